@@ -515,7 +515,7 @@ describe('modes', () => {
       'ask',
       'deny',
     ])
-    expect(() => permissions.setMode('bypassPermissions')).toThrow('not to be had')
+    expect(() => permissions.setMode('bypassPermissions')).toThrow('not available')
   })
 
   test('a rule about an input holds for a call that came by an alias; a bare one speaks about a tool that does not run', () => {

@@ -62,15 +62,15 @@ describe('rules about searches', () => {
   })
 
   test.each([
-    ['WebSearch(domain:https://a.com/)', 'the name of a host, without https://, port and path'],
-    ['WebSearch(domain:a.com/docs)', 'the name of a host'],
-    ['WebSearch(domain:a.com:443)', 'the name of a host'],
-    ['WebFetch(domain:https://a.com)', 'the name of a host'],
-    ['WebFetch(domain:a.com/)', 'the name of a host'],
+    ['WebSearch(domain:https://a.com/)', 'a host name without https://, port and path'],
+    ['WebSearch(domain:a.com/docs)', 'a host name'],
+    ['WebSearch(domain:a.com:443)', 'a host name'],
+    ['WebFetch(domain:https://a.com)', 'a host name'],
+    ['WebFetch(domain:a.com/)', 'a host name'],
     ['WebSearch(a.com)', 'WebSearch takes domain:name'],
     ['WebSearch(domain:)', 'WebSearch takes domain:name'],
-    ['WebSearch(domain:mün*.de)', 'none that a host can have'],
-    ['WebSearch(domain:a..de)', 'none that a host can have'],
+    ['WebSearch(domain:mün*.de)', 'not a valid host name'],
+    ['WebSearch(domain:a..de)', 'not a valid host name'],
   ])('%s is refused', (rule, why) => {
     expect(() => parseRules({ deny: [rule] }, '/project')).toThrow(why)
   })

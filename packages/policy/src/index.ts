@@ -1,18 +1,17 @@
-export { atExit, notAtExit } from './at-exit.ts'
+export { onProcessExit as atExit, offProcessExit as notAtExit } from './process-exit.ts'
 export { mcpToolName, validServerName, uniqueToolName } from './mcp-names.ts'
 export type { Remedy } from './permissions/decide.ts'
-export { ruleTexts, type RuleUpdate } from './permissions/learned.ts'
+export { ruleTexts, type RuleUpdate } from './permissions/rule-updates.ts'
 export {
   type RulePermissions,
   createPermissions,
   type Explanation,
   type PermissionOptions,
-  type RuleInForce,
   type CommandCall,
-  type Rights as PermissionRights,
 } from './permissions/permissions.ts'
+export type { Rights as PermissionRights, RuleInForce } from './permissions/session-rules.ts'
 export { searchDomain, type SearchBounds } from './permissions/search-domains.ts'
-export { planModeHook } from './permissions/plan-hook.ts'
+export { planModeHook } from './permissions/plan-mode.ts'
 export { updatesOfPersonTool, withPlanMode } from './permissions/plan-mode.ts'
 export { type PlanWords, planModeWords } from './permissions/plan-texts.ts'
 export { type PermissionMode, permissionModes, type RuleDecision, type WallPort } from './permissions/rule-book.ts'
@@ -27,17 +26,28 @@ export {
 } from './permissions/rule.ts'
 export { runsAnything } from './permissions/runs-anything.ts'
 export { generalAgentName } from './permissions/subject.ts'
-export type { Described, DeniedPatterns } from './sandbox/describe.ts'
+export type { DescribedSandbox as Described, DeniedPatterns } from './sandbox/describe.ts'
 export type { PlainCommand, SandboxDescription, Place as SandboxPlace } from './sandbox/description.ts'
-export { isPublicAddress, isDomainDenied, isPlainHost, normalHost, type DomainLists } from './sandbox/domains.ts'
+export {
+  isPublicAddress,
+  isDomainDenied,
+  isExactHost as isPlainHost,
+  normalizeHost as normalHost,
+  type DomainLists,
+} from './sandbox/domains.ts'
 export { type TrialMeans, trialSummary } from './sandbox/trial-means.ts'
 export type { TrialCall, TrialPort } from './permissions/trial.ts'
 export { SandboxError } from './sandbox/sandbox-error.ts'
-export { type EditsChoice, whyEditsOff } from './sandbox/edits-off.ts'
-export { explicitAutoAllow, sandboxSettingsOf, type SandboxSettings, tightening } from './sandbox/sandbox-settings.ts'
+export { type EditsChoice, editsOffReason as whyEditsOff } from './sandbox/sandbox-settings.ts'
+export {
+  explicitAutoAllow,
+  sandboxSettingsOf,
+  type SandboxSettings,
+  restrictionsOf as tightening,
+} from './sandbox/sandbox-settings.ts'
 export { SessionWall, type SessionWallOptions } from './sandbox/session-wall.ts'
 export { type EditMeans, editSummary } from './sandbox/edit-means.ts'
-export { type Piped, spawnPiped, type ToSpawn as SpawnRequest } from './sandbox/spawn-piped.ts'
+export { type PipedProcess as Piped, spawnPiped, type SpawnRequest } from './sandbox/spawn-piped.ts'
 export {
   type WallMeans,
   wallSummary,

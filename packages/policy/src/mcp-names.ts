@@ -1,33 +1,33 @@
 import { createHash } from 'node:crypto'
 
-/** What every service takes as the name of a tool. */
-const longest = 64
-const longestServer = 32
+/** The longest tool name that every service accepts. */
+const maxNameLength = 64
+const maxServerLength = 32
 
 /**
- * A server's name as it stands in names of tools. Without two `_` in a row and none at its ends: `mcp__a__b` is the tool
- * `b` of the server `a`, and a rule for `mcp__a` speaks about no other server.
+ * A server name as part of tool names. It has no `__` inside and no `_` at its ends: `mcp__a__b` is always the tool `b` of the server `a`, and a
+ * rule for `mcp__a` applies to no other server.
  */
 export function validServerName(name: string): string {
   const valid = name
     .replace(/[^A-Za-z\d-]+/g, '_')
     .replace(/_+/g, '_')
     .replace(/^_|_$/g, '')
-  return valid.length <= longestServer ? valid : `${valid.slice(0, longestServer - 7)}-${hashed(name)}`
+  return valid.length <= maxServerLength ? valid : `${valid.slice(0, maxServerLength - 7)}-${withHash(name)}`
 }
 
-/** `mcp__server__tool`, with letters, digits, `_` and `-` alone, and no longer than a service takes. */
+/** `mcp__server__tool`, with letters, digits, `_` and `-` only, and no longer than services accept. */
 export function mcpToolName(server: string, tool: string): string {
   const valid = `mcp__${validServerName(server)}__${tool.replace(/[^\w-]/g, '_')}`
-  return valid.length <= longest ? valid : `${valid.slice(0, longest - 7)}-${hashed(tool)}`
+  return valid.length <= maxNameLength ? valid : `${valid.slice(0, maxNameLength - 7)}-${withHash(tool)}`
 }
 
-/** Names that were told apart before they were made valid stay apart. */
+/** A valid tool name. Different names stay different after invalid characters are replaced. */
 export function uniqueToolName(server: string, tool: string, isTaken: (name: string) => boolean): string {
   const name = mcpToolName(server, tool)
-  return isTaken(name) ? `${name.slice(0, longest - 7)}-${hashed(tool)}` : name
+  return isTaken(name) ? `${name.slice(0, maxNameLength - 7)}-${withHash(tool)}` : name
 }
 
-function hashed(text: string): string {
+function withHash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 6)
 }

@@ -79,9 +79,13 @@ test.skipIf(!isBubblewrapThere).each([
     odd`mkdir $'d\xff'; echo x > $'d\xff/app.key'; ln -s $'d\xff' l`,
     /app\.key, whose name is not UTF-8/,
   ],
-  ['a repository', odd`mkdir $'d\xff'; git init -q $'d\xff'`, /d\uFFFD is or holds a repository/],
-  ['a repository in a folder', odd`mkdir -p $'d\xff/e'; git init -q $'d\xff/e'`, /d\uFFFD\/e is or holds a repository/],
-  ['a worktree', odd`mkdir -p $'.git/worktrees/w\xff'`, /w\uFFFD is or holds a repository/],
+  ['a repository', odd`mkdir $'d\xff'; git init -q $'d\xff'`, /d\uFFFD is or contains a repository/],
+  [
+    'a repository in a folder',
+    odd`mkdir -p $'d\xff/e'; git init -q $'d\xff/e'`,
+    /d\uFFFD\/e is or contains a repository/,
+  ],
+  ['a worktree', odd`mkdir -p $'.git/worktrees/w\xff'`, /w\uFFFD is or contains a repository/],
   ['nothing of it', odd`mkdir -p $'d\xff/e'; echo x > $'d\xff/x'; echo x > $'d\xff/e/\xfe'`, /^(?:Exit code 1\n)?ok/],
   [
     'a link to a file that has a name',

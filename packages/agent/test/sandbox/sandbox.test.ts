@@ -68,13 +68,13 @@ describe.skipIf(!isBubblewrapThere)('Work goes on in the sandbox (needs bubblewr
       settings: sandboxSettingsOf([{ enabled: true }]),
       denied: () => permissions.deniedPlaces(),
     })
-    expect((await run('true')).text).toContain('A deny rule shuts')
+    expect((await run('true')).text).toContain('A deny rule covers')
   })
 
   test('a home is no project', async () => {
     const world = await makeWorld()
     const { run } = await shellIn({ ...world, project: world.home }, 'held')
-    expect((await run('touch x')).text).toContain('your home folder is in it')
+    expect((await run('touch x')).text).toContain('it contains your home folder')
   })
 
   test('what settings open and shut', async () => {
@@ -182,7 +182,7 @@ describe('Without the means nothing runs (R-BOX-9)', () => {
   test('a bwrap that is missing is told with what to install', async () => {
     const folder = folderInSight()
     mkdirSync(join(folder, 'bin'))
-    await expect(opened(join(folder, 'bin'))).rejects.toThrow(/no bwrap\. Install it/)
+    await expect(opened(join(folder, 'bin'))).rejects.toThrow(/bwrap was not found\. Install it/)
   })
 
   test('a bwrap that cannot work is told with what it said', async () => {
@@ -190,13 +190,13 @@ describe('Without the means nothing runs (R-BOX-9)', () => {
     const script =
       '#!/bin/sh\n[ "$1" = --version ] && { echo bubblewrap 0.9.0; exit; }\necho "No permissions" >&2; exit 1\n'
     writeFileSync(join(folder, 'bwrap'), script, { mode: 0o755 })
-    await expect(opened(`${folder}:${process.env['PATH']}`)).rejects.toThrow(/cannot make a sandbox: No permissions/)
+    await expect(opened(`${folder}:${process.env['PATH']}`)).rejects.toThrow(/cannot create a sandbox: No permissions/)
   })
 })
 
 async function opened(path: string): Promise<unknown> {
   if (process.platform !== 'linux')
-    throw new SandboxError('no bwrap. Install it; cannot make a sandbox: No permissions')
+    throw new SandboxError('bwrap was not found. Install it; cannot create a sandbox: No permissions')
   const before = process.env['PATH']
   process.env['PATH'] = path
   try {

@@ -25,13 +25,13 @@ export const exceptions: Readonly<Record<string, readonly string[]>> = {
     ...['composing-commands', 'evidence-rules', 'run-check', 'unusable-command'].map(inAgent('goals')),
     ...['pdf-text'].map(inAgent('media')),
     ...['patch-grammar'].map(inAgent('tools')),
-    ...['other-names', 'protected', 'trial'].map(inPermissions),
+    ...['path-aliases', 'protected', 'trial'].map(inPermissions),
   ],
   'names of places, parts of the texts of goals': ['definition-state', 'goal-files'].map(inAgent('goals')),
   'what a command does, parts of the texts for denied calls': [
-    'command-cover',
+    'command-verdict',
     'command-rules',
-    'confine',
+    'read-confinement',
     'runs-anything',
   ].map(inPermissions),
   'for people: settings, files and servers that are not used': [

@@ -2,58 +2,58 @@ import { openInPlace } from './open-in-place.ts'
 import { realPath } from '@halting/journal/files'
 import { codeOf } from '@halting/core/adapters'
 
-/** The text of a file, or why there is none. */
+/** The text of a file, or why it was not read. */
 export type BoundedText =
   | {
       readonly kind: 'text'
-      /** The text, as far as it was read. */
+      /** The text that was read. */
       readonly text: string
-      /** Not all of the file was read. */
+      /** Whether the file is longer than what was read. */
       readonly isCut: boolean
     }
   | { readonly kind: 'absent' }
   | {
       readonly kind: 'unfit'
-      /** Why it is not read, in a sentence. */
+      /** Why the file was not read, in a sentence. */
       readonly why: string
     }
 
-/** Reads no more than so many bytes, of a regular file alone: a pipe in its place would hold the program up. */
-export async function boundedText(path: string, mostBytes: number): Promise<BoundedText> {
-  const read = await boundedBytes(realPath(path), mostBytes)
+/** Reads at most this many bytes, from regular files only: reading a pipe could block the program. */
+export async function boundedText(path: string, maxBytes: number): Promise<BoundedText> {
+  const read = await boundedBytes(realPath(path), maxBytes)
   if (read.kind !== 'bytes') return read
   const { bytes, isCut } = read
   if (bytes.includes(0)) return { kind: 'unfit', why: 'is no text' }
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '')
-  // The cut may have gone through a character.
+  // The cut may be in the middle of a character.
   return { kind: 'text', text: isCut ? text.replace(/\uFFFD+$/, '') : text, isCut }
 }
 
-/** The bytes of a file, or why there are none. */
+/** The bytes of a file, or why they were not read. */
 export type BoundedBytes =
   | {
       readonly kind: 'bytes'
-      /** The bytes, as far as they were read. */
+      /** The bytes that were read. */
       readonly bytes: Buffer
-      /** Not all of the file was read. */
+      /** Whether the file is longer than what was read. */
       readonly isCut: boolean
     }
   | Exclude<BoundedText, { readonly kind: 'text' }>
 
-/** The same by a real path, as bytes: no link is followed. */
-export async function boundedBytes(path: string, mostBytes: number): Promise<BoundedBytes> {
+/** Like `boundedText`, but returns bytes and takes a real path: it follows no link. */
+export async function boundedBytes(path: string, maxBytes: number): Promise<BoundedBytes> {
   try {
     const found = await openInPlace(path)
     if (found.kind !== 'file') return { kind: 'unfit', why: 'is not a regular file' }
     try {
-      const buffer = Buffer.alloc(mostBytes + 1)
+      const buffer = Buffer.alloc(maxBytes + 1)
       let size = 0
       for (;;) {
         const { bytesRead } = await found.file.read(buffer, size, buffer.length - size, size)
         size += bytesRead
         if (bytesRead === 0 || size === buffer.length) break
       }
-      return { kind: 'bytes', bytes: buffer.subarray(0, Math.min(size, mostBytes)), isCut: size > mostBytes }
+      return { kind: 'bytes', bytes: buffer.subarray(0, Math.min(size, maxBytes)), isCut: size > maxBytes }
     } finally {
       await found.file.close()
     }

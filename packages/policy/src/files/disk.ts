@@ -18,53 +18,53 @@ import { lstat, mkdir, open, rename, rm } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { isOnLocalDisk } from './mounts.ts'
 
-/** An open file: what is used of a `FileHandle` of Node, which is one. */
+/** An open file: the methods of Node's `FileHandle` that are used here. */
 export interface OpenFile {
-  /** Its descriptor. */
+  /** File descriptor. */
   readonly fd: number
-  /** Reads into a buffer, from where the last read ended without a position. */
+  /** Reads into a buffer; without a position, from the end of the last read. */
   read(
     buffer: Buffer,
     offset: number,
     length: number,
     position?: number | null,
-  ): Promise<{ /** How many bytes were read: 0 at the end. */ readonly bytesRead: number }>
-  /** Reads from where the last read ended to the end. */
+  ): Promise<{ /** Number of bytes that were read; 0 at the end of the file. */ readonly bytesRead: number }>
+  /** Reads from the end of the last read to the end of the file. */
   readFile(): Promise<Buffer>
-  /** Writes all of the bytes where the last write ended. */
+  /** Writes all of the bytes, at the end of the last write. */
   writeFile(bytes: Uint8Array): Promise<void>
-  /** What `fstat` says. */
+  /** The result of `fstat`. */
   stat(): Promise<Stats>
-  /** Changes its mode. */
+  /** Changes the file mode. */
   chmod(mode: number): Promise<void>
-  /** Changes its owner and group. */
+  /** Changes the owner and the group. */
   chown(uid: number, gid: number): Promise<void>
-  /** Has what was written on the disk. */
+  /** Flushes written data to the disk. */
   sync(): Promise<void>
-  /** Closes it. */
+  /** Closes the file. */
   close(): Promise<void>
 }
 
-/** How files are reached: what is done is the same, on every disk. */
+/** File system operations. Implementations differ only in whether they use the thread pool. */
 export interface Disk {
-  /** Opens a file, by the flags of `open(2)`. */
+  /** Opens a file with the flags of `open(2)`. */
   open(path: string, flags: number, mode?: number): Promise<OpenFile>
-  /** What stands at a path; of a link the link. */
+  /** The file at a path; for a link, the link itself. */
   lstat(path: string): Promise<Stats>
-  /** Makes a folder. */
+  /** Creates a folder. */
   mkdir(path: string): Promise<unknown>
-  /** Moves a file, over one that is there. */
+  /** Moves a file and replaces an existing one. */
   rename(from: string, to: string): Promise<void>
-  /** Removes a file; `force` where there may be none. */
-  rm(path: string, options?: { /** None is no error. */ readonly force?: boolean }): Promise<void>
+  /** Removes a file. */
+  rm(path: string, options?: { /** Ignore a missing file. Default: false. */ readonly force?: boolean }): Promise<void>
 }
 
-/** By the threads of the pool: a call that waits takes one of them, and the program goes on. */
-export const waitingDisk: Disk = { open, lstat, mkdir, rename, rm }
+/** Uses Node's thread pool: a call that blocks occupies a thread, and the program continues. */
+export const threadPoolDisk: Disk = { open, lstat, mkdir, rename, rm }
 
 /**
- * At once: a call of the system takes some millionths of a second where its way through the pool takes twenty times that. Much at a time goes through the
- * pool all the same, and so does what may wait for the disk itself (`fsync`, `rename`).
+ * Uses synchronous calls: a system call takes microseconds, its way through the thread pool twenty times as long. Large reads and writes, and calls
+ * that may wait for the disk (`fsync`, `rename`), still use the pool.
  */
 export const localDisk: Disk = {
   open: async (path, flags, mode) => new LocalFile(openSync(path, flags, mode)),
@@ -74,13 +74,13 @@ export const localDisk: Disk = {
   rm: async (path, options) => rmSync(path, options),
 }
 
-/** How a real path is reached, by what is mounted there. */
+/** Selects how to access a real path, by the file system that is mounted there. */
 export function diskOf(path: string): Disk {
-  return isOnLocalDisk(path) ? localDisk : waitingDisk
+  return isOnLocalDisk(path) ? localDisk : threadPoolDisk
 }
 
-/** Bytes of one file that are read or written at once. */
-const bytesAtOnce = 256 * 1024
+/** Maximum number of bytes that are read or written in one synchronous call. */
+const chunkBytes = 256 * 1024
 
 const readByPool = promisify(read)
 const writeByPool = promisify(write)
@@ -89,9 +89,9 @@ const syncByPool = promisify(fsync)
 class LocalFile implements OpenFile {
   readonly #fd: number
   #isClosed = false
-  /** What the pool still does with it. */
+  /** The operation that the thread pool is running. */
   #pending: Promise<unknown> | undefined
-  #left = bytesAtOnce
+  #left = chunkBytes
 
   constructor(fd: number) {
     this.#fd = fd
@@ -117,7 +117,7 @@ class LocalFile implements OpenFile {
   async readFile(): Promise<Buffer> {
     this.#check()
     const { size } = fstatSync(this.#fd)
-    // One more, so that the end shows. A file of the system says that it has none.
+    // One byte more, to detect the end of the file. Files such as those in `/proc` report a size of 0.
     let buffer = Buffer.allocUnsafeSlow(size === 0 ? 64 * 1024 : size + 1)
     let length = 0
     for (;;) {
@@ -161,7 +161,7 @@ class LocalFile implements OpenFile {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    // Its number must not become that of another file while the pool uses it.
+    // The descriptor must not be reused for another file while the pool uses it.
     await this.#pending
     closeSync(this.#fd)
   }

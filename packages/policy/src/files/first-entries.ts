@@ -3,20 +3,20 @@ import { join } from 'node:path'
 import { codeOf } from '@halting/core/adapters'
 import { isExactPath } from './paths.ts'
 
-/** The first entries of a folder, as the system gives them, and whether there are no others. */
+/** The first entries of a folder, in the order of the file system, and whether there are more. */
 export interface FirstEntries {
   /** The entries. */
   readonly entries: readonly Dirent[]
-  /** Whether the folder has no others. */
+  /** Whether these are all entries of the folder. */
   readonly isAll: boolean
 }
 
-/** A folder is listed again so often while its entries vanish. */
-const mostListings = 10
+/** How often a folder is listed again because entries vanish while it is read. */
+const maxListings = 10
 
-/** Looks at so many entries and at no more: a folder may have millions. Throws as `readdirSync` does. Not all where entries vanish again and again. */
+/** Reads at most this many entries, as a folder may have millions. Throws as `readdirSync` does. `isAll` is false if entries vanish again and again. */
 export function firstEntries(folder: string, most: number): FirstEntries {
-  for (let listing = 0; listing < mostListings; listing += 1)
+  for (let listing = 0; listing < maxListings; listing += 1)
     try {
       return listedOnce(folder, most)
     } catch (error) {
@@ -40,23 +40,23 @@ function listedOnce(folder: string, most: number): FirstEntries {
 }
 
 /**
- * Whether one entry vanished while the folder was listed: Node looks at an entry of which the system does not tell the type, as of
- * a process in `/proc` that ends, and loses all others where it is gone.
+ * Whether an entry vanished while the folder was listed. If the system does not report the type of an entry, Node inspects it (for example a process
+ * in `/proc`). If the entry is gone by then, Node loses all others too.
  */
 function hasVanished(error: unknown): boolean {
   return codeOf(error) === 'ENOENT' && (error as NodeJS.ErrnoException).syscall === 'lstat'
 }
 
 /**
- * Everything in a folder, for whoever judges by it. Undefined where there is more, or a name that is not UTF-8: what has that name can be
- * neither looked at nor judged by a text, and a command may use it all the same. Throws as `readdirSync` does.
+ * All entries of a folder, for security checks. Undefined if there are more, or if a name is not UTF-8: no string can name such an entry, but a
+ * command can use it. Throws as `readdirSync` does.
  */
 export function allEntries(folder: string, most: number): readonly Dirent[] | undefined {
   const { entries, isAll } = firstEntries(folder, most)
   return isAll && entries.every(({ name }) => isExactPath(name)) ? entries : undefined
 }
 
-/** A path by its bytes, which the system takes also where they are not UTF-8, and as a text, to hold patterns against. */
+/** A path as bytes, which may be invalid UTF-8, and as text, to match patterns against. */
 export interface PathBytes {
   readonly bytes: Buffer
   readonly path: string
@@ -66,9 +66,9 @@ export interface EntryByBytes extends PathBytes {
   readonly entry: Dirent<Buffer>
 }
 
-/** The first entries of a folder, whatever their names are. Throws as `readdirSync` does, also where entries vanish again and again. */
+/** The first entries of a folder, whatever bytes their names have. Throws as `readdirSync` does, also if entries vanish again and again. */
 export function entriesByBytes(folder: PathBytes, most: number): readonly EntryByBytes[] {
-  for (let listing = 1; listing < mostListings; listing += 1)
+  for (let listing = 1; listing < maxListings; listing += 1)
     try {
       return bytesListedOnce(folder, most)
     } catch (error) {
@@ -78,7 +78,7 @@ export function entriesByBytes(folder: PathBytes, most: number): readonly EntryB
 }
 
 function bytesListedOnce(folder: PathBytes, most: number): readonly EntryByBytes[] {
-  // True: Node gives names as buffers then, which its types know of `readdirSync` alone.
+  // True: with this option Node returns names as buffers. Its types know that of `readdirSync` only.
   const options = { encoding: 'buffer' as BufferEncoding, bufferSize: Math.max(1, Math.min(most, 1_000)) }
   const open = opendirSync(folder.bytes, options)
   const next = (): Dirent<Buffer> | null => open.readSync() as unknown as Dirent<Buffer> | null

@@ -1,22 +1,22 @@
 /**
- * Globs over paths, for rules and for the Glob tool: `*`, `?`, `[a-z]`, `\` and `**` for any number of folders.
- * Both patterns and names come from a model at times, so matching never backtracks further than the last star.
+ * Globs over paths, for rules and for the Glob tool: `*`, `?`, `[a-z]`, `\` and `**` for any number of folders. Models can write both patterns and
+ * names, so matching never backtracks further than the last star.
  */
 export type GlobPattern = readonly SegmentPattern[]
 
-/** `any` stands for any number of folders; otherwise what a name must look like. */
+/** `any` matches any number of folders; otherwise the tokens of one name. */
 export type SegmentPattern = 'any' | readonly Token[]
 
 /** One part of a segment of a glob pattern: `*`, a text, or a test of one character. */
 export type Token =
   | 'star'
   | {
-      /** The text. */
+      /** The text to match. */
       readonly is: string
     }
   | ((character: string) => boolean)
 
-/** Reads a pattern. Empty segments and `.` say nothing and are left out. */
+/** Parses a pattern. Empty segments and `.` are ignored. */
 export function globPattern(pattern: string): GlobPattern {
   return pattern
     .split('/')
@@ -69,13 +69,13 @@ function classOf(inside: readonly string[]): Token {
   return (character) => ranges.some(([first, last]) => character >= first && character <= last) !== isNegated
 }
 
-export function takes(token: Exclude<Token, 'star'>, character: string): boolean {
+export function tokenMatches(token: Exclude<Token, 'star'>, character: string): boolean {
   return typeof token === 'function' ? token(character) : token.is === character
 }
 
-/** Whether a name fits: after a mismatch only the last star takes one more character. */
-function fitsName(tokens: readonly Token[], name: string): boolean {
-  // Without pairs of surrogates each unit is a character.
+/** Whether a name matches. After a mismatch, only the last star takes one more character. */
+function nameMatches(tokens: readonly Token[], name: string): boolean {
+  // Without surrogate pairs each code unit is a character.
   const characters = /[\uD800-\uDFFF]/.test(name) ? Array.from(name) : name
   let [at, tokenAt, starAt, resumeAt] = [0, 0, -1, 0]
   while (at < characters.length) {
@@ -84,7 +84,7 @@ function fitsName(tokens: readonly Token[], name: string): boolean {
       starAt = tokenAt
       resumeAt = at
       tokenAt += 1
-    } else if (token !== undefined && takes(token, characters[at] ?? '')) {
+    } else if (token !== undefined && tokenMatches(token, characters[at] ?? '')) {
       at += 1
       tokenAt += 1
     } else if (starAt === -1) return false
@@ -97,52 +97,59 @@ function fitsName(tokens: readonly Token[], name: string): boolean {
   return tokens.slice(tokenAt).every((token) => token === 'star')
 }
 
-/** Whether the pattern fits the whole path. */
-export function fitsPath(pattern: GlobPattern, segments: readonly string[]): boolean {
+/** Whether the pattern matches the whole path. */
+export function matchesPath(pattern: GlobPattern, segments: readonly string[]): boolean {
   const [last, name] = [pattern.at(-1), segments.at(-1)]
-  // Of many files that are searched most fail by their own names.
-  if (last !== undefined && last !== 'any' && name !== undefined && !fitsName(last, name)) return false
+  // A search tests many files, and most fail by their own name.
+  if (last !== undefined && last !== 'any' && name !== undefined && !nameMatches(last, name)) return false
   return walk(pattern, segments) === 'whole'
 }
 
-/** Whether the pattern fits the path or a folder above it, as in .gitignore. `folder/**` does not fit the folder itself. */
-export function fitsPathOrAbove(pattern: GlobPattern, segments: readonly string[]): boolean {
+/** Whether the pattern matches the path or a folder above it, as in .gitignore. `folder/**` does not match the folder itself. */
+export function matchesPathOrAbove(pattern: GlobPattern, segments: readonly string[]): boolean {
   return walk(pattern, segments) !== 'none'
 }
 
-/** Whether the pattern may fit something in a folder, or the folder itself. */
-export function couldFitBelow(pattern: GlobPattern, folder: readonly string[]): boolean {
-  return stateBelow(pattern, folder) !== undefined
+/** Whether the pattern may match something in a folder, or the folder itself. */
+export function couldMatchBelow(pattern: GlobPattern, folder: readonly string[]): boolean {
+  return matchStateBelow(pattern, folder) !== undefined
 }
 
-/** What the pattern still wants below a folder, equal for equal wants; undefined when nothing there can fit. */
-export function stateBelow(pattern: GlobPattern, folder: readonly string[]): string | undefined {
-  const { reached, isFolderAbove } = reachedWith(pattern, folder)
+/** What remains to be matched below a folder, as a key that is equal for equal remainders. Undefined if nothing there can match. */
+export function matchStateBelow(pattern: GlobPattern, folder: readonly string[]): string | undefined {
+  const { reached, isFolderAbove } = reachedPositions(pattern, folder)
   return isFolderAbove || reached.size > 0
     ? `${isFolderAbove}:${[...reached].toSorted((one, other) => one - other).join()}`
     : undefined
 }
 
 function walk(pattern: GlobPattern, segments: readonly string[]): 'whole' | 'above' | 'none' {
-  const { reached, isFolderAbove } = reachedWith(pattern, segments)
+  const { reached, isFolderAbove } = reachedPositions(pattern, segments)
   if (reached.has(pattern.length)) return 'whole'
   return isFolderAbove ? 'above' : 'none'
 }
 
-/** Whether the pattern fits the path or a folder above it, and spells these of its names: no wildcard stands for them, and no folder above has them in it. */
-export function fitsSpelled(pattern: GlobPattern, segments: readonly string[], spelled: ReadonlySet<number>): boolean {
-  const { reached, isFolderAbove } = reachedWith(pattern, segments, spelled)
+/**
+ * Whether the pattern matches the path or a folder above it, and spells out these of its names: no wildcard matches them, and they are not below the
+ * matched folder.
+ */
+export function matchesAndSpells(
+  pattern: GlobPattern,
+  segments: readonly string[],
+  spelled: ReadonlySet<number>,
+): boolean {
+  const { reached, isFolderAbove } = reachedPositions(pattern, segments, spelled)
   return reached.has(pattern.length) || isFolderAbove
 }
 
-const none: ReadonlySet<number> = new Set()
+const noNames: ReadonlySet<number> = new Set()
 
-export function reachedWith(
+export function reachedPositions(
   pattern: GlobPattern,
   segments: readonly string[],
-  spelled: ReadonlySet<number> = none,
+  spelled: ReadonlySet<number> = noNames,
 ): { readonly reached: ReadonlySet<number>; readonly isFolderAbove: boolean } {
-  // The places in the pattern that can be reached with the segments read so far.
+  // The positions in the pattern that can be reached with the segments read so far.
   let reached = withEmptyAny(new Set([0]), pattern)
   let isFolderAbove = false
   for (const [index, segment] of segments.entries()) {
@@ -153,9 +160,9 @@ export function reachedWith(
       const part = pattern[at]
       if (part === 'any') {
         if (!isSpelled) next.add(at)
-      } else if (part !== undefined && (!isSpelled || isLiteral(part)) && fitsName(part, segment)) next.add(at + 1)
+      } else if (part !== undefined && (!isSpelled || isLiteral(part)) && nameMatches(part, segment)) next.add(at + 1)
     }
-    // A last `**` has to stand for something.
+    // A `**` at the end must match at least one name.
     if (!isSpelled && pattern.at(-1) === 'any' && next.has(pattern.length - 1) && reached.has(pattern.length - 1))
       next.add(pattern.length)
     reached = withEmptyAny(next, pattern)
@@ -167,22 +174,22 @@ function isLiteral(tokens: readonly Token[]): boolean {
   return tokens.every((token) => typeof token === 'object')
 }
 
-/** `**` may stand for no folder, except at the end. */
+/** `**` may match no folder, except at the end of the pattern. */
 function withEmptyAny(places: Set<number>, pattern: GlobPattern): Set<number> {
   for (const at of places) if (pattern[at] === 'any' && at < pattern.length - 1) places.add(at + 1)
   return places
 }
 
-/** Segments with brackets that are tried in both readings: twice as many readings with each. */
-const mostBrackets = 4
+/** Maximum number of segments with brackets that are tried in both readings: each doubles the number of readings. */
+const maxBrackets = 4
 
 /**
- * The readings of a pattern in which brackets may be part of a name, as in `app/[id]/page.tsx`: each segment with brackets as a name and as a set of
- * characters. The one with names comes first, and the pattern as it is written last.
+ * The readings of a pattern in which brackets may be part of a name, as in `app/[id]/page.tsx`. Each segment with brackets is read as a name and as
+ * a character class. The reading as names comes first, the pattern as written last.
  */
 export function bracketReadings(pattern: string): readonly string[] {
   let readings: readonly string[] = ['']
-  let left = mostBrackets
+  let left = maxBrackets
   for (const [at, segment] of pattern.split('/').entries()) {
     const asName = segment.replace(/\\.|\[/gs, (found) => (found === '[' ? '\\[' : found))
     const isBoth = asName !== segment && left > 0 && tokensOf(segment).some((token) => isSet(token))
@@ -193,14 +200,14 @@ export function bracketReadings(pattern: string): readonly string[] {
   return readings
 }
 
-const mostAlternatives = 200
+const maxAlternatives = 200
 
-/** `a{b,c}` as `ab` and `ac`; undefined when there are too many. Braces that do not pair are characters. */
+/** Expands `a{b,c}` to `ab` and `ac`; undefined if there are too many results. Unpaired braces are plain characters. */
 export function bracesExpanded(pattern: string): readonly string[] | undefined {
   const done: string[] = []
   const open = [pattern]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    // An innermost pair.
+    // An innermost pair of braces.
     const found = /\{([^{}]*,[^{}]*)\}/.exec(next)
     if (found === null) done.push(next)
     else {
@@ -208,7 +215,7 @@ export function bracesExpanded(pattern: string): readonly string[] | undefined {
       const [before, after] = [next.slice(0, found.index), next.slice(found.index + pair.length)]
       open.push(...choices.split(',').map((choice) => before + choice + after))
     }
-    if (done.length + open.length > mostAlternatives) return undefined
+    if (done.length + open.length > maxAlternatives) return undefined
   }
   return done
 }

@@ -2,7 +2,7 @@ export { firstEntries, type FirstEntries } from './first-entries.ts'
 export {
   bracesExpanded,
   bracketReadings,
-  fitsPath,
+  matchesPath as fitsPath,
   globPattern,
   type GlobPattern,
   type SegmentPattern as GlobSegment,
@@ -12,24 +12,29 @@ export {
   bothEnds,
   isInside,
   statOf,
-  shownPath,
-  pathOutside,
+  displayPath as shownPath,
+  searchPathOutside as pathOutside,
   homeFolder,
   absolutePath,
   isDirectory,
   type Environment,
   isInsideAny,
 } from './paths.ts'
-export { calledPath, foldedName, hasCounterparts, lookAlikesOf } from './same-looking.ts'
+export {
+  resolveToolPath as calledPath,
+  foldedName,
+  mayHaveLookAlikes as hasCounterparts,
+  lookAlikesOf,
+} from './look-alikes.ts'
 export { boundedText, boundedBytes, type BoundedBytes, type BoundedText } from './bounded-text.ts'
 export {
   inFolderSync,
   isOpenAt,
-  type HeldFolder,
-  holdFolder,
+  type PinnedFolder as HeldFolder,
+  pinFolder as holdFolder,
   errorNaming,
   PathMovedError,
-  type InPlace,
+  type OpenedInPlace as InPlace,
   openInPlace,
   NotWrittenError,
 } from './open-in-place.ts'

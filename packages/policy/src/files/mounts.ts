@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs'
-import { ofEach, ofEachTwo, RecentTexts } from '../shell/remembered.ts'
+import { memoizeByObject, memoizeByPair, RecentTexts } from '../shell/memoize.ts'
 import { isExactPath, isInside } from './paths.ts'
 
-/** A line of /proc/self/mountinfo: what of a device is seen where. */
+/** A line of /proc/self/mountinfo: which folder of a device is mounted where. */
 export interface Mount {
   readonly device: string
-  /** The folder on the device that is seen at `point`. */
+  /** The folder on the device that is mounted at `point`. */
   readonly root: string
   readonly point: string
   readonly type: string
 }
 
-/** Only Linux has it: empty elsewhere. */
+/** Only Linux has this file; empty elsewhere. */
 function mountinfo(): string {
   try {
     return readFileSync('/proc/self/mountinfo', 'utf8')
@@ -29,7 +29,7 @@ export function parseMounts(text: string): readonly Mount[] {
   })
 }
 
-/** The mount that a path lies in: the last one of the longest point hides those before it. */
+/** The mount that contains a path. Of mounts at the same point the last one hides the others. */
 export function mountOf(path: string, known: readonly Mount[]): Mount | undefined {
   const { innermostFirst, recent } = tableOf(known)
   const before = recent.get(path)
@@ -39,17 +39,17 @@ export function mountOf(path: string, known: readonly Mount[]): Mount | undefine
   return found
 }
 
-const tableOf = ofEach((known: readonly Mount[]) => ({
+const tableOf = memoizeByObject((known: readonly Mount[]) => ({
   innermostFirst: known.toReversed().toSorted((one, other) => other.point.length - one.point.length),
   recent: new RecentTexts<Mount>(500, 500),
 }))
 
-/** Other places where something of the same device is seen. */
-export const othersOfDevice: (mount: Mount, known: readonly Mount[]) => readonly Mount[] = ofEachTwo((mount, known) =>
-  known.filter((other) => other !== mount && other.device === mount.device),
+/** Other mounts of the same device. */
+export const otherMountsOfDevice: (mount: Mount, known: readonly Mount[]) => readonly Mount[] = memoizeByPair(
+  (mount, known) => known.filter((other) => other !== mount && other.device === mount.device),
 )
 
-/** The type of the file system that a path is on, by what is mounted at this moment; undefined where that is not known. */
+/** The type of the file system of a path, by the current mounts; undefined if that is unknown. */
 export function mountTypeOf(path: string): string | undefined {
   return mountOf(path, parseMounts(mountinfo()))?.type
 }
@@ -58,27 +58,27 @@ function unescaped(field: string): string {
   return field.replaceAll(/\\([0-7]{3})/g, (_all, code: string) => String.fromCodePoint(Number.parseInt(code, 8)))
 }
 
-/** Types of file systems on disks of this machine and in its memory. Any other may wait for a network, or for a program. */
+/** File systems on local disks and in memory. Any other may wait for a network or a program. */
 const localTypes: ReadonlySet<string> = new Set(
   'bcachefs btrfs erofs exfat ext2 ext3 ext4 f2fs hfs hfsplus iso9660 jfs msdos nilfs2 ntfs3 overlay ramfs reiserfs rootfs squashfs tmpfs udf vfat xfs zfs'.split(
     ' ',
   ),
 )
 
-/** A mount that comes while the program runs counts after so long, in milliseconds. */
+/** How long the table of mounts is used before it is read again, in milliseconds. */
 const freshMs = 1_000
-const mostKnown = 1_000
+const maxKnown = 1_000
 
-/** On which file systems the process may wait, by what is mounted. */
+/** Which file systems may block the process, by the current mounts. */
 export class LocalMounts {
   readonly #read: () => string
   readonly #now: () => number
   #text: string | undefined
   #readAt = -Infinity
   #mounts: readonly Mount[] = []
-  /** Mount points of file systems that may wait; undefined where they are not known. */
-  #waiting: readonly string[] | undefined
-  /** Answers by this table: the same files are looked at turn after turn. */
+  /** Mount points of file systems that may block; undefined if they are unknown. */
+  #remoteMountPoints: readonly string[] | undefined
+  /** Answers by the current table: runs access the same files in every turn. */
   readonly #known = new Map<string, boolean>()
 
   constructor(read: () => string, now: () => number) {
@@ -86,20 +86,20 @@ export class LocalMounts {
     this.#now = now
   }
 
-  /** All that is mounted. */
+  /** All mounts. */
   get list(): readonly Mount[] {
     this.#refresh()
     return this.#mounts
   }
 
-  /** Whether neither the path nor a folder above it is on a file system that may wait. */
-  has(path: string): boolean {
+  /** Whether the path and all folders above it are on file systems that do not block. */
+  isOnLocalMount(path: string): boolean {
     this.#refresh()
     const known = this.#known.get(path)
     if (known !== undefined) return known
-    const waiting = this.#waiting
+    const waiting = this.#remoteMountPoints
     const isIn = waiting?.every((point) => !isInside(path, point)) === true && path.startsWith('/') && isExactPath(path)
-    if (this.#known.size >= mostKnown) this.#known.clear()
+    if (this.#known.size >= maxKnown) this.#known.clear()
     this.#known.set(path, isIn)
     return isIn
   }
@@ -119,7 +119,9 @@ export class LocalMounts {
     this.#known.clear()
     const mounts = (this.#mounts = parseMounts(text))
     const isWhole = mounts.length > 0 && mounts.length === text.split('\n').filter(Boolean).length
-    this.#waiting = isWhole ? mounts.filter(({ type }) => !localTypes.has(type)).map(({ point }) => point) : undefined
+    this.#remoteMountPoints = isWhole
+      ? mounts.filter(({ type }) => !localTypes.has(type)).map(({ point }) => point)
+      : undefined
   }
 }
 
@@ -127,19 +129,19 @@ const localMounts = new LocalMounts(mountinfo, () => performance.now())
 
 // Spec R-PLACE-7.
 /**
- * Whether a real path is on a disk of this machine, or in its memory, so that who uses it need not wait for a network or another program. False
- * where that is not known, as outside of Linux.
+ * Whether a real path is on a local disk or in memory, so that access does not wait for a network or another program. False if that is unknown, as
+ * outside Linux.
  */
 export function isOnLocalDisk(path: string): boolean {
-  return localMounts.has(path)
+  return localMounts.isOnLocalMount(path)
 }
 
-/** What is mounted, of a moment ago: one call asks many times. */
-export function mountsNow(): readonly Mount[] {
+/** All mounts, at most a moment old: one call asks many times. */
+export function currentMounts(): readonly Mount[] {
   return localMounts.list
 }
 
-/** To be called when a command has ended, which may have mounted something: the table of mounts is read again before the next file is used. */
+/** Call this when a command has ended, as it may have mounted something. The table of mounts is read again before the next file is used. */
 export function expireMounts(): void {
   localMounts.expire()
 }

@@ -5,7 +5,7 @@ import { realPath } from '@halting/journal/files'
 import { codeOf } from '@halting/core/adapters'
 import { type Disk, diskOf, type OpenFile } from './disk.ts'
 
-/** A path leads elsewhere than it did when it was judged: a link was put in the place of a folder or a file of it. */
+/** A path leads elsewhere than when it was judged: a link has replaced the file or a folder above it. */
 export class PathMovedError extends Error {
   override readonly name = 'PathMovedError'
   readonly code = 'path_moved'
@@ -15,61 +15,61 @@ export class PathMovedError extends Error {
   }
 }
 
-/** Nothing was written: the message says why, in words for a model. */
+/** Nothing was written. The message explains why, for a model. */
 export class NotWrittenError extends Error {
   override readonly name = 'NotWrittenError'
   readonly code = 'not_written'
 }
 
-/** A folder that is held open: names in it are opened in this folder, whatever stands at its path by now. */
-export interface HeldFolder {
-  /** The path of a name in it, for this process alone. */
+/** An open folder: names in it are resolved in this folder, even if its path is replaced meanwhile. */
+export interface PinnedFolder {
+  /** The path of a name in the folder, valid in this process only. */
   pathOf(name: string): string
-  /** Throws `PathMovedError` where nothing better than a look at the path can be had, and it leads elsewhere. */
+  /** Throws `PathMovedError` if the path leads elsewhere. Needed where the system cannot open a folder by descriptor. */
   check(): Promise<void>
   /** Closes the folder. */
   close(): Promise<void>
 }
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants
-/** Of Linux: a folder is held without being read, so that it need not be readable. Node has no name for it. */
+/** Linux only: opens a folder without read permission. Node does not export this constant. */
 const O_PATH = 0o10000000
 
-/** Whether `/proc/self/fd/N/name` is a name in a held folder. */
-const canHold = process.platform === 'linux'
+/** Whether `/proc/self/fd/N/name` names an entry of an open folder. */
+const hasDescriptorPaths = process.platform === 'linux'
 
 /**
- * Opens a folder by a real path, part by part and without following a link. Missing folders are made with `makes`.
- * @throws PathMovedError, and ENOENT where it is not there.
+ * Opens a folder by a real path, name by name and without following links. Creates missing folders with `makes`.
+ * @throws PathMovedError, and ENOENT if it does not exist.
  */
-export async function holdFolder(
+export async function pinFolder(
   path: string,
   {
     makes = false,
   }: {
-    /** Make folders that are missing. Default: false. */
+    /** Create missing folders. Default: false. */
     readonly makes?: boolean
   } = {},
-): Promise<HeldFolder> {
-  return canHold ? heldFolder(diskOf(path), path, makes) : lookedAtFolder(path, makes)
+): Promise<PinnedFolder> {
+  return hasDescriptorPaths ? pinByDescriptor(diskOf(path), path, makes) : checkByPath(path, makes)
 }
 
-async function heldFolder(disk: Disk, path: string, makes: boolean): Promise<HeldFolder> {
-  let held = await disk.open('/', O_PATH | O_DIRECTORY)
+async function pinByDescriptor(disk: Disk, path: string, makes: boolean): Promise<PinnedFolder> {
+  let pinned = await disk.open('/', O_PATH | O_DIRECTORY)
   try {
     for (const name of path.split('/').filter(Boolean)) {
-      const inner = await openPart(disk, inFolder(held, name), { path, makes })
-      await held.close()
-      held = inner
+      const inner = await openPart(disk, pathInFolder(pinned, name), { path, makes })
+      await pinned.close()
+      pinned = inner
     }
   } catch (thrown) {
-    await held.close()
+    await pinned.close()
     throw thrown
   }
-  return { pathOf: (name) => inFolder(held, name), check: async () => undefined, close: () => held.close() }
+  return { pathOf: (name) => pathInFolder(pinned, name), check: async () => undefined, close: () => pinned.close() }
 }
 
-function inFolder(folder: OpenFile, name: string): string {
+function pathInFolder(folder: OpenFile, name: string): string {
   return `/proc/self/fd/${folder.fd}/${name}`
 }
 
@@ -97,26 +97,26 @@ async function openPart(
 }
 
 /**
- * Calls `use` with a path of the same file that leads through no link, also if one comes in the place of a folder above meanwhile. Undefined where there is
- * no such folder, or `use` finds nothing. At once, for what looks at many files.
+ * Calls `use` with a path of the same file that contains no link, even if a link replaces a folder above it meanwhile. Returns undefined if the
+ * folder does not exist, or if `use` returns undefined. Synchronous, for code that inspects many files.
  */
 export function inFolderSync<T>(path: string, use: (at: string) => T): T | undefined {
   const folder = dirname(path)
   const opened: number[] = []
   try {
-    if (!canHold) {
+    if (!hasDescriptorPaths) {
       const found = realPath(folder) === folder ? use(path) : undefined
       return realPath(folder) === folder ? found : undefined
     }
-    let held = openSync('/', O_PATH | O_DIRECTORY)
-    opened.push(held)
+    let pinned = openSync('/', O_PATH | O_DIRECTORY)
+    opened.push(pinned)
     for (const name of folder.split('/').filter(Boolean)) {
-      held = openSync(`/proc/self/fd/${held}/${name}`, O_PATH | O_DIRECTORY | O_NOFOLLOW)
-      opened.push(held)
+      pinned = openSync(`/proc/self/fd/${pinned}/${name}`, O_PATH | O_DIRECTORY | O_NOFOLLOW)
+      opened.push(pinned)
     }
-    return use(`/proc/self/fd/${held}/${basename(path)}`)
+    return use(`/proc/self/fd/${pinned}/${basename(path)}`)
   } catch (thrown) {
-    // It has gone, or is a link or a file by now.
+    // It was removed, or replaced by a link or a file.
     if (codeOf(thrown) === undefined) throw thrown
     return undefined
   } finally {
@@ -124,7 +124,7 @@ export function inFolderSync<T>(path: string, use: (at: string) => T): T | undef
   }
 }
 
-/** Whether an open file is the one at a real path: none that was reached through a link in the place of a folder above. */
+/** Whether an open file is the one at a real path, and was not reached through a link. */
 export function isOpenAt(file: number, path: string): boolean {
   try {
     const opened = readlinkSync(`/proc/self/fd/${file}`)
@@ -139,8 +139,8 @@ async function isLink(disk: Disk, path: string): Promise<boolean> {
   return stats?.isSymbolicLink() === true
 }
 
-/** Where a folder cannot be held: the path is looked at before and after. */
-async function lookedAtFolder(path: string, makes: boolean): Promise<HeldFolder> {
+/** For systems without descriptor paths: compares the path before and after. */
+async function checkByPath(path: string, makes: boolean): Promise<PinnedFolder> {
   const check = async (): Promise<void> => {
     if (realPath(path) !== path) throw new PathMovedError(path)
   }
@@ -158,26 +158,27 @@ async function lookedAtFolder(path: string, makes: boolean): Promise<HeldFolder>
   }
 }
 
-/** A regular file that is open, or what stands there instead. */
-export type InPlace =
+/** An open regular file, or what exists there instead. */
+export type OpenedInPlace =
   | {
       readonly kind: 'file'
       /** The open file. */
       readonly file: OpenFile
-      /** What `fstat` says of it. */
+      /** The result of `fstat`. */
       readonly stats: Stats
     }
   | { readonly kind: 'folder' }
   | { readonly kind: 'special' }
 
 /**
- * Opens a file for reading by a real path, without following a link. A pipe or device is not opened: that may wait for
- * ever, or do something.
- * @throws PathMovedError, and what the system says, such as ENOENT.
+ * Opens a file for reading by a real path, without following a link. Does not open pipes and devices: that may block, or have an effect.
+ * @throws PathMovedError, and errors of the system such as ENOENT.
  */
-export async function openInPlace(path: string): Promise<InPlace> {
+export async function openInPlace(path: string): Promise<OpenedInPlace> {
   const disk = diskOf(path)
-  const folder = await (canHold ? heldFolder(disk, dirname(path), false) : lookedAtFolder(dirname(path), false))
+  const folder = await (hasDescriptorPaths
+    ? pinByDescriptor(disk, dirname(path), false)
+    : checkByPath(dirname(path), false))
   try {
     return await openIn(disk, folder, path)
   } finally {
@@ -185,7 +186,7 @@ export async function openInPlace(path: string): Promise<InPlace> {
   }
 }
 
-async function openIn(disk: Disk, folder: HeldFolder, path: string): Promise<InPlace> {
+async function openIn(disk: Disk, folder: PinnedFolder, path: string): Promise<OpenedInPlace> {
   const at = basename(path) === '' ? folder.pathOf('.') : folder.pathOf(basename(path))
   try {
     const before = await disk.lstat(at)
@@ -200,12 +201,12 @@ async function openIn(disk: Disk, folder: HeldFolder, path: string): Promise<InP
   }
 }
 
-async function checkedFile(file: OpenFile, folder: HeldFolder, path: string): Promise<InPlace> {
+async function checkedFile(file: OpenFile, folder: PinnedFolder, path: string): Promise<OpenedInPlace> {
   try {
     const stats = await file.stat()
     await folder.check()
     if (stats.isFile()) {
-      if (!canHold) await checkSame(stats, path)
+      if (!hasDescriptorPaths) await checkSame(stats, path)
       return { kind: 'file', file, stats }
     }
   } catch (thrown) {
@@ -221,7 +222,7 @@ async function checkSame(opened: Stats, path: string): Promise<void> {
   if (there.ino !== opened.ino || there.dev !== opened.dev) throw new PathMovedError(path)
 }
 
-/** The system's error with the path as the caller knows it, and not by a descriptor. */
+/** The error of the system with the path that the caller used instead of a descriptor path. */
 export function errorNaming(thrown: unknown, path: string): unknown {
   if (thrown instanceof Error && !(thrown instanceof PathMovedError)) {
     thrown.message = thrown.message.replace(/'\/proc\/self\/fd\/\d+\/[^']*'/g, `'${path}'`)

@@ -1,8 +1,8 @@
 import { isJsonObject } from '@halting/core/adapters'
 
-/** A line of a hunk: stays, is removed, is added. */
+/** A line of a hunk: context, removed or added. */
 export interface PatchLine {
-  /** A space: stays; `-`: is removed; `+`: is added. */
+  /** A space: context; `-`: removed; `+`: added. */
   readonly sign: ' ' | '-' | '+'
   /** The line, without its sign. */
   readonly text: string
@@ -10,21 +10,21 @@ export interface PatchLine {
 
 /** One change within a file. */
 export interface PatchHunk {
-  /** Lines above the change, such as `class Parser`, the outermost first. */
+  /** Lines above the change that locate it, such as `class Parser`, the outermost first. */
   readonly anchors: readonly string[]
   /** The lines of the change, in order. */
   readonly lines: readonly PatchLine[]
-  /** The last of the lines is the last of the file. */
+  /** Whether the last line is the last one of the file. */
   readonly isAtEnd: boolean
 }
 
-/** What a patch does to one file. Paths are as they are written. */
+/** What a patch does to one file. Paths are as written in the patch. */
 export type PatchedFile =
   | {
       readonly kind: 'add'
       /** Path of the file. */
       readonly path: string
-      /** The whole text of the file. */
+      /** The whole content of the new file. */
       readonly content: string
     }
   | {
@@ -36,22 +36,22 @@ export type PatchedFile =
       readonly kind: 'update'
       /** Path of the file. */
       readonly path: string
-      /** Its new path; absent where it stays. */
+      /** Its new path; absent if it is not moved. */
       readonly moveTo?: string
       /** The changes, in order. */
       readonly hunks: readonly PatchHunk[]
     }
 
-/** Why a text is not a patch. Lines are counted from 1, in the patch. */
+/** Why a text is not a patch. Lines are lines of the patch, counted from 1. */
 export type PatchProblem =
   | {
-      /** What is missing or too much in the whole text. */
+      /** What is missing or superfluous in the text. */
       readonly kind: 'no begin' | 'no end' | 'no files' | 'text after end'
     }
   | {
       /** What the line lacks. */
       readonly kind: 'no header' | 'no sign' | 'no plus'
-      /** Number of the line. */
+      /** Line number. */
       readonly line: number
       /** The line. */
       readonly text: string
@@ -59,18 +59,18 @@ export type PatchProblem =
   | {
       /** What is wrong with the path. */
       readonly kind: 'no path' | 'bad path'
-      /** Number of the line. */
+      /** Line number. */
       readonly line: number
     }
   | {
       readonly kind: 'no hunks'
-      /** Number of the line. */
+      /** Line number. */
       readonly line: number
       /** Path of the file. */
       readonly path: string
     }
 
-/** A patch, or why it is not one. */
+/** A patch, or why the text is not one. */
 export type ParsedPatch =
   | {
       readonly kind: 'patch'
@@ -86,7 +86,7 @@ export type ParsedPatch =
 /** The name of the tool that applies patches. */
 export const patchToolName = 'apply_patch'
 
-/** The text of a call of `apply_patch`; undefined for an input without one. Some models name the field `patch`. */
+/** The patch in a call of `apply_patch`; undefined if the input has none. Some models name the field `patch`. */
 export function patchTextOf(input: unknown): string | undefined {
   if (typeof input === 'string') return input
   if (!isJsonObject(input)) return undefined
@@ -94,7 +94,7 @@ export function patchTextOf(input: unknown): string | undefined {
   return typeof text === 'string' ? text : undefined
 }
 
-/** The files of a call of `apply_patch`; none for an input that is not a patch. */
+/** The files of a call of `apply_patch`; empty if the input is not a patch. */
 export function patchedFilesOf(input: unknown): readonly PatchedFile[] {
   const text = patchTextOf(input)
   const parsed = text === undefined ? undefined : parsePatch(text)
@@ -105,13 +105,13 @@ export function patchedFilesOf(input: unknown): readonly PatchedFile[] {
 export interface ChangedPath {
   /** The path. */
   readonly path: string
-  /** Nothing is there yet. */
+  /** Whether the patch creates the file. */
   readonly isNew: boolean
-  /** What is there goes to another path. */
+  /** Whether the file is moved to another path. */
   readonly isMoved: boolean
 }
 
-/** Every path that a patch changes, in its order. */
+/** Every path that a patch changes, in order. */
 export function changedPathsOf(files: readonly PatchedFile[]): readonly ChangedPath[] {
   return files.flatMap((file): readonly ChangedPath[] => {
     const target = file.kind === 'update' ? file.moveTo : undefined
@@ -135,7 +135,7 @@ class PatchError extends Error {
   }
 }
 
-/** Reads a patch: also one in a here-document or a Markdown fence, and one without its last line where it is complete all the same. */
+/** Parses a patch. Accepts one in a here-document or a Markdown fence, and one without its last line if it is complete without it. */
 export function parsePatch(text: string): ParsedPatch {
   try {
     const lines = text.replaceAll('\r\n', '\n').split('\n')
@@ -148,14 +148,14 @@ export function parsePatch(text: string): ParsedPatch {
   }
 }
 
-/** The word that ends a here-document which the line begins. */
+/** The delimiter of a here-document that begins in the line. */
 const hereDocument = /<<-?\s*\\?(['"]?)(\w+)\1/
 const fence = /^```\w*$/
 
 class PatchReader {
   readonly #lines: readonly string[]
   #at = 0
-  /** Behind the last line of the sections. */
+  /** Index after the last line of the sections. */
   readonly #last: number
   readonly #wrapper: string | undefined
 
@@ -170,7 +170,7 @@ class PatchReader {
     this.#last = this.#findEnd()
   }
 
-  /** The last line that is the mark of the end; where it is missing, the end of a text that is complete without it. */
+  /** The index of the end marker; if it is missing, the end of a text that is complete without it. */
   #findEnd(): number {
     const lines = this.#lines
     const at = lines.findLastIndex((line) => line.trimEnd() === end || (line.trim() === end && !line.startsWith('+')))
@@ -183,7 +183,7 @@ class PatchReader {
     const last = lines.findLastIndex((line) => line.trim() !== '')
     const text = lines[last]?.trim() ?? ''
     if (this.#wrapper !== undefined && isClosing(text, this.#wrapper)) return last
-    // A reply that was cut off would end anywhere else.
+    // A truncated reply would end anywhere else.
     if (text === endOfFile || text.startsWith(headers.delete)) return last + 1
     throw new PatchError({ kind: 'no end' })
   }
@@ -241,7 +241,7 @@ class PatchReader {
     return content
   }
 
-  /** Whether only blank lines are left before the next header. */
+  /** Whether only blank lines precede the next header. */
   #isBlankToHeader(): boolean {
     let at = this.#at
     while (at < this.#last && this.#lines[at]?.trim() === '') at += 1
@@ -261,7 +261,7 @@ class PatchReader {
     const anchors: string[] = []
     for (; this.#at < this.#last && this.#line.startsWith('@@'); this.#at += 1) {
       const anchor = this.#line.slice(2).replace(/^ /, '')
-      // Line numbers of a unified diff are often wrong: the lines say where.
+      // Line numbers of unified diffs are often wrong, so the lines locate the change.
       if (anchor.trim() !== '' && !/^-\d+(?:,\d+)? \+\d+(?:,\d+)? @@/.test(anchor)) anchors.push(anchor)
     }
     const lines: PatchLine[] = []
@@ -281,7 +281,7 @@ class PatchReader {
   }
 }
 
-/** Whether a line ends what the patch was wrapped in. */
+/** Whether a line ends the wrapper around the patch. */
 function isClosing(line: string, wrapper: string | undefined): boolean {
   return wrapper !== undefined && line.replace(/["')]+$/, '') === wrapper
 }

@@ -1,14 +1,14 @@
 import { join, resolve } from 'node:path'
 import { homeFolder } from '../files/paths.ts'
-import { RecentTexts } from '../shell/remembered.ts'
+import { RecentTexts } from '../shell/memoize.ts'
 
 /** One setting of a configuration file, as git reads it. */
 export interface GitSetting {
-  /** In lower case up to its first dot, after it as written; empty for a key before the first section. */
+  /** In lower case up to the first dot, as written after it; empty for a key before the first section. */
   readonly section: string
   /** In lower case. */
   readonly key: string
-  /** Undefined for a key without `=`, which git takes for true. */
+  /** Undefined for a key without `=`, which git treats as true. */
   readonly value: string | undefined
 }
 
@@ -16,7 +16,7 @@ export function isInclude(section: string, key: string): boolean {
   return /^include(?:if\.|$)/.test(section) && key === 'path'
 }
 
-/** A path in a setting. Undefined for what git alone can resolve: homes of other users, its own folder, optional paths. */
+/** The path in a setting. Undefined if only git can resolve it: home folders of other users, git's own folder, optional paths. */
 export function pathInSetting(path: string, from: string): string | undefined {
   if (path === '~' || path.startsWith('~/')) return join(homeFolder(), path.slice(1))
   return /^(?:~|%\(|:)|[\p{Cc}\uFFFD]/u.test(path) ? undefined : resolve(from, path)
@@ -28,23 +28,23 @@ interface Cursor {
 }
 
 /**
- * The settings of a configuration file by git's own grammar (`config.c`), in their order. Undefined for what git refuses, and for a
- * file with a NUL byte, which git cuts in places. Text that is not UTF-8 is returned with U+FFFD in place of the invalid bytes.
+ * Parses a configuration file by git's own grammar (`config.c`). Undefined for files that git rejects, and for files with a NUL byte, which git
+ * truncates in places. Bytes that are not UTF-8 become U+FFFD.
  */
 export function readGitConfig(bytes: Buffer): readonly GitSetting[] | undefined {
-  // One character a byte: git knows no others, and what it compares is ASCII.
+  // One character per byte: git compares ASCII only.
   const text = bytes.toString('latin1')
   const before = recent.get(text)
   if (before !== undefined) return before.settings
-  const settings = settingsIn(text)
+  const settings = parseSettings(text)
   recent.set(text, { settings })
   return settings
 }
 
-/** The same few files are read for each command of git. */
+/** Every git command reads the same few files. */
 const recent = new RecentTexts<{ readonly settings: readonly GitSetting[] | undefined }>(32, 20_000)
 
-function settingsIn(text: string): readonly GitSetting[] | undefined {
+function parseSettings(text: string): readonly GitSetting[] | undefined {
   const cursor: Cursor = { text: text.replaceAll('\r\n', '\n'), at: 0 }
   if (cursor.text.includes('\0')) return undefined
   if (cursor.text.startsWith('\xEF\xBB\xBF')) cursor.at = 3
@@ -117,7 +117,7 @@ const escapes: { readonly [character: string]: string | undefined } = {
   '"': '"',
 }
 
-/** White space around it and comments are left out. Inside it is as written, as git has it since 2.45; a space each before. */
+/** Drops surrounding white space and comments. Inner white space is kept as written, as in git since 2.45. Older versions turn each blank into a space. */
 function readValue(cursor: Cursor): string | undefined {
   const pieces: string[] = []
   let isQuoted = false
@@ -141,7 +141,7 @@ function readValue(cursor: Cursor): string | undefined {
     else {
       const escaped = cursor.text.charAt(cursor.at)
       cursor.at += 1
-      // The line goes on in the next one; at the end of the file there is none.
+      // The value continues in the next line, or ends with the file.
       if (isLineEnd(escaped)) continue
       const character = escapes[escaped]
       if (character === undefined) return undefined
@@ -161,7 +161,7 @@ function lineEnd({ text, at }: Cursor): number {
   return end < 0 ? text.length : end
 }
 
-/** The end of the file counts as one. */
+/** The end of the file counts as a line end. */
 function isLineEnd(character: string): boolean {
   return character === '\n' || character === ''
 }

@@ -5,20 +5,20 @@ import { findRepository, isOwnRepository } from './repository.ts'
 import { pathKind, readSmallFile } from './small-file.ts'
 
 /**
- * Has git ignore a file of the person's in a repository, in every folder and work tree of it, without a change of a tracked file: by a line in
- * `info/exclude`, which belongs to this clone alone. Where there is no repository of this folder, or that file cannot be written, nothing is done: the
- * person's file counts all the same. No program is started.
+ * Makes git ignore a file of the person in every folder and work tree of a repository, by a line in `info/exclude` of this clone. It changes no
+ * tracked file and starts no program. It does nothing if the folder has no repository of its own, or if that file cannot be written; the file of the
+ * person works either way.
  */
 export async function excludeFromGit(path: string): Promise<void> {
   const found = findRepository(dirname(path))
-  // What a folder merely names may be a repository of somebody else.
+  // A repository that the folder only points to may belong to somebody else.
   if (found?.kind !== 'repository' || !isOwnRepository(found)) return
   const info = join(found.commonFolder, 'info')
   const exclude = join(info, 'exclude')
   const line = `**/${basename(dirname(path))}/${basename(path)}`
   try {
     const bytes = readSmallFile(exclude)
-    // A link leads to a file that others write, or out of the repository.
+    // A link may lead to a file that others write, or out of the repository.
     if (bytes === 'unreadable' || !['missing', 'folder'].includes(pathKind(info))) return
     const text = bytes === 'missing' ? '' : bytes.toString()
     const isText = bytes === 'missing' || Buffer.from(text).equals(bytes)
@@ -29,6 +29,6 @@ export async function excludeFromGit(path: string): Promise<void> {
     await writeWhole(exclude, `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`)
     await chmod(exclude, mode)
   } catch {
-    // It may not be written, as in a repository of another user.
+    // It may be read-only, as in a repository of another user.
   }
 }

@@ -1,5 +1,5 @@
-/** Settings of git that name programs, each with what runs nothing. They stand above those of every file. */
-const off: readonly (readonly [key: string, value: string])[] = [
+/** Settings of git that name programs, each with a value that runs nothing. They override every file. */
+const disabledPrograms: readonly (readonly [key: string, value: string])[] = [
   ['core.fsmonitor', 'false'],
   ['core.hooksPath', '/dev/null'],
   ['core.pager', 'cat'],
@@ -22,26 +22,23 @@ const off: readonly (readonly [key: string, value: string])[] = [
   ['fetch.writeCommitGraph', 'false'],
 ]
 
-/**
- * The environment of a line of which no part needs a rule, in addition to that of commands: what its programs would start
- * or ask beside their work is turned off.
- */
-export function environmentWithoutRule(): Readonly<Record<string, string>> {
-  return withoutRule
+/** Additional environment for a line of which no part needs a rule. It turns off what its programs would start or contact besides their task. */
+export function hardenedEnvironment(): Readonly<Record<string, string>> {
+  return unruledLineVariables
 }
 
 /**
- * What a command that runs without a rule gets, so that git starts no program for it. It cannot be undone by the command:
- * assignments to these names, `-c` and other folders of settings are no part of what runs without a rule.
+ * Environment for a command that runs without a rule, so that git starts no program. The command cannot undo it: assignments to these names, `-c`
+ * and other settings folders always need a rule.
  */
-export function gitTurnedOff(): Readonly<Record<string, string>> {
-  return turnedOff
+export function gitHardening(): Readonly<Record<string, string>> {
+  return hardeningVariables
 }
 
-const turnedOff: Readonly<Record<string, string>> = Object.freeze({
-  GIT_CONFIG_COUNT: String(off.length),
+const hardeningVariables: Readonly<Record<string, string>> = Object.freeze({
+  GIT_CONFIG_COUNT: String(disabledPrograms.length),
   ...Object.fromEntries(
-    off.flatMap(([key, value], at) => [
+    disabledPrograms.flatMap(([key, value], at) => [
       [`GIT_CONFIG_KEY_${at}`, key],
       [`GIT_CONFIG_VALUE_${at}`, value],
     ]),
@@ -55,9 +52,9 @@ const turnedOff: Readonly<Record<string, string>> = Object.freeze({
   GIT_TERMINAL_PROMPT: '0',
 })
 
-// less runs no program for a file, pip asks no index for a newer pip, go runs no other version of itself.
-const withoutRule: Readonly<Record<string, string>> = Object.freeze({
-  ...turnedOff,
+// less starts no preprocessor, pip checks for no newer pip, go starts no other toolchain.
+const unruledLineVariables: Readonly<Record<string, string>> = Object.freeze({
+  ...hardeningVariables,
   LESSSECURE: '1',
   PIP_DISABLE_PIP_VERSION_CHECK: '1',
   GOTOOLCHAIN: 'local',

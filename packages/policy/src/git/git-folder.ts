@@ -5,22 +5,22 @@ import { isDirectory, isInside } from '../files/paths.ts'
 import { commonFolderOf, type GitRepository } from './repository.ts'
 import { pathKind, readSmallFile } from './small-file.ts'
 
-/** With more the analysis would take too long: about 0.3 s of CPU when nothing is cached. A folder takes as long as ten files. */
-const mostFiles = 80_000
+/** With more files the analysis would take too long: about 0.3 s of CPU without a cache. A folder costs as much as ten files. */
+const maxFiles = 80_000
 const filesPerFolder = 10
 
 /**
- * Why the files of a repository could show what lies outside of it; undefined when they cannot. Every folder is listed, and no object is read. Only
- * plain files with one name pass, since git shows lines of most of its files, in messages and as references: links, pipes and sockets do not.
+ * Why files of a repository could show content from outside of it; undefined if they cannot. Lists every folder and reads no object. Only plain
+ * files with a single name are accepted, as git prints lines of most of its files in messages and references.
  */
 export function gitFolderProblem({ gitFolder, commonFolder }: GitRepository): string | undefined {
   const roots = isInside(gitFolder, commonFolder) ? [commonFolder] : [commonFolder, gitFolder]
-  const left = { files: mostFiles }
+  const left = { files: maxFiles }
   for (const root of roots) {
-    const problem = specialFileIn(root, left)
+    const problem = specialFileProblem(root, left)
     if (problem !== undefined) return problem
   }
-  return namedElsewhere(gitFolder, commonFolder)
+  return foreignNameProblem(gitFolder, commonFolder)
 }
 
 interface Listing {
@@ -29,11 +29,11 @@ interface Listing {
   readonly files: number
 }
 
-/** What was listed, by folder: as long as a folder is not changed, only its times are read again. */
+/** Listings by folder. While a folder is unchanged, only its times are read again. */
 const listings = new Map<string, Listing>()
-const mostListings = 30_000
+const maxListings = 30_000
 
-function specialFileIn(root: string, left: { files: number }): string | undefined {
+function specialFileProblem(root: string, left: { files: number }): string | undefined {
   const open = [root]
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
     if (left.files < filesPerFolder) return `${root} has too many files to check`
@@ -45,40 +45,40 @@ function specialFileIn(root: string, left: { files: number }): string | undefine
   return undefined
 }
 
-function listingOf(folder: string, root: string, mostEntries: number): Listing | string {
+function listingOf(folder: string, root: string, maxEntries: number): Listing | string {
   try {
     const stats = lstatSync(folder)
     if (!stats.isDirectory()) return `${folder} is not a folder`
     const stamp = `${stats.dev}:${stats.ino}:${stats.mtimeMs}:${stats.ctimeMs}`
     const known = listings.get(folder)
     if (known?.stamp === stamp) return known
-    const { entries, isAll } = firstEntries(folder, mostEntries + 1)
+    const { entries, isAll } = firstEntries(folder, maxEntries + 1)
     if (!isAll) return `${root} has too many files to check`
-    const found = listed(folder, relative(root, folder), entries)
+    const found = checkEntries(folder, relative(root, folder), entries)
     if (typeof found === 'string') return found
     const listing = { stamp, folders: found.folders, files: entries.length }
     if (found.isStable && isSettled(stats)) {
-      if (listings.size >= mostListings) listings.clear()
+      if (listings.size >= maxListings) listings.clear()
       listings.set(folder, listing)
     }
     return listing
   } catch {
-    // Removed meanwhile, as branches are.
+    // Removed meanwhile, for example a branch.
     return pathKind(folder) === 'missing' ? { stamp: '', folders: [], files: 0 } : `${folder} cannot be read`
   }
 }
 
-/** Times of file systems are coarse: a change right after this one may leave the same time. */
+/** File times are coarse: another change right after this one may have the same time. */
 function isSettled({ mtimeMs, ctimeMs }: Stats): boolean {
   return Date.now() - Math.max(mtimeMs, ctimeMs) > 3_000
 }
 
-function listed(
+function checkEntries(
   folder: string,
   place: string,
   entries: readonly Dirent[],
 ): { readonly folders: readonly string[]; readonly isStable: boolean } | string {
-  // A clone on the same disk shares its objects with the repository that it is made from.
+  // A clone on the same disk shares its objects with the original by hard links.
   const hasSharedFiles = /^(?:modules\/.+\/)?(?:lfs\/|annex\/)?objects(?:\/|$)/.test(place)
   const isHooks = /^(?:modules\/.+\/)?hooks$/.test(place)
   const placeInTree = place.replace(/^worktrees\/[^/]+(?:\/|$)/, '')
@@ -86,11 +86,11 @@ function listed(
   let isStable = true
   for (const entry of entries) {
     const path = join(folder, entry.name)
-    // What is in such a folder could not be opened by its name.
+    // No string can name the entries of such a folder.
     if (entry.name.includes('\uFFFD')) return `${path} has a name that is not UTF-8`
     if (entry.isDirectory()) folders.push(entry.name)
     else if (entry.isFile()) {
-      if (!hasSharedFiles && hasSecondName(path)) return `${path} has a second name elsewhere (a hard link)`
+      if (!hasSharedFiles && hasSecondName(path)) return `${path} has another name elsewhere (a hard link)`
     } else if (entry.isSymbolicLink()) {
       if (isHooks ? isProgram(path) : place === '' && entry.name === 'hooks' && holdsPrograms(path)) isStable = false
       else if (!isEditorLock(placeInTree, entry.name)) return `${path} is a link`
@@ -99,36 +99,36 @@ function listed(
   return { folders, isStable }
 }
 
-/** A lock file may be gone by now. */
+/** A lock file may have been removed by now. */
 function hasSecondName(path: string): boolean {
   return (lstatSync(path, { throwIfNoEntry: false })?.nlink ?? 1) > 1
 }
 
-/** Hooks are linked to scripts. git may read any file here as a reference: a program is not what anyone keeps secret. */
+/** Hooks are often links to scripts. git may read any file here as a reference, but a program is not a secret. */
 function isProgram(path: string): boolean {
   const stats = statSync(path, { throwIfNoEntry: false })
   return stats?.isFile() === true && (stats.mode & 0o111) !== 0
 }
 
-/** The whole folder of hooks may be a link, as to a folder of the project. */
+/** The folder of hooks may be a link as a whole, for example to a folder of the project. */
 function holdsPrograms(folder: string): boolean {
   if (!isDirectory(folder)) return false
   const { entries, isAll } = firstEntries(folder, 100)
   return isAll && entries.every(({ name }) => isProgram(join(folder, name)))
 }
 
-/** Emacs locks a message that is edited by a link that leads nowhere; git opens no such name. */
+/** Emacs locks an edited message by a dangling link; git opens no such name. */
 function isEditorLock(place: string, name: string): boolean {
   return (
     (place === '' || /^rebase-(?:merge|apply)$/.test(place)) && /^\.#(?:[A-Z_]+|git-rebase-todo|message)$/.test(name)
   )
 }
 
-/** Files in which git finds names of other files: these have to lie where it expects them. */
-function namedElsewhere(gitFolder: string, commonFolder: string): string | undefined {
+/** Files that name other files for git. The named files must be in the expected places. */
+function foreignNameProblem(gitFolder: string, commonFolder: string): string | undefined {
   const at = (name: string): string => join(commonFolder, name)
   for (const name of ['alternates', 'http-alternates'])
-    if (pathKind(at(`objects/info/${name}`)) !== 'missing') return 'the repository takes objects from elsewhere'
+    if (pathKind(at(`objects/info/${name}`)) !== 'missing') return 'the repository uses objects of another repository'
   const worktrees = foldersOf(at('worktrees'))
   const strange = worktrees.find(
     (folder) => pathKind(join(folder, 'commondir')) !== 'missing' && commonFolderOf(folder) !== commonFolder,
@@ -139,11 +139,11 @@ function namedElsewhere(gitFolder: string, commonFolder: string): string | undef
     at('objects/pack/multi-pack-index.d/multi-pack-index-chain'),
   ]
   const tables = [commonFolder, gitFolder, ...worktrees].map((folder) => join(folder, 'reftable/tables.list'))
-  const odd =
-    chains.find((file) => !hasLines(file, /^(?:[\da-f]{40}|[\da-f]{64})$/)) ??
-    tables.find((file) => !hasLines(file, /^[\w-][\w.-]*$/)) ??
-    packIndexes(commonFolder).find((file) => !namesPlainPacks(file))
-  return odd === undefined ? undefined : `${odd} names files that lie elsewhere, or cannot be read`
+  const foreign =
+    chains.find((file) => !allLinesMatch(file, /^(?:[\da-f]{40}|[\da-f]{64})$/)) ??
+    tables.find((file) => !allLinesMatch(file, /^[\w-][\w.-]*$/)) ??
+    packIndexes(commonFolder).find((file) => !namesOnlyPlainPacks(file))
+  return foreign === undefined ? undefined : `${foreign} names files in other places, or cannot be read`
 }
 
 function foldersOf(folder: string): readonly string[] {
@@ -154,14 +154,14 @@ function foldersOf(folder: string): readonly string[] {
 
 function entriesOf(folder: string, fits: (entry: Dirent) => boolean): readonly string[] {
   try {
-    return firstEntries(folder, mostFiles).entries.flatMap((entry) => (fits(entry) ? [entry.name] : []))
+    return firstEntries(folder, maxFiles).entries.flatMap((entry) => (fits(entry) ? [entry.name] : []))
   } catch {
     return []
   }
 }
 
-/** git shows a line that it does not expect. */
-function hasLines(file: string, form: RegExp): boolean {
+/** git prints lines that it does not expect. */
+function allLinesMatch(file: string, form: RegExp): boolean {
   const bytes = readSmallFile(file)
   if (typeof bytes === 'string') return bytes === 'missing'
   return bytes
@@ -176,10 +176,10 @@ function packIndexes(commonFolder: string): readonly string[] {
   return [join(commonFolder, 'objects/pack/multi-pack-index'), ...layers.map((name) => join(folder, name))]
 }
 
-const mostNameBytes = 1_000_000
+const maxNameBytes = 1_000_000
 
-/** A multi-pack-index has a chunk with the names of its packs, which git appends to the path of their folder. */
-function namesPlainPacks(file: string): boolean {
+/** A multi-pack-index has a chunk with the names of its packs. git appends them to the path of their folder. */
+function namesOnlyPlainPacks(file: string): boolean {
   const kind = pathKind(file)
   if (kind !== 'file') return kind === 'missing'
   let descriptor: number | undefined
@@ -191,12 +191,12 @@ function namesPlainPacks(file: string): boolean {
     for (let at = 0; at + 24 <= table.length; at += 12) {
       if (table.toString('latin1', at, at + 4) !== 'PNAM') continue
       const [from, to] = [Number(table.readBigUInt64BE(at + 4)), Number(table.readBigUInt64BE(at + 16))]
-      if (!(to - from <= mostNameBytes)) return false
+      if (!(to - from <= maxNameBytes)) return false
       const names = bytesAt(descriptor, from, to - from)
         .toString('latin1')
         .split('\0')
       const count = head.readUInt32BE(8)
-      // Behind the last one there are bytes that make the chunk full.
+      // After the last name there is padding.
       if (names.length <= count || names.slice(0, count).some((name) => !/^[\w.-]+$/.test(name))) return false
     }
     return true

@@ -1,13 +1,13 @@
-/** What the paths of an index say about what git will read. */
+/** What the paths of an index say about the files that git will read. */
 export interface IndexPaths {
   readonly hasSubmodules: boolean
-  /** Every folder of the work tree that git goes through to reach a tracked file, relative to it; one character a byte. */
+  /** Every folder that git passes through to reach a tracked file, relative to the work tree; one character per byte. */
   readonly folders: ReadonlySet<string>
 }
 
 /**
- * The paths of an index file. Undefined for a file that is not read exactly as git would read it, and for one with a path that leaves the work
- * tree: git opens tracked paths as they are written there, and does not check them.
+ * Parses the paths of an index file. Undefined unless it is read exactly as git would read it, and for a path that leaves the work tree: git opens
+ * tracked paths without checking them.
  */
 export function readIndexPaths(bytes: Buffer, hashBytes: number): IndexPaths | undefined {
   const version =
@@ -18,7 +18,7 @@ export function readIndexPaths(bytes: Buffer, hashBytes: number): IndexPaths | u
   const folders = new Set<string>()
   const starts: number[] = []
   let hasSubmodules = false
-  let charactersLeft = mostCharacters
+  let charactersLeft = maxCharacters
   let [at, name, folder] = [12, '', '']
   for (let entry = 0; entry < count; entry += 1) {
     const flagsAt = at + 40 + hashBytes
@@ -26,7 +26,7 @@ export function readIndexPaths(bytes: Buffer, hashBytes: number): IndexPaths | u
     const flags = bytes.readUInt16BE(flagsAt)
     const nameAt = flagsAt + ((flags & extended) === 0 ? 2 : 4)
     const read = version === 4 ? packedName(bytes, nameAt, name) : plainName(bytes, nameAt)
-    // A length that contradicts the end of the name would have git read another name.
+    // If the length contradicts the end of the name, git would read another name.
     if (read === undefined || Math.min(read.name.length, longestLength) !== (flags & longestLength)) return undefined
     const mode = bytes.readUInt16BE(at + 26)
     if ((charactersLeft -= read.name.length) < 0) return undefined
@@ -42,8 +42,8 @@ export function readIndexPaths(bytes: Buffer, hashBytes: number): IndexPaths | u
   return at <= end && hasPlainExtensions(bytes, { at, end, hashBytes, starts }) ? { hasSubmodules, folders } : undefined
 }
 
-/** Of all names and folders: half a million files have fewer. With more the analysis would take too long. */
-const mostCharacters = 40_000_000
+/** Maximum for all names and folders: half a million files have fewer. With more the analysis would take too long. */
+const maxCharacters = 40_000_000
 const extended = 0x4000
 const longestLength = 0xfff
 const kindOfMode = 0o170000
@@ -52,9 +52,9 @@ const sparseFolder = 0o040000
 
 interface EntryName {
   readonly name: string
-  /** Characters of the name before that it takes away. */
+  /** Number of characters of the previous name that are removed. */
   readonly removes: number
-  /** Behind the NUL that ends it. */
+  /** Index after the NUL that ends the name. */
   readonly end: number
 }
 
@@ -63,7 +63,7 @@ function plainName(bytes: Buffer, at: number): EntryName | undefined {
   return end < 0 ? undefined : { name: bytes.toString('latin1', at, end), removes: 0, end: end + 1 }
 }
 
-/** Version 4 leaves out what a name shares with the one before it. */
+/** Version 4 omits the part that a name shares with the previous one. */
 function packedName(bytes: Buffer, at: number, before: string): EntryName | undefined {
   const removes = readVarint(bytes, at)
   const rest = removes === undefined ? undefined : plainName(bytes, removes.end)
@@ -72,7 +72,7 @@ function packedName(bytes: Buffer, at: number, before: string): EntryName | unde
   return { name, removes: removes.value, end: rest.end }
 }
 
-/** Undefined for more than any count or length in an index is. */
+/** Undefined if the value exceeds every valid count or length of an index. */
 function readVarint(bytes: Buffer, from: number): { readonly value: number; readonly end: number } | undefined {
   let at = from
   let byte = bytes[at++] ?? 0
@@ -80,20 +80,20 @@ function readVarint(bytes: Buffer, from: number): { readonly value: number; read
   while ((byte & 0x80) !== 0) {
     byte = bytes[at++] ?? 0
     value = (value + 1) * 128 + (byte & 0x7f)
-    if (value > mostCharacters) return undefined
+    if (value > maxCharacters) return undefined
   }
   return { value, end: at }
 }
 
-/** An empty name is one that a shared index has. */
+/** Shared indexes have entries with empty names. */
 function isInsideTree(name: string): boolean {
   return name === '' || !/(?:^|\/)(?:\.{0,2}|\.git)(?:\/|$)/i.test(name)
 }
 
-/** @returns the characters of what it added. */
+/** @returns The number of characters that were added. */
 function addFolders(folders: Set<string>, parent: string): number {
   let characters = 0
-  for (let folder = parent; folder !== '' && !folders.has(folder) && characters <= mostCharacters;) {
+  for (let folder = parent; folder !== '' && !folders.has(folder) && characters <= maxCharacters;) {
     folders.add(folder)
     characters += folder.length
     folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/')))
@@ -102,21 +102,21 @@ function addFolders(folders: Set<string>, parent: string): number {
 }
 
 interface ReadEntries {
-  /** Behind the last entry. */
+  /** Index after the last entry. */
   readonly at: number
-  /** Behind the last extension. */
+  /** Index after the last extension. */
   readonly end: number
   readonly hashBytes: number
-  /** Where entries start that git may begin to read at; -1 for one that needs the name before it. */
+  /** Where entries start that git may begin to read at; -1 for one that depends on the previous name. */
   readonly starts: readonly number[]
 }
 
 /**
- * With several threads git begins in the middle, by offsets in extensions: these have to lead to the same entries. Names in the cache of untracked
- * files are checked like paths.
+ * With several threads git starts in the middle, by offsets in extensions: these must lead to the same entries. Names in the untracked cache are
+ * checked like paths.
  */
 function hasPlainExtensions(bytes: Buffer, { at, end, hashBytes, starts }: ReadEntries): boolean {
-  // The last extension says where the others begin; git searches for it at the place that it has with SHA-1.
+  // The last extension gives the start of the others. git searches for it at its position with SHA-1.
   for (const last of [end - 32, end - 44])
     if (last >= at && isExtension(bytes, last, 'EOIE') && bytes.readUInt32BE(last + 8) !== at) return false
   for (let next = at; next + 8 <= end;) {
@@ -137,7 +137,7 @@ function hasPlainExtensions(bytes: Buffer, { at, end, hashBytes, starts }: ReadE
   return true
 }
 
-/** git goes into the folders that the cache of untracked files names, and lists what it names. */
+/** git enters the folders that the untracked cache names, and lists its names. */
 function hasPlainFolders(bytes: Buffer, from: number, end: number, hashBytes: number): boolean {
   const place = readVarint(bytes, from)
   const pattern = place === undefined ? undefined : plainName(bytes, place.end + place.value + 76 + 2 * hashBytes)
@@ -162,7 +162,7 @@ function hasPlainFolders(bytes: Buffer, from: number, end: number, hashBytes: nu
     }
     expected += folders.value
   }
-  // git does not check that there are as many as it makes room for.
+  // git does not check that the count matches the number that it allocates.
   return at <= end && expected === count.value
 }
 

@@ -5,20 +5,17 @@ import type { GitRepository } from './repository.ts'
 import { hashBytesOf } from './repository-settings.ts'
 import { isMissing } from './small-file.ts'
 
-/** Some 250,000 files. With more the analysis would take too long. */
-const mostBytes = 30_000_000
+/** About 250,000 files. With more the analysis would take too long. */
+const maxBytes = 30_000_000
 
-/**
- * Why a command that reads tracked files in the work tree could read others: git opens the paths of the index as they are written there, and
- * `git grep` follows links on the way.
- */
+/** Why a command that reads tracked files could read others. git opens the paths of the index as they are, and `git grep` follows links on the way. */
 export function indexProblem(found: GitRepository, entersSubmodules: boolean): string | undefined {
   const { gitFolder, workTree } = found
   const hashBytes = hashBytesOf(found)
   for (const file of indexFiles(gitFolder)) {
-    const paths = pathsIn(file, hashBytes)
+    const paths = readPathsCached(file, hashBytes)
     if (typeof paths === 'string') return paths
-    if (entersSubmodules && paths.hasSubmodules) return 'it goes into submodules, which have settings of their own'
+    if (entersSubmodules && paths.hasSubmodules) return 'it enters submodules, which have their own settings'
     const link = [...paths.folders].find((folder) => isLink(workTree, folder))
     if (link !== undefined)
       return `${join(workTree, asText(link))} is a link where the repository has a folder of tracked files`
@@ -35,24 +32,24 @@ function indexFiles(gitFolder: string): readonly string[] {
   }
 }
 
-/** The last ones: a line of commands asks many times, and most lines are about the same repository. */
-const known = new Map<string, { readonly stamp: string; readonly paths: IndexPaths }>()
-const mostKnown = 4
+/** The most recent ones: one command line asks many times, mostly about one repository. */
+const indexCache = new Map<string, { readonly stamp: string; readonly paths: IndexPaths }>()
+const maxKnown = 4
 
-function pathsIn(file: string, hashBytes: number): IndexPaths | string {
+function readPathsCached(file: string, hashBytes: number): IndexPaths | string {
   try {
     const stats = lstatSync(file)
     if (!stats.isFile()) return `${file} is not a plain file`
-    if (stats.size > mostBytes) return `${file} is too large to check`
+    if (stats.size > maxBytes) return `${file} is too large to check`
     const stamp = `${hashBytes}:${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`
-    const before = known.get(file)
+    const before = indexCache.get(file)
     if (before?.stamp === stamp) return before.paths
     const paths = readIndexPaths(readFileSync(file), hashBytes)
-    if (paths === undefined) return `${file} names files outside of the work tree, or is not understood`
-    // A file that was written just now may be written again within the same tick of the clock.
+    if (paths === undefined) return `${file} names files outside of the work tree, or cannot be parsed`
+    // A file written just now may change again within the same clock tick.
     if (Date.now() - Math.max(stats.mtimeMs, stats.ctimeMs) > 3_000) {
-      if (known.size >= mostKnown) known.clear()
-      known.set(file, { stamp, paths })
+      if (indexCache.size >= maxKnown) indexCache.clear()
+      indexCache.set(file, { stamp, paths })
     }
     return paths
   } catch (error) {
@@ -60,7 +57,7 @@ function pathsIn(file: string, hashBytes: number): IndexPaths | string {
   }
 }
 
-/** By the bytes of its name, which need not be UTF-8. */
+/** Takes the name as bytes, which need not be UTF-8. */
 function isLink(workTree: string, folder: string): boolean {
   try {
     return lstatSync(Buffer.concat([Buffer.from(`${workTree}/`), Buffer.from(folder, 'latin1')])).isSymbolicLink()

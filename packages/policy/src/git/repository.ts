@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
-import { onceALook } from '../files/one-look.ts'
+import { cachedPerJudgement } from '../files/lookup-cache.ts'
 import { kernelPath, realPath } from '../files/paths.ts'
 import { readGitConfig } from './config-file.ts'
 import { pathKind, readSmallFile } from './small-file.ts'
@@ -10,15 +10,15 @@ export type FoundRepository =
   | ({ readonly kind: 'repository' } & GitRepository)
   | {
       readonly kind: 'unclear'
-      /** Why, in a sentence. */
+      /** Why it is unclear, in a sentence. */
       readonly why: string
-      /** The folder in which git would begin to look. */
+      /** The folder in which git would start the search. */
       readonly folder: string
     }
 
-/** A git repository by its folders. */
+/** The folders of a git repository. */
 export interface GitRepository {
-  /** HEAD, the index and what else each work tree has of its own. */
+  /** HEAD, the index and other files of a single work tree. */
   readonly gitFolder: string
   /** Objects, references and settings. */
   readonly commonFolder: string
@@ -26,12 +26,12 @@ export interface GitRepository {
   readonly workTree: string
 }
 
-/** Searches upwards, as git does. Where git could take another folder than the one that it seems, that is unclear. */
+/** Searches upwards, as git does. The result is `unclear` if git could choose another folder than the apparent one. */
 export function findRepository(start: string): FoundRepository | undefined {
-  return foundFrom(start, undefined)
+  return repositoryAbove(start, undefined)
 }
 
-const foundFrom = onceALook((start: string, _by: undefined): FoundRepository | undefined => {
+const repositoryAbove = cachedPerJudgement((start: string, _by: undefined): FoundRepository | undefined => {
   for (let folder = start; ; folder = dirname(folder)) {
     const found = repositoryAt(folder)
     if (found !== undefined) return found
@@ -44,15 +44,15 @@ function repositoryAt(folder: string): FoundRepository | undefined {
   const unclear = (why: string): FoundRepository => ({ kind: 'unclear', why, folder })
   switch (pathKind(dotGit)) {
     case 'missing':
-      return couldBeBare(folder) ? unclear('the folder could be a bare repository with settings of its own') : undefined
+      return couldBeBare(folder) ? unclear('the folder could be a bare repository with its own settings') : undefined
     case 'other':
       return unclear(`${dotGit} is a link or another special file`)
     case 'folder':
       return repositoryOf(dotGit, folder) ?? unclear(`${dotGit} is not a complete repository: git may use another one`)
     case 'file': {
-      const named = gitFolderNamedIn(dotGit)
+      const named = gitFolderInFile(dotGit)
       const found = named === undefined ? undefined : repositoryOf(named, folder)
-      return found ?? unclear(`${dotGit} names no repository that git accepts`)
+      return found ?? unclear(`${dotGit} does not name a repository that git accepts`)
     }
   }
 }
@@ -62,12 +62,12 @@ function couldBeBare(folder: string): boolean {
   return has('HEAD') && (has('commondir') || (has('objects') && has('refs')))
 }
 
-/** Undefined for what git does not accept as a repository: it goes on searching then. */
+/** Undefined if git does not accept it as a repository and continues the search. */
 function repositoryOf(gitFolder: string, workTree: string): FoundRepository | undefined {
   const commonFolder = commonFolderOf(gitFolder)
   if (commonFolder === undefined) return undefined
   const head = readSmallFile(join(gitFolder, 'HEAD'))
-  // git reads so much of it.
+  // git reads this much of the file.
   if (typeof head === 'string' || !/^(?:ref:[ \t\r\n]*refs\/|[\dA-Fa-f]{40})/.test(head.toString('latin1', 0, 255)))
     return undefined
   if (!isSearchable(join(commonFolder, 'objects')) || !isSearchable(join(commonFolder, 'refs'))) return undefined
@@ -83,18 +83,18 @@ function isSearchable(folder: string): boolean {
   }
 }
 
-/** The folder that a `.git` file names, exactly as git reads it: blanks at the end are part of the path. */
-export function gitFolderNamedIn(file: string): string | undefined {
+/** The folder that a `.git` file names, exactly as git reads it: spaces at the end are part of the path. */
+export function gitFolderInFile(file: string): string | undefined {
   const named = pathInFile(file, 'gitdir: ')
-  return named === undefined ? undefined : realPath(followed(named, dirname(file)))
+  return named === undefined ? undefined : realPath(resolveByLinks(named, dirname(file)))
 }
 
-/** Undefined where `commondir` cannot be read. */
+/** Undefined if `commondir` cannot be read. */
 export function commonFolderOf(gitFolder: string): string | undefined {
   const file = join(gitFolder, 'commondir')
   if (pathKind(file) === 'missing') return gitFolder
   const named = pathInFile(file)
-  return named === undefined ? undefined : realPath(followed(named, gitFolder))
+  return named === undefined ? undefined : realPath(resolveByLinks(named, gitFolder))
 }
 
 function pathInFile(file: string, prefix = ''): string | undefined {
@@ -105,19 +105,19 @@ function pathInFile(file: string, prefix = ''): string | undefined {
   return path === '' || /[\p{Cc}\uFFFD]/u.test(path) ? undefined : path
 }
 
-/** A path in a file of git: no tilde, and a link is followed before `..` goes up from it. */
-function followed(path: string, from: string): string {
+/** Resolves a path in a file of git: no tilde, and a link is followed before `..` leaves its target. */
+function resolveByLinks(path: string, from: string): string {
   return kernelPath(isAbsolute(path) ? path : `./${path}`, from)
 }
 
-/** Whether a path that git reads relative to a folder leads to the same place as another one. */
-export function leadsTo(path: string, from: string, place: string): boolean {
-  return !path.includes('\uFFFD') && realPath(followed(path, from)) === realPath(place)
+/** Whether a path that git reads relative to a folder leads to the given place. */
+export function resolvesTo(path: string, from: string, place: string): boolean {
+  return !path.includes('\uFFFD') && realPath(resolveByLinks(path, from)) === realPath(place)
 }
 
 /**
- * Whether the repository belongs to the folder in which its `.git` is: it is that folder, or it names the folder itself as its work tree. Whoever
- * made the folder alone cannot have written that into another repository.
+ * Whether the repository belongs to the folder that contains its `.git`: it is in that folder, or names it as its work tree. Somebody who can write
+ * only the folder cannot have put that into another repository.
  */
 export function isOwnRepository({ gitFolder, commonFolder, workTree }: GitRepository): boolean {
   const dotGit = join(workTree, '.git')
@@ -125,13 +125,13 @@ export function isOwnRepository({ gitFolder, commonFolder, workTree }: GitReposi
   const isWorktree = basename(dirname(gitFolder)) === 'worktrees' && dirname(dirname(gitFolder)) === commonFolder
   if (isWorktree) {
     const back = pathInFile(join(gitFolder, 'gitdir'))
-    return back !== undefined && leadsTo(back, gitFolder, dotGit)
+    return back !== undefined && resolvesTo(back, gitFolder, dotGit)
   }
   if (commonFolder !== gitFolder) return false
   const config = readSmallFile(join(gitFolder, 'config'))
   const settings = typeof config === 'string' ? [] : (readGitConfig(config) ?? [])
   return settings.some(
     ({ section, key, value }) =>
-      section === 'core' && key === 'worktree' && value !== undefined && leadsTo(value, gitFolder, workTree),
+      section === 'core' && key === 'worktree' && value !== undefined && resolvesTo(value, gitFolder, workTree),
   )
 }

@@ -12,21 +12,21 @@ import { sameOptions } from '../shell/subcommands/option-synonyms.ts'
 import { type ProgramSyntax, syntaxOf } from '../shell/subcommands/program-syntax.ts'
 import { familyOf, programName } from '../shell/subcommands/program-names.ts'
 import { isExactSubcommand, phrasingsOf, resourceOf } from '../shell/subcommands/synonyms.ts'
-import { ofEach } from '../shell/remembered.ts'
+import { memoizeByObject } from '../shell/memoize.ts'
 import type { ShellWord } from '../shell/words.ts'
 
-/** Whether a deny or ask rule is about a command; `maybe` where that is known only when it runs. */
+/** Whether a deny or ask rule applies to a command; `maybe` if that is only known at run time. */
 export type Match = 'yes' | 'maybe' | 'no'
 
-/** One reading of a rule's pattern: program, subcommands, options in any place, and the rest as text. */
+/** One reading of a rule's pattern: program, subcommands, options in any position, and the rest as text. */
 interface PatternForm {
   /** As it is written. */
   readonly program: string
   readonly family: string
-  /** Operands in their order, those before the first wildcard. */
+  /** Operands in order, up to the first wildcard. */
   readonly lead: readonly string[]
   readonly options: readonly WantedOption[]
-  /** What follows the lead; undefined where nothing may. */
+  /** What follows the leading operands; undefined if nothing may follow. */
   readonly tail: string | undefined
 }
 
@@ -35,25 +35,25 @@ interface WantedOption {
   readonly value?: string
 }
 
-const longest = 400
+const maxPatternLength = 400
 
 // Spec R-RULE-1f.
 /**
- * Holds a pattern of a deny or ask rule against what a command does: options that stand before, between or behind the subcommands, and
- * aliases of subcommands, change nothing. Never used for allow rules: it takes more than the pattern says.
+ * Matches the pattern of a deny or ask rule against what a command does. Options before, between or after subcommands, and aliases of subcommands,
+ * make no difference. Never used for allow rules, as it matches more than the pattern says.
  */
 export function matchCommand(pattern: string, words: readonly ShellWord[]): Match {
   const known = matches(words)
   const before = known.get(pattern)
   if (before !== undefined) return before
-  if (known.size >= mostPatterns) known.clear()
+  if (known.size >= maxPatterns) known.clear()
   const found = findMatch(pattern, words)
   known.set(pattern, found)
   return found
 }
 
-const matches = ofEach((_words: readonly ShellWord[]) => new Map<string, Match>())
-const mostPatterns = 200
+const matches = memoizeByObject((_words: readonly ShellWord[]) => new Map<string, Match>())
+const maxPatterns = 200
 
 function findMatch(pattern: string, words: readonly ShellWord[]): Match {
   const [name] = words
@@ -64,27 +64,27 @@ function findMatch(pattern: string, words: readonly ShellWord[]): Match {
   for (const form of formsOf(pattern)) {
     if (found === 2) break
     if (isSameProgram(form, name.value, plain, family))
-      found = higher(found, matchForm(form, words.slice(0, longest), family))
+      found = higher(found, matchForm(form, words.slice(0, maxPatternLength), family))
   }
   return found === 2 ? 'yes' : found === 1 ? 'maybe' : 'no'
 }
 
-/** Whether the pattern is about a program, or about something that it does. */
+/** Whether the pattern applies to a program, or to something that it does. */
 export function isAboutProgram(pattern: string, name: string): boolean {
   const family = familyOf(programName(name))
   return formsOf(pattern).some((form) => form.family === family)
 }
 
-/** Whether the pattern is about subcommands of a program, and not about all that it does. */
+/** Whether the pattern applies to subcommands of a program and not to the whole program. */
 export function isAboutSubcommands(pattern: string, family: string): boolean {
   return formsOf(pattern).some((form) => form.family === family && form.lead.length > 0)
 }
 
 function isSameProgram(form: PatternForm, written: string, plain: string, family: string): boolean {
-  // `./test` is not `test`; `deploy.sh` is found by `PATH`.
+  // `./test` is not `test`; `deploy.sh` is found through `PATH`.
   const isRelative = form.program.includes('/') && !form.program.startsWith('/')
   if (isRelative && !written.includes('/') && !plain.includes('.')) return false
-  // A rule for a whole program is about that one; a rule for a subcommand is about what it does.
+  // A rule for a whole program applies to this program only; a rule for a subcommand applies to all programs that do the same.
   if (form.lead.length === 0 && form.options.length === 0) {
     const name = programName(form.program)
     return name === plain || (plain.startsWith(`${name}.`) && /^\.[\d.]+$/.test(plain.slice(name.length)))
@@ -92,15 +92,15 @@ function isSameProgram(form: PatternForm, written: string, plain: string, family
   return form.family === family
 }
 
-const mostKnown = 500
-const known = new Map<string, readonly PatternForm[]>()
+const maxKnown = 500
+const parsedPatterns = new Map<string, readonly PatternForm[]>()
 
 function formsOf(pattern: string): readonly PatternForm[] {
-  const before = known.get(pattern)
+  const before = parsedPatterns.get(pattern)
   if (before !== undefined) return before
-  if (known.size >= mostKnown) known.clear()
+  if (parsedPatterns.size >= maxKnown) parsedPatterns.clear()
   const forms = compile(pattern)
-  known.set(pattern, forms)
+  parsedPatterns.set(pattern, forms)
   return forms
 }
 
@@ -109,7 +109,7 @@ function compile(pattern: string): readonly PatternForm[] {
   const [program = '', ...rest] = plain.trim().split(/\s+/)
   if (program === '' || program.includes('*')) return []
   const family = familyOf(programName(program))
-  // `push*` is `push` too.
+  // `push*` also matches `push`.
   const open = /^([\w-]+)\*$/.exec(rest[0] ?? '')?.[1]
   const written = open === undefined ? [rest] : [rest, [open, '*']]
   return written.flatMap((tokens) =>
@@ -123,10 +123,10 @@ function compile(pattern: string): readonly PatternForm[] {
   )
 }
 
-const mostOptions = 4
+const maxOptions = 4
 const optionToken = /^(\*?)(--?[A-Za-z0-9][\w-]*)(?:=([^*]+))?(\*?)$/
 
-/** An option of a rule may take the word behind it along: both readings count. */
+/** An option in a rule may take the next word as its value: both readings count. */
 function readings(tokens: readonly string[]): readonly Pick<PatternForm, 'lead' | 'options' | 'tail'>[] {
   let open: readonly { readonly operands: readonly string[]; readonly options: readonly WantedOption[] }[] = [
     { operands: [], options: [] },
@@ -134,7 +134,7 @@ function readings(tokens: readonly string[]): readonly Pick<PatternForm, 'lead' 
   const mayTake = new Set<number>()
   for (const [at, token] of tokens.entries()) {
     const [, before, name, value, after] = optionToken.exec(token) ?? []
-    const isOption = name !== undefined && open.every(({ options }) => options.length < mostOptions)
+    const isOption = name !== undefined && open.every(({ options }) => options.length < maxOptions)
     if (isOption) {
       const wild = before === '*' || after === '*' ? ['*'] : []
       open = open.map(({ operands, options }) => ({
@@ -166,7 +166,7 @@ function withValue<T extends Pick<PatternForm, 'options'>>(reading: T, value: st
   return last === undefined ? reading : { ...reading, options: [...reading.options.slice(0, -1), { ...last, value }] }
 }
 
-/** Where a reading of the command stands after the subcommands of the form. */
+/** The positions in a command after the subcommands of the form. */
 function matchForm(form: PatternForm, words: readonly ShellWord[], family: string): Sureness {
   const syntax = syntaxOf(family)
   let found: Sureness = 2
@@ -204,7 +204,7 @@ function afterOperand(words: readonly ShellWord[], from: Places, token: string, 
       isWord(word, token, (text) => isSameOperand(token, text, family, level)),
     )
     add(place + 1, is)
-    // Several words may come of one, the next operands too.
+    // The word may become several, including the next operands.
     if (is === 1 && word.kind === 'dynamic' && word.isOne !== true) add(place, 1)
   }
   if (level === 0 && syntax.standard === token) add(words.length, end)
@@ -213,7 +213,7 @@ function afterOperand(words: readonly ShellWord[], from: Places, token: string, 
 
 const behind = new WeakMap<ProgramSyntax, ProgramSyntax>()
 
-/** Behind the first subcommand options may mean something else. */
+/** After the first subcommand, options may have another meaning. */
 function syntaxAt(syntax: ProgramSyntax, level: number): ProgramSyntax {
   if (level === 0 || syntax.isGlobal === true) return syntax
   const made = behind.get(syntax) ?? { ...syntax, options: '' }
@@ -221,7 +221,7 @@ function syntaxAt(syntax: ProgramSyntax, level: number): ProgramSyntax {
   return made
 }
 
-/** Paths are one among others, for whatever program. */
+/** For every program, paths form a list. */
 function isListAt({ listFrom }: ProgramSyntax, level: number, wanted: string): boolean {
   return (listFrom !== undefined && level >= listFrom) || /^[/~.]/.test(wanted)
 }
@@ -235,7 +235,7 @@ function isSameOperand(token: string, word: string, family: string, level: numbe
   return false
 }
 
-/** npm takes `unPublish` for `un-publish`, too. */
+/** npm also accepts `unPublish` for `un-publish`. */
 function isBeginning(word: string, token: string, family: string): boolean {
   const plain = word.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
   return /^[a-z][\w-]*$/.test(plain) && token.startsWith(plain) && !isExactSubcommand(family, plain)
@@ -249,7 +249,7 @@ function isCamelBeginning(word: string, token: string): boolean {
   return given.length <= whole.length && given.every((part, at) => whole[at]?.startsWith(part) === true)
 }
 
-/** Whether what stands behind the subcommands fits the rest of the pattern. */
+/** Whether the words after the subcommands match the rest of the pattern. */
 function restMatches(
   { tail, lead, options }: PatternForm,
   words: readonly ShellWord[],
@@ -259,12 +259,12 @@ function restMatches(
   if (tail === '*') return highest(places)
   let found: Sureness = 0
   const last = lead.at(-1)
-  // `rm -rf /` is about the root, whatever else is removed.
+  // `rm -rf /` also applies if other paths are removed in the same command.
   const isOneOfList = last !== undefined && isListAt(syntax, lead.length - 1, last)
   if (tail === undefined && isOneOfList) return highest(places)
   if (tail === undefined) {
     for (const [place, sureness] of places) {
-      // Options do not make another command of it; behind a name alone they count.
+      // After a program name alone, options count as text; otherwise they do not change the command.
       const isPlain = lead.length === 0 && options.length === 0
       const rest = words
         .slice(place)
@@ -280,8 +280,8 @@ function restMatches(
   for (const [place, sureness] of [...starts].slice(0, 100)) {
     const rest = words.slice(place)
     const text = rest.map(({ value }) => value).join(' ')
-    const isFitting = matchesWildcard(tail, text) || (tail.endsWith(' *') && matchesWildcard(tail.slice(0, -2), text))
-    if (isFitting) found = higher(found, sureness)
+    const isMatch = matchesWildcard(tail, text) || (tail.endsWith(' *') && matchesWildcard(tail.slice(0, -2), text))
+    if (isMatch) found = higher(found, sureness)
     else if (rest.some(({ kind, isPipe }) => kind === 'dynamic' && isPipe !== true)) found = higher(found, 1)
   }
   return found
@@ -304,7 +304,7 @@ interface OptionScope {
   readonly syntax: ProgramSyntax
 }
 
-/** Whether an option stands among the words, wherever: alone, with others behind one dash, abbreviated, or by another name. */
+/** Whether an option is among the words: alone, combined with others behind one dash, abbreviated, or as a synonym. */
 function wantedOption({ name, value }: WantedOption, scope: OptionScope): Sureness {
   const names = sameOptions(scope.family, scope.subcommand, name)
   let found: Sureness = 0
@@ -316,7 +316,7 @@ function wantedOption({ name, value }: WantedOption, scope: OptionScope): Surene
   return isUnknown ? 1 : 0
 }
 
-/** Options whose value is a text in nearly every program: what only the shell knows is such a text there. */
+/** Options whose value is text in nearly every program: an unknown word there is only text. */
 const takesText = /^(?:-[A-Za-z]*m|--(?:message|body|title|notes|description|reason|subject|comment))$/
 
 function optionNamed(name: string, value: string | undefined, scope: OptionScope): Sureness {
@@ -336,13 +336,13 @@ function optionNamed(name: string, value: string | undefined, scope: OptionScope
     .reduce<Sureness>((least, letter) => lower(least, wantedOption({ name: `-${letter}` }, scope)), 2)
 }
 
-/** Many programs accept the beginning of a long option, where it is not one of its own. */
+/** Many programs accept the beginning of a long option, unless it is an option itself. */
 function isAbbreviation(written: string, name: string, isExact: boolean): boolean {
-  return !isExact && written.length > 2 && name.startsWith(written) && !whole.has(written)
+  return !isExact && written.length > 2 && name.startsWith(written) && !unabbreviated.has(written)
 }
 
-/** Options that longer ones begin with. */
-const whole: ReadonlySet<string> = new Set(
+/** Options that are also the beginning of longer ones. */
+const unabbreviated: ReadonlySet<string> = new Set(
   '--all --config --data --env --exec --file --force --git --host --name --output --save --user --version'.split(' '),
 )
 
@@ -352,7 +352,7 @@ function isOptionWord({ value, kind }: ShellWord, name: string, { singleDash, ex
   if (written === name) return true
   if (singleDash === true) return written.replace(/^-+/, '') === name.replace(/^-+/, '')
   if (name.startsWith('--')) return isAbbreviation(written, name, exactOptions === true)
-  // A letter among others, or with its value behind it.
+  // A letter among others, or with its value attached.
   const [, letters = ''] = /^-([A-Za-z]{1,6})(?![A-Za-z])/.exec(value) ?? []
   return name.length === 2 && (letters.includes(name.charAt(1)) || value.startsWith(name))
 }

@@ -1,27 +1,27 @@
 import { patchToolName } from '../files/patch-format.ts'
-import { onceALook } from '../files/one-look.ts'
-import { analyseShell, mostWords, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
-import { takesAnything } from '../shell/describe.ts'
+import { cachedPerJudgement } from '../files/lookup-cache.ts'
+import { analyseShell, maxWords, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
+import { takesArbitraryText } from '../shell/command-effects.ts'
 import type { Effect } from '../shell/effects.ts'
 import { effectsOfCommand, isHarmlessSink, isReadOnlySimpleCommand } from '../shell/read-only.ts'
 import { literalWord } from '../shell/read-grammar.ts'
-import { ofEach, ofEachTwo } from '../shell/remembered.ts'
-import { unseenCode } from '../shell/unseen.ts'
+import { memoizeByObject, memoizeByPair } from '../shell/memoize.ts'
+import { unseenCode } from '../shell/unseen-code.ts'
 import { type ShellWord, sourceOf, valuesOf } from '../shell/words.ts'
-import { wordsOfText } from '../shell/subcommands/meant-commands.ts'
+import { wordsOfText } from '../shell/subcommands/equivalent-commands.ts'
 import { nameOf, possibleCommands } from '../shell/wrappers.ts'
 import { matchCommand } from './command-pattern.ts'
 import { doubtAboutGitWrites, ruleForGitWrites } from './git-files.ts'
-import { commandsIn, hiddenCommand, whereaboutsOfGit } from './hidden-commands.ts'
+import { nestedCommands, hiddenCommandProblem, whereaboutsOfGit } from './nested-commands.ts'
 import { workTreeAround } from './git-settings.ts'
 import { relocateProblem } from './links.ts'
-import { holdsOtherName } from './other-names.ts'
-import { holdsFitting } from './tree-rules.ts'
-import { guessedPlaces, innermost, isStillLine, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
+import { containsAlias } from './path-aliases.ts'
+import { containsMatch } from './tree-rules.ts'
+import { possiblePlaces, innermost, changesNoNames, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
 import type { PermissionRule } from './rule.ts'
 import {
   type Access,
-  couldFitBelow,
+  couldMatchBelow,
   deniableNames,
   pathRules,
   patternForEnds,
@@ -29,9 +29,9 @@ import {
   type RuleBook,
   ruleForPath,
   rulesOfKind,
-  rulesTakingAway,
+  denyAndAskRules,
 } from './rule-book.ts'
-import { mayMeetUnseen } from './unseen-files.ts'
+import { mayNameFileOfRules } from './unresolved-paths.ts'
 import {
   aliasMayChangeFiles,
   exportsRuledFiles,
@@ -42,10 +42,10 @@ import {
   unknownFiles,
 } from './command-texts.ts'
 
-export const read: Access = { kind: 'read', toolName: 'Read' }
-export const edit: Access = { kind: 'edit', toolName: 'Edit' }
+export const readAccess: Access = { kind: 'read', toolName: 'Read' }
+export const editAccess: Access = { kind: 'edit', toolName: 'Edit' }
 
-/** The first deny or ask rule that fits any part of a command line: a command in it, or a file that it names. */
+/** The first deny or ask rule that matches any part of a command line: a command in it, or a file that it names. */
 export function ruleForCommand(
   rules: readonly PermissionRule[],
   command: string,
@@ -54,35 +54,35 @@ export function ruleForCommand(
   if (rules.length === 0) return undefined
   const analysis = analyseShell(command)
   const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
-  const commands = analysis.commands.flatMap((simple) => commandsIn(simple, analysis, whereabouts).commands)
-  // What could not be understood is cut at everything that may separate commands.
+  const commands = analysis.commands.flatMap((simple) => nestedCommands(simple, analysis, whereabouts).commands)
+  // Text that could not be parsed is split at everything that may separate commands.
   const crude = analysis.opaque.length > 0 ? [...new Set(crudeParts(command))] : []
   const crudeWords = crude.map(wordsOfText)
   const byText = commandRules(rules).find(
     (rule) =>
-      commands.some((form) => fitsForm(rule, form)) ||
-      crude.some((text) => fitsText(rule, text)) ||
-      crudeWords.some((words) => fitsWords(rule, words)),
+      commands.some((form) => formMatches(rule, form)) ||
+      crude.some((text) => textMatches(rule, text)) ||
+      crudeWords.some((words) => wordsMatch(rule, words)),
   )
   return byText ?? ruleForFiles(rules, analysis, whereabouts) ?? ruleForGitWrites(rules, commands, whereabouts)
 }
 
-const fitsForm = ofEachTwo(
+const formMatches = memoizeByPair(
   (rule: PermissionRule, form: readonly ShellWord[]) =>
-    textsOf(form).some((text) => fitsText(rule, text)) || fitsWords(rule, form),
+    textsOf(form).some((text) => textMatches(rule, text)) || wordsMatch(rule, form),
 )
 
-function fitsText({ spec }: PermissionRule, text: string): boolean {
+function textMatches({ spec }: PermissionRule, text: string): boolean {
   return spec.kind === 'command' && spec.matches(text)
 }
 
-function fitsWords({ spec }: PermissionRule, words: readonly ShellWord[]): boolean {
+function wordsMatch({ spec }: PermissionRule, words: readonly ShellWord[]): boolean {
   return spec.kind === 'command' && matchCommand(spec.pattern, words) === 'yes'
 }
 
-/** The ways to write one command: as it stands, without quotes, and by the program's name alone. */
+/** The spellings of one command: as written, without quotes, and with the bare name of the program. */
 function textsOf(form: readonly ShellWord[]): readonly string[] {
-  // Words that are not written come from elsewhere.
+  // Words without source text were inserted by the analysis.
   const words = form.filter(({ source }) => source !== '')
   const [name, ...args] = words
   if (name === undefined) return []
@@ -90,7 +90,7 @@ function textsOf(form: readonly ShellWord[]): readonly string[] {
   return [sourceOf(words), valuesOf(words), valuesOf([plain, ...args])]
 }
 
-/** Cuts the text at everything that may separate commands, with and without its line continuations. */
+/** Splits the text at everything that may separate commands, with and without its line continuations. */
 export function crudeParts(command: string): readonly string[] {
   return [command, command.replaceAll('\\\n', '')]
     .flatMap((text) => text.split(/[\n;&|(){}`"']+|\$\(/))
@@ -110,14 +110,15 @@ function ruleForFiles(
 ): PermissionRule | undefined {
   for (const { direction, target } of analysis.redirects) {
     if (isHarmlessSink(target)) continue
-    for (const place of guessedPlaces(target, whereabouts)) {
-      const rule = direction === 'out' ? ruleForPath(rules, edit, place) : patternForPath(rules, read, place)
+    for (const place of possiblePlaces(target, whereabouts)) {
+      const rule =
+        direction === 'out' ? ruleForPath(rules, editAccess, place) : patternForPath(rules, readAccess, place)
       if (rule !== undefined) return rule
     }
   }
   if (!rules.some((rule) => rule.spec.kind === 'path')) return undefined
-  // With more words than these it is opaque, so that no rule for commands allows it.
-  let wordsLeft = mostWords
+  // A command with more words counts as opaque, so that no command rule allows it.
+  let wordsLeft = maxWords
   const looked = new Set<string>()
   for (const command of analysis.commands) {
     const changesFiles = fileChangers.has(nameOf(innermost(command)[0]?.value ?? ''))
@@ -131,11 +132,13 @@ function ruleForFiles(
       const key = `${word.kind} ${isTree} ${changesFiles} ${word.value}`
       if (looked.has(key)) continue
       looked.add(key)
-      for (const place of guessedPlaces(word, whereabouts)) {
+      for (const place of possiblePlaces(word, whereabouts)) {
         const names = deniableNames(rules, place)
-        // A folder is also what is in it.
+        // A folder includes its contents.
         const ends = isTree ? names.flatMap((end) => [end, `${end}/${probe}`]) : names
-        const rule = patternForEnds(rules, read, ends) ?? (changesFiles ? patternForEnds(rules, edit, ends) : undefined)
+        const rule =
+          patternForEnds(rules, readAccess, ends) ??
+          (changesFiles ? patternForEnds(rules, editAccess, ends) : undefined)
         if (rule !== undefined) return rule
       }
     }
@@ -143,7 +146,7 @@ function ruleForFiles(
   return undefined
 }
 
-/** A name that no pattern fits but one for all that is in a folder. */
+/** A name that only patterns for all files of a folder match. */
 const probe = '\u0001'
 
 interface NamedFile {
@@ -162,9 +165,9 @@ function isReadOfTree(effect: Effect): effect is ReadOfTree {
   return effect.kind === 'read tree' || effect.kind === 'read through links'
 }
 
-/** Of a program that nothing is known of every word may be a file, and what follows `=`, `@`, `:` or the letter of an option. */
-const wordsThatAreFiles = ofEach(([name, ...args]: readonly ShellWord[]): readonly NamedFile[] => {
-  if (name === undefined || takesAnything(name.value)) return []
+/** If nothing is known about a program, every word may be a file, and so may the text after `=`, `@`, `:` or the letter of an option. */
+const wordsThatAreFiles = memoizeByObject(([name, ...args]: readonly ShellWord[]): readonly NamedFile[] => {
+  if (name === undefined || takesArbitraryText(name.value)) return []
   return args.flatMap((word) => {
     const values = [
       word.value,
@@ -178,20 +181,22 @@ const wordsThatAreFiles = ofEach(([name, ...args]: readonly ShellWord[]): readon
 
 const commandRules = rulesOfKind(({ tool, spec }) => tool === 'Bash' && spec.kind === 'command')
 
-/** Rules that a command that is not understood could get around. */
-const fineRules = rulesOfKind(({ tool, spec }) => (tool === 'Bash' && spec.kind === 'command') || spec.kind === 'path')
+/** Rules that a command which cannot be analyzed could bypass. */
+const narrowRules = rulesOfKind(
+  ({ tool, spec }) => (tool === 'Bash' && spec.kind === 'command') || spec.kind === 'path',
+)
 
 // Spec R-RULE-1b.
 /**
- * Why deny and ask rules cannot be held against a command line; undefined when they can, or when there are none. In
- * doubt a person decides, whatever allows the command.
+ * Why deny and ask rules cannot be checked against a command line; undefined if they can, or if there are none. In that case a person decides,
+ * whatever allows the command.
  */
 export function doubtAbout(command: string, book: RuleBook): string | undefined {
-  const rules = fineRules(rulesTakingAway(book))
+  const rules = narrowRules(denyAndAskRules(book))
   return rules.length === 0 ? undefined : doubtOf(rules, command, book)
 }
 
-/** The same rules are asked for each part of the answer: about a line in one place they have one. */
+/** Each part of the decision asks about the same rules. The result for one line in one place is cached. */
 function doubtOf(rules: readonly PermissionRule[], command: string, book: RuleBook): string | undefined {
   const asked = doubts(rules, command)
   const before = asked.find(({ env, shell }) => env === book.env && shell === book.shellDirectory)
@@ -207,7 +212,7 @@ interface Doubt {
   readonly doubt: string | undefined
 }
 
-const doubts = onceALook((_rules: readonly PermissionRule[], _command: string): Doubt[] => [])
+const doubts = cachedPerJudgement((_rules: readonly PermissionRule[], _command: string): Doubt[] => [])
 
 function findDoubt(rules: readonly PermissionRule[], command: string, book: RuleBook): string | undefined {
   const analysis = analyseShell(command)
@@ -221,21 +226,21 @@ function findDoubt(rules: readonly PermissionRule[], command: string, book: Rule
   }
   const commands = commandRules(rules)
   const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
-  const hidden = commands.length === 0 ? undefined : hiddenCommand(analysis, commands, whereabouts)
+  const hidden = commands.length === 0 ? undefined : hiddenCommandProblem(analysis, commands, whereabouts)
   if (hidden !== undefined) return hidden
   const files = pathRules(rules)
   if (files.length === 0) return undefined
   for (const simple of analysis.commands) {
-    const { commands: meant, unknown } = commandsIn(simple, analysis, whereabouts)
+    const { commands: meant, unknown } = nestedCommands(simple, analysis, whereabouts)
     if (unknown !== undefined && files.some(({ tool }) => tool === 'Edit')) return aliasMayChangeFiles(`git ${unknown}`)
     const doubt = doubtAboutGitWrites(files, meant, whereaboutsOfGit(simple, analysis.variables, whereabouts))
     if (doubt !== undefined) return doubt
   }
-  return fileDoubt(analysis, files, whereabouts, isStillLine(analysis, book.env))
+  return fileDoubt(analysis, files, whereabouts, changesNoNames(analysis, book.env))
 }
 
 // Spec R-EASK-4a.
-/** Why a line shows what files held that rules about reading cover, however these files are shut: git stores every version of them. */
+/** Why a line may reveal earlier content of files that rules deny reading: git stores every version, so protecting the files does not help. */
 export function storedVersionsDoubt(command: string, book: RuleBook): string | undefined {
   const rules = rulesForReading(pathRules(book.deny))
   if (rules.length === 0) return undefined
@@ -243,7 +248,7 @@ export function storedVersionsDoubt(command: string, book: RuleBook): string | u
   const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
   const isStored = (folder: ShellWord): boolean => {
     const places = placesOf(folder, whereabouts)
-    return places.isUnknown || places.paths.some((path) => couldFitBelow(rules, workTreeAround(path)))
+    return places.isUnknown || places.paths.some((path) => couldMatchBelow(rules, workTreeAround(path)))
   }
   for (const simple of analysis.commands) {
     for (const effect of effectsOfCommand(simple))
@@ -254,23 +259,23 @@ export function storedVersionsDoubt(command: string, book: RuleBook): string | u
   return undefined
 }
 
-/** `xargs cat`: the words come from what it reads. */
-function handsOver({ words }: SimpleCommand): boolean {
-  return words.some(({ value }) => nameOf(value) === 'xargs') && !takesAnything(words.at(1)?.value ?? 'echo')
+/** `xargs cat`: the words come from its input. */
+function passesOnArguments({ words }: SimpleCommand): boolean {
+  return words.some(({ value }) => nameOf(value) === 'xargs') && !takesArbitraryText(words.at(1)?.value ?? 'echo')
 }
 
-/** Programs that copy, pack, search or remove folders with all that is in them. */
-const treeUsers: ReadonlySet<string> = new Set(
+/** Programs that copy, pack, search or remove whole folders. */
+const treePrograms: ReadonlySet<string> = new Set(
   'cp mv ln link rm tar zip rsync scp find grep egrep fgrep rg ag diff chmod chown'.split(' '),
 )
 
-/** Commands of git that hand out what files held. */
-const handingOut =
+/** git commands that reveal content of files. */
+const revealingGitCommands =
   /^(?:archive|clone|format-patch|fast-export|bundle|range-diff|send-email|worktree|checkout-index|unpack-file)$/
 
-const showing = /^(?:show|log|diff|diff-[a-z]+|whatchanged|reflog|blame|annotate|grep|cat-file)$/
+const revealingOptions = /^(?:show|log|diff|diff-[a-z]+|whatchanged|reflog|blame|annotate|grep|cat-file)$/
 
-/** What a program that is not known to read only may do to files that the rules are about, by the words that it is given. */
+/** What a program that is not known to be read-only may do to files of the rules, by its arguments. */
 function reachOf(
   words: readonly ShellWord[],
   rules: readonly PermissionRule[],
@@ -278,20 +283,21 @@ function reachOf(
 ): string | undefined {
   const name = nameOf(words[0]?.value ?? '')
   const literal = words.slice(1).filter(({ kind, value }) => kind === 'literal' && !value.startsWith('-'))
-  // With options that are not described these may show what files held, whatever the described ones do.
-  const isShowing = literal.slice(0, 2).some(({ value }) => showing.test(value))
-  if (name === 'git' && (isShowing || literal.some(({ value }) => handingOut.test(value)))) {
+  // With undescribed options these commands may reveal content, even if the described ones do not.
+  const isShowing = literal.slice(0, 2).some(({ value }) => revealingOptions.test(value))
+  if (name === 'git' && (isShowing || literal.some(({ value }) => revealingGitCommands.test(value)))) {
     const about = rulesForReading(rules)
-    if (whereabouts.directories.some((folder) => couldFitBelow(about, workTreeAround(folder)))) return exportsRuledFiles
+    if (whereabouts.directories.some((folder) => couldMatchBelow(about, workTreeAround(folder))))
+      return exportsRuledFiles
   }
-  const usesTrees = treeUsers.has(name)
-  for (const { word } of wordsThatAreFiles([literalWord(name), ...literal]).slice(0, mostWords)) {
+  const usesTrees = treePrograms.has(name)
+  for (const { word } of wordsThatAreFiles([literalWord(name), ...literal]).slice(0, maxWords)) {
     for (const place of placesOf(word, whereabouts).paths) {
-      const changed = patternForPath(rules, edit, place)
+      const changed = patternForPath(rules, editAccess, place)
       if (changed !== undefined) return mayChangeFileOf(name, changed.source)
       if ((name === 'cp' || name === 'mv') && relocateProblem(place, rules) !== undefined)
         return movedLinkMayReachFile(name)
-      if (usesTrees && (holdsFitting(rules, place) || holdsOtherName(rules, place))) return mayUseRuledFile(name)
+      if (usesTrees && (containsMatch(rules, place) || containsAlias(rules, place))) return mayUseRuledFile(name)
     }
   }
   return undefined
@@ -299,10 +305,8 @@ function reachOf(
 
 const editingTools: ReadonlySet<string> = new Set(['Edit', 'Write', 'NotebookEdit', patchToolName])
 
-/** Rules about changing files say nothing about reading them. */
+/** Rules about editing files do not restrict reading them. */
 const rulesForReading = rulesOfKind(({ tool }) => !editingTools.has(tool))
-
-const elsewhere = unknownFiles
 
 function fileDoubt(
   analysis: ShellAnalysis,
@@ -314,40 +318,40 @@ function fileDoubt(
   const isOpen = (word: ShellWord, isTree: boolean, about: readonly PermissionRule[]): boolean => {
     if (about.length === 0) return false
     const places = placesOf(word, whereabouts)
-    return places.isUnknown || mayMeetUnseen(about, places, isTree, isStill)
+    return places.isUnknown || mayNameFileOfRules(about, places, isTree, isStill)
   }
-  /** From a folder below the root git shows all of its work tree. */
+  /** From a folder below the root, git shows the whole work tree. */
   const showsFitting = (folder: ShellWord): boolean => {
     const places = placesOf(folder, whereabouts)
     return (
       reading.length > 0 &&
-      (places.isUnknown || places.paths.some((path) => couldFitBelow(reading, workTreeAround(path))))
+      (places.isUnknown || places.paths.some((path) => couldMatchBelow(reading, workTreeAround(path))))
     )
   }
   const isPlain = ({ target, direction }: ShellAnalysis['redirects'][number]): boolean =>
     isHarmlessSink(target) || (direction === 'in' && target.isPipe === true)
   for (const redirect of analysis.redirects)
     if (!isPlain(redirect) && isOpen(redirect.target, false, redirect.direction === 'in' ? reading : rules))
-      return elsewhere
+      return unknownFiles
   for (const command of analysis.commands) {
     const words = innermost(command)
     if (isReadOnlySimpleCommand(command)) {
       for (const effect of effectsOfCommand(command)) {
         if ((effect.kind === 'read' || isReadOfTree(effect)) && isOpen(effect.word, isReadOfTree(effect), reading))
-          return elsewhere
+          return unknownFiles
         if (effect.kind === 'git' && effect.history && showsFitting(effect.folder)) return showsRuledFiles
       }
-    } else if (handsOver(command)) return elsewhere
-    else if (!takesAnything(words[0]?.value ?? '')) {
-      const told = reachOf(words, rules, whereabouts)
-      if (told !== undefined) return told
+    } else if (passesOnArguments(command)) return unknownFiles
+    else if (!takesArbitraryText(words[0]?.value ?? '')) {
+      const problem = reachOf(words, rules, whereabouts)
+      if (problem !== undefined) return problem
       const rest = words
         .slice(1)
         .filter(
           (word, at) =>
             !(words[0]?.value === 'git' && /^(?:-m|--message)$/.test(words[at]?.value ?? '') && word.isOne === true),
         )
-      if (rest.some((word) => word.kind !== 'literal' && isOpen(word, false, rules))) return elsewhere
+      if (rest.some((word) => word.kind !== 'literal' && isOpen(word, false, rules))) return unknownFiles
     }
   }
   return undefined

@@ -1,4 +1,4 @@
-// Why a command needs approval, or why it needs none. Models read them after "Not allowed:", people in questions and in `halting permissions`.
+// Why a command needs approval, or why it needs none. Models read these after "Not allowed:", people in questions and in `halting permissions`.
 
 // What allows a command.
 
@@ -13,22 +13,23 @@ export const writingAllowed = 'writing there is allowed'
 
 export const runsInWorkspace = 'it runs confined to the workspace'
 
-// It asks although it would be confined to the workspace.
+// Why it asks although it would be confined to the workspace.
 
 export const asksOutside = 'the model asks to run it unconfined'
-export const runsBesideConversation = 'it would go on running in the background'
+export const runsBesideConversation = 'it would continue to run in the background'
 export const needsNetwork = (program: string): string =>
   `${program} needs the network, which confined commands do not have`
 export const worksOutside = (program: string): string =>
-  `${program} works outside of the workspace, where confined commands cannot`
+  `${program} needs access outside of the workspace, which confined commands do not have`
 export const rewritesTree = (command: string): string =>
-  `${command} rewrites files, and would stop half way at one that is protected`
+  `${command} rewrites files, and could fail halfway at a protected one`
 export const changesRepository = (command: string): string =>
   `${command} changes more of the repository than its index and history`
 export const gitBesideUnknown = (command: string, other: string): string =>
   `${command} writes to the repository, and it is not known what ${other} does there`
 export const gitRunsHook = (command: string, hook: string): string => `${command} would run the hook ${hook}`
-export const gitSigns = (command: string): string => `${command} signs, and confined commands do not have your keys`
+export const gitSigns = (command: string): string =>
+  `${command} creates a signature, and confined commands do not have your keys`
 
 // No rule allows it.
 
@@ -38,7 +39,7 @@ export const noRuleForReading = (path: string): string => `no rule allows readin
 export const noRuleForWriting = (path: string): string => `no rule allows writing ${path}`
 export const noRuleForChanging = (path: string): string => `no rule allows changing ${path}`
 
-// What it does is only known when it runs.
+// Its effects are only known at run time.
 
 export const unknownProgram = (word: string): string => `it is only known at run time which command ${word} runs`
 export const ruleMayApply = (rule: string): string => `it is only known at run time whether the rule ${rule} applies`
@@ -77,7 +78,7 @@ export const mayReadRuledFile = 'it may read a file that a rule covers'
 export const mayChangeRuledFile = 'it may change a file that a rule covers'
 export const linkToRuledFile = 'a symbolic link in it points to a file that a rule covers'
 
-// It reaches files that nobody named.
+// It reaches files that the line does not name.
 
 export const tooManyFiles = (path: string): string =>
   `${path} has too many files to check, or a file name that is not valid text`
@@ -89,7 +90,7 @@ export const hasHardLinks = 'the file has other hard links, which may be elsewhe
 export const changesWholeFolder = 'it changes the whole working folder'
 export const containsProtectedFiles = (path: string): string => `${path} contains protected files`
 
-// What decides which program runs may be changed.
+// The command that chooses a program may be changed.
 
 export const lineMayWriteChoice = 'the command may write a file that decides which program runs'
 export const fileMayChooseProgram = (path: string): string => `${path} may decide which program runs`
@@ -100,7 +101,7 @@ export const setsVariableOfOthers = (variable: string): string =>
 export const setsVariable = 'it sets an environment variable that programs may react to'
 export const definesOrBackgrounds = 'it defines a function or keeps running in the background'
 
-// git and the settings of a repository.
+// git and repository settings.
 
 export const gitVariableSet = (variable: string): string => `${variable} is set, which changes what git does`
 export const gitFileUnparsable = (file: string): string => `${file} cannot be parsed`

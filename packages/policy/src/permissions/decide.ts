@@ -1,29 +1,29 @@
 import { type AskCause, isAgentTool, type PermissionUpdate } from '@halting/core/adapters'
 import type { PermissionRequest } from '@halting/core'
-import { withOneLook } from '../files/one-look.ts'
+import { withLookupCache } from '../files/lookup-cache.ts'
 import { bothEnds, homeFolder, isDirectory, isInside, isInsideAny } from '../files/paths.ts'
-import { bareRule, judgeCommand, partsOf, rulesForAll } from './command-cover.ts'
+import { bareRule, judgeCommand, partsOf, rulesForAll } from './command-verdict.ts'
 import { asksOutside } from './command-texts.ts'
-import { confinementOf } from './confine.ts'
-import { asksUnconfined, canConfineEdits, editConfinement, editProblem, lineProblem } from './edit-confined.ts'
+import { confinementOf } from './read-confinement.ts'
+import { asksUnconfined, canConfineEdits, editConfinement, editProblem, lineProblem } from './edit-confinement.ts'
 import type { Confinement } from '../sandbox/confinement.ts'
 import { doubtAbout, storedVersionsDoubt } from './command-rules.ts'
-import { suggestionOf } from './learned.ts'
+import { suggestionOf } from './rule-updates.ts'
 import { decisionOfPersonTool, updatesOfPersonTool } from './plan-mode.ts'
 import {
   areEndsAllowed,
-  holdsProcesses,
-  namesToSpell,
+  containsProcesses,
+  namesRuleMustSpell,
   type PermissionMode,
   type RuleBook,
   type RuleDecision,
   rulesForEnds,
   rulesOfKind,
 } from './rule-book.ts'
-import { isAllowedWhole, ruleForAny } from './rule-match.ts'
+import { ruleCoversCall, ruleForAny } from './rule-match.ts'
 import { parseRules } from './rule.ts'
 import { commandOf, type Subject, type Subjects, subjectsOf } from './subject.ts'
-import { rulesForUnjudged, unjudgedParts } from './unjudged.ts'
+import { rulesForOpaque, opaqueParts } from './opaque-commands.ts'
 import {
   askedByHook,
   askedByRule,
@@ -40,16 +40,16 @@ import {
   rulesThatAllow,
 } from './permission-texts.ts'
 
-/** Allow rules that are missing, and the mode that they need where the present one allows nothing. */
+/** Allow rules that are missing, and the mode that they need if the present one allows nothing. */
 export interface Remedy {
-  /** The allow rules, as they are written in settings. */
+  /** The allow rules, as written in settings. */
   readonly rules: readonly string[]
-  /** The mode that would be needed; absent where the present one suffices. */
+  /** The mode that is needed; absent if the present one suffices. */
   readonly mode?: PermissionMode
 }
 
 // Spec R-RULE-1 has the order.
-/** Deny rules first, also for a caller who never asked `denies`; then the other rules in their order. `subjects`: where the caller is to know what it was about. */
+/** Applies deny rules first, even for callers that never call `denies`, then the other rules in order. Pass `subjects` to learn what was judged. */
 export function decide(
   request: PermissionRequest,
   book: RuleBook,
@@ -62,22 +62,22 @@ export function decide(
 }
 
 /**
- * A call that its tool has a person asked about, and that rules and mode would let run: only a rule that names it does, or a mode in which nobody is asked about
- * anything. A hook that allows it has not asked the person.
+ * A call whose tool requires approval, although rules and mode would allow it. Only a rule that names the tool allows it, or a mode that never asks.
+ * A hook that allows it has not asked the person.
  */
 function decideApproval(request: PermissionRequest, book: RuleBook, subjects: Subjects): RuleDecision {
   const { name } = request.call
-  if (book.mode === 'bypassPermissions' || subjects.every((subject) => isAllowedWhole(book.allow, name, subject)))
+  if (book.mode === 'bypassPermissions' || subjects.every((subject) => ruleCoversCall(book.allow, name, subject)))
     return allowedExplicitly
-  return ask(askedByTool(name), rulesForApproval(request, book, subjects))
+  return askDecision(askedByTool(name), rulesForApproval(request, book, subjects))
 }
 
-/** The rule that would let such calls run, where one does. */
+/** The rule that would allow such calls, if one can. */
 function rulesForApproval({ call }: PermissionRequest, book: RuleBook, subjects: Subjects): readonly string[] {
   if (book.hasFixedAllow || subjects.some(({ kind }) => kind !== 'tool')) return []
   try {
     const { allow } = parseRules({ allow: [call.name] }, book.cwd)
-    return subjects.every((subject) => isAllowedWhole(allow, call.name, subject)) ? [call.name] : []
+    return subjects.every((subject) => ruleCoversCall(allow, call.name, subject)) ? [call.name] : []
   } catch {
     // It cannot be written as a rule.
     return []
@@ -91,13 +91,13 @@ function decideByRules(request: PermissionRequest, book: RuleBook, subjects: Sub
   const asked = ruleForAny(book.ask, request.call.name, subjects, book)
   if (asked !== undefined) return { behavior: 'ask', message: askedByRule(asked.source) }
   if (request.hookDecision === 'ask') return { behavior: 'ask', message: askedByHook }
-  // A hook answers for the command that it allowed, as a rule does; the mode answers for nothing.
-  if (request.hookDecision === 'allow') return unlessInDoubt(subject, book)
+  // A hook vouches for the command that it allowed, as a rule does; the mode does not.
+  if (request.hookDecision === 'allow') return allowUnlessInDoubt(subject, book)
   const personal = decisionOfPersonTool(request.call.name, book.mode)
   if (personal !== undefined) return personal
   if (book.mode === 'bypassPermissions') {
-    const decision = unlessInDoubt(subject, book)
-    return decision.behavior === 'allow' ? unlessUnjudged(request, subject, book) : decision
+    const decision = allowUnlessInDoubt(subject, book)
+    return decision.behavior === 'allow' ? allowUnlessOpaque(request, subject, book) : decision
   }
   if (book.mode === 'plan' && !changesNothing(request) && confinementFor(request, book) === undefined) {
     return { behavior: 'deny', message: deniedInPlanMode(request.call.name) }
@@ -105,34 +105,34 @@ function decideByRules(request: PermissionRequest, book: RuleBook, subjects: Sub
   return coverage(request, subjects, book)
 }
 
-const allowed: RuleDecision = Object.freeze<RuleDecision>({ behavior: 'allow' })
+const allowDecision: RuleDecision = Object.freeze<RuleDecision>({ behavior: 'allow' })
 const allowedExplicitly: RuleDecision = Object.freeze<RuleDecision>({ behavior: 'allow', explicit: true })
 
-const notWatched = rulesOfKind(({ isWatched }) => isWatched !== true)
-const notOfFiles = rulesOfKind(({ spec }) => spec.kind !== 'path')
+const withoutWatched = rulesOfKind(({ isWatched }) => isWatched !== true)
+const withoutFileRules = rulesOfKind(({ spec }) => spec.kind !== 'path')
 
-/** What deny rules for files name, a sandbox keeps shut for a command that it holds: that is not in doubt then. */
+/** In a sandbox, files of deny rules are protected, so such rules cause no doubt there. */
 function commandDoubt(command: string, book: RuleBook): string | undefined {
-  const isHeld = book.sandbox?.holds(command) === true
-  const unwatched = notWatched(book.deny)
-  const deny = isHeld ? notOfFiles(unwatched) : unwatched
+  const isSandboxed = book.sandbox?.holds(command) === true
+  const unwatched = withoutWatched(book.deny)
+  const deny = isSandboxed ? withoutFileRules(unwatched) : unwatched
   return doubtAbout(command, { ...book, deny })
 }
 
-function unlessInDoubt(subject: Subject, book: RuleBook): RuleDecision {
+function allowUnlessInDoubt(subject: Subject, book: RuleBook): RuleDecision {
   const doubt = subject.kind === 'command' ? commandDoubt(subject.command, book) : undefined
-  return doubt === undefined ? allowed : { behavior: 'ask', message: denyRulesUncheckable(doubt) }
+  return doubt === undefined ? allowDecision : { behavior: 'ask', message: denyRulesUncheckable(doubt) }
 }
 
 // Spec R-RULE-1c.
-/** Without a sandbox deny rules for files bind what can be judged; what cannot be, asks. */
-function unlessUnjudged(request: PermissionRequest, subject: Subject, book: RuleBook): RuleDecision {
-  const parts = subject.kind === 'command' ? unjudgedParts(subject.command, book) : []
+/** Without a sandbox, deny rules for files apply to what can be analyzed; everything else asks. */
+function allowUnlessOpaque(request: PermissionRequest, subject: Subject, book: RuleBook): RuleDecision {
+  const parts = subject.kind === 'command' ? opaqueParts(subject.command, book) : []
   const [first] = parts
-  if (first === undefined) return allowed
-  const rules = rulesForUnjudged(parts)
+  if (first === undefined) return allowDecision
+  const rules = rulesForOpaque(parts)
   const why = filesUnknown(first.part, first.why)
-  return ask(why, isAllowedWith(rules, request, book) ? rules : [])
+  return askDecision(why, isAllowedWith(rules, request, book) ? rules : [])
 }
 
 function isAllowedWith(rules: readonly string[], request: PermissionRequest, book: RuleBook): boolean {
@@ -146,7 +146,7 @@ function isAllowedWith(rules: readonly string[], request: PermissionRequest, boo
   }
 }
 
-/** Tools that keep house within the session, or whose own calls are looked at one by one. */
+/** Tools that only manage the session, or whose own calls are judged one by one. */
 const housekeeping: ReadonlySet<string> = new Set([
   'TodoWrite',
   'TaskCreate',
@@ -162,48 +162,48 @@ function changesNothing({ readOnly, tool, call }: PermissionRequest): boolean {
   return readOnly || isAgentTool(tool) || housekeeping.has(call.name)
 }
 
-/** Allow rules, then what is allowed by default; what is missing, if neither is enough. */
+/** Allow rules, then defaults; or what is missing if neither suffices. */
 type Coverage =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'missing'; readonly why: string; readonly rules: readonly string[] }
 
-/** Whether a folder is the person's own, or one that holds it, such as the root. */
-function holdsHome(folder: string): boolean {
+/** Whether a folder is the person's home, or contains it. */
+function containsHome(folder: string): boolean {
   try {
     return bothEnds(homeFolder()).some((home) => isInside(home, folder))
   } catch {
-    // No home is known.
+    // The home folder is unknown.
     return folder === '/'
   }
 }
 
-const covered: Coverage = Object.freeze<Coverage>({ kind: 'allowed' })
+const fullyCovered: Coverage = Object.freeze<Coverage>({ kind: 'allowed' })
 
 function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook): Coverage {
   const { call } = request
   const missing = (why: string, rules: readonly string[]): Coverage => ({ kind: 'missing', why, rules })
-  if (isAllowedWhole(book.allow, call.name, subject)) return covered
+  if (ruleCoversCall(book.allow, call.name, subject)) return fullyCovered
   if (subject.kind === 'command') {
     if (book.sandbox?.holds(subject.command) === true && commandDoubt(subject.command, book) === undefined)
-      return covered
+      return fullyCovered
     return commandCoverage(request, subject.command, book)
   }
   if (subject.kind === 'path') {
     const { path, ends, access } = subject
-    const isOpen = call.name === 'Grep' && holdsProcesses(ends)
-    if (!isOpen && areEndsAllowed(book, access, ends)) return covered
+    const isOpen = call.name === 'Grep' && containsProcesses(ends)
+    if (!isOpen && areEndsAllowed(book, access, ends)) return fullyCovered
     const why =
-      access.kind === 'edit' && ends.some((end) => namesToSpell(book, end).size > 0)
+      access.kind === 'edit' && ends.some((end) => namesRuleMustSpell(book, end).size > 0)
         ? needsNamedRule(call.name, path)
         : noRuleForPath(call.name, path)
-    // No file tool writes a folder, and a rule for one is about all that is in it.
+    // No file tool writes a folder, and a rule for a folder covers all of its contents.
     if (access.kind === 'edit' && ends.some(isDirectory)) return missing(why, [])
-    // One key that is pressed for one search would let all that a person has be read.
-    if (ends.some(holdsHome)) return missing(why, [])
+    // Approving one search with one key must not open the whole home folder.
+    if (ends.some(containsHome)) return missing(why, [])
     return missing(why, rulesForEnds(book, access, ends))
   }
   if (subject.kind === 'domain') {
-    // In a rule an asterisk stands for every host.
+    // In a rule an asterisk would match every host.
     const rules = subject.host.includes('*') ? [] : [`WebFetch(domain:${subject.host})`]
     return missing(noRuleForFetch(subject.host), rules)
   }
@@ -212,31 +212,31 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
     const rules = allowed.map((domain) => `WebSearch(domain:${domain})`)
     return missing(noRuleForSearch(allowed), allowed.length === 0 ? ['WebSearch'] : [...new Set(rules)])
   }
-  return isHarmless(request) ? covered : missing(noRuleForTool(call.name), [call.name])
+  return isHarmless(request) ? fullyCovered : missing(noRuleForTool(call.name), [call.name])
 }
 
 function commandCoverage(request: PermissionRequest, command: string, book: RuleBook): Coverage {
   const verdict = judgeCommand(command, book)
   if (verdict.kind === 'allowed') {
-    // As it is, it would run in any case where nothing confines it.
+    // The model asks to run the command unconfined; without confinement that makes no difference.
     const isAsked = asksUnconfined(request) && confinementIn(request, command, book) !== undefined
-    return isAsked ? { kind: 'missing', why: `${asksOutside}.`, rules: rulesForAll(command, book) } : covered
+    return isAsked ? { kind: 'missing', why: `${asksOutside}.`, rules: rulesForAll(command, book) } : fullyCovered
   }
   const why = canConfineEdits(book) ? (editDoubt(request, command, book) ?? 'confined') : verdict.why
-  return why === 'confined' ? covered : { kind: 'missing', why: `${why}.`, rules: verdict.wouldAllow }
+  return why === 'confined' ? fullyCovered : { kind: 'missing', why: `${why}.`, rules: verdict.wouldAllow }
 }
 
-/** Why a command that no rule covers does not run confined to the workspace. What deny rules for files name is shut there. */
+/** Why a command that no rule covers does not run confined to the workspace. Files of deny rules are protected there. */
 function editDoubt(request: PermissionRequest, command: string, book: RuleBook): string | undefined {
-  const deny = notOfFiles(book.deny)
+  const deny = withoutFileRules(book.deny)
   return (
     doubtAbout(command, { ...book, deny }) ?? storedVersionsDoubt(command, book) ?? editProblem(request, command, book)
   )
 }
 
 /**
- * To what a command is confined if it runs; undefined where a rule, a hook, the mode or a sandbox lets it run as it is, and for
- * other calls. To be asked about a call that these rules allow.
+ * The confinement of a command if it runs; undefined for other calls, and if a rule, a hook, the mode or a sandbox lets it run unconfined. Call it
+ * for allowed calls only.
  */
 export function confinementFor(request: PermissionRequest, book: RuleBook): Confinement | undefined {
   const command = commandOf(request.call)
@@ -250,10 +250,10 @@ function confinementIn(request: PermissionRequest, command: string, book: RuleBo
   if (request.hookDecision === 'allow' || !canConfineEdits(book)) return reading
   if (isCovered(command, book)) {
     if (reading !== undefined) return reading
-    // A line that rules cover runs as it is, and so does one that is plain enough to run beside rules.
+    // A line that rules cover runs unconfined, and so does one that is simple enough to run together with rules.
     if (parts.some(({ isRule }) => isRule === true)) return undefined
   }
-  // Also what only reads, where deny rules for files are in doubt: what they name is shut for it there alone.
+  // Read-only commands too, if deny rules for files are in doubt: only this confinement protects those files.
   return lineProblem(command, book) === undefined ? editConfinement(command, book) : undefined
 }
 
@@ -261,39 +261,39 @@ function isCovered(command: string, book: RuleBook): boolean {
   return judgeCommand(command, book).kind === 'allowed'
 }
 
-/** The coverage of all subjects of a call: what each of them is missing is missing. */
+/** The coverage of all subjects of a call: what any of them lacks is missing. */
 function coverageOfAll(request: PermissionRequest, subjects: Subjects, book: RuleBook): Coverage {
   const found = subjects.map((subject) => ({ subject, coverage: coverageOf(request, subject, book) }))
   const missing = found.flatMap(({ subject, coverage: each }) =>
     each.kind === 'missing' ? [{ ...each, subject }] : [],
   )
   const [first] = missing
-  if (first === undefined) return covered
+  if (first === undefined) return fullyCovered
   if (missing.length === 1) return first
   const paths = missing.map(({ subject }) => (subject.kind === 'path' ? subject.path : request.call.name))
-  // What no rule can allow makes rules for the others useless.
+  // If one subject cannot be allowed by a rule, rules for the others do not help.
   const rules = missing.some((each) => each.rules.length === 0) ? [] : missing.flatMap((each) => each.rules)
-  const obeyed = missing.find(({ subject }) => isObeyed(subject, book))
+  const obeyed = missing.find(({ subject }) => changesControlFile(subject, book))
   const why = obeyed?.why ?? noRuleForPath(request.call.name, paths.join(', '))
   return { kind: 'missing', why, rules: [...new Set(rules)] }
 }
 
-/** Whether it changes a file that is run or obeyed later. */
-function isObeyed(subject: Subject, book: RuleBook): boolean {
+/** Whether it changes a control file, which is later run or read as settings. */
+function changesControlFile(subject: Subject, book: RuleBook): boolean {
   return (
     subject.kind === 'path' &&
     subject.access.kind === 'edit' &&
-    subject.ends.some((end) => namesToSpell(book, end).size > 0)
+    subject.ends.some((end) => namesRuleMustSpell(book, end).size > 0)
   )
 }
 
 function coverage(request: PermissionRequest, subjects: Subjects, book: RuleBook): RuleDecision {
   const found = coverageOfAll(request, subjects, book)
-  if (found.kind === 'allowed') return allowed
-  return ask(found.why, isEnough(found.rules, request, book) ? found.rules : [])
+  if (found.kind === 'allowed') return allowDecision
+  return askDecision(found.why, isEnough(found.rules, request, book) ? found.rules : [])
 }
 
-/** Whether a call that is missing rules is allowed with these: what a call holds may mean something else in a rule. */
+/** Whether these rules would allow a call. As a rule, the text of a call may have another meaning. */
 function isEnough(rules: readonly string[], request: PermissionRequest, book: RuleBook): boolean {
   if (book.hasFixedAllow) return false
   try {
@@ -306,9 +306,9 @@ function isEnough(rules: readonly string[], request: PermissionRequest, book: Ru
 }
 
 // Spec R-RULE-9.
-/** Tried before it is told: with these rules the call is allowed. */
+/** Only remedies that were tried are reported: with these rules the call is allowed. */
 export function remedyFor(request: PermissionRequest, present: RuleBook): Remedy | undefined {
-  return withOneLook(() => findRemedy(request, present))
+  return withLookupCache(() => findRemedy(request, present))
 }
 
 function findRemedy(request: PermissionRequest, present: RuleBook): Remedy | undefined {
@@ -321,15 +321,15 @@ function findRemedy(request: PermissionRequest, present: RuleBook): Remedy | und
   const found = coverageOfAll(request, subjects, book)
   const [subject] = subjects
   const isByMode = subject.kind === 'command' && book.mode === 'bypassPermissions'
-  const unjudged = isByMode ? rulesForUnjudged(unjudgedParts(subject.command, book)) : []
+  const unjudged = isByMode ? rulesForOpaque(opaqueParts(subject.command, book)) : []
   const needed = request.needsApproval === true ? rulesForApproval(request, book, subjects) : []
   const rules = unjudged.length > 0 ? unjudged : found.kind === 'allowed' ? needed : found.rules
   return rules.length > 0 && isAllowedWith(rules, request, book) ? { rules, ...mode } : undefined
 }
 
-/** What has a person asked about a call that `decide` asks about. */
+/** Why a person is asked about a call. */
 export function causeOf(request: PermissionRequest, book: RuleBook): AskCause {
-  return withOneLook(() => findCause(request, book))
+  return withLookupCache(() => findCause(request, book))
 }
 
 function findCause(request: PermissionRequest, book: RuleBook): AskCause {
@@ -341,14 +341,14 @@ function findCause(request: PermissionRequest, book: RuleBook): AskCause {
   const subject = subjects.length === 1 ? subjects[0] : (subjects.find(isMissing) ?? subjects[0])
   if (subject.kind === 'path') {
     const isOutside = !isInsideAny(subject.path, book.directories)
-    const type = isOutside ? 'workingDir' : isObeyed(subject, book) ? 'safetyCheck' : 'mode'
+    const type = isOutside ? 'workingDir' : changesControlFile(subject, book) ? 'safetyCheck' : 'mode'
     return { type, blockedPath: subject.path }
   }
   const isInDoubt = subject.kind === 'command' && commandDoubt(subject.command, book) !== undefined
   return { type: isInDoubt || book.mode === 'bypassPermissions' ? 'safetyCheck' : 'other' }
 }
 
-/** Rules that would let the call run, and for a change of files the mode in which those of the project need none. */
+/** Rules that would allow the call; for a file change, the mode in which changes of the project need no rule. */
 export function suggestionsFor(
   ...given: readonly [
     request: PermissionRequest,
@@ -357,7 +357,7 @@ export function suggestionsFor(
     destination: PermissionUpdate['destination'],
   ]
 ): readonly PermissionUpdate[] {
-  return withOneLook(() => findSuggestions(...given))
+  return withLookupCache(() => findSuggestions(...given))
 }
 
 function findSuggestions(
@@ -369,7 +369,7 @@ function findSuggestions(
   const personal = updatesOfPersonTool(request.call.name)
   if (personal.length > 0) return personal.filter((update) => update.type !== 'setMode' || isOf(modes, update.mode))
   const rules = remedyFor(request, book)?.rules ?? []
-  // One key that is pressed for one command would let every other one run, too (spec R-LEARN-6a).
+  // Approving one command with one key must not allow every other command (spec R-LEARN-6a).
   const isForAll = rules.includes('Bash')
   const [subject] = subjectsOf(request.call, book.cwd)
   const editing: RuleBook = { ...book, mode: 'acceptEdits' }
@@ -389,11 +389,11 @@ function isOf(modes: readonly PermissionMode[], name: string): boolean {
 }
 
 function isHarmless({ call, tool, readOnly }: PermissionRequest): boolean {
-  // What a server says of its own tools is no ground to trust them.
+  // What a server says about its own tools is no reason to trust them.
   const isFromServer = /^(?:mcp__|Web|ReadMcpResource$)/.test(call.name)
   return housekeeping.has(call.name) || isAgentTool(tool) || (readOnly && !isFromServer)
 }
 
-function ask(why: string, wouldAllow: readonly string[]): RuleDecision {
+function askDecision(why: string, wouldAllow: readonly string[]): RuleDecision {
   return { behavior: 'ask', message: wouldAllow.length === 0 ? why : `${why} ${rulesThatAllow(wouldAllow)}` }
 }

@@ -1,35 +1,35 @@
-import { bareRule, partsOf, wholeProblem } from './command-cover.ts'
+import { bareRule, partsOf, analysisProblem } from './command-verdict.ts'
 import { doubtAbout, ruleForCommand } from './command-rules.ts'
 import { analyseShell } from '../shell/analysis.ts'
 import type { Confinement } from '../sandbox/confinement.ts'
-import { canConfineEdits, lineProblem } from './edit-confined.ts'
+import { canConfineEdits, lineProblem } from './edit-confinement.ts'
 import type { RuleBook, RuleDecision } from './rule-book.ts'
 import { runsAnything } from './runs-anything.ts'
-import { unjudgedParts } from './unjudged.ts'
+import { opaqueParts } from './opaque-commands.ts'
 import { filesUnknownHere } from './permission-texts.ts'
 import { byBypassMode, byRule, noRuleForPart, runsInSandbox, runsInWorkspace } from './command-texts.ts'
 
-/** One command or redirect of a line, and what would become of it alone. */
+/** One command or redirect of a line, and what would happen to it alone. */
 export interface ExplainedPart {
   /** The command or redirect, as it is written. */
   readonly part: string
-  /** What would become of it. */
+  /** What would happen to it. */
   readonly behavior: RuleDecision['behavior']
   /** The rule, the mode or the reason that decides. */
   readonly because: string
-  /** The rule that would let it run, where one would. */
+  /** The rule that would allow it, if one would. */
   readonly wouldAllow?: string
-  /** That the allow rule which is named here lets any program run, and how; see `runsAnything`. */
+  /** How the allow rule in `because` lets any program run, if it does; see `runsAnything`. */
   readonly runsAnything?: string
 }
 
-/** What was decided about a line, and to what it is confined if it runs. */
+/** The decision about a line, and its confinement if it runs. */
 export interface DecidedLine {
   readonly decision: RuleDecision
   readonly confinement: Confinement | undefined
 }
 
-/** The parts of a line, of which all was decided as given; where the line cannot be taken apart, the line itself with the reason. */
+/** The parts of a line, if all of it was decided as given. If the line cannot be split, the line itself with the reason. */
 export function explainedParts(command: string, decided: DecidedLine, book: RuleBook): readonly ExplainedPart[] {
   const { behavior } = decided.decision
   const isHeld = behavior === 'allow' && book.sandbox?.holds(command) === true
@@ -37,19 +37,19 @@ export function explainedParts(command: string, decided: DecidedLine, book: Rule
   const confined = canConfineEdits(book) ? confinedParts(command, parts, decided, book) : parts
   return confined.map(({ wouldAllow, ...part }) => {
     if (isHeld && part.behavior === 'ask') return { ...part, behavior: 'allow', because: runsInSandbox }
-    return wouldAllow === undefined || book.hasFixedAllow ? part : { ...part, wouldAllow, ...freedomOf(wouldAllow) }
+    return wouldAllow === undefined || book.hasFixedAllow ? part : { ...part, wouldAllow, ...ruleFreedom(wouldAllow) }
   })
 }
 
 // Spec R-EASK-6.
-/** The same where the mode lets commands without a rule run confined to the workspace: which parts of the line do, and which ask all the same. */
+/** Like `partsByRules`, for a mode that confines commands without a rule to the workspace: which parts of the line run, and which ask anyway. */
 function confinedParts(
   command: string,
   parts: readonly ExplainedPart[],
   { decision, confinement }: DecidedLine,
   book: RuleBook,
 ): readonly ExplainedPart[] {
-  // A line is confined as a whole, also what a rule would let run as it is.
+  // A line is confined as a whole, including parts that a rule would let run unconfined.
   if (decision.behavior === 'allow')
     return confinement?.kind === 'edit'
       ? parts.map(({ part }) => ({ part, behavior: 'allow', because: runsInWorkspace }))
@@ -62,7 +62,7 @@ function confinedParts(
     return problem === undefined ? { part, behavior: 'allow', because: runsInWorkspace } : { ...one, because: problem }
   })
   if (each.some(({ behavior }) => behavior !== 'allow')) return each
-  // Its parts run each by itself, and not together.
+  // Each part may run alone, but not together.
   const problem = lineProblem(command, book)
   return problem === undefined ? each : [...each, { part: command, behavior: 'ask', because: problem }]
 }
@@ -74,13 +74,13 @@ function isOfAskRule(part: string, book: RuleBook): boolean {
   )
 }
 
-function freedomOf(rule: string): Pick<ExplainedPart, 'runsAnything'> {
+function ruleFreedom(rule: string): Pick<ExplainedPart, 'runsAnything'> {
   const found = runsAnything(rule)
   return found === undefined ? {} : { runsAnything: found }
 }
 
 function partsByRules(command: string, book: RuleBook): readonly ExplainedPart[] {
-  const whole = wholeProblem(analyseShell(command), book)
+  const whole = analysisProblem(analyseShell(command), book)
   if (whole !== undefined && bareRule(book) === undefined)
     return [
       {
@@ -102,18 +102,18 @@ function partsByRules(command: string, book: RuleBook): readonly ExplainedPart[]
       if (doubt !== undefined) return { part: text, behavior: 'ask', because: doubt }
       const bare = bareRule(book)
       if (part.isRule === true) {
-        const rule = part.by ?? ''
-        return { part: text, behavior: 'allow', because: byRule(rule), ...freedomOf(rule) }
+        const rule = part.allowedBy ?? ''
+        return { part: text, behavior: 'allow', because: byRule(rule), ...ruleFreedom(rule) }
       }
-      const unjudged = book.mode === 'bypassPermissions' ? unjudgedParts(text, book)[0] : undefined
+      const unjudged = book.mode === 'bypassPermissions' ? opaqueParts(text, book)[0] : undefined
       if (unjudged !== undefined) {
         const because = filesUnknownHere(unjudged.why)
         const { wouldAllow } = unjudged
         return { part: text, behavior: 'ask', because, ...(wouldAllow !== undefined && { wouldAllow }) }
       }
       if (book.mode === 'bypassPermissions') return { part: text, behavior: 'allow', because: byBypassMode }
-      if (part.by !== undefined) return { part: text, behavior: 'allow', because: part.by }
-      if (bare !== undefined) return { part: text, behavior: 'allow', because: byRule(bare), ...freedomOf(bare) }
+      if (part.allowedBy !== undefined) return { part: text, behavior: 'allow', because: part.allowedBy }
+      if (bare !== undefined) return { part: text, behavior: 'allow', because: byRule(bare), ...ruleFreedom(bare) }
       const rule = part.wouldAllow
       return {
         part: text,

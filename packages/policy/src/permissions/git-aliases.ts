@@ -1,6 +1,6 @@
 import { absolutePath } from '../files/paths.ts'
 import { aliasesSetBy, commandsOfAlias, gitFolders, isGit } from '../shell/subcommands/git-commands.ts'
-import { unknownSubcommands } from '../shell/subcommands/own-subcommands.ts'
+import { unknownSubcommands } from '../shell/subcommands/unknown-subcommands.ts'
 import type { ShellWord } from '../shell/words.ts'
 import { settingsInForce } from './git-settings.ts'
 import type { Whereabouts } from './places.ts'
@@ -8,26 +8,26 @@ import type { Whereabouts } from './places.ts'
 type Words = readonly ShellWord[]
 
 export interface GitMeaning {
-  /** What aliases in it stand for. */
+  /** The commands that its aliases stand for. */
   readonly commands: readonly Words[]
-  /** The subcommand that is neither known nor an alias, or an alias of which nobody can see what it does. */
+  /** A subcommand that is neither known nor an alias, or an alias that cannot be resolved. */
   readonly unknown?: string
 }
 
 const deepest = 5
-/** Words of one command that may be its subcommand. */
-const mostNames = 3
+/** Maximum number of words of a command that may be its subcommand. */
+const maxNames = 3
 
-/** What a command of git does by aliases: those that it sets, and those in the settings of the folder that it runs in. */
+/** What a git command does through aliases: those that it sets, and those in the settings of its folder. */
 export function gitMeaning(words: Words, whereabouts: Whereabouts, depth: number = 0): GitMeaning {
   const set = aliasesSetBy(words)
   const commands: Words[] = []
-  // What it sets may be used later.
+  // An alias that it sets may be used later.
   for (const { value } of set) commands.push(...commandsOfAlias(value.value, []))
   let unknown = set.find(({ value }) => value.kind !== 'literal')?.name
   const unknownNames = isGit(words) ? unknownSubcommands(words) : []
-  if (unknownNames.length > mostNames) unknown ??= unknownNames[0]?.name
-  for (const { name, rest } of unknownNames.slice(0, mostNames)) {
+  if (unknownNames.length > maxNames) unknown ??= unknownNames[0]?.name
+  for (const { name, rest } of unknownNames.slice(0, maxNames)) {
     const own = set.filter((alias) => alias.name.toLowerCase() === name.toLowerCase()).map(({ value }) => value.value)
     const values = own.length > 0 ? own : aliasInSettings(name, words, whereabouts)
     if (values.length === 0 || depth >= deepest || values.some((value) => value.startsWith('!'))) unknown ??= name
@@ -45,7 +45,7 @@ export function gitMeaning(words: Words, whereabouts: Whereabouts, depth: number
 
 const readsOtherSettings = /^(?:--config-env|--git-dir|include(?:if)?\.)/i
 
-/** None where there is none, or where a file of settings is not understood. */
+/** Undefined if there is no such alias, or if a settings file cannot be parsed. */
 function aliasInSettings(name: string, words: Words, whereabouts: Whereabouts): readonly string[] {
   const { directories, isUnknown } = whereabouts
   const steps = gitFolders(words)
@@ -69,11 +69,11 @@ function aliasInSettings(name: string, words: Words, whereabouts: Whereabouts): 
 type Settings = ReturnType<typeof settingsInForce>
 
 /** One line asks many times. */
-const known = new WeakMap<Whereabouts, Map<string, Settings>>()
+const settingsCache = new WeakMap<Whereabouts, Map<string, Settings>>()
 
 function settingsOf(folder: string, whereabouts: Whereabouts): Settings {
-  const byFolder = known.get(whereabouts) ?? new Map<string, Settings>()
-  known.set(whereabouts, byFolder)
+  const byFolder = settingsCache.get(whereabouts) ?? new Map<string, Settings>()
+  settingsCache.set(whereabouts, byFolder)
   if (!byFolder.has(folder)) byFolder.set(folder, settingsInForce(folder))
   return byFolder.get(folder)
 }

@@ -4,20 +4,20 @@ import { gitWrites } from '../shell/programs/git-writes.ts'
 import { gitFolders, isGit } from '../shell/subcommands/git-commands.ts'
 import type { ShellWord } from '../shell/words.ts'
 import { workTreeAround } from './git-settings.ts'
-import { guessedPlaces, type Whereabouts } from './places.ts'
+import { possiblePlaces, type Whereabouts } from './places.ts'
 import type { PermissionRule } from './rule.ts'
-import { type Access, couldFitBelow, deniableNames, patternForEnds } from './rule-book.ts'
+import { type Access, couldMatchBelow, deniableNames, patternForEnds } from './rule-book.ts'
 import { gitMayChangeRuledFile } from './command-texts.ts'
 
 type Words = readonly ShellWord[]
 
-const edit: Access = { kind: 'edit', toolName: 'Edit' }
+const editAccess: Access = { kind: 'edit', toolName: 'Edit' }
 
-/** A name that no pattern fits but one for all that is in a folder. */
+/** A name that only patterns for all files of a folder match. */
 const probe = '\u0001'
 
 // Spec R-RULE-5d.
-/** The first rule about files that fits what one of these commands of git would change, by the paths that it names. */
+/** The first file rule that matches a path which these git commands would change. */
 export function ruleForGitWrites(
   rules: readonly PermissionRule[],
   commands: readonly Words[],
@@ -28,7 +28,7 @@ export function ruleForGitWrites(
     for (const path of gitWrites(words)?.paths ?? []) {
       for (const place of placesOfPathspec(path, from)) {
         const ends = deniableNames(rules, place).flatMap((end) => [end, `${end}/${probe}`])
-        const rule = patternForEnds(rules, edit, ends)
+        const rule = patternForEnds(rules, editAccess, ends)
         if (rule !== undefined) return rule
       }
     }
@@ -36,13 +36,13 @@ export function ruleForGitWrites(
   return undefined
 }
 
-/** Why a command of git may change files that a rule is about, though it names none of them; undefined when it may not. */
+/** Why a git command may change files of a rule without naming them; undefined if it cannot. */
 export function doubtAboutGitWrites(
   rules: readonly PermissionRule[],
   commands: readonly Words[],
   whereabouts: Whereabouts,
 ): string | undefined {
-  const about = rules.filter(({ tool, spec }) => tool === edit.toolName && spec.kind === 'path')
+  const about = rules.filter(({ tool, spec }) => tool === editAccess.toolName && spec.kind === 'path')
   if (about.length === 0) return undefined
   const mayBeAmong = gitMayChangeRuledFile
   for (const words of commands.filter(isGit)) {
@@ -51,19 +51,19 @@ export function doubtAboutGitWrites(
     const from = gitWhereabouts(words, whereabouts)
     if (from.isUnknown) return mayBeAmong
     const trees = from.directories.map((folder) => workTreeAround(folder))
-    if (found.isWholeTree && trees.some((tree) => couldFitBelow(about, tree))) return mayBeAmong
+    if (found.isWholeTree && trees.some((tree) => couldMatchBelow(about, tree))) return mayBeAmong
     for (const path of found.paths) {
-      // git has patterns of its own, and reads some words otherwise.
+      // git has its own patterns, and reads some words in another way.
       if (path.kind === 'dynamic' || path.value.startsWith(':') || /[*?[]/.test(path.value)) {
-        if (trees.some((tree) => couldFitBelow(about, tree))) return mayBeAmong
-      } else if (placesOfPathspec(path, from).some((place) => !isFile(place) && couldFitBelow(about, place)))
+        if (trees.some((tree) => couldMatchBelow(about, tree))) return mayBeAmong
+      } else if (placesOfPathspec(path, from).some((place) => !isFile(place) && couldMatchBelow(about, place)))
         return mayBeAmong
     }
   }
   return undefined
 }
 
-/** Where git runs: `-C` leads elsewhere, and `--work-tree` names what it works on. */
+/** Where git runs: `-C` changes the folder, and `--work-tree` names the work tree. */
 function gitWhereabouts(words: Words, { directories, isUnknown }: Whereabouts): Whereabouts {
   const steps = gitFolders(words)
   const trees = words.flatMap((word, at): Words => {
@@ -79,12 +79,12 @@ function gitWhereabouts(words: Words, { directories, isUnknown }: Whereabouts): 
   }
 }
 
-/** `:/x` and `:(top)x` count from the top of the work tree. */
+/** `:/x` and `:(top)x` are relative to the top of the work tree. */
 function placesOfPathspec(path: ShellWord, from: Whereabouts): readonly string[] {
   const [, top] = /^:(?:\/|\([^)]*\btop\b[^)]*\))(.*)$/s.exec(path.value) ?? []
-  if (top === undefined) return guessedPlaces(path, from)
+  if (top === undefined) return possiblePlaces(path, from)
   const trees = { directories: from.directories.map((folder) => workTreeAround(folder)), isUnknown: false }
-  return guessedPlaces({ ...path, value: top === '' ? '.' : top }, trees)
+  return possiblePlaces({ ...path, value: top === '' ? '.' : top }, trees)
 }
 
 function isFile(path: string): boolean {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type GitSetting, isInclude, pathInSetting, readGitConfig } from '../git/config-file.ts'
 import { indexProblem } from '../git/index-problem.ts'
-import { placeProblem } from '../git/leads-elsewhere.ts'
+import { foreignContentProblem } from '../git/foreign-content.ts'
 import { findRepository, type GitRepository, isOwnRepository } from '../git/repository.ts'
 import { isOwnWorkTree, settingsFiles, settingsOf } from '../git/repository-settings.ts'
 import { pathKind } from '../git/small-file.ts'
@@ -19,17 +19,17 @@ import {
   gitVariableSet,
 } from './command-texts.ts'
 
-/** How a line runs git: with its settings turned off by environment, or with those of the person. */
+/** How a line runs git: with settings overridden by the environment, or with those of the person. */
 export interface GitUse {
   readonly entersSubmodules: boolean
-  /** It opens files of the work tree by the paths of the index. */
+  /** Whether it opens files of the work tree by the paths of the index. */
   readonly readsIndex: boolean
   readonly isHardened: boolean
 }
 
 /**
- * Why git cannot be known to run nothing in a folder and to show nothing from elsewhere: because of a variable, of the repository or of a setting of
- * the person. Every file that git would read is checked, and only what is known to be harmless passes. Undefined when all is.
+ * Why git might run a program in a folder, or show files from elsewhere: because of a variable, the repository, or a setting of the person. Checks
+ * every file that git would read, and accepts only what is known to be harmless. Undefined if everything is.
  */
 export function gitProblem(
   folder: string,
@@ -43,31 +43,34 @@ export function gitProblem(
   return repositoryProblem(folder, use) ?? personalProblem()
 }
 
-/** The part of `gitProblem` that is about the repository. */
+/** The part of `gitProblem` about the repository. */
 function repositoryProblem(folder: string, use: GitUse): string | undefined {
   const found = findRepository(realPath(folder))
   if (found === undefined) return undefined
   if (found.kind === 'unclear') return found.why
   return (
-    placeProblem(found) ??
+    foreignContentProblem(found) ??
     settingProblem(found, use) ??
     (use.readsIndex ? indexProblem(found, use.entersSubmodules) : undefined)
   )
 }
 
-/** The folder of the work tree that git works on: from a folder below it shows all of it. */
+/** The work tree that git uses from a folder: from a folder below it git shows all of it. */
 export function workTreeAround(folder: string): string {
   for (let start = realPath(folder); ; start = dirname(start)) {
     const found = findRepository(start)
     if (found === undefined) return folder
     if (found.kind === 'repository') return found.workTree
-    // git may go on from what it does not accept.
+    // git may continue the search if it rejects this folder.
     start = found.folder
     if (dirname(start) === start) return folder
   }
 }
 
-/** What git reads of the repository around a folder: its work tree, and the folders in which it is stored. None where these belong to another one: a `.git` may name any. */
+/**
+ * What git reads of the repository around a folder: its work tree, and the folders that store it. Empty if these belong to another folder, as a
+ * `.git` file can name any repository.
+ */
 export function repositoryPlaces(folder: string): readonly string[] {
   const found = findRepository(realPath(folder))
   return found?.kind === 'repository' && isOwnRepository(found)
@@ -75,20 +78,20 @@ export function repositoryPlaces(folder: string): readonly string[] {
     : []
 }
 
-/** The person's own settings of git, with the files that they include and name. */
+/** The git settings of the person, with the files that they include and name. */
 export function personalGitFiles(): readonly string[] {
   const config = process.env['XDG_CONFIG_HOME'] || join(homeFolder(), '.config')
-  const beside = ['git/ignore', 'git/attributes'].map((name) => join(config, name))
-  return [...beside, ...personalFiles().flatMap((file) => withNamedFiles(file))]
+  const defaults = ['git/ignore', 'git/attributes'].map((name) => join(config, name))
+  return [...defaults, ...personalFiles().flatMap((file) => withNamedFiles(file))]
 }
 
-/** Whether a file of settings holds a password or a token, in what it includes too. */
+/** Whether a settings file, or one that it includes, contains a password or a token. */
 export function holdsGitSecret(file: string): boolean {
   return secretIn(file, 'all') !== undefined
 }
 
-/** Keys of settings that name a file that reading commands open. */
-const namedFiles = /^(?:core\.(?:excludesfile|attributesfile)|mailmap\.file|blame\.ignorerevsfile|diff\.orderfile)$/
+/** Settings that name files which read-only commands open. */
+const fileNamingKeys = /^(?:core\.(?:excludesfile|attributesfile)|mailmap\.file|blame\.ignorerevsfile|diff\.orderfile)$/
 
 function withNamedFiles(file: string, depth = 0): readonly string[] {
   if (depth > 5) return []
@@ -96,13 +99,13 @@ function withNamedFiles(file: string, depth = 0): readonly string[] {
     const path = includedFile(file, value)
     if (path === undefined) return []
     if (isInclude(section, key)) return withNamedFiles(path, depth + 1)
-    return namedFiles.test(`${section}.${key}`) ? [path] : []
+    return fileNamingKeys.test(`${section}.${key}`) ? [path] : []
   })
   return [file, ...named]
 }
 
-/** The setting with a password or a token that git would print; undefined when there is none. */
-export function secretShown(folder: string, shown: ShownSettings): string | undefined {
+/** The setting with a password or token that git would print; undefined if it prints no secret. */
+export function secretPrinted(folder: string, shown: ShownSettings): string | undefined {
   const found = findRepository(realPath(folder))
   const files = found?.kind === 'repository' ? settingsFiles(found) : []
   for (const file of [...files, ...personalFiles()]) {
@@ -118,13 +121,13 @@ function secretIn(file: string, shown: ShownSettings, depth = 0): string | undef
     const included = isInclude(section, key) ? includedFile(file, value) : undefined
     const secret = included === undefined ? undefined : secretIn(included, shown, depth + 1)
     if (secret !== undefined) return secret
-    if (isShown(shown, section, key) && (isSecretKey(key) || holdsSecret(section) || holdsSecret(value)))
+    if (isPrinted(shown, section, key) && (isSecretKey(key) || holdsSecret(section) || holdsSecret(value)))
       return `${/^[\w.-]+$/.test(section) ? section : section.split('.', 1)[0]}.${key} in ${file}`
   }
   return undefined
 }
 
-function isShown(shown: ShownSettings, section: string, key: string): boolean {
+function isPrinted(shown: ShownSettings, section: string, key: string): boolean {
   if (shown === 'all') return true
   if (shown === 'addresses') return /^(?:remote|url)\./.test(section)
   return shown.name.toLowerCase() === `${section}.${key}`.toLowerCase()
@@ -134,13 +137,13 @@ function isSecretKey(key: string): boolean {
   return /pass(?:word|phrase)?$|token$|secret$|^extraheader$/.test(key)
 }
 
-/** A password in an address, a token in the place of its name, and what is known by its form. */
+/** A password in a URL, a token in place of its user name, and secrets known by their form. */
 function holdsSecret(text: string): boolean {
   return /:\/\/[\w-]{20,}@/.test(text) || redactSecrets(text) !== text
 }
 
-/** Whether git takes the repository that lies in the folder, whatever else comes to lie there: it looks for `.git` first. */
-export function findsOwnFirst(folder: string): boolean {
+/** Whether git finds the repository in the folder first, whatever files are created there: it looks for `.git` first. */
+export function isFoundFirst(folder: string): boolean {
   return statOf(join(folder, '.git')) !== undefined
 }
 
@@ -166,7 +169,7 @@ function isHarmlessHere(setting: GitSetting, found: GitRepository, use: GitUse):
   const { section, key, value } = setting
   // Submodules name their own folder.
   if (section === 'core' && key === 'worktree') return isOwnWorkTree(value, found)
-  // Where git keeps its settings, hooks of the repository may run when its index is refreshed.
+  // If this is git's own folder for settings, hooks of the repository may run when the index is refreshed.
   if (section === 'core' && key === 'hookspath') return use.isHardened || hasNoHook(value, found.workTree)
   return isHarmlessInRepository(setting)
 }
@@ -194,20 +197,20 @@ function personalFileProblem(file: string, depth = 0): string | undefined {
   return undefined
 }
 
-const mostBytes = 1_000_000
+const maxBytes = 1_000_000
 
-/** As `settingsOf`; people link these files to where they keep them. */
+/** Like `settingsOf`, but follows links: people link these files to their own folders. */
 function personalSettingsOf(file: string): readonly GitSetting[] | undefined {
   const stats = statOf(file)
   if (stats === undefined) return pathKind(file) === 'missing' ? [] : undefined
   try {
-    return stats.isFile() && stats.size <= mostBytes ? readGitConfig(readFileSync(file)) : undefined
+    return stats.isFile() && stats.size <= maxBytes ? readGitConfig(readFileSync(file)) : undefined
   } catch {
     return undefined
   }
 }
 
-/** Whatever the condition is: files are read that git would leave out. */
+/** Ignores the condition: this may include files that git would not read. */
 function includedFile(file: string, path: string): string | undefined {
   return pathInSetting(path, dirname(file))
 }
@@ -230,19 +233,19 @@ function personalProblem(): string | undefined {
   const files = personalFiles()
   const key = files.map((file) => `${file}:${statOf(file)?.mtimeMs ?? 0}`).join('\n')
   const now = performance.now()
-  // Files that these include are not in the key: looked at again after a while.
+  // Included files are not part of the key, so the result expires after a while.
   if (lastPersonal?.key === key && now - lastPersonal.at < 1000) return lastPersonal.problem
   const problem = files.map((file) => personalFileProblem(file)).find((found) => found !== undefined)
   lastPersonal = { key, problem, at: now }
   return problem
 }
 
-/** Every setting that git would read in a folder, of the person first; undefined where one of the files is not understood. */
+/** Every setting that git would read in a folder, those of the person first; undefined if a file cannot be parsed. */
 export function settingsInForce(folder: string): readonly GitSetting[] | undefined {
   const found = findRepository(realPath(folder))
   if (found?.kind === 'unclear') return undefined
   const own = found === undefined ? [] : settingsFiles(found).map(settingsOf)
-  return joined([
+  return concatIfComplete([
     ...personalFiles()
       .toReversed()
       .map((file) => withIncluded(file)),
@@ -253,7 +256,7 @@ export function settingsInForce(folder: string): readonly GitSetting[] | undefin
 function withIncluded(file: string, depth = 0): readonly GitSetting[] | undefined {
   const settings = depth > 5 ? undefined : personalSettingsOf(file)
   if (settings === undefined) return undefined
-  return joined(
+  return concatIfComplete(
     settings.map((setting) => {
       if (!isInclude(setting.section, setting.key)) return [setting]
       const path = includedFile(file, setting.value ?? '')
@@ -262,6 +265,6 @@ function withIncluded(file: string, depth = 0): readonly GitSetting[] | undefine
   )
 }
 
-function joined<T>(lists: readonly (readonly T[] | undefined)[]): readonly T[] | undefined {
+function concatIfComplete<T>(lists: readonly (readonly T[] | undefined)[]): readonly T[] | undefined {
   return lists.some((list) => list === undefined) ? undefined : lists.flatMap((list) => list ?? [])
 }

@@ -5,7 +5,7 @@ import { findRepository } from '../git/repository.ts'
 import { settingsFiles, settingsOf } from '../git/repository-settings.ts'
 import { bothEnds, isInsideAny, realPath, statOf } from '../files/paths.ts'
 import { gitFolders } from '../shell/subcommands/git-commands.ts'
-import { firstOperands } from '../shell/subcommands/meant-commands.ts'
+import { firstOperands } from '../shell/subcommands/equivalent-commands.ts'
 import type { ShellWord } from '../shell/words.ts'
 import { placesOf, type Whereabouts } from './places.ts'
 import { settingsInForce } from './git-settings.ts'
@@ -19,22 +19,22 @@ import {
   unknownRepository,
 } from './command-texts.ts'
 
-const ofReferences = ['reference-transaction']
-const ofIndex = ['post-index-change']
-const ofCommits = ['pre-commit', 'prepare-commit-msg', 'commit-msg', 'post-commit', 'post-rewrite']
+const referenceHooks = ['reference-transaction']
+const indexHooks = ['post-index-change']
+const commitHooks = ['pre-commit', 'prepare-commit-msg', 'commit-msg', 'post-commit', 'post-rewrite']
 
 /** Hooks that a command may run, by subcommand. */
-const hooks: Readonly<Record<string, readonly string[]>> = {
-  commit: [...ofCommits, ...ofReferences, ...ofIndex],
-  tag: ofReferences,
-  branch: ofReferences,
-  checkout: ['post-checkout', ...ofReferences, ...ofIndex],
-  switch: ['post-checkout', ...ofReferences, ...ofIndex],
+const hooksBySubcommand: Readonly<Record<string, readonly string[]>> = {
+  commit: [...commitHooks, ...referenceHooks, ...indexHooks],
+  tag: referenceHooks,
+  branch: referenceHooks,
+  checkout: ['post-checkout', ...referenceHooks, ...indexHooks],
+  switch: ['post-checkout', ...referenceHooks, ...indexHooks],
 }
 
 /**
- * Why a command of git that writes the index or the history alone asks all the same: a hook may rewrite files, a signature needs a key, and a repository
- * that is stored elsewhere cannot be written. Undefined when nothing speaks against it.
+ * Why a git command asks although it writes only the index or the history: a hook may rewrite files, a signature needs a key, and a repository
+ * stored elsewhere cannot be written. Undefined if it does not ask.
  */
 export function gitWriterProblem(
   words: readonly ShellWord[],
@@ -51,7 +51,7 @@ export function gitWriterProblem(
   if (places.isUnknown) return unknownRepository
   for (const start of places.paths) {
     const found = findRepository(realPath(start))
-    // git says so itself.
+    // git reports this error itself.
     if (found === undefined) continue
     if (found.kind === 'unclear') return found.why
     const isElsewhere = [found.gitFolder, found.commonFolder].find(
@@ -70,22 +70,22 @@ export function gitWriterProblem(
     const signs = sub?.value === 'commit' ? 'commit' : sub?.value === 'tag' ? 'tag' : undefined
     const isSigned =
       signs !== undefined &&
-      (isOn(last(signs, 'gpgsign')) ||
-        (signs === 'tag' && isAnnotated(words) && isOn(last('tag', 'forcesignannotated'))))
+      (isTrue(last(signs, 'gpgsign')) ||
+        (signs === 'tag' && isAnnotated(words) && isTrue(last('tag', 'forcesignannotated'))))
     if (isSigned && !words.some(({ value }) => unsigned.test(value))) return gitSigns(command)
     const named = last('core', 'hookspath')
     const folderOfHooks = named === undefined ? join(found.commonFolder, 'hooks') : pathInSetting(named, found.workTree)
     if (folderOfHooks === undefined) return gitRunsHook(command, named ?? '')
     const skipped = words.some(({ value }) => /^(?:--no-verify|-[aqvsoi]*n[aqvsoi]*m?)$/.test(value)) ? verifying : []
-    const hook = (hooks[sub?.value ?? ''] ?? ofIndex).find(
-      (name) => !skipped.includes(name) && isRun(join(folderOfHooks, name)),
+    const hook = (hooksBySubcommand[sub?.value ?? ''] ?? indexHooks).find(
+      (name) => !skipped.includes(name) && isExecutableFile(join(folderOfHooks, name)),
     )
     if (hook !== undefined) return gitRunsHook(command, hook)
   }
   return undefined
 }
 
-/** Settings of a repository by which git would run a program while its folder can be written; those that git-lfs writes are left. */
+/** Settings of a repository that make git run a program while its folder is writable, except those that git-lfs writes. */
 function runsProgram({ section, key, value = '' }: GitSetting): boolean {
   if (section === 'core' && key === 'fsmonitor') return !/^(?:true|false|yes|no|on|off|0|1|)$/i.test(value)
   return (
@@ -103,11 +103,11 @@ function isAnnotated(words: readonly ShellWord[]): boolean {
   return words.some(({ value }) => /^(?:-a?m|-a|--annotate|--message)/.test(value))
 }
 
-function isOn(value: string | undefined): boolean {
+function isTrue(value: string | undefined): boolean {
   return value !== undefined && /^(?:true|yes|on|1|)$/i.test(value)
 }
 
-function isRun(path: string): boolean {
+function isExecutableFile(path: string): boolean {
   if (statOf(path)?.isFile() !== true) return false
   try {
     accessSync(path, constants.X_OK)

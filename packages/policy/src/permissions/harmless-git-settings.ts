@@ -1,23 +1,23 @@
 import type { GitSetting } from '../git/config-file.ts'
-import { ofEach } from '../shell/remembered.ts'
+import { memoizeByObject } from '../shell/memoize.ts'
 
 /**
- * Whether a setting in the file of a repository is known to run nothing and to lead nowhere else, in what only reads: those that git and everyday
- * tools write. Of programs there are those that are turned off by environment, or that reading does not start.
+ * Whether a setting in a repository is harmless for read-only commands: it runs nothing and leads nowhere else. The list has settings that git and
+ * everyday tools write. Settings that name programs are on it only if the environment overrides them or reading does not start them.
  */
-export const isHarmlessInRepository: (setting: GitSetting) => boolean = ofEach(isHarmlessByName)
+export const isHarmlessInRepository: (setting: GitSetting) => boolean = memoizeByObject(isHarmlessByName)
 
 function isHarmlessByName({ section, key, value }: GitSetting): boolean {
   const [name, part] = splitAtDot(section)
-  // Programs that read settings by lines would find further ones in such a value, git-lfs among them.
+  // Programs that read settings line by line, such as git-lfs, would find further settings in such a value.
   if (/\p{Cc}/u.test(section) || (value !== undefined && hasHiddenLine(name, key, value))) return false
-  if (isOfTool(name)) return true
+  if (isToolSection(name)) return true
   if (part !== undefined) return harmlessParts[name]?.({ part, key, value }) === true
   if (section === 'core' && key === 'bare') return value?.toLowerCase() === 'false'
   if (section === 'extensions' && /^(?:objectformat|compatobjectformat)$/.test(key))
     return /^sha(?:1|256)$/.test(value ?? '')
   if (section === 'extensions' && key === 'refstorage') return /^(?:files|reftable)$/.test(value ?? '')
-  // The C library has converters that write behind their memory.
+  // Some converters of the C library write beyond their buffers.
   if (section === 'i18n') return key.endsWith('encoding') && usualEncoding.test(value ?? '')
   return harmlessKeys[section]?.test(key) === true
 }
@@ -27,7 +27,7 @@ function splitAtDot(section: string): readonly [name: string, part: string | und
   return at < 0 ? [section, undefined] : [section.slice(0, at), section.slice(at + 1)]
 }
 
-/** The description of a branch has lines. */
+/** Only the description of a branch may have several lines. */
 function hasHiddenLine(name: string, key: string, value: string): boolean {
   if (name === 'branch' && key === 'description') return /[^\P{Cc}\n\t]|\n[^\n]*=/u.test(value)
   return /\p{Cc}/u.test(value)
@@ -36,8 +36,8 @@ function hasHiddenLine(name: string, key: string, value: string): boolean {
 const usualEncoding =
   /^(?:utf-?8|us-ascii|ascii|iso-?8859-\d{1,2}|latin-?\d|cp-?\d+|windows-\d+|koi8-[ru]|gbk|gb2312|gb18030|big5|euc-?(?:jp|kr|cn)|shift[_-]?jis|sjis)$/i
 
-/** git itself takes no notice of these sections. */
-function isOfTool(name: string): boolean {
+/** git ignores these sections. */
+function isToolSection(name: string): boolean {
   return /^(?:gui|gitk|github|hub|vsts|gitflow|svn-remote|versioncontrol)$/.test(name)
 }
 
@@ -81,7 +81,7 @@ const harmlessKeys: { readonly [section: string]: RegExp | undefined } = {
   index: /^(?:version|threads|sparse|skiphash|recordendofindexentries|recordoffsettable)$/,
   maintenance: /^(?:auto|strategy|autodetach)$/,
   http: /^(?:extraheader|postbuffer|sslverify|sslbackend|version|lowspeedlimit|lowspeedtime)$/,
-  // It counts in the files of the person alone.
+  // It has an effect only in files of the person.
   safe: /^(?:directory|barerepository)$/,
   lfs: /^(?:repositoryformatversion|url|pushurl|fetchinclude|fetchexclude|fetchrecent[a-z]*|prune[a-z]*|concurrenttransfers|batch|basictransfersonly|activitytimeout|dialtimeout|tlstimeout|keepalive|locksverify|lockignoredfiles|setlockablereadonly|allowincompletepush|skipdownloaderrors|gitprotocol)$/,
 }
@@ -95,9 +95,9 @@ interface PartSetting {
 const harmlessRemote =
   /^(?:url|fetch|pushurl|push|tagopt|prune|prunetags|mirror|skipdefaultupdate|skipfetchall|gh-resolved|github-pr-remote)$/
 
-/** Sections with a name of their own: `[remote "origin"]`. */
+/** Sections with a name: `[remote "origin"]`. */
 const harmlessParts: { readonly [name: string]: ((setting: PartSetting) => boolean) | undefined } = {
-  // Each tool has keys of its own for them.
+  // Many tools store their own keys here.
   branch: () => true,
   remote: ({ key }) => harmlessRemote.test(key),
   submodule: ({ key }) => /^(?:url|active|branch)$/.test(key),
@@ -120,7 +120,7 @@ function isFilterOfLfs(key: string, value = ''): boolean {
   )
 }
 
-/** What the person has set for themselves. Drivers of Git LFS are known; other programs that reading starts are asked about. */
+/** Settings of the person. Drivers of Git LFS are known; other programs that reading starts need approval. */
 export function isHarmlessOfPerson({ section, key, value = 'true' }: GitSetting): boolean {
   if (section === 'filter.lfs')
     return key === 'required' || /^git-lfs (?:clean|smudge|filter-process)\b[^;&|$`<>()\p{Cc}]*$/u.test(value)

@@ -3,27 +3,27 @@ import { isAbsolute, join } from 'node:path'
 import { allEntries } from '../files/first-entries.ts'
 import { isDirectory, isInside, realPath } from '../files/paths.ts'
 import type { PermissionRule } from './rule.ts'
-import { couldFitBelow, patternForPath } from './rule-book.ts'
+import { couldMatchBelow, patternForPath } from './rule-book.ts'
 import { linkToRuledFile, movedLinkLeadsElsewhere, tooManyFiles } from './command-texts.ts'
 
-const read = { kind: 'read', toolName: 'Read' } as const
-const edit = { kind: 'edit', toolName: 'Edit' } as const
+const readAccess = { kind: 'read', toolName: 'Read' } as const
+const editAccess = { kind: 'edit', toolName: 'Edit' } as const
 
 /** A symbolic link. */
 interface Link {
-  /** As it is written in the link. */
+  /** Its text. */
   readonly target: string
-  /** Where it leads. */
+  /** Its target. */
   readonly end: string
 }
 
-const mostEntries = 5000
+const maxEntries = 5000
 
-/** Every link at or below a path; undefined when there is too much to look at, or a name that is not text. */
-function linksAt(path: string): readonly Link[] | undefined {
+/** Every link at or below a path; undefined if there are too many files, or a name that is not UTF-8. */
+function linksBelow(path: string): readonly Link[] | undefined {
   const links: Link[] = []
   const open = [path]
-  let left = mostEntries
+  let left = maxEntries
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if ((left -= 1) < 0) return undefined
     try {
@@ -36,15 +36,15 @@ function linksAt(path: string): readonly Link[] | undefined {
         for (const { name } of entries) open.push(join(next, name))
       }
     } catch {
-      // Not there, or without rights: the command sees no more of it.
+      // Missing, or without permission: the command sees no more of it.
     }
   }
   return links
 }
 
-/** Why something cannot be taken to another place without asking: links in it that would lead elsewhere from there, or to what rules are about. */
+/** Why moving something needs approval: links in it would then lead elsewhere, or to files of rules. */
 export function relocateProblem(path: string, rules: readonly PermissionRule[]): string | undefined {
-  const links = linksAt(path)
+  const links = linksBelow(path)
   if (links === undefined) return tooManyFiles(path)
   const real = realPath(path)
   const moving = links.find(({ target, end }) => !isAbsolute(target) && (end === real || !isInside(end, real)))
@@ -54,8 +54,8 @@ export function relocateProblem(path: string, rules: readonly PermissionRule[]):
 
 function isAbout(rules: readonly PermissionRule[], end: string): boolean {
   return (
-    patternForPath(rules, read, end) !== undefined ||
-    patternForPath(rules, edit, end) !== undefined ||
-    (isDirectory(end) && couldFitBelow(rules, end))
+    patternForPath(rules, readAccess, end) !== undefined ||
+    patternForPath(rules, editAccess, end) !== undefined ||
+    (isDirectory(end) && couldMatchBelow(rules, end))
   )
 }

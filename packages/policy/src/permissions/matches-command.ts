@@ -1,8 +1,8 @@
 import { matchesWildcard } from '@halting/core/adapters'
 
 /**
- * Whether a command fits the pattern of a `Bash(...)` rule: `npm run test:*` is `npm run test *`, and a ` *` at the end is
- * a word boundary, so that `ls *` fits `ls` and `ls -a` and not `lsof`.
+ * Whether a command matches the pattern of a `Bash(...)` rule. `npm run test:*` means `npm run test *`. A ` *` at the end is a word boundary: `ls *`
+ * matches `ls` and `ls -a`, but not `lsof`.
  */
 export function matchesCommand(pattern: string, command: string): boolean {
   const plain = pattern.endsWith(':*') ? `${pattern.slice(0, -2)} *` : pattern

@@ -1,14 +1,14 @@
-import { lookAgain } from '../files/one-look.ts'
+import { withoutLookupCache } from '../files/lookup-cache.ts'
 import { bothEnds, isInside } from '../files/paths.ts'
 import type { ShellAnalysis, SimpleCommand } from '../shell/analysis.ts'
 import type { Effect } from '../shell/effects.ts'
 import { effectsOfCommand, isHarmlessEffect, isHarmlessSink } from '../shell/read-only.ts'
 import { gitFolders, isGit } from '../shell/subcommands/git-commands.ts'
 import type { ShellWord } from '../shell/words.ts'
-import { changedWords } from './asked-commands.ts'
-import { read } from './command-rules.ts'
+import { changedOperands } from './confined-questions.ts'
+import { readAccess } from './command-rules.ts'
 import { innermost, placesOf, type Whereabouts } from './places.ts'
-import { hasOtherNames, holdsProtected, isProtected } from './protected.ts'
+import { isHardLinked, containsProtected, isProtected } from './protected.ts'
 import { isPathAllowed, type RuleBook } from './rule-book.ts'
 import {
   changesWholeFolder,
@@ -20,8 +20,8 @@ import {
 } from './command-texts.ts'
 
 /**
- * Why a line asks although it would be confined to the workspace: it names a place that confined commands do not see, or changes one that is obeyed later. What
- * is known only when it runs, the kernel decides.
+ * Why a line asks although it would be confined to the workspace: it names a place that confined commands do not see, or changes a control file. The
+ * kernel decides about words that are only known at run time.
  */
 export function namedPlaceProblem(
   analysis: ShellAnalysis,
@@ -49,12 +49,12 @@ function commandProblem(simple: SimpleCommand, whereabouts: Whereabouts, book: R
   for (const effect of [...folders.map((word): Effect => ({ kind: 'list', word })), ...effectsOfCommand(simple)]) {
     if (!('word' in effect)) continue
     const { kind, word } = effect
-    // What is moved is changed, too.
+    // The move itself counts as a change.
     if (kind === 'relocate') continue
     const isWrite = kind === 'write' || kind === 'write tree'
     const problem = isWrite
       ? changeProblem(
-          { word, isTree: kind === 'write tree', isWritten: !removers.test(words[0]?.value ?? '') },
+          { word, isTree: kind === 'write tree', isWritten: !nameChangers.test(words[0]?.value ?? '') },
           whereabouts,
           { book, why: noRuleForChanging },
         )
@@ -62,29 +62,29 @@ function commandProblem(simple: SimpleCommand, whereabouts: Whereabouts, book: R
     if (problem !== undefined) return problem
   }
   if (effectsOfCommand(simple).every(({ kind }) => kind !== 'unknown')) return undefined
-  const { words: changed, isTree } = changedWords(simple)
+  const { words: changed, isTree } = changedOperands(simple)
   for (const word of changed) {
-    const isWritten = !removers.test(words[0]?.value ?? '')
+    const isWritten = !nameChangers.test(words[0]?.value ?? '')
     const problem = changeProblem({ word, isTree, isWritten }, whereabouts, { book, why: noRuleForChanging })
     if (problem !== undefined) return problem
   }
   return undefined
 }
 
-/** What they do to one name of a file, they do to no other. */
-const removers = /^(?:rm|rmdir|unlink|mkdir|mv)$/
+/** They affect the given name of a file, not its other names. */
+const nameChangers = /^(?:rm|rmdir|unlink|mkdir|mv)$/
 
-/** The folder for what lasts no longer than a session: confined commands write there. */
+/** The folder for files of the session: confined commands can write there. */
 const temporary = '/tmp'
 
-/** Whether a command writes there: what is read alone, and the home, may lie in that folder, too. */
-function isSeen(path: string, { directories, readableFolders, env }: RuleBook): boolean {
+/** Whether confined commands write there. The home folder and read-only folders may be in it too. */
+function isVisible(path: string, { directories, readableFolders, env }: RuleBook): boolean {
   const home = env['HOME'] ?? ''
-  const kept = [...readableFolders, ...(home === '' ? [] : [home])].flatMap(bothEnds)
+  const readOnlyPlaces = [...readableFolders, ...(home === '' ? [] : [home])].flatMap(bothEnds)
   return bothEnds(path).every(
     (end) =>
       directories.some((folder) => isInside(end, folder)) ||
-      (isInside(end, temporary) && !kept.some((folder) => folder !== temporary && isInside(end, folder))),
+      (isInside(end, temporary) && !readOnlyPlaces.some((folder) => folder !== temporary && isInside(end, folder))),
   )
 }
 
@@ -92,45 +92,45 @@ function readProblem(word: ShellWord, isListed: boolean, whereabouts: Whereabout
   const { paths, below } = placesOf(word, whereabouts)
   const closed = [...paths, ...below].find(
     (path) =>
-      !isSeen(path, book) &&
-      !isPathAllowed(book, read, path) &&
-      lookAgain(() => book.wall?.reads(path, isListed)) !== true,
+      !isVisible(path, book) &&
+      !isPathAllowed(book, readAccess, path) &&
+      withoutLookupCache(() => book.wall?.reads(path, isListed)) !== true,
   )
   return closed === undefined ? undefined : noRuleForReading(closed)
 }
 
-interface Changed {
+interface ChangedWord {
   readonly word: ShellWord
-  /** All that lies below it changes. */
+  /** Whether everything below it changes. */
   readonly isTree: boolean
-  /** What is in it changes, and so what is in its other names. */
+  /** Whether its content changes, and with it that of all its hard links. */
   readonly isWritten: boolean
 }
 
 function changeProblem(
-  { word, isTree, isWritten }: Changed,
+  { word, isTree, isWritten }: ChangedWord,
   whereabouts: Whereabouts,
   { book, why }: { readonly book: RuleBook; readonly why: (path: string) => string },
 ): string | undefined {
   if (word.kind === 'dynamic') return undefined
   const { paths, below } = placesOf(word, whereabouts)
-  const closed = [...paths, ...below].find((path) => !isSeen(path, book))
+  const closed = [...paths, ...below].find((path) => !isVisible(path, book))
   if (closed !== undefined) return why(closed)
   for (const path of paths) {
     const own = bothEnds(path).filter((end) => book.directories.some((folder) => isInside(end, folder)))
     if (own.some((end) => isProtected(end, book.directories))) return why(path)
-    if (isWritten && hasOtherNames(path)) return hasHardLinks
+    if (isWritten && isHardLinked(path)) return hasHardLinks
     if (!isTree || own.length === 0) continue
     if (book.directories.includes(path)) return changesWholeFolder
-    if (holdsProtected(path, book.directories)) return containsProtectedFiles(path)
+    if (containsProtected(path, book.directories)) return containsProtectedFiles(path)
   }
   return undefined
 }
 
-/** Whether all that a command changes is written out: beside what writes to a repository. */
-export function isKnownChange(simple: SimpleCommand): boolean {
+/** Whether the line shows everything that a command changes, except what writes to a repository. */
+export function areChangesKnown(simple: SimpleCommand): boolean {
   return effectsOfCommand(simple).every((effect) => {
-    // A name that a pattern fits may be an option, and so make a program write.
+    // A matching name may be an option that makes the program write.
     if ('word' in effect && effect.word.couldBeOption === true) return false
     if (effect.kind === 'write' || effect.kind === 'write tree') return effect.word.kind !== 'dynamic'
     return effect.kind === 'relocate' || isHarmlessEffect(effect)

@@ -1,41 +1,48 @@
 import { join, relative, sep } from 'node:path'
-import { couldFitBelow, fitsPathOrAbove, fitsSpelled, type GlobPattern, globPattern } from '../files/glob-pattern.ts'
+import {
+  couldMatchBelow,
+  matchesPathOrAbove,
+  matchesAndSpells,
+  type GlobPattern,
+  globPattern,
+} from '../files/glob-pattern.ts'
 import { bothEnds, homeFolder, isInside } from '../files/paths.ts'
-import { foldedName, hasCounterparts } from '../files/same-looking.ts'
+import { foldedName, mayHaveLookAlikes } from '../files/look-alikes.ts'
 
-/** A gitignore pattern with the place from which it counts. */
+/** A gitignore pattern with its base folder. */
 export interface PathPattern {
   /** As it was written. */
   readonly source: string
-  /** Both ends of the folder from which it counts. */
+  /** The base folder and its real path. */
   readonly anchors: readonly string[]
-  /** What the path below an anchor, or a folder above it, looks like. */
+  /** The pattern for the path below the base folder, or for a folder above that path. */
   readonly glob: GlobPattern
-  /** The same with one spelling for names that look the same; absent where no other name looks like what is written. */
+  /** The same in the canonical form of look-alike names; absent if no other name looks like the written ones. */
   readonly foldedGlob?: GlobPattern
-  /** The paths that it names, if it is no pattern but a name. */
+  /** The path that it names, if it has no wildcard. */
   readonly named: readonly string[]
-  /** The folders and files that it fits whole. */
+  /** The folders and files that it matches completely. */
   readonly stems: readonly string[]
-  /** Whether the pattern fits a path. */
+  /** Whether the pattern matches a path. */
   matches(path: string): boolean
-  /** The same, and the pattern spells these names of the path, counted from the root. */
+  /** Whether it matches and spells out these names of the path, by index from the root. */
   spells(path: string, names: ReadonlySet<number>): boolean
-  /** Whether it may fit something that lies in a folder. */
+  /** Whether it may match something inside a folder. */
   couldFitBelow(folder: string): boolean
 }
 
-/** The folders from which patterns count. */
+/** Base folders of patterns. */
 export interface PatternRoots {
-  /** What `./` and bare patterns are relative to. */
+  /** Base of `./` and bare patterns. */
   readonly cwd: string
-  /** What `/` is: the project of the settings file that the rule stands in. */
+  /** Base of `/`: the project of the settings file with the rule. */
   readonly projectDirectory: string
 }
 
 /**
- * Reads `//absolute`, `~/home`, `/in the project`, `./in cwd` and bare patterns. A pattern that fits a folder fits all below
- * it; a bare one without a slash fits at any depth, and one with a prefix (`/name`, `./name`) fits only there. Returns what is wrong with it when it is no pattern.
+ * Parses `//absolute`, `~/home`, `/in the project`, `./in cwd` and bare patterns. A pattern that matches a folder matches everything below it. A
+ * bare name without a slash matches at any depth; with a prefix (`/name`, `./name`) it matches only there. Returns the problem of an invalid
+ * pattern.
  */
 export function pathPattern(
   spec: string,
@@ -51,8 +58,8 @@ export function pathPattern(
   const segments = pattern.split('/').filter((segment) => segment !== '' && segment !== '.')
   if (segments.includes('..')) return { problem: '".." is not a pattern; use //absolute or ~/' }
   if (segments.length === 0 && (spec === '/' || !(isAnchored || spec.startsWith('.'))))
-    return { problem: 'there is no path in it' }
-  // Only a bare name matches at any depth. `/name` is one file, also where the project is the working directory.
+    return { problem: 'the path is missing' }
+  // Only a bare name matches at any depth. `/name` is one file, even if the project is the working directory.
   const isBareName = !isAnchored && !/\/./.test(pattern)
   const below = isBareName ? `**/${pattern}` : pattern
   const glob = globPattern(below)
@@ -61,37 +68,39 @@ export function pathPattern(
     source: spec,
     anchors,
     glob,
-    ...(hasCounterparts(spec) && { foldedGlob: globPattern(foldedName(below)) }),
+    ...(mayHaveLookAlikes(spec) && { foldedGlob: globPattern(foldedName(below)) }),
     stems: isBareName ? [] : wholeStems(anchors, segments),
     named: isBareName || /[*?[\\]/.test(pattern) ? [] : anchors.map((root) => join(root, pattern)),
     matches: (path) =>
       anchors.some(
-        (root) => isInside(path, root) && fitsPathOrAbove(glob, relative(root, path).split(sep).filter(Boolean)),
+        (root) => isInside(path, root) && matchesPathOrAbove(glob, relative(root, path).split(sep).filter(Boolean)),
       ),
     spells: (path, names) =>
       anchors.some((root) => {
         const depth = root.split('/').filter(Boolean).length
         const below = new Set([...names].map((at) => at - depth))
-        // What the place is called from which the pattern counts is not spelled by it.
+        // The pattern does not spell out the names of its base folder.
         const isBelow = [...below].every((at) => at >= 0)
         return (
-          isBelow && isInside(path, root) && fitsSpelled(glob, relative(root, path).split(sep).filter(Boolean), below)
+          isBelow &&
+          isInside(path, root) &&
+          matchesAndSpells(glob, relative(root, path).split(sep).filter(Boolean), below)
         )
       }),
     couldFitBelow: (folder) =>
       anchors.some(
         (root) =>
           isInside(root, folder) ||
-          (isInside(folder, root) && couldFitBelow(glob, relative(root, folder).split(sep).filter(Boolean))),
+          (isInside(folder, root) && couldMatchBelow(glob, relative(root, folder).split(sep).filter(Boolean))),
       ),
   }
 }
 
 /**
- * The pattern of a rule that takes away: it fits names that look the same, too. Where nothing has the name in a call, file tools open the one that looks
- * the same (`calledPath`), and the person who wrote the rule sees no difference.
+ * The pattern of a deny or ask rule: it also matches look-alike names. If the written name does not exist, file tools open the name that looks the
+ * same (`resolveToolPath`), and the author of the rule sees no difference.
  */
-export function withLookAlikes(pattern: PathPattern): PathPattern {
+export function matchingLookAlikes(pattern: PathPattern): PathPattern {
   const { anchors, foldedGlob } = pattern
   if (foldedGlob === undefined) return pattern
   const foldedBelow = (path: string): readonly (readonly string[])[] =>
@@ -101,19 +110,19 @@ export function withLookAlikes(pattern: PathPattern): PathPattern {
   return {
     ...pattern,
     matches: (path) =>
-      pattern.matches(path) || foldedBelow(path).some((segments) => fitsPathOrAbove(foldedGlob, segments)),
+      pattern.matches(path) || foldedBelow(path).some((segments) => matchesPathOrAbove(foldedGlob, segments)),
     couldFitBelow: (folder) =>
-      pattern.couldFitBelow(folder) || foldedBelow(folder).some((segments) => couldFitBelow(foldedGlob, segments)),
+      pattern.couldFitBelow(folder) || foldedBelow(folder).some((segments) => couldMatchBelow(foldedGlob, segments)),
   }
 }
 
-/** Of `folder/**` the folder, of a name the name; nothing of a pattern that fits a part of what lies in a folder. */
+/** For `folder/**` the folder, for a name the name; none for a pattern that matches only a part of a folder. */
 function wholeStems(anchors: readonly string[], segments: readonly string[]): readonly string[] {
   const names = segments.at(-1) === '**' ? segments.slice(0, -1) : segments
   return names.some((name) => /[*?[\\]/.test(name)) ? [] : anchors.map((root) => join(root, ...names))
 }
 
-/** The folder from which a pattern counts, and whether its prefix names that folder. */
+/** The base folder of a pattern, and whether its prefix names it. */
 function anchored(
   spec: string,
   { cwd, projectDirectory }: PatternRoots,

@@ -2,24 +2,24 @@
 
 /** A rule denies it. */
 export const deniedByRule = (rule: string): string => `Denied by the rule ${rule}.`
-/** @param denied a sentence that names the rule */
+/** @param denied A sentence that names the rule. */
 export const doNotBypass = (denied: string): string =>
   `${denied} Do not try to bypass it. Continue without this call, or report that you need it.`
 /** The same for a tool that the model called by another name. */
 export const deniedAsCalled = (rule: string, name: string): string =>
   `Denied by the rule ${rule}, because it was called as ${name}.`
-/** A call that would need approval, where nobody is asked. `why`: one or more sentences. */
+/** A call that needs approval while nobody can be asked. `why`: one or more sentences. */
 export const notAllowed = (why: string): string =>
   `Not allowed: ${why} Continue without it, or report that you need this permission.`
 export const deniedInPlanMode = (tool: string): string =>
   `Plan mode: ${tool} is denied, because nothing may be changed until the plan is approved. Continue with tools that only read.`
 
-// Why a person decides. They begin in lower case: models read them after "Not allowed:".
+// Why a person decides. Lower case at the start: models read them after "Not allowed:".
 
 export const askedByRule = (rule: string): string => `the rule ${rule} requires approval of this call.`
 export const askedByHook = 'a hook requires approval of this call.'
 export const askedByTool = (tool: string): string => `the tool ${tool} requires approval of this call.`
-/** @param doubt why it cannot be told what the command does */
+/** @param doubt Why the effect of the command cannot be determined. */
 export const denyRulesUncheckable = (doubt: string): string =>
   `${doubt}, so the deny rules cannot be checked for it. Write the command in a simpler way.`
 export const filesUnknown = (part: string, why: string): string =>
@@ -44,6 +44,6 @@ export const personApprovesPlan = 'the user decides whether the plan is approved
 export const alreadyPlanning = 'Plan mode is already on. When the plan is complete, call ExitPlanMode with it.'
 export const notPlanning = 'Plan mode is off, so there is no plan to approve. Continue with the task.'
 
-/** @param question a sentence, @param why the end of one */
+/** @param question A sentence, @param why the end of one. */
 export const triedInVain = (question: string, why: string): string =>
-  `${question} It was tried without effects, and that did not settle it: ${why}.`
+  `${question} A trial without effects did not settle it: ${why}.`

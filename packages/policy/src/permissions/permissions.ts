@@ -1,11 +1,11 @@
-import { ConfigurationError, type PermissionDecision, type PermissionRequest, type Permissions } from '@halting/core'
+import { type PermissionDecision, type PermissionRequest, type Permissions } from '@halting/core'
 import { isJsonObject, type PermissionUpdate } from '@halting/core/adapters'
 import { resolve } from 'node:path'
 import { mcpToolName } from '../mcp-names.ts'
-import { lookAgain, withOneLook } from '../files/one-look.ts'
+import { withoutLookupCache, withLookupCache } from '../files/lookup-cache.ts'
 import { absolutePath, bothEnds, isExactPath } from '../files/paths.ts'
 import type { DeniedPatterns } from '../sandbox/describe.ts'
-import { type DomainLists, overlaps } from '../sandbox/domains.ts'
+import { type DomainLists, domainsOverlap } from '../sandbox/domains.ts'
 import type { Confinement } from '../sandbox/confinement.ts'
 import { isReadOnlyCommand } from '../shell/read-only.ts'
 import { deniedPatterns } from './denied-patterns.ts'
@@ -25,8 +25,9 @@ import {
   type WallPort,
 } from './rule-book.ts'
 import { updatesOfPersonTool } from './plan-mode.ts'
-import { allowsMore, checkUpdates, rulesLearned, withLearned, type Withdrawn, withWithdrawn } from './learned.ts'
+import { addsAllowRules, checkUpdates } from './rule-updates.ts'
 import { ruleForAny } from './rule-match.ts'
+import { fixedAllow, type Rights, type RuleInForce, SessionRules } from './session-rules.ts'
 import { searchBounds, type SearchBounds } from './search-domains.ts'
 import { commandOf, type Subjects, subjectsOf } from './subject.ts'
 import { commandOfCall, trialConfinement, type TrialPort } from './trial.ts'
@@ -34,104 +35,91 @@ import { deniedAsCalled, deniedByRule, doNotBypass, notAllowed, triedInVain } fr
 
 /** Options of `createPermissions`. */
 export interface PermissionOptions {
-  /** The mode to begin with. Default: `default`. */
+  /** The initial mode. Default: `default`. */
   readonly mode?: PermissionMode
-  /** The modes that there are; all of them when absent. A mode that is not among them is never gone into. */
+  /** The available modes. Default: all. The session never enters any other mode. */
   readonly modes?: readonly PermissionMode[]
   /** Rules whose calls run without a question. */
   readonly allow?: readonly RuleText[]
-  /** An administrator's rules alone allow: nothing is added to `allow` later, by an answer or by `addRules`. */
+  /** Only an administrator's rules allow calls: neither answers nor `addRules` add to `allow`. */
   readonly hasFixedAllow?: boolean
   /** Rules whose calls are denied; they win over all others. */
   readonly deny?: readonly RuleText[]
-  /** Rules whose calls a person is asked about. */
+  /** Rules whose calls need approval by a person. */
   readonly ask?: readonly RuleText[]
-  /** Working directory, which relative paths in rules count from. */
+  /** Working directory: the base of relative paths in rules. */
   readonly cwd: string
-  /** Further folders that count as part of the workspace. */
+  /** Further folders of the workspace. */
   readonly additionalDirectories?: readonly string[]
-  /** Folders in which reading needs no rule, and writing does, such as `ResultFiles.readableFolders`. Links in these paths are not followed. */
+  /** Folders that can be read without a rule but not written, such as `ResultFiles.readableFolders`. Links in these paths are not followed. */
   readonly readableFolders?: readonly string[]
-  /** Where the shell of the Bash tool is: `() => workspace.shellDirectory`. The cwd when absent. */
+  /** The current directory of the shell of the Bash tool: `() => workspace.shellDirectory`. Default: the cwd. */
   readonly shellDirectory?: () => string
-  /** The environment that commands get; that of this process when absent. */
+  /** Environment of commands. Default: that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** Holds commands: what runs inside it need not be asked about. */
+  /** The sandbox: commands in it need no approval. */
   readonly sandbox?: {
-    /** Whether the command would run inside. */
+    /** Whether the command would run in the sandbox. */
     holds(command: string): boolean
   }
-  /** Confines commands that no rule let run; they run as they are without one. */
+  /** Confines commands that run without a rule; without it they run unconfined. */
   readonly wall?: WallPort
-  /** Tries commands before a person is asked about them, where the wall can; none is tried without one. */
+  /** Tries commands before a person is asked, where confinement is possible. Default: none is tried. */
   readonly trial?: TrialPort
-  /** Keeps what a person wants to be allowed from now on, such as `settingsWriter`; without it everything is for the session. */
+  /** Stores permission updates that a person accepts, such as `settingsWriter`. Without it, all are for the session only. */
   readonly keep?: NonNullable<Permissions['keep']>
-  /** Where a suggested rule is to be kept, such as `placeOfSuggestions` says; `localSettings` when absent. */
+  /** Where suggested rules are to be stored, for example the result of `placeOfSuggestions`. Default: `localSettings`. */
   readonly suggestFor?: PermissionUpdate['destination']
-  /** A tool of a server that searches for `WebSearch`, such as `mcp__search__web`: the rules for it speak about a search, too. */
+  /** An MCP tool that searches for `WebSearch`, such as `mcp__search__web`: its rules apply to searches too. */
   readonly searchTool?: string | undefined
-  /** What comes of a call that a person would have to allow: `deny` when nobody is there. `ask` when absent. */
+  /** What happens to a call that needs approval: `deny` if nobody is there to ask. Default: `ask`. */
   readonly whenAsked?: 'deny' | 'ask'
 }
 
-/** Permissions by rules and a mode, which a person can change while a run continues. */
+/** Permissions by rules and a mode, which a person can change during a run. */
 export interface RulePermissions extends Permissions {
-  /** The same, with asks as they are: for hooks that answer them before `whenAsked` does. */
+  /** The same permissions without `whenAsked`: for hooks that answer questions first. */
   readonly asking: Permissions
-  /** The mode that applies now. */
+  /** The current mode. */
   readonly mode: PermissionMode
   /** Changes the mode, from the next decision on. */
   setMode(mode: PermissionMode): void
   /** Adds rules for the rest of the session. Throws `PermissionRuleError`. */
   addRules(behavior: Behavior, rules: readonly RuleText[]): void
   /**
-   * Takes an allow rule away for the rest of the session, also one that a person added by an answer; a later answer may add it again. Deny and ask rules
-   * stay until the next session. Calls that were decided before stay decided.
+   * Withdraws an allow rule for the rest of the session, including one that an answer added; a later answer may add it again. Deny and ask rules
+   * remain until the next session. Earlier decisions remain valid.
    */
   withdrawAllow(rule: string, rights?: Rights): void
-  /** The rules in force, as they are written: those of the options, and what persons added since. `rights` count while no call was judged. */
+  /** The rules in force, as they are written: those of the options, and those that people added since. `rights` apply as long as no call was judged. */
   rules(rights?: Rights): readonly RuleInForce[]
-  /** Which of these tools a bare deny rule takes away: they are not to be shown to the model. */
+  /** Which of these tools a bare deny rule removes: they are hidden from the model. */
   toolsHiddenByDeny(names: readonly string[]): readonly string[]
-  /** What would have allowed a call that these rules deny or ask about; undefined when nothing that is added would. */
+  /** What would have allowed a call that these rules deny or ask about; undefined if no addition would. */
   remedyFor(request: PermissionRequest): Remedy | undefined
-  /** What would become of a command of bash, part by part. Nothing runs. */
+  /** What would happen to a Bash command, part by part. Runs nothing. */
   explain(command: string): Explanation
   /**
-   * Where the path of a call led when it was last judged; undefined for a call that was not, or has none. `agentId`: the subagent that calls; agents
-   * may use the same ids of calls. `path`: which of the paths of a patch is meant.
+   * The real path of a call when it was last judged; undefined for a call that was not judged or has no path. `agentId`: the calling subagent, as
+   * agents may use the same call ids. `path`: selects one of the paths of a patch.
    */
   judgedPath(callId: string, agentId?: string, path?: string): string | undefined
   /**
-   * To what a command of Bash or Wait is confined, by how its call was last decided: undefined where a rule, a person, a hook or the mode
-   * let it run as it is. A command that was not decided about, such as one of a call that another process began, is judged by itself.
+   * The confinement of a command of Bash or Wait, by the last decision about its call. Undefined if a rule, a person, a hook or the mode let it run
+   * unconfined. A command without a decision, for example of a call from another process, is judged now.
    */
   confinementOf(call: CommandCall): Confinement | undefined
-  /** Which files deny rules name: a sandbox keeps them shut for every command. */
+  /** The files that deny rules name: a sandbox protects them from every command. */
   deniedPlaces(rights?: Rights): DeniedPatterns
-  /** What `WebSearch(domain:…)` rules deny of the results of a search. */
+  /** What `WebSearch(domain:…)` rules exclude from the results of a search. */
   searchBounds(rights?: Rights): SearchBounds
-  /** Domains that `WebFetch(domain:…)` rules name: commands in a sandbox reach them too. */
+  /** The domains of `WebFetch(domain:…)` rules: commands in a sandbox may reach them too. */
   domains(): DomainLists
-  /** For `WorkspaceOptions.hides`: searches leave out what may not be read. */
+  /** For `WorkspaceOptions.hides`: searches skip what may not be read. */
   deniesReading(path: string, rights?: Rights): boolean
-  /** For `WorkspaceOptions.asksToRead`: whether an ask rule names what is read, so that no result of another tool may quote it. */
+  /** For `WorkspaceOptions.asksToRead`: whether an ask rule covers reading a file, so that results of other tools must not quote it. */
   asksToRead(path: string, rights?: Rights): boolean
 }
-
-/** A rule in force. */
-export interface RuleInForce {
-  /** Whether it allows, denies or asks. */
-  readonly behavior: Behavior
-  /** As it is written: `Bash(npm test *)`. */
-  readonly rule: string
-  /** Where a person who added it by an answer wanted it stored; absent for a rule that the session began with. */
-  readonly destination?: PermissionUpdate['destination']
-}
-
-/** What holds for whoever asks, such as `ToolContext.rights`. Without it what held for the last call that was judged, where that matters. */
-export type Rights = Pick<PermissionRequest, 'learned'>
 
 /** A call of Bash, or of Wait with a command, that is about to run. */
 export interface CommandCall extends Pick<PermissionRequest, 'learned' | 'mode'> {
@@ -139,46 +127,94 @@ export interface CommandCall extends Pick<PermissionRequest, 'learned' | 'mode'>
   readonly callId: string
   /** The command line. */
   readonly command: string
-  /** The subagent that calls. */
+  /** Id of the calling subagent. */
   readonly agentId?: string | undefined
-  /** Other fields of the call that its confinement depends on; none when absent. */
+  /** Other fields of the call that affect its confinement. Default: none. */
   readonly fields?: Readonly<Record<string, boolean>>
 }
 
 /** What the rules say about a command line and its parts. */
 export interface Explanation {
-  /** What would become of the whole line. */
+  /** What would happen to the whole line. */
   readonly behavior: RuleDecision['behavior']
-  /** Why, in a sentence; undefined where nothing is to be said. */
+  /** The reason, in a sentence; undefined for an allowed line. */
   readonly message: string | undefined
   /** The mode that the explanation assumes. */
   readonly mode: PermissionMode
   /** The parts of the line, in order. */
   readonly parts: readonly ExplainedPart[]
-  /** To what the line is confined if it runs without a question: to reading, with a view of processes, or to the workspace; absent where it runs as it is. */
+  /**
+   * How the line is confined if it runs without a question: to reading, to reading with a view of processes, or to the workspace. Absent if it runs
+   * unconfined.
+   */
   readonly confinedTo?: Confinement['kind']
-  /** Why commands without a rule ask in `acceptEdits`, as the end of a sentence; absent where they run confined, and in other modes. */
+  /** Why commands without a rule need approval in `acceptEdits`, as the end of a sentence. Absent if they run confined, and in other modes. */
   readonly editsOff?: string
 }
 
-/** The rules with what persons allowed or denied in the session, by the list of that. */
-type KnownBooks = WeakMap<NonNullable<PermissionRequest['learned']>, { readonly of: RuleBook; readonly is: RuleBook }>
-
-/** By call, the command that was decided about, and to what it is confined. */
+/** By call, the command that was decided about and its confinement. */
 type Confinements = Map<string, { readonly command: string; readonly confinement: Confinement | undefined }>
 
 // Spec R-RULE-1, R-RULE-1, R-RULE-4, R-RULE-5.
 /**
- * Permission rules. Throws `PermissionRuleError` for rules that cannot be read.
- *
- * A deny rule wins over every allow, mode and hook.
+ * Creates permissions by rules. Throws `PermissionRuleError` for invalid rules.
+ * ¶ A deny rule wins over every allow rule, mode and hook.
  * A compound command is allowed only if every part of it is.
- * A path is denied if either end of it is, and allowed only if both are.
+ * A path is denied if it or its real path is denied, and allowed only if both are allowed.
  */
 export function createPermissions(options: PermissionOptions): RulePermissions {
   const cwd = resolve(options.cwd)
+  const { searchTool, whenAsked = 'ask', modes = permissionModes } = options
+  const rules = new SessionRules(initialBook(options, cwd), modes)
+  const records: CallRecords = { cwd, searchTool, judged: new Map(), confinements: new Map() }
+  const { judged, confinements } = records
+  const bookInMode = (request: PermissionRequest): RuleBook => inMode(rules.forRequest(request), request, modes)
+  const denies: Permissions['denies'] = (request) => withLookupCache(() => denialOf(request, rules, records))
+  const decideAs = (request: PermissionRequest, asked: 'deny' | 'ask'): RuleDecision | Promise<PermissionDecision> => {
+    const current = bookInMode(request)
+    const decision = decideAndRecord(request, current, records)
+    if (decision.behavior !== 'ask') return markConfined(decision, request, confinements)
+    return tryOrAsk(request, current, decision.message, { trial: options.trial, confinements, asked })
+  }
+  const answers = {
+    isPlanning: (mode: string = rules.mode) => mode === 'plan',
+    denies,
+    ...answerOptions(rules, options, bookInMode),
+  }
+  return {
+    modes,
+    ...answers,
+    get mode() {
+      return rules.mode
+    },
+    setMode: (mode) => rules.setMode(mode),
+    addRules: (behavior, added) => rules.add(behavior, added),
+    withdrawAllow: (rule, rights) => rules.withdrawAllow(rule, rights),
+    rules: (rights) => rules.list(rights),
+    toolsHiddenByDeny: (names) => hiddenTools(rules.book.deny, names),
+    remedyFor: (request) => remedyFor(asServerCall(request) ?? request, bookInMode(request)),
+    explain: (command) => explain(command, rules.book),
+    deniesReading: (path, rights = {}) => isHidden(path, rules.withLearned(rights)),
+    asksToRead: (path, rights = {}) => ruleForPath(rules.withLearned(rights).ask, readAccess, path) !== undefined,
+    confinementOf({ callId, command, agentId, fields, ...rights }) {
+      const decided = confinements.get(callKey(callId, agentId))
+      // A person may have replaced the command after the decision: the new command is judged by itself.
+      if (decided?.command === command) return decided.confinement
+      const request = { ...bashRequest(command, fields), ...rights }
+      return undecidedConfinement(request, inMode(rules.withLearned(rights), request, modes), options.trial)
+    },
+    judgedPath: (callId, agentId, path) => recordedPath(judged.get(callKey(callId, agentId)), path),
+    deniedPlaces: (rights) => deniedPatterns((rights === undefined ? rules.last() : rules.withLearned(rights)).deny),
+    searchBounds: (rights = {}) => searchBounds(rules.withLearned(rights).deny),
+    domains: () => ({ ...domainsOf(rules.book), denied: domainsOf(rules.last()).denied }),
+    decide: (request) => decideAs(request, whenAsked),
+    asking: { modes, ...answers, decide: (request) => decideAs(request, 'ask') },
+  }
+}
+
+function initialBook(options: PermissionOptions, cwd: string): RuleBook {
   const folders = [cwd, ...(options.additionalDirectories ?? []).map((path) => absolutePath(path, cwd))]
-  let book: RuleBook = {
+  return {
     mode: options.mode ?? 'default',
     ...parseRules(options, cwd),
     hasFixedAllow: options.hasFixedAllow === true,
@@ -190,153 +226,71 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     ...(options.sandbox !== undefined && { sandbox: options.sandbox }),
     ...(options.wall !== undefined && { wall: options.wall }),
   }
-  const confinements: Confinements = new Map()
-  const judged = new Map<string, ReadonlyMap<string, string>>()
-  const { searchTool, whenAsked = 'ask', modes = permissionModes } = options
-  const withdrawn: Withdrawn[] = []
-  const known: KnownBooks = new WeakMap()
-  /** The rules as they are for a request: with what persons said in the session. A list of that is read once. */
-  let lastLearned: PermissionRequest['learned']
-  const bookFor = (request: PermissionRequest): RuleBook => {
-    if (request.learned !== undefined) lastLearned = request.learned
-    return bookOf(request)
-  }
-  const bookOf = ({ learned }: Rights): RuleBook => {
-    if (learned === undefined) return book
-    const made = known.get(learned)
-    if (made?.of === book) return made.is
-    const is = withLearned(book, withWithdrawn(learned, withdrawn), modes)
-    known.set(learned, { of: book, is })
-    return is
-  }
-  /** What a sandbox is to keep shut: it is asked without a call, when the last one was judged. */
-  const lastBook = (): RuleBook => (lastLearned === undefined ? book : bookOf({ learned: lastLearned }))
-  const denies: Permissions['denies'] = (request) => withOneLook(() => deniedNow(request))
-  const deniedNow: Permissions['denies'] = (request) => {
-    // A person may put another path in the place of the one that was decided about: these rules alone are asked then.
-    const subjects = subjectsOf(request.call, cwd)
-    noteJudged(judged, request, subjects)
-    const present = bookFor(request)
-    const rule = ruleForAny(present.deny, request.call.name, subjects, present)
-    if (rule !== undefined) return doNotBypass(deniedByRule(rule.source))
-    const served = asCallOfServer(request, searchTool)
-    return (served === undefined ? undefined : deniedNow(served)) ?? deniedAsWritten(request, present, subjects)
-  }
-  const decideAs = (request: PermissionRequest, asked: 'deny' | 'ask'): RuleDecision | Promise<PermissionDecision> => {
-    const current = inMode(bookFor(request), request, modes)
-    const decision = decidedAndNoted(request, current, { cwd, searchTool, judged, confinements })
-    if (decision.behavior !== 'ask') return asConfined(decision, request, confinements)
-    return triedOrAsked(request, current, decision.message, { trial: options.trial, confinements, asked })
-  }
-  const suggest: NonNullable<Permissions['suggest']> = (request) =>
-    suggestionsFor(
-      asCallOfServer(request) ?? request,
-      inMode(bookFor(request), request, modes),
-      modes,
-      options.suggestFor ?? 'localSettings',
-    )
-  const cause: NonNullable<Permissions['cause']> = (request) =>
-    causeOf(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes))
-  const keep: NonNullable<Permissions['keep']> = async (updates) => {
-    checkUpdates(updates, cwd)
-    if (book.hasFixedAllow && updates.some(allowsMore)) throw fixedAllow()
-    await options.keep?.(updates)
-  }
-  const offers = { suggest, updatesOnAllow: updatesByYes(modes), cause, keep }
-  const isPlanning: NonNullable<Permissions['isPlanning']> = (mode = book.mode) => mode === 'plan'
+}
+
+/** What a person is offered when a call asks, and how their answer is stored. */
+function answerOptions(
+  rules: SessionRules,
+  { modes = permissionModes, suggestFor = 'localSettings', keep: store }: PermissionOptions,
+  bookInMode: (request: PermissionRequest) => RuleBook,
+): Required<Pick<Permissions, 'suggest' | 'updatesOnAllow' | 'cause' | 'keep'>> {
   return {
-    modes,
-    isPlanning,
-    get mode() {
-      return book.mode
-    },
-    setMode(mode) {
-      if (!modes.includes(mode)) throw new ConfigurationError(`The mode ${mode} is not to be had in this session.`)
-      book = { ...book, mode }
-    },
-    addRules(behavior, rules) {
-      if (book.hasFixedAllow && behavior === 'allow') throw fixedAllow()
-      book = { ...book, [behavior]: [...book[behavior], ...parseRules({ [behavior]: rules }, cwd)[behavior]] }
-    },
-    withdrawAllow(rule, rights = {}) {
-      withdrawn.push({ rule, after: (lastLearned ?? rights.learned ?? []).length })
-      book = { ...book, allow: book.allow.filter(({ source }) => source !== rule) }
-    },
-    rules(rights = {}) {
-      const updates = lastLearned ?? rights.learned ?? []
-      const learned = rulesLearned(withWithdrawn(updates, withdrawn))
-      const isLearned = (behavior: Behavior, rule: string): boolean =>
-        learned.some((one) => one.behavior === behavior && one.rule === rule)
-      const present = bookOf({ learned: updates })
-      const first = (['deny', 'ask', 'allow'] as const).flatMap((behavior) =>
-        present[behavior].flatMap(({ source, isOtherReading }) =>
-          isOtherReading === true ? [] : [{ behavior, rule: source }],
-        ),
-      )
-      return [...first.filter(({ behavior, rule }) => !isLearned(behavior, rule)), ...learned]
-    },
-    toolsHiddenByDeny: (names) => hiddenTools(book.deny, names),
-    remedyFor: (request) => remedyFor(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes)),
-    ...offers,
-    explain: (command) => explanationOf(command, book),
-    deniesReading: (path, rights = {}) => isHidden(path, bookOf(rights)),
-    asksToRead: (path, rights = {}) => ruleForPath(bookOf(rights).ask, read, path) !== undefined,
-    confinementOf({ callId, command, agentId, fields, ...rights }) {
-      const decided = confinements.get(judgedKey(callId, agentId))
-      // A person may have put another command in the place of the one that was decided about: it is judged by itself then.
-      if (decided?.command === command) return decided.confinement
-      const request = { ...bashRequest(command, fields), ...rights }
-      return undecidedConfinement(request, inMode(bookOf(rights), request, modes), options.trial)
-    },
-    judgedPath: (callId, agentId, path) => pathIn(judged.get(judgedKey(callId, agentId)), path),
-    deniedPlaces: (rights) => deniedPatterns((rights === undefined ? lastBook() : bookOf(rights)).deny),
-    searchBounds: (rights = {}) => searchBounds(bookOf(rights).deny),
-    domains: () => ({ ...domainsOf(book), denied: domainsOf(lastBook()).denied }),
-    denies,
-    decide: (request) => decideAs(request, whenAsked),
-    asking: {
-      modes,
-      isPlanning,
-      denies,
-      decide: (request) => decideAs(request, 'ask'),
-      ...offers,
+    suggest: (request) => suggestionsFor(asServerCall(request) ?? request, bookInMode(request), modes, suggestFor),
+    updatesOnAllow: updatesByYes(modes),
+    cause: (request) => causeOf(asServerCall(request) ?? request, bookInMode(request)),
+    keep: async (updates) => {
+      checkUpdates(updates, rules.book.cwd)
+      if (rules.book.hasFixedAllow && updates.some(addsAllowRules)) throw fixedAllow()
+      await store?.(updates)
     },
   }
 }
 
-/** What was judged, of all calls. */
-interface Noted {
+// A person may replace the path of a call after the decision. Then only these rules are checked.
+function denialOf(request: PermissionRequest, rules: SessionRules, records: CallRecords): string | undefined {
+  const subjects = subjectsOf(request.call, records.cwd)
+  recordPaths(records.judged, request, subjects)
+  const book = rules.forRequest(request)
+  const rule = ruleForAny(book.deny, request.call.name, subjects, book)
+  if (rule !== undefined) return doNotBypass(deniedByRule(rule.source))
+  const served = asServerCall(request, records.searchTool)
+  return (
+    (served === undefined ? undefined : denialOf(served, rules, records)) ?? deniedAsWritten(request, book, subjects)
+  )
+}
+
+/** Decisions about calls, for when they run. */
+interface CallRecords {
   readonly cwd: string
   readonly searchTool: string | undefined
   readonly judged: Map<string, ReadonlyMap<string, string>>
   readonly confinements: Confinements
 }
 
-/** What the rules say, and what is to be known of it when the call runs, by one look at the disk. */
-function decidedAndNoted(
+/** What the rules say. Also records what is needed when the call runs, with one set of file system lookups. */
+function decideAndRecord(
   request: PermissionRequest,
   book: RuleBook,
-  { cwd, searchTool, judged, confinements }: Noted,
+  { cwd, searchTool, judged, confinements }: CallRecords,
 ): RuleDecision {
-  return withOneLook(() => {
+  return withLookupCache(() => {
     const subjects = subjectsOf(request.call, cwd)
-    noteJudged(judged, request, subjects)
-    const decision = decideAlsoOfServer(request, book, { subjects, served: asCallOfServer(request, searchTool) })
-    noteConfinement(confinements, request, decision.behavior === 'allow' ? confinementFor(request, book) : undefined)
+    recordPaths(judged, request, subjects)
+    const decision = decideWithServer(request, book, { subjects, served: asServerCall(request, searchTool) })
+    recordConfinement(confinements, request, decision.behavior === 'allow' ? confinementFor(request, book) : undefined)
     return decision
   })
 }
 
-/** Whoever runs the call may be another process, in another mode. */
-function asConfined(decision: RuleDecision, { call, agentId }: PermissionRequest, noted: Confinements): RuleDecision {
-  if (decision.behavior !== 'allow' || noted.get(judgedKey(call.id, agentId))?.confinement === undefined)
-    return decision
+/** The call may run in another process, with another mode. */
+function markConfined(decision: RuleDecision, { call, agentId }: PermissionRequest, noted: Confinements): RuleDecision {
+  if (decision.behavior !== 'allow' || noted.get(callKey(call.id, agentId))?.confinement === undefined) return decision
   return { ...decision, confined: true }
 }
 
 // Spec R-TRY-3.
-/** What comes of a call that the rules ask about: that of its trial where its command is tried and has no effects, else somebody is asked. */
-function triedOrAsked(
+/** Handles a call that the rules ask about: tries its command if possible, and takes the result if it had no effects; otherwise asks a person. */
+function tryOrAsk(
   request: PermissionRequest,
   book: RuleBook,
   message: string,
@@ -347,34 +301,34 @@ function triedOrAsked(
   }: { readonly trial: TrialPort | undefined; readonly confinements: Confinements; readonly asked: 'deny' | 'ask' },
 ): RuleDecision | Promise<PermissionDecision> {
   const settle = (why: string): RuleDecision | Promise<PermissionDecision> => {
-    // To a call that was asked about somebody answers, or has answered.
+    // Somebody answers a question that was asked, or has answered it.
     const isDenied = request.wasAsked !== true && (asked === 'deny' || book.mode === 'dontAsk')
     return isDenied
-      ? unlessItFails(request, { behavior: 'deny', message: notAllowed(why) })
+      ? failOrDeny(request, { behavior: 'deny', message: notAllowed(why) })
       : { behavior: 'ask', message: why }
   }
   const { signal, agentId, call } = request
   const command = commandOfCall(request)
   const isTried = trial !== undefined && signal !== undefined && command !== undefined
-  const confinement = isTried ? withOneLook(() => trialConfinement(request, book)) : undefined
+  const confinement = isTried ? withLookupCache(() => trialConfinement(request, book)) : undefined
   if (!isTried || confinement === undefined) return settle(message)
   return trial.run({ callId: call.id, agentId, command, input: call.input, confinement }, signal).then((why) => {
     if (why !== undefined) return settle(triedInVain(message, why))
-    noteConfinement(confinements, request, confinement)
+    recordConfinement(confinements, request, confinement)
     return { behavior: 'allow', confined: true }
   })
 }
 
-/** To what a command is confined that was not decided about here. It may have been tried, and its result be gone with the process that tried it. */
+/** The confinement of a command without a decision in this process. It may have been tried by a process that is gone, and its result with it. */
 function undecidedConfinement(
   request: PermissionRequest,
   book: RuleBook,
   trial: TrialPort | undefined,
 ): Confinement | undefined {
-  return withOneLook(() => confinementNow(request, book, trial))
+  return withLookupCache(() => inferredConfinement(request, book, trial))
 }
 
-function confinementNow(
+function inferredConfinement(
   request: PermissionRequest,
   book: RuleBook,
   trial: TrialPort | undefined,
@@ -382,18 +336,18 @@ function confinementNow(
   if (decide(request, book).behavior === 'allow') return confinementFor(request, book)
   const trying = trial === undefined ? undefined : trialConfinement(request, book)
   if (trying !== undefined) return trying
-  // Spec R-EBASH-2. A person has allowed it, or a mode that was another one then, for what is confined.
+  // Spec R-EBASH-2. A person allowed it, or an earlier mode did, on the condition that it is confined.
   const editing: RuleBook = { ...book, mode: 'acceptEdits' }
   return decide(request, editing).behavior === 'allow' ? confinementFor(request, editing) : undefined
 }
 
 function isHidden(path: string, { deny }: RuleBook): boolean {
-  if (patternForPath(deny, read, path) !== undefined) return true
-  // What it leads to, and which other names it has, cannot be told.
-  return !isExactPath(path) && deny.some((rule) => isPathRuleFor(rule, read))
+  if (patternForPath(deny, readAccess, path) !== undefined) return true
+  // The real path and other names of such a path are unknown.
+  return !isExactPath(path) && deny.some((rule) => isPathRuleFor(rule, readAccess))
 }
 
-/** A yes alone means the first of the updates of such a call, where its mode is one of the session. */
+/** A plain approval means the first update of such a call, if its mode is available in the session. */
 function updatesByYes(modes: readonly string[]): NonNullable<Permissions['updatesOnAllow']> {
   return ({ call }) => {
     const [update] = updatesOfPersonTool(call.name)
@@ -401,15 +355,15 @@ function updatesByYes(modes: readonly string[]): NonNullable<Permissions['update
   }
 }
 
-function explanationOf(command: string, book: RuleBook): Explanation {
-  return withOneLook(() => explained(command, book))
+function explain(command: string, book: RuleBook): Explanation {
+  return withLookupCache(() => explainedLine(command, book))
 }
 
-function explained(command: string, book: RuleBook): Explanation {
+function explainedLine(command: string, book: RuleBook): Explanation {
   const request = bashRequest(command)
   const decision = decide(request, book)
   const confinement = decision.behavior === 'allow' ? confinementFor(request, book) : undefined
-  const edits = book.mode === 'acceptEdits' ? lookAgain(() => book.wall?.edits?.()) : undefined
+  const edits = book.mode === 'acceptEdits' ? withoutLookupCache(() => book.wall?.edits?.()) : undefined
   return {
     behavior: decision.behavior,
     message: decision.behavior === 'allow' ? undefined : decision.message,
@@ -421,20 +375,14 @@ function explained(command: string, book: RuleBook): Explanation {
 }
 
 // Spec R-PERM-12.
-/** Where a person would be asked and nobody is there, a call that cannot succeed fails all the same: no rule would help it. */
-function unlessItFails(
-  { precheck }: PermissionRequest,
-  denied: RuleDecision,
-): RuleDecision | Promise<PermissionDecision> {
+/** If approval is impossible, a call that cannot succeed still fails: no rule would help it. */
+function failOrDeny({ precheck }: PermissionRequest, denied: RuleDecision): RuleDecision | Promise<PermissionDecision> {
   if (precheck === undefined) return denied
   return precheck().then((why) => (why === undefined ? denied : { behavior: 'fail', message: why }))
 }
 
 // Spec R-RULE-2a.
-/**
- * What a rule says about the input of a call holds whatever name the model gave the tool. A bare rule for that name speaks about a tool
- * that does not run.
- */
+/** A rule about the input of a call applies whatever name the model gave the tool. A bare rule for that name is about a tool that does not run. */
 function deniedAsWritten({ call, written }: PermissionRequest, book: RuleBook, judged: Subjects): string | undefined {
   if (written === undefined) return undefined
   const aboutInput = book.deny.filter(({ spec }) => spec.kind !== 'any')
@@ -447,8 +395,8 @@ function deniedAsWritten({ call, written }: PermissionRequest, book: RuleBook, j
   return rule === undefined ? undefined : doNotBypass(deniedAsCalled(rule.source, written))
 }
 
-/** To read a resource is to ask its server, and so may be a search: the rules for that server speak about it too. */
-function asCallOfServer(request: PermissionRequest, searchTool?: string): PermissionRequest | undefined {
+/** Reading a resource is a request to its server, and a search may be one: the rules for that server apply too. */
+function asServerCall(request: PermissionRequest, searchTool?: string): PermissionRequest | undefined {
   const { call } = request
   const { input } = call
   if (call.name === 'WebSearch' && searchTool !== undefined) return { ...request, call: { ...call, name: searchTool } }
@@ -456,7 +404,7 @@ function asCallOfServer(request: PermissionRequest, searchTool?: string): Permis
   return { ...request, call: { ...call, name: mcpToolName(input['server'], call.name) } }
 }
 
-function decideAlsoOfServer(
+function decideWithServer(
   request: PermissionRequest,
   book: RuleBook,
   { subjects, served }: { readonly subjects: Subjects; readonly served: PermissionRequest | undefined },
@@ -472,19 +420,13 @@ function decideAlsoOfServer(
   return found.find((one) => one !== undefined) ?? decision
 }
 
-function fixedAllow(): ConfigurationError {
-  return new ConfigurationError(
-    'allowManagedPermissionRulesOnly is set: only the rules of an administrator allow, and none is added.',
-  )
-}
-
-/** What a person is to be asked about is not let through by the way. */
+/** Domains that need approval are not opened for commands. */
 function domainsOf({ allow, ask, deny }: RuleBook): DomainLists {
   const named = (rules: RuleBook['allow']): readonly string[] =>
     rules.flatMap(({ spec }) => (spec.kind === 'domain' ? [spec.domain] : []))
   const asked = named(ask)
   return {
-    allowed: named(allow).filter((domain) => !asked.some((other) => overlaps(domain, other))),
+    allowed: named(allow).filter((domain) => !asked.some((other) => domainsOverlap(domain, other))),
     denied: named(deny),
   }
 }
@@ -497,17 +439,17 @@ function bashRequest(command: string, fields: CommandCall['fields'] = {}): Permi
   }
 }
 
-const read: Access = { kind: 'read', toolName: 'Read' }
-const mostJudged = 1_000
+const readAccess: Access = { kind: 'read', toolName: 'Read' }
+const maxJudged = 1_000
 
 // Spec R-PLACE-1a.
-/** What was looked at is what is opened: a path that leads elsewhere by then is not. */
-function noteJudged(
+/** The judged path is the one that is opened: a path that leads elsewhere by then is rejected. */
+function recordPaths(
   judged: Map<string, ReadonlyMap<string, string>>,
   { call, agentId }: PermissionRequest,
   subjects: Subjects,
 ): void {
-  const key = judgedKey(call.id, agentId)
+  const key = callKey(call.id, agentId)
   judged.delete(key)
   const paths = new Map<string, string>()
   for (const subject of subjects) {
@@ -517,37 +459,37 @@ function noteJudged(
   if (paths.size === 0) return
   judged.set(key, paths)
   for (const oldest of judged.keys()) {
-    if (judged.size <= mostJudged) return
+    if (judged.size <= maxJudged) return
     judged.delete(oldest)
   }
 }
 
-/** Where a path led. One that goes by another name by now must lead to a place of the call that was judged. */
-function pathIn(judged: ReadonlyMap<string, string> = new Map(), path = ''): string | undefined {
+/** The recorded real path. A path with another name by now must lead to a recorded path of the call. */
+function recordedPath(judged: ReadonlyMap<string, string> = new Map(), path = ''): string | undefined {
   return judged.get(path) ?? [...judged.values()][0]
 }
 
-function noteConfinement(
+function recordConfinement(
   confinements: Confinements,
   { call, agentId }: PermissionRequest,
   confinement: Confinement | undefined,
 ): void {
   const command = commandOf(call)
   if (command === undefined) return
-  const key = judgedKey(call.id, agentId)
+  const key = callKey(call.id, agentId)
   confinements.delete(key)
   confinements.set(key, { command, confinement })
   for (const oldest of confinements.keys()) {
-    if (confinements.size <= mostJudged) return
+    if (confinements.size <= maxJudged) return
     confinements.delete(oldest)
   }
 }
 
-function judgedKey(callId: string, agentId = ''): string {
+function callKey(callId: string, agentId = ''): string {
   return JSON.stringify([agentId, callId])
 }
 
-/** A mode that was set for the run goes before that of the rules. */
+/** A mode that was set for the run takes precedence over the mode of the rules. */
 function inMode(book: RuleBook, { mode }: PermissionRequest, modes: readonly PermissionMode[]): RuleBook {
   const asked = modes.find((known) => known === mode)
   return asked === undefined ? book : { ...book, mode: asked }

@@ -1,26 +1,26 @@
 import { join, sep } from 'node:path'
 import { codeOf } from '@halting/core/adapters'
-import { fitsPath, globPattern } from '../files/glob-pattern.ts'
+import { matchesPath, globPattern } from '../files/glob-pattern.ts'
 import { allEntries } from '../files/first-entries.ts'
-import { onceALook } from '../files/one-look.ts'
+import { cachedPerJudgement } from '../files/lookup-cache.ts'
 import { absolutePath, isExactPath, kernelPath } from '../files/paths.ts'
 import type { ShellAnalysis, SimpleCommand } from '../shell/analysis.ts'
 import { isReadOnlyAnalysis } from '../shell/read-only.ts'
 import { literalWord } from '../shell/read-grammar.ts'
-import { ofEach } from '../shell/remembered.ts'
+import { memoizeByObject } from '../shell/memoize.ts'
 import type { ShellWord } from '../shell/words.ts'
 import { formsOf } from '../shell/wrappers.ts'
 
-/** Where a command may be running: the shell's directory, and wherever a `cd` in the same line may have led. */
+/** The directories in which a command may run: the one of the shell, and the targets of each `cd` in the line. */
 export interface Whereabouts {
   readonly directories: readonly string[]
-  /** A `cd` leads somewhere that is not known: relative paths then mean nothing. */
+  /** Whether a `cd` has an unknown target: then relative paths are unknown too. */
   readonly isUnknown: boolean
 }
 
-const mostDirectories = 6
+const maxDirectories = 6
 
-export const whereaboutsOf: (analysis: ShellAnalysis, shellDirectory: string) => Whereabouts = onceALook(
+export const whereaboutsOf: (analysis: ShellAnalysis, shellDirectory: string) => Whereabouts = cachedPerJudgement(
   (analysis, shellDirectory) => {
     let directories: readonly string[] = [shellDirectory]
     let isUnknown = false
@@ -38,10 +38,13 @@ export const whereaboutsOf: (analysis: ShellAnalysis, shellDirectory: string) =>
       if (!isKnown) isUnknown = true
       else if (isUnknown) break
       else {
-        // The shell goes by text, and with -P by the disk.
-        const led = directories.flatMap((from) => [absolutePath(target.value, from), kernelPath(target.value, from)])
-        const all = [...new Set([...directories, ...led])]
-        if (all.length > mostDirectories) isUnknown = true
+        // The shell resolves the path as text, and with -P on disk.
+        const destinations = directories.flatMap((from) => [
+          absolutePath(target.value, from),
+          kernelPath(target.value, from),
+        ])
+        const all = [...new Set([...directories, ...destinations])]
+        if (all.length > maxDirectories) isUnknown = true
         else directories = all
       }
     }
@@ -55,118 +58,123 @@ export function innermost(command: SimpleCommand): readonly ShellWord[] {
   return formsOf(command.words).at(-1) ?? []
 }
 
-/** What a word leads to. */
+/** The paths that a word may name. */
 export interface Places {
-  /** By text and by the disk; of a pattern, every name that fits it now. */
+  /** Resolved as text and on disk; for a pattern, every name that matches now. */
   readonly paths: readonly string[]
-  /** The folder in which a pattern finds names: there may be others when the command runs. */
+  /** The folders in which a pattern finds names: more may exist when the command runs. */
   readonly below: readonly string[]
-  /** What such names look like, where they lie in that folder itself; classes of characters are `?`. */
+  /** A pattern for such names directly in that folder; character classes become `?`. */
   readonly names?: string
-  /** It may lead elsewhere: what it holds, or where the command runs, is known only when it runs. */
+  /** Whether the word may name other paths: its value, or the directory of the command, is only known at run time. */
   readonly isUnknown: boolean
 }
 
-const nowhere: Places = { paths: [], below: [], isUnknown: true }
+const noPlaces: Places = { paths: [], below: [], isUnknown: true }
 
-/** Every place that a word may mean as a path. */
-export const placesOf: (word: ShellWord, whereabouts: Whereabouts) => Places = onceALook((word, whereabouts) => {
-  if (word.kind === 'dynamic' || word.value.split('/').length > mostSegments) return nowhere
-  // Bytes that are not UTF-8, as in `$'\xff'`: what they name cannot be looked at.
-  if (!isExactPath(word.value)) return nowhere
-  const isAbsolute = /^(?:\/|~(?:\/|$))/.test(word.value)
-  const directories = isAbsolute ? ['/'] : whereabouts.directories
-  const isUnknown = !isAbsolute && whereabouts.isUnknown
-  if (word.kind === 'literal') {
-    const paths = directories.flatMap((from) => [absolutePath(word.value, from), ...kernelPaths(word.value, from)])
-    return {
-      paths: paths.length === 1 ? paths : [...new Set(paths)],
-      below: [],
-      isUnknown: isUnknown || paths.some(isOfProcess),
+/** Every path that a word may mean. */
+export const placesOf: (word: ShellWord, whereabouts: Whereabouts) => Places = cachedPerJudgement(
+  (word, whereabouts) => {
+    if (word.kind === 'dynamic' || word.value.split('/').length > maxSegments) return noPlaces
+    // Bytes that are not UTF-8, as in `$'\xff'`: the file that they name cannot be inspected.
+    if (!isExactPath(word.value)) return noPlaces
+    const isAbsolute = /^(?:\/|~(?:\/|$))/.test(word.value)
+    const directories = isAbsolute ? ['/'] : whereabouts.directories
+    const isUnknown = !isAbsolute && whereabouts.isUnknown
+    if (word.kind === 'literal') {
+      const paths = directories.flatMap((from) => [absolutePath(word.value, from), ...kernelPaths(word.value, from)])
+      return {
+        paths: paths.length === 1 ? paths : [...new Set(paths)],
+        below: [],
+        isUnknown: isUnknown || paths.some(isProcessLink),
+      }
     }
-  }
-  const segments = word.value.split('/')
-  const first = segments.findIndex((segment) => /[*?[\]\\]/.test(segment))
-  const stem = segments.slice(0, first).join('/')
-  const folder = stem === '' ? (word.value.startsWith('/') ? '/' : '.') : stem
-  const rest = segments.slice(first).filter((segment) => segment !== '' && segment !== '.')
-  const below = [...new Set(directories.flatMap((from) => [absolutePath(folder, from), kernelPath(folder, from)]))]
-  // It climbs out of the folders that it finds.
-  if (rest.includes('..')) return { paths: [], below, isUnknown: true }
-  const found = below.map((from) => expanded(rest, from))
-  const ofProcesses = below.flatMap((from) => pathOfAnyProcess(rest, from))
-  return {
-    paths: [...new Set([...found.flatMap((names) => names ?? []), ...ofProcesses])],
-    below,
-    ...(rest.length === 1 && { names: loosened(rest[0] ?? '') }),
-    isUnknown: isUnknown || found.includes(undefined),
-  }
-})
+    const segments = word.value.split('/')
+    const first = segments.findIndex((segment) => /[*?[\]\\]/.test(segment))
+    const stem = segments.slice(0, first).join('/')
+    const folder = stem === '' ? (word.value.startsWith('/') ? '/' : '.') : stem
+    const rest = segments.slice(first).filter((segment) => segment !== '' && segment !== '.')
+    const below = [...new Set(directories.flatMap((from) => [absolutePath(folder, from), kernelPath(folder, from)]))]
+    // The pattern leaves the folders that it matches.
+    if (rest.includes('..')) return { paths: [], below, isUnknown: true }
+    const found = below.map((from) => expandPattern(rest, from))
+    const ofProcesses = below.flatMap((from) => pathOfAnyProcess(rest, from))
+    return {
+      paths: [...new Set([...found.flatMap((names) => names ?? []), ...ofProcesses])],
+      below,
+      ...(rest.length === 1 && { names: loosePattern(rest[0] ?? '') }),
+      isUnknown: isUnknown || found.includes(undefined),
+    }
+  },
+)
 
-/** The path as the kernel reads it, where that may be another one than its text tells. */
+/** The path as the kernel resolves it, if that may differ from its text. */
 function kernelPaths(path: string, from: string): readonly string[] {
   return sep !== '/' || path.includes('..') || /^[./~]*$/.test(path) ? [kernelPath(path, from)] : []
 }
 
-/** To deny it is enough that a word may mean the path: in any directory that is known, and a pattern also taken as a name. */
-export function guessedPlaces(word: ShellWord, whereabouts: Whereabouts): readonly string[] {
-  const guess = whereabouts.isUnknown ? guessOf(whereabouts) : whereabouts
+/** For deny rules it is enough that a word may mean the path: in any known directory, with a pattern also read as a literal name. */
+export function possiblePlaces(word: ShellWord, whereabouts: Whereabouts): readonly string[] {
+  const guess = whereabouts.isUnknown ? possiblePlacesOf(whereabouts) : whereabouts
   const { paths } = placesOf(word, guess)
   return word.kind === 'glob' ? [...paths, ...placesOf(literalWord(word.value), guess).paths] : paths
 }
 
-const guessOf = ofEach((whereabouts: Whereabouts): Whereabouts => ({ ...whereabouts, isUnknown: false }))
+const possiblePlacesOf = memoizeByObject((whereabouts: Whereabouts): Whereabouts => ({
+  ...whereabouts,
+  isUnknown: false,
+}))
 
-/** Whether a line leaves names as they are, and patterns fit those that they always fit. */
-export function isStillLine(analysis: ShellAnalysis, env: Readonly<Record<string, string | undefined>>): boolean {
+/** Whether a line changes no file names, so that patterns match the names that exist now. */
+export function changesNoNames(analysis: ShellAnalysis, env: Readonly<Record<string, string | undefined>>): boolean {
   return (
     isReadOnlyAnalysis(analysis) && ['GLOBIGNORE', 'BASHOPTS', 'SHELLOPTS'].every((name) => env[name] === undefined)
   )
 }
 
-/** Links that mean something else for every process. */
-function isOfProcess(path: string): boolean {
+/** Links that have another target for each process. */
+function isProcessLink(path: string): boolean {
   return /^\/proc\/[^/]+\/(?:cwd|root|fd|task|map_files|exe)\b/.test(path)
 }
 
-/** Every folder on the way is looked up. */
-const mostSegments = 40
+/** Maximum number of folders in a pattern, as each is listed. */
+const maxSegments = 40
 
-const mostNames = 2000
-/** So many names of a folder are looked at. */
-const mostEntries = 50_000
+const maxNames = 2000
+/** Maximum number of names of a folder that are checked. */
+const maxEntries = 50_000
 
-/** The names on disk that fit; a class in brackets counts as any character. Undefined when there are too many, or some that are not text. */
-function expanded(segments: readonly string[], from: string): readonly string[] | undefined {
+/** The existing names that match; a character class matches any character. Undefined if there are too many, or if names are not UTF-8. */
+function expandPattern(segments: readonly string[], from: string): readonly string[] | undefined {
   let places: readonly string[] = [from]
   for (const segment of segments) {
-    const loose = loosened(segment)
+    const loose = loosePattern(segment)
     const pattern = globPattern(loose)
     const names = places.map(namesIn)
     if (names.includes(undefined)) return undefined
     places = places.flatMap((place, at) =>
-      // Shells before bash 5.2 find the folder above it, too.
+      // Shells before bash 5.2 also match the parent folder.
       [...(names[at] ?? []), ...(loose.startsWith('.') && /[?*]/.test(loose) ? ['..'] : [])]
         .filter(
           (name) =>
-            (loose.startsWith('.') || loose.startsWith('?') || !name.startsWith('.')) && fitsPath(pattern, [name]),
+            (loose.startsWith('.') || loose.startsWith('?') || !name.startsWith('.')) && matchesPath(pattern, [name]),
         )
         .map((name) => join(place, name)),
     )
-    if (places.length > mostNames) return undefined
+    if (places.length > maxNames) return undefined
   }
   return places
 }
 
-/** What is escaped stays; in bash two asterisks are one. */
-function loosened(segment: string): string {
+/** Escapes remain; in bash two asterisks are one. */
+function loosePattern(segment: string): string {
   return segment.replaceAll(/\\.|\[[!^]?\]?[^\]]*\]|\*+/gs, (part) =>
     part.startsWith('\\') ? part : part.startsWith('*') ? '*' : '?',
   )
 }
 
-/** Of a folder that cannot be listed by anybody there are no names. */
-const withoutNames: ReadonlySet<string | undefined> = new Set([
+/** Errors of folders that nobody can list: they have no names. */
+const unlistableErrors: ReadonlySet<string | undefined> = new Set([
   'ENOENT',
   'ENOTDIR',
   'EACCES',
@@ -176,26 +184,29 @@ const withoutNames: ReadonlySet<string | undefined> = new Set([
   'ESRCH',
 ])
 
-/** Undefined for too many, for names that are not text, and where this process cannot list what a command may, as without a free descriptor. */
+/**
+ * Undefined for too many names, for names that are not UTF-8, and if this process cannot list what a command might, for example without a free
+ * descriptor.
+ */
 function namesIn(folder: string): readonly string[] | undefined {
   try {
-    return allEntries(folder, mostEntries)?.map(({ name }) => name)
+    return allEntries(folder, maxEntries)?.map(({ name }) => name)
   } catch (error) {
-    return withoutNames.has(codeOf(error)) ? [] : undefined
+    return unlistableErrors.has(codeOf(error)) ? [] : undefined
   }
 }
 
 // Spec R-RULE-7d.
-/** A pattern in a folder as a path through any process that comes to be, where it may name one: what is there now does not tell. */
+/** A pattern in a folder, read as a path through any future process if it may match one: the present processes do not tell. */
 function pathOfAnyProcess(segments: readonly string[], from: string): readonly string[] {
   const [first = '', ...rest] = segments
-  if (from === '/' && rest.length > 0 && fits(first, 'proc')) return pathOfAnyProcess(rest, '/proc')
+  if (from === '/' && rest.length > 0 && nameMatchesLoosely(first, 'proc')) return pathOfAnyProcess(rest, '/proc')
   if (from !== '/proc') return []
-  const isNumber = /^(?:[\d?*]|\\\d)+$/.test(loosened(first))
-  const isProcess = isNumber || ['self', 'thread-self'].some((name) => fits(first, name))
+  const isNumber = /^(?:[\d?*]|\\\d)+$/.test(loosePattern(first))
+  const isProcess = isNumber || ['self', 'thread-self'].some((name) => nameMatchesLoosely(first, name))
   return isProcess ? [join(from, '*', ...rest)] : []
 }
 
-function fits(segment: string, name: string): boolean {
-  return fitsPath(globPattern(loosened(segment)), [name])
+function nameMatchesLoosely(segment: string, name: string): boolean {
+  return matchesPath(globPattern(loosePattern(segment)), [name])
 }

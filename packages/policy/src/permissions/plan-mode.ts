@@ -7,9 +7,18 @@ import {
   personApprovesPlan,
   personChoosesPlanning,
 } from './permission-texts.ts'
+import type { Hook } from '@halting/core'
+import {
+  earlierPlanModeOff,
+  earlierPlanModeOn,
+  planModeOff,
+  planModeOn,
+  planModeWords,
+  type PlanWords,
+} from './plan-texts.ts'
 
 // Spec R-PLAN-1.
-/** Calls that are put to a person, whatever rules and mode say. Undefined for any other call. */
+/** The decision about a call that only a person can answer, independent of rules and mode. Undefined for any other call. */
 export function decisionOfPersonTool(name: string, mode: PermissionMode): RuleDecision | undefined {
   switch (name) {
     case 'AskUserQuestion':
@@ -27,14 +36,14 @@ export function decisionOfPersonTool(name: string, mode: PermissionMode): RuleDe
   }
 }
 
-/** What a yes to such a call changes: the first is what a yes alone means. */
+/** What approving such a call changes. The first update is what a plain approval means. */
 export function updatesOfPersonTool(name: string): readonly PermissionUpdate[] {
   const to = (mode: PermissionMode): PermissionUpdate => ({ type: 'setMode', mode, destination: 'session' })
   if (name === 'EnterPlanMode') return [to('plan')]
   return name === 'ExitPlanMode' ? [to('default'), to('acceptEdits')] : []
 }
 
-/** The answers of a person, of which a yes to a plan ends plan mode, and a yes to planning begins it, unless they name a mode themselves. */
+/** Wraps the answers of a person: approving a plan ends plan mode, and approving planning starts it, unless the answer names a mode. */
 export function withPlanMode(canUseTool: CanUseTool): CanUseTool {
   return async (name, input, options) => {
     const answer = await canUseTool(name, input, options)
@@ -44,4 +53,31 @@ export function withPlanMode(canUseTool: CanUseTool): CanUseTool {
     if (updates.some(({ type }) => type === 'setMode')) return answer
     return { ...answer, updatedPermissions: [...updates, update] }
   }
+}
+
+/** Notifies the model at the start of a run that plan mode is on, once, and in a later run that it is off. */
+export function planModeHook(mode: () => string, words: PlanWords): Hook {
+  return {
+    id: 'halting:plan-mode',
+    triggers: ['beforeExecution'],
+    handle(context) {
+      const lastMarked = context
+        .state()
+        .messages()
+        .findLast(({ role, content }) => role === 'user' && markIn(content) !== undefined)
+      const isReportedOn = lastMarked !== undefined && markIn(lastMarked.content) === true
+      const isOn = mode() === 'plan'
+      if (isOn === isReportedOn) return undefined
+      const text = isOn ? `${planModeOn}\n\n${planModeWords(words)}` : planModeOff
+      return context.withMessageBeforePrompt(text)
+    },
+  }
+}
+
+/** Whether the last mark in a message says that plan mode is on; undefined without a mark. */
+function markIn(content: unknown): boolean | undefined {
+  const text = JSON.stringify(content)
+  const last = (...marks: readonly string[]): number => Math.max(...marks.map((mark) => text.lastIndexOf(mark)))
+  const [on, off] = [last(planModeOn, earlierPlanModeOn), last(planModeOff, earlierPlanModeOff)]
+  return on < 0 && off < 0 ? undefined : on > off
 }

@@ -2,49 +2,49 @@ import { closeSync, existsSync, fstatSync, lstatSync, readFileSync } from 'node:
 import { userInfo } from 'node:os'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { allEntries } from '../files/first-entries.ts'
-import { obeyedAt } from '../obeyed-places.ts'
+import { controlFileIndexes } from '../control-files.ts'
 import { bothEnds, homeFolder, isInside, realPath, statOf } from '../files/paths.ts'
 import { openRegularSync } from '@halting/journal/files'
 
-/** Whether a path is asked about also where edits are accepted, or where a rule allows edits without naming it. */
+/** Whether writing a path needs approval even if edits are accepted or a rule allows edits without naming it. */
 export function isProtected(path: string, directories: readonly string[]): boolean {
-  return protectingNames(path, directories).size > 0
+  return protectedNameIndexes(path, directories).size > 0
 }
 
 // Spec R-RULE-7n.
 /**
- * The names in a path, counted from the root, by which what is written there is run or obeyed later without anybody being asked again: by its own name,
- * or as one of the settings and programs of the person or the system. A rule that allows writing has to spell each of them.
+ * The names in a path, counted from the root, that make it a control file: by the name itself, or because it is among settings and programs of the
+ * person or the system. An allow rule for writing must spell out each of them.
  */
-export function protectingNames(path: string, directories: readonly string[]): ReadonlySet<number> {
+export function protectedNameIndexes(path: string, directories: readonly string[]): ReadonlySet<number> {
   return protectionIn(directories)(path)
 }
 
 type Protection = (path: string) => ReadonlySet<number>
 
-/** Made once for directories and surroundings: one command asks about many paths. */
+/** Cached for each list of directories: one command checks many paths. */
 const protections = new WeakMap<Surroundings, WeakMap<readonly string[], Protection>>()
 
 function protectionIn(directories: readonly string[]): Protection {
   const around = surroundings()
   const made = protections.get(around) ?? new WeakMap<readonly string[], Protection>()
   protections.set(around, made)
-  const protection = made.get(directories) ?? protectionAmong(directories, around)
+  const protection = made.get(directories) ?? protectedAmong(directories, around)
   made.set(directories, protection)
   return protection
 }
 
-function protectionAmong(directories: readonly string[], around: Surroundings): Protection {
+function protectedAmong(directories: readonly string[], around: Surroundings): Protection {
   const isOutside = (folder: string): boolean => !directories.some((directory) => isInside(folder, directory))
-  const named = directories.flatMap(namedByRepository)
+  const named = directories.flatMap(filesNamedByRepository)
   const all: Surroundings = { ...around, programs: [...systemFolders, ...around.programs.filter(isOutside), ...named] }
-  const known = directories.map((directory) => ({ directory, ...meeting(directory, all) }))
+  const known = directories.map((directory) => ({ directory, ...surroundingsWithin(directory, all) }))
   return (path) => {
     const names = namesOf(path)
     const own = known.filter(({ directory }) => isInside(path, directory))
     const innermost = own.toSorted((one, other) => other.directory.length - one.directory.length)[0]
     const { settings, programs, homes } = innermost ?? all
-    // What the project lies in does not protect what lies in the project, but for what lies beside the project among settings.
+    // Folders around the project do not protect the project itself, unless they contain settings besides it.
     const isClosed = (folder: string): boolean =>
       isInside(path, folder) && (innermost === undefined || !isInside(innermost.directory, folder))
     const isBeside = (folder: string): boolean => dirname(path) === folder
@@ -54,15 +54,15 @@ function protectionAmong(directories: readonly string[], around: Surroundings): 
     ]
     const root = depthOf(own[0]?.directory ?? '/')
     return new Set([
-      ...obeyedAt(names.slice(root)).map((at) => at + root),
-      ...ofBareRepository(names).filter((at) => at >= root),
+      ...controlFileIndexes(names.slice(root)).map((at) => at + root),
+      ...bareRepositoryIndexes(names).filter((at) => at >= root),
       ...(isInside(path, '/dev/shm') ? [] : folders).map((folder) => depthOf(folder) - 1),
     ])
   }
 }
 
-/** Hooks and further settings in the project, which the settings of its repository name. */
-function namedByRepository(directory: string): readonly string[] {
+/** Hooks and further settings in the project that the settings of its repository name. */
+function filesNamedByRepository(directory: string): readonly string[] {
   const git = join(directory, '.git')
   const text = ['config', 'config.worktree'].map((name) => smallText(join(git, name))).join('\n')
   return [...text.matchAll(/(?:^|\])[ \t]*(hookspath|path)[ \t]*=[ \t]*("[^"\n]*"|[^\n#;]*)/gim)].flatMap(
@@ -74,13 +74,13 @@ function namedByRepository(directory: string): readonly string[] {
   )
 }
 
-const mostBytes = 1_000_000
+const maxBytes = 1_000_000
 
 function smallText(path: string): string {
   try {
     const file = openRegularSync(path)
     try {
-      return fstatSync(file).size > mostBytes ? '' : readFileSync(file, 'utf8')
+      return fstatSync(file).size > maxBytes ? '' : readFileSync(file, 'utf8')
     } finally {
       closeSync(file)
     }
@@ -89,8 +89,8 @@ function smallText(path: string): string {
   }
 }
 
-/** git takes a folder with a `HEAD` for a repository: with that, and beside one, its settings and hooks are obeyed. */
-function ofBareRepository(names: readonly string[]): readonly number[] {
+/** git treats a folder with a `HEAD` as a repository: then its settings and hooks have an effect. */
+function bareRepositoryIndexes(names: readonly string[]): readonly number[] {
   return names.flatMap((name, at) => {
     const isHead = at === names.length - 1 && /^head$/i.test(name)
     const isPart = /^(?:config|config\.worktree|commondir|gitdir|hooks)$/i.test(name)
@@ -98,8 +98,8 @@ function ofBareRepository(names: readonly string[]): readonly number[] {
   })
 }
 
-/** What there is of it in a directory, or around it. */
-function meeting(directory: string, { homes, settings, programs }: Surroundings): Surroundings {
+/** The protected places in a directory, or around it. */
+function surroundingsWithin(directory: string, { homes, settings, programs }: Surroundings): Surroundings {
   const isIn = (folder: string): boolean => isInside(folder, directory)
   return {
     homes: homes.filter(isIn),
@@ -116,22 +116,22 @@ export function depthOf(path: string): number {
   return namesOf(path).length
 }
 
-/** Settings of the system, and its programs. */
+/** Folders of system settings and programs. */
 const systemFolders: readonly string[] =
   '/etc /boot /bin /sbin /lib /lib32 /lib64 /libx32 /usr /dev /proc /sys /var/spool /private/etc /private/var/at /System /Library /mnt/c/Windows'.split(
     ' ',
   )
 
-/** Where a person has put settings, and whom they trust, under whatever name. */
+/** Variables that name folders of settings and trust, whatever their names are. */
 const folderVariables: readonly string[] =
   'HALTING_CONFIG_DIR CLAUDE_CONFIG_DIR CODEX_HOME XDG_CONFIG_HOME ZDOTDIR GNUPGHOME CARGO_HOME'.split(' ')
 
-/** In a home folder every name with a dot is one of settings, and these. */
+/** In a home folder, all names with a leading dot are settings, and these. */
 const settingsOfHome: ReadonlySet<string> = new Set(['bin', 'library', 'appdata'])
 
-/** The places of settings in home folders that a path lies in. */
+/** The indexes of settings of home folders in a path. */
 function settingsOfHomes(path: string, names: readonly string[], homes: readonly string[]): readonly string[] {
-  // Of other users, and on a disk of Windows.
+  // Home folders of other users, and of users on a Windows disk.
   const [ofOther] = /^\/(?:root|(?:mnt\/[a-z]\/)?(?:home|Users)\/[^/]+)(?=\/)/i.exec(path) ?? []
   const ofOthers = ofOther === undefined ? [] : [ofOther]
   return [...homes, ...ofOthers].flatMap((home) => {
@@ -147,29 +147,29 @@ interface Surroundings {
   readonly programs: readonly string[]
 }
 
-/** Looked up once a second: one command asks many times. */
-const keptMs = 1_000
-let known: { readonly key: string; readonly untilMs: number; readonly is: Surroundings } | undefined
+/** Looked up once per second: one command checks many paths. */
+const cacheMs = 1_000
+let surroundingsCache: { readonly key: string; readonly untilMs: number; readonly is: Surroundings } | undefined
 
 function surroundings(): Surroundings {
   const { env } = process
   const folders = folderVariables.flatMap((name) => env[name] || [])
   const key = JSON.stringify([env['HOME'], env['PATH'], ...folders])
   const now = performance.now()
-  if (known?.key === key && now < known.untilMs) return known.is
+  if (surroundingsCache?.key === key && now < surroundingsCache.untilMs) return surroundingsCache.is
   const ends = (paths: readonly string[]): readonly string[] =>
     paths.flatMap((path) => bothEnds(path)).filter((path) => path !== '/')
   const is: Surroundings = {
-    homes: ends([homeFolder, () => userInfo().homedir].flatMap(ifKnown)),
+    homes: ends([homeFolder, () => userInfo().homedir].flatMap(pathIfKnown)),
     settings: ends(folders.map((folder) => resolve(folder))),
     programs: ends((env['PATH'] ?? '').split(delimiter).filter(isAbsolute)),
   }
-  known = { key, untilMs: now + keptMs, is }
+  surroundingsCache = { key, untilMs: now + cacheMs, is }
   return is
 }
 
-/** A user may have no home, and not be known to the system. */
-function ifKnown(find: () => string): readonly string[] {
+/** A user may have no home, and may be unknown to the system. */
+function pathIfKnown(find: () => string): readonly string[] {
   try {
     return [resolve(find())]
   } catch {
@@ -177,19 +177,22 @@ function ifKnown(find: () => string): readonly string[] {
   }
 }
 
-/** A file with other names, of which some may lie elsewhere: what is written to it is written there. */
-export function hasOtherNames(path: string): boolean {
+/** Whether a file has several hard links: a write changes it at all of its paths. */
+export function isHardLinked(path: string): boolean {
   const stats = statOf(path)
   return stats?.isFile() === true && stats.nlink > 1
 }
 
-const mostEntries = 5000
+const maxEntries = 5000
 
-/** Whether a folder holds, however deep, what is protected, or a link that leads out; also when it holds too much to look at, or a name that is not text. */
-export function holdsProtected(folder: string, directories: readonly string[]): boolean {
+/**
+ * Whether a folder contains, at any depth, a protected file or a link that leads outside. Also true if there is too much to check, or a name that is
+ * not UTF-8.
+ */
+export function containsProtected(folder: string, directories: readonly string[]): boolean {
   const protection = protectionIn(directories)
   const open = [folder]
-  let left = mostEntries
+  let left = maxEntries
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if ((left -= 1) < 0) return true
     const kind = kindOf(next)
@@ -217,7 +220,7 @@ function kindOf(path: string): 'none' | 'link' | 'folder' | 'file' {
   }
 }
 
-/** Undefined for more than that, and for names that are not text. */
+/** Undefined for more entries, and for names that are not UTF-8. */
 function namesIn(folder: string, most: number): readonly string[] | undefined {
   try {
     return allEntries(folder, Math.max(0, most))?.map(({ name }) => name)

@@ -1,18 +1,18 @@
 import type { PermissionDecision } from '@halting/core'
 import { patchToolName } from '../files/patch-format.ts'
-import { onceALook } from '../files/one-look.ts'
+import { cachedPerJudgement } from '../files/lookup-cache.ts'
 import { bothEnds, isExactPath, isInside } from '../files/paths.ts'
 import type { EditMeans } from '../sandbox/edit-means.ts'
 import type { TrialMeans } from '../sandbox/trial-means.ts'
 import type { WallMeans } from '../sandbox/wall-means.ts'
-import { otherNames } from './other-names.ts'
-import { depthOf, isProtected, protectingNames } from './protected.ts'
+import { pathAliases } from './path-aliases.ts'
+import { depthOf, isProtected, protectedNameIndexes } from './protected.ts'
 import { isAbout, type PermissionRule } from './rule.ts'
 
-/** What rules say about a call. That it cannot succeed, they do not say. */
+/** What rules say about a call. They never decide `fail`. */
 export type RuleDecision = Exclude<PermissionDecision, { readonly behavior: 'fail' }>
 
-/** How calls are decided that no rule decides. */
+/** How calls are decided that no rule covers. */
 export type PermissionMode = 'default' | 'acceptEdits' | 'plan' | 'dontAsk' | 'bypassPermissions'
 
 /** All permission modes. */
@@ -24,45 +24,45 @@ export const permissionModes: readonly PermissionMode[] = Object.freeze<Permissi
   'bypassPermissions',
 ])
 
-/** What confines the commands of a session, found out when it is first asked. */
+/** What confines the commands of a session; detected when it is first needed. */
 export interface WallPort {
-  /** What this machine can confine commands with. */
+  /** What can confine read-only commands on this machine. */
   means(): WallMeans
-  /** What confines commands that may change the workspace, in `acceptEdits`; such commands ask when absent. */
+  /** What confines commands that may change the workspace, in `acceptEdits`; without it, such commands ask. */
   edits?(): EditMeans
-  /** What tries commands before a person is asked about them, in `default`; nothing does when absent. */
+  /** What tries commands before a person is asked, in `default`; without it, nothing does. */
   trials?(): TrialMeans
-  /** Whether confined commands read a place because it belongs to the system, or list it. */
+  /** Whether confined commands read, or list, a place because it belongs to the system. */
   reads(path: string, isListed: boolean): boolean
 }
 
-/** What decides about a call: the rules, the mode, and the directories of the session. */
+/** Everything that decides about calls: the rules, the mode, and the directories of the session. */
 export interface RuleBook {
   readonly mode: PermissionMode
   readonly deny: readonly PermissionRule[]
   readonly ask: readonly PermissionRule[]
   readonly allow: readonly PermissionRule[]
-  /** No other rule allows: none is learned, and none is offered. */
+  /** Whether no further allow rule may be learned or suggested. */
   readonly hasFixedAllow: boolean
   readonly cwd: string
-  /** Both ends of the cwd and of every additional directory. */
+  /** The cwd and all additional directories, each with its real path. */
   readonly directories: readonly string[]
-  /** Folders in which reading is allowed, and nothing else. */
+  /** Folders that may be read but not written. */
   readonly readableFolders: readonly string[]
-  /** Where the shell is now. */
+  /** The current directory of the shell. */
   readonly shellDirectory: () => string
-  /** Of commands. */
+  /** Environment of commands. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Holds commands, where there is a sandbox. */
+  /** The sandbox, if there is one. */
   readonly sandbox?: { holds(command: string): boolean }
-  /** Confines commands that run because they were judged to read only; they run as they are without one. */
+  /** Confines commands that run because they were judged read-only; without it, they run unconfined. */
   readonly wall?: WallPort
 }
 
 // Spec R-RULE-3.
 /**
- * How a path is used. Edit rules cover Write, Read rules cover Grep and Glob. `asTool`: a tool whose rules cover this use, too.
- * `isCopied`: what is in the file is at another path afterwards, so rules that take away reading it hold, too.
+ * How a path is used. Edit rules cover Write, Read rules cover Grep and Glob. `asTool`: another tool whose rules cover this use. `isCopied`: the
+ * content is copied to another path, so deny and ask rules for reading apply too.
  */
 export type Access = {
   readonly kind: 'read' | 'edit'
@@ -75,7 +75,7 @@ export function isPathRuleFor(rule: PermissionRule, { kind, toolName, asTool }: 
   return rule.tool === toolName || rule.tool === (kind === 'read' ? 'Read' : 'Edit') || rule.tool === asTool
 }
 
-/** Rules of a list, or of a book, that are of one kind: made once for each list, so that what is found out about them is found once. */
+/** Filters the rules of a list or a book. The result is cached for each list, so that caches by rule list work. */
 export function rulesOfKind(
   isOfKind: (rule: PermissionRule) => boolean,
 ): (rules: readonly PermissionRule[]) => readonly PermissionRule[] {
@@ -89,13 +89,13 @@ export function rulesOfKind(
   }
 }
 
-const takingAway = new WeakMap<RuleBook['deny'], WeakMap<RuleBook['ask'], readonly PermissionRule[]>>()
+const restrictingRules = new WeakMap<RuleBook['deny'], WeakMap<RuleBook['ask'], readonly PermissionRule[]>>()
 
-/** Deny rules, and behind them ask rules. */
-export function rulesTakingAway({ deny, ask }: Pick<RuleBook, 'deny' | 'ask'>): readonly PermissionRule[] {
+/** Deny rules, followed by ask rules. */
+export function denyAndAskRules({ deny, ask }: Pick<RuleBook, 'deny' | 'ask'>): readonly PermissionRule[] {
   if (ask.length === 0) return deny
-  const known = takingAway.get(deny) ?? new WeakMap<RuleBook['ask'], readonly PermissionRule[]>()
-  takingAway.set(deny, known)
+  const known = restrictingRules.get(deny) ?? new WeakMap<RuleBook['ask'], readonly PermissionRule[]>()
+  restrictingRules.set(deny, known)
   const both = known.get(ask) ?? [...deny, ...ask]
   known.set(ask, both)
   return both
@@ -103,18 +103,20 @@ export function rulesTakingAway({ deny, ask }: Pick<RuleBook, 'deny' | 'ask'>): 
 
 export const pathRules: ReturnType<typeof rulesOfKind> = rulesOfKind(({ spec }) => spec.kind === 'path')
 
-/** What a rule that denies a path holds against: both of its ends, and other names of what is there. */
+/** The paths that a deny rule for this path is matched against: the path, its real path, and other names of the file. */
 export function deniableNames(rules: readonly PermissionRule[], path: string): readonly string[] {
   return namesOfPath(rules, path)
 }
 
-const namesOfPath = onceALook((rules: readonly PermissionRule[], path: string) => namesOfEnds(rules, bothEnds(path)))
+const namesOfPath = cachedPerJudgement((rules: readonly PermissionRule[], path: string) =>
+  namesOfEnds(rules, bothEnds(path)),
+)
 
 function namesOfEnds(rules: readonly PermissionRule[], ends: readonly string[]): readonly string[] {
-  return [...ends, ...ends.slice(-1).flatMap((real) => otherNames(real, rules))]
+  return [...ends, ...ends.slice(-1).flatMap((real) => pathAliases(real, rules))]
 }
 
-/** The first rule that fits either end of the path, or another name of what is there. For rules that take away: what allows is about each end. */
+/** The first rule that matches the path, its real path or another name of the file. For deny and ask rules: an allow rule must match each end. */
 export function ruleForPath(
   rules: readonly PermissionRule[],
   access: Access,
@@ -123,7 +125,7 @@ export function ruleForPath(
   return ruleForNames(rules, access, deniableNames(rules, path))
 }
 
-/** The same for a path of which both ends are known. */
+/** Like `ruleForPath`, with the path and real path already resolved. */
 export function ruleForEnds(
   rules: readonly PermissionRule[],
   access: Access,
@@ -139,21 +141,22 @@ function ruleForNames(
 ): PermissionRule | undefined {
   const isAbout = (rule: PermissionRule): boolean =>
     isPathRuleFor(rule, access) || (access.isCopied === true && rule.tool === 'Read')
-  return rules.find((rule) => isAbout(rule) && names.some((name) => fitsPath(rule, name)))
+  return rules.find((rule) => isAbout(rule) && names.some((name) => ruleMatchesPath(rule, name)))
 }
 
-/** The first rule about paths that fits one of these ends of a path. */
+/** The first path rule that matches one of these paths. */
 export function patternForEnds(
   rules: readonly PermissionRule[],
   access: Access,
   ends: readonly string[],
 ): PermissionRule | undefined {
   return rules.find(
-    (rule) => rule.spec.kind === 'path' && isPathRuleFor(rule, access) && ends.some((end) => fitsPath(rule, end)),
+    (rule) =>
+      rule.spec.kind === 'path' && isPathRuleFor(rule, access) && ends.some((end) => ruleMatchesPath(rule, end)),
   )
 }
 
-/** The same for rules that name paths: a bare rule is about the tool, not about every program that reads a file. */
+/** Like `ruleForPath`, for rules that name paths: a bare rule is about its tool, not about every program that reads a file. */
 export function patternForPath(
   rules: readonly PermissionRule[],
   access: Access,
@@ -162,17 +165,17 @@ export function patternForPath(
   return patternForEnds(rules, access, deniableNames(rules, path))
 }
 
-/** Whether a rule that names paths may fit something that lies in a folder. */
-export function couldFitBelow(rules: readonly PermissionRule[], folder: string): boolean {
+/** Whether a rule that names paths may match something inside a folder. */
+export function couldMatchBelow(rules: readonly PermissionRule[], folder: string): boolean {
   const ends = bothEnds(folder)
   return rules.some(({ spec }) => spec.kind === 'path' && ends.some((end) => spec.pattern.couldFitBelow(end)))
 }
 
-function fitsPath(rule: PermissionRule, end: string): boolean {
+function ruleMatchesPath(rule: PermissionRule, end: string): boolean {
   return rule.spec.kind === 'any' || (rule.spec.kind === 'path' && rule.spec.pattern.matches(end))
 }
 
-/** Whether both ends of the path are allowed, by a rule or by where they are. Deny and ask rules come before this. */
+/** Whether a path and its real path are allowed, by a rule or by their place. Check deny and ask rules first. */
 export function isPathAllowed(book: RuleBook, access: Access, path: string): boolean {
   return areEndsAllowed(book, access, bothEnds(path))
 }
@@ -182,12 +185,12 @@ export function areEndsAllowed(book: RuleBook, access: Access, ends: readonly st
 }
 
 function isEndAllowed(book: RuleBook, access: Access, end: string): boolean {
-  // Where it leads cannot be told.
+  // The real path is unknown.
   if (!isExactPath(end)) return false
   return isAllowedByPlace(book, access, end) || isAllowedByRule(book, access, end)
 }
 
-/** The rules that a path wants for it to be allowed: one for each end that is not. */
+/** The rules that would allow a path: one for the path or real path that is not allowed. */
 export function rulesForPath(book: RuleBook, access: Access, path: string): readonly string[] {
   return rulesForEnds(book, access, bothEnds(path))
 }
@@ -198,32 +201,32 @@ export function rulesForEnds(book: RuleBook, access: Access, ends: readonly stri
   return [...new Set(missing.map((end) => `${tool}(${pathForRule(end, book.cwd)})`))]
 }
 
-/** The names in a path that a rule has to spell which allows changing it: of what is run or obeyed later, plugins too. None for other files. */
-export function namesToSpell(book: RuleBook, end: string): ReadonlySet<number> {
+/** The names in a path that an allow rule for editing must spell out: those of control files and plugins. Empty for other files. */
+export function namesRuleMustSpell(book: RuleBook, end: string): ReadonlySet<number> {
   const own = book.readableFolders.filter((folder) => isInside(end, folder))
-  return new Set([...protectingNames(end, book.directories), ...own.map((folder) => depthOf(folder) - 1)])
+  return new Set([...protectedNameIndexes(end, book.directories), ...own.map((folder) => depthOf(folder) - 1)])
 }
 
 // Spec R-RULE-7n.
-/** What is run or obeyed later is changed by a rule alone that spells its name. */
+/** Only a rule that spells out its name may allow changing a control file. */
 function isAllowedByRule(book: RuleBook, access: Access, end: string): boolean {
-  const rules = book.allow.filter((rule) => isPathRuleFor(rule, access) && fitsPath(rule, end))
+  const rules = book.allow.filter((rule) => isPathRuleFor(rule, access) && ruleMatchesPath(rule, end))
   if (rules.length === 0 || access.kind === 'read') return rules.length > 0
-  const names = namesToSpell(book, end)
+  const names = namesRuleMustSpell(book, end)
   return names.size === 0 || rules.some(({ spec }) => spec.kind === 'path' && spec.pattern.spells(end, names))
 }
 
 function isAllowedByPlace(book: RuleBook, { kind }: Access, end: string): boolean {
   const isWithin = book.directories.some((directory) => isInside(end, directory))
-  // A folder of settings may be put into the project.
+  // A folder of settings may have been moved into the project.
   const isReadable = book.readableFolders.some((folder) => isInside(end, folder))
-  // The memory and the environment of processes, this program's too: keys of the person stand there.
-  if (isOfProcess(end)) return false
+  // Memory and environment of processes, including this program: they contain keys.
+  if (isProcessPath(end)) return false
   if (kind === 'read') return isWithin || isReadable || systemFiles.has(end)
   return book.mode === 'acceptEdits' && isWithin && !isReadable && !isProtected(end, book.directories)
 }
 
-/** They tell which system this is, to everybody, and hold no secret. Both ends of a link stand here. */
+/** They describe the system to everybody and contain no secret. Links and their targets are listed. */
 const systemFiles: ReadonlySet<string> = new Set(
   (
     '/etc/os-release /usr/lib/os-release /etc/lsb-release /etc/debian_version /etc/alpine-release /etc/redhat-release ' +
@@ -233,26 +236,26 @@ const systemFiles: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** What the kernel tells of one process. */
-function isOfProcess(end: string): boolean {
+/** What the kernel reveals about one process. */
+function isProcessPath(end: string): boolean {
   return /^\/proc\/(?:\d+|self|thread-self|\*)(?:\/|$)/.test(end)
 }
 
-/** Whether processes are among what lies in a folder, of which these are the ends: whoever goes through it reads what the kernel tells of them. */
-export function holdsProcesses(ends: readonly string[]): boolean {
+/** Whether a folder contains processes: a recursive search reads what the kernel reveals about them. */
+export function containsProcesses(ends: readonly string[]): boolean {
   return ends.some((end) => end === '/' || end === '/proc')
 }
 
-/** One end of a path as a rule would name it: this file alone, whatever characters are in its name. */
+/** A path as a rule names it: this file only, whatever characters its name has. */
 function pathForRule(end: string, cwd: string): string {
   const root = bothEnds(cwd).find((own) => isInside(end, own) && end !== own)
   const path = root === undefined ? `/${end}` : end.slice(root.length)
   return path.replaceAll(/[*?[\\]/g, String.raw`\$&`)
 }
 
-/** Names of the tools that a bare deny rule removes altogether. */
+/** Names of the tools that a bare deny rule removes completely. */
 export function hiddenTools(deny: readonly PermissionRule[], names: readonly string[]): readonly string[] {
   const isDenied = (name: string): boolean => deny.some((rule) => rule.spec.kind === 'any' && isAbout(rule, name))
-  // Each file of a patch is an edit: where no file may be edited no patch can be applied.
+  // Each file of a patch is an edit: if no file may be edited, no patch can be applied.
   return names.filter((name) => isDenied(name) || (name === patchToolName && isDenied('Edit')))
 }

@@ -4,10 +4,10 @@ import { type RuleBook, ruleForEnds } from './rule-book.ts'
 import { askRuleForSearch, denyRuleForSearch, isSearchAllowed } from './search-domains.ts'
 import type { Subject } from './subject.ts'
 
-/** A name that no pattern fits but one for all that is in a folder. */
+/** A name that only patterns for all files of a folder match. */
 const probe = '\u0001'
 
-/** The first deny or ask rule that speaks about a call or any part of it. */
+/** The first deny or ask rule that applies to a call or a part of it. */
 function ruleFor(
   rules: readonly PermissionRule[],
   toolName: string,
@@ -22,12 +22,12 @@ function ruleFor(
   if (subject.kind !== 'path') return namedRule(rules, toolName, subject)
   const { access, ends } = subject
   const rule = ruleForEnds(rules, access, ends)
-  // A search of a folder is denied by a rule about all that is in it.
+  // A rule about all files of a folder denies a search of it.
   const within = ends.map((end) => `${end}/${probe}`)
   return rule ?? (subject.isSearch ? ruleForEnds(rules, access, within) : undefined)
 }
 
-/** The first deny or ask rule that speaks about any of the subjects of a call. */
+/** The first deny or ask rule that applies to any subject of a call. */
 export function ruleForAny(
   rules: readonly PermissionRule[],
   toolName: string,
@@ -41,8 +41,8 @@ export function ruleForAny(
   return undefined
 }
 
-/** Whether one allow rule covers the whole call. Commands and changes of files are looked at part by part and end by end instead. */
-export function isAllowedWhole(rules: readonly PermissionRule[], toolName: string, subject: Subject): boolean {
+/** Whether a single allow rule covers the whole call. Commands and file changes are checked part by part and path by path instead. */
+export function ruleCoversCall(rules: readonly PermissionRule[], toolName: string, subject: Subject): boolean {
   if (subject.kind === 'command' || (subject.kind === 'path' && subject.access.kind === 'edit')) return false
   if (bareRule(rules, toolName) !== undefined) return true
   return subject.kind === 'search' ? isSearchAllowed(rules, subject) : namedRule(rules, toolName, subject) !== undefined

@@ -6,33 +6,33 @@ import { mcpToolName, validServerName } from '../mcp-names.ts'
 import { domainOfRule } from '../sandbox/domains.ts'
 import { matchesCommand } from './matches-command.ts'
 import { type SearchSpec, searchSpec } from './search-domains.ts'
-import { type PathPattern, pathPattern, type PatternRoots, withLookAlikes } from './path-pattern.ts'
+import { type PathPattern, pathPattern, type PatternRoots, matchingLookAlikes } from './path-pattern.ts'
 
-/** `Tool` or `Tool(spec)`, read once. */
+/** A parsed rule: `Tool` or `Tool(spec)`. */
 export interface PermissionRule {
   /** As the user wrote it. */
   readonly source: string
-  /** Name of a tool; for `mcp__server` a beginning, `*` allowed. */
+  /** Name of a tool; for `mcp__server` a prefix, which may contain `*`. */
   readonly tool: string
-  /** Of a rule that takes away: what `tool` is in the names of tools, where it has a server or tool as its owner names it. */
+  /** For deny and ask rules: `tool` in the form of tool names, if it has the server's or tool's original name. */
   readonly otherNames?: readonly string[]
   /** What the rule applies to. */
   readonly spec: RuleSpec
-  /** The same rule, with brackets in its path as part of a name. */
+  /** Whether this is the same rule with brackets in its path read as part of a name. */
   readonly isOtherReading?: true
-  /** What changes its files all the same is noticed: a command of which nobody can tell which files it uses is not denied for it. */
+  /** Whether changes of its files are detected in another way: then commands with unknown files are not denied for it. */
   readonly isWatched?: true
 }
 
 /** What a permission rule applies to: the part in parentheses. */
 export type RuleSpec =
   | { readonly kind: 'any' }
-  /** `matches` is about the spelling. What the command does is held against `pattern` by `matchCommand`, for deny and ask rules. */
+  /** `matches` checks the spelling. For deny and ask rules, `matchCommand` also checks `pattern` against what the command does. */
   | {
       readonly kind: 'command'
       /** The pattern, as it is written. */
       readonly pattern: string
-      /** Whether a command line is spelled like the pattern. */
+      /** Whether the text of a command line matches the pattern. */
       matches(command: string): boolean
     }
   | {
@@ -42,9 +42,9 @@ export type RuleSpec =
     }
   | {
       readonly kind: 'domain'
-      /** The domain, `*.` in front for all below it. */
+      /** The domain; a leading `*.` means all subdomains. */
       readonly domain: string
-      /** Whether a host is meant. */
+      /** Whether a host matches. */
       matches(host: string): boolean
     }
   | SearchSpec
@@ -54,7 +54,7 @@ export type RuleSpec =
       readonly name: string
     }
 
-/** A rule, alone or with the project of the settings file in which it stands (`/` in its path is that). */
+/** A rule, alone or with the project of its settings file, which is the base of `/` in its path. */
 export type RuleText =
   | string
   | {
@@ -62,11 +62,11 @@ export type RuleText =
       readonly rule: string
       /** The project of the settings file. */
       readonly projectDirectory: string
-      /** Of a deny rule for files whose changes are noticed otherwise: it denies what is seen to change them, and no command that cannot be seen through. */
+      /** For a deny rule of files whose changes are detected in another way: it denies visible changes only, and no command that cannot be analyzed. */
       readonly isWatched?: true
     }
 
-/** A permission rule that cannot be read, and why. */
+/** An invalid permission rule, and why it is invalid. */
 export interface RuleProblem {
   /** The rule, as it is written. */
   readonly rule: string
@@ -74,10 +74,10 @@ export interface RuleProblem {
   readonly problem: string
 }
 
-/** Rules that cannot be read. All of them are told: a rule that is quietly left out protects nothing. */
+/** Invalid rules. All of them are reported, as a rule that is silently ignored protects nothing. */
 export class PermissionRuleError extends HaltingError {
   override readonly name = 'PermissionRuleError'
-  /** All rules that cannot be read. */
+  /** All invalid rules. */
   readonly problems: readonly RuleProblem[]
 
   constructor(problems: readonly RuleProblem[]) {
@@ -89,10 +89,10 @@ export class PermissionRuleError extends HaltingError {
   }
 }
 
-/** What a permission rule does with a call that it matches. */
+/** What a permission rule does with a matching call. */
 export type Behavior = 'allow' | 'deny' | 'ask'
 
-/** Reads lists of rules. Throws one `PermissionRuleError` for all that cannot be read, whichever list they are in. */
+/** Parses lists of rules. Throws one `PermissionRuleError` for all invalid rules of all lists. */
 export function parseRules(
   texts: Readonly<Partial<Record<Behavior, readonly RuleText[]>>>,
   cwd: string,
@@ -111,15 +111,15 @@ export function parseRules(
       problems.push({ rule, problem: parsed.problem })
       return []
     })
-  // What takes away must not miss for how a name is written. What allows is about the name as it stands.
+  // Deny and ask rules must match all spellings of a name. Allow rules match only the written one.
   const strict = ({ spec, ...rule }: PermissionRule): PermissionRule => ({
     ...rule,
-    spec: spec.kind === 'path' ? { kind: 'path', pattern: withLookAlikes(spec.pattern) } : spec,
-    otherNames: otherNamesOf(rule.tool),
+    spec: spec.kind === 'path' ? { kind: 'path', pattern: matchingLookAlikes(spec.pattern) } : spec,
+    otherNames: serverToolPatterns(rule.tool),
   })
   const rules = {
-    deny: read(texts.deny, allReadings).map(strict),
-    ask: read(texts.ask, allReadings).map(strict),
+    deny: read(texts.deny, allRuleReadings).map(strict),
+    ask: read(texts.ask, allRuleReadings).map(strict),
     allow: read(texts.allow),
   }
   if (problems.length > 0) throw new PermissionRuleError(problems)
@@ -127,8 +127,8 @@ export function parseRules(
 }
 
 // Spec R-RULE-3b.
-/** What takes away also takes the folder `app/[id]` that `Read(app/[id]/**)` was written for, beside the set of characters. */
-function allReadings(rule: PermissionRule, roots: PatternRoots): readonly PermissionRule[] {
+/** Deny and ask rules also match the folder `app/[id]` that `Read(app/[id]/**)` was written for, in addition to the character class. */
+function allRuleReadings(rule: PermissionRule, roots: PatternRoots): readonly PermissionRule[] {
   const { spec } = rule
   if (spec.kind !== 'path') return [rule]
   const { source } = spec.pattern
@@ -151,14 +151,14 @@ function parseRule(source: string, roots: PatternRoots): PermissionRule | Proble
   const tool = currentName(written)
   if (parts === null) return { problem: 'a rule is Tool or Tool(spec), such as Read or Bash(npm test)' }
   if (tool.includes('*') && !tool.startsWith('mcp__'))
-    return { problem: '* in the name of a tool is for mcp__server__* alone' }
+    return { problem: '* in the name of a tool is only allowed in mcp__server__*' }
   if (spec === undefined) return { source, tool, spec: { kind: 'any' } }
   const parsed = parseSpec(tool, spec.trim(), roots)
   return 'problem' in parsed ? parsed : { source, tool, spec: parsed }
 }
 
 function parseSpec(tool: string, spec: string, roots: PatternRoots): RuleSpec | Problem {
-  if (spec === '') return { problem: `the parentheses are empty; ${tool} alone is the rule for all of it` }
+  if (spec === '') return { problem: `the parentheses are empty; ${tool} without them matches every call` }
   if (spec === '*') return { kind: 'any' }
   if (tool === 'Bash') return commandSpec(spec)
   if (pathTools.has(tool)) {
@@ -168,13 +168,13 @@ function parseSpec(tool: string, spec: string, roots: PatternRoots): RuleSpec | 
   if (tool === 'WebFetch') return domainSpec(spec)
   if (tool === 'WebSearch') return searchSpec(spec)
   if (namedTools.has(tool)) return { kind: 'name', name: spec }
-  return { problem: `${tool} takes nothing in parentheses` }
+  return { problem: `${tool} does not accept parentheses` }
 }
 
 function commandSpec(spec: string): RuleSpec | Problem {
   const prefixMark = spec.indexOf(':*')
   if (prefixMark !== -1 && prefixMark !== spec.length - 2)
-    return { problem: ':* stands only at the end; use * elsewhere' }
+    return { problem: ':* is only allowed at the end; use * elsewhere' }
   if (spec === ':*') return { kind: 'any' }
   return { kind: 'command', pattern: spec, matches: (command) => matchesCommand(spec, command) }
 }
@@ -186,8 +186,8 @@ function domainSpec(spec: string): RuleSpec | Problem {
   return { kind: 'domain', domain, matches: (host) => matchesWildcard(domain, host) }
 }
 
-/** Servers and tools may have names that no tool can have; a server's name may have `__` in it, so each place to part them is one to look at. */
-function otherNamesOf(tool: string): readonly string[] {
+/** Servers and tools may have names that no tool can have. A server name may contain `__`, so each of them may be the separator. */
+function serverToolPatterns(tool: string): readonly string[] {
   const written = /^mcp__([^*]+)(\*?)$/.exec(tool)
   if (written === null) return []
   const [, body = '', star = ''] = written
@@ -205,18 +205,20 @@ function serverRule(server: string): string {
   return `mcp__${validServerName(server)}`
 }
 
-/** Whether the rule speaks about a tool of this name. */
+/** Whether the rule applies to a tool of this name. */
 export function isAbout(rule: PermissionRule, toolName: string): boolean {
-  return fitsName(rule.tool, toolName) || rule.otherNames?.some((name) => fitsName(name, toolName)) === true
+  return (
+    matchesToolName(rule.tool, toolName) || rule.otherNames?.some((name) => matchesToolName(name, toolName)) === true
+  )
 }
 
-function fitsName(ruleTool: string, toolName: string): boolean {
+function matchesToolName(ruleTool: string, toolName: string): boolean {
   if (ruleTool === currentName(toolName)) return true
   if (!ruleTool.startsWith('mcp__')) return false
   return ruleTool.includes('*') ? matchesWildcard(ruleTool, toolName) : toolName.startsWith(`${ruleTool}__`)
 }
 
-/** Settings that people have call the tool that starts agents as it was called first. */
+/** Existing settings use the first name of the tool that starts agents. */
 export function currentName(tool: string): string {
   return tool === 'Task' ? 'Agent' : tool
 }

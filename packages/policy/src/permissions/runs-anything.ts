@@ -1,24 +1,24 @@
 import { literalWord } from '../shell/read-grammar.ts'
-import { argumentFirst, firstOperands, usualForm } from '../shell/subcommands/meant-commands.ts'
+import { argumentFirst, firstOperands, usualForm } from '../shell/subcommands/equivalent-commands.ts'
 import { familyOf, programName } from '../shell/subcommands/program-names.ts'
 import { phrasingsOf } from '../shell/subcommands/synonyms.ts'
 import type { ShellWord } from '../shell/words.ts'
 import { formsOf, runsItsArguments } from '../shell/wrappers.ts'
 
-/** How a program runs any other one. */
-interface Freedom {
+/** How a program runs any other program. */
+interface FreeRun {
   readonly how: string
-  /** By what stands behind a subcommand, with the words that a rule may name. */
+  /** By subcommand, with the words that a rule may name after it. */
   readonly subcommands?: Readonly<Record<string, string>>
-  /** Also behind operands that a rule names: `find . *`. */
+  /** Also after operands that a rule names: `find . *`. */
   readonly anywhere?: true
 }
 
-const code = (how: string): Freedom => ({ how })
-const anywhere = (how: string): Freedom => ({ how, anywhere: true })
-const theCommand = code('the command that it is given')
+const runsCode = (how: string): FreeRun => ({ how })
+const runsAnywhere = (how: string): FreeRun => ({ how, anywhere: true })
+const runsGivenCommand = runsCode('the command that it is given')
 
-const containers: Freedom = {
+const containers: FreeRun = {
   how: 'run, exec, build',
   subcommands: {
     run: 'in a container that may have all files of this machine',
@@ -32,7 +32,7 @@ const containers: Freedom = {
   anywhere: true,
 }
 
-const freedoms: Readonly<Record<string, Freedom>> = {
+const freeRuns: Readonly<Record<string, FreeRun>> = {
   git: {
     how: 'aliases, hooks, -c',
     subcommands: {
@@ -145,65 +145,65 @@ const freedoms: Readonly<Record<string, Freedom>> = {
   terraform: { how: 'apply: provisioners', subcommands: { apply: 'provisioners', init: 'any provider', plan: 'external data' } },
   tofu: { how: 'apply: provisioners', subcommands: { apply: 'provisioners', init: 'any provider', plan: 'external data' } },
   gh: { how: 'extensions, aliases', subcommands: { alias: 'aliases', extension: 'any extension', 'extension exec': 'any extension' } },
-  ansible: anywhere('modules such as shell'),
-  'ansible-playbook': code('any playbook'),
-  make: anywhere('--eval, SHELL=, any makefile'),
-  just: code('--command, any justfile'),
-  rake: anywhere('-e, any Rakefile'),
-  gradle: anywhere('--init-script, any build'),
-  mvn: anywhere('plugins, any pom.xml'),
-  cmake: code('-P, -E'),
-  ninja: anywhere('any build file'),
-  find: anywhere('-exec'),
-  fd: anywhere('-x'),
-  rg: anywhere('--pre'),
-  sed: anywhere('the commands e and w'),
-  awk: code('system()'),
-  sort: anywhere('--compress-program'),
-  split: anywhere('--filter'),
-  tar: anywhere('--checkpoint-action, --to-command'),
-  zip: anywhere('-TT'),
-  rsync: anywhere('-e'),
-  ssh: anywhere('commands on other machines, ProxyCommand'),
-  scp: anywhere('-S, ProxyCommand'),
-  sftp: anywhere('-S, ProxyCommand'),
-  wget: anywhere('--use-askpass'),
-  man: anywhere('--pager'),
-  less: anywhere('! and LESSOPEN'),
-  more: anywhere('!'),
-  fzf: anywhere('--preview'),
-  psql: anywhere('\\!'),
-  mysql: anywhere('\\!'),
-  sqlite3: anywhere('.shell'),
-  gdb: anywhere('--eval-command'),
-  lldb: anywhere('--one-line'),
-  screen: anywhere('the command that it is given'),
-  tmux: anywhere('the command that it is given'),
-  script: anywhere('the command that it is given'),
+  ansible: runsAnywhere('modules such as shell'),
+  'ansible-playbook': runsCode('any playbook'),
+  make: runsAnywhere('--eval, SHELL=, any makefile'),
+  just: runsCode('--command, any justfile'),
+  rake: runsAnywhere('-e, any Rakefile'),
+  gradle: runsAnywhere('--init-script, any build'),
+  mvn: runsAnywhere('plugins, any pom.xml'),
+  cmake: runsCode('-P, -E'),
+  ninja: runsAnywhere('any build file'),
+  find: runsAnywhere('-exec'),
+  fd: runsAnywhere('-x'),
+  rg: runsAnywhere('--pre'),
+  sed: runsAnywhere('the commands e and w'),
+  awk: runsCode('system()'),
+  sort: runsAnywhere('--compress-program'),
+  split: runsAnywhere('--filter'),
+  tar: runsAnywhere('--checkpoint-action, --to-command'),
+  zip: runsAnywhere('-TT'),
+  rsync: runsAnywhere('-e'),
+  ssh: runsAnywhere('commands on other machines, ProxyCommand'),
+  scp: runsAnywhere('-S, ProxyCommand'),
+  sftp: runsAnywhere('-S, ProxyCommand'),
+  wget: runsAnywhere('--use-askpass'),
+  man: runsAnywhere('--pager'),
+  less: runsAnywhere('! and LESSOPEN'),
+  more: runsAnywhere('!'),
+  fzf: runsAnywhere('--preview'),
+  psql: runsAnywhere('\\!'),
+  mysql: runsAnywhere('\\!'),
+  sqlite3: runsAnywhere('.shell'),
+  gdb: runsAnywhere('--eval-command'),
+  lldb: runsAnywhere('--one-line'),
+  screen: runsAnywhere('the command that it is given'),
+  tmux: runsAnywhere('the command that it is given'),
+  script: runsAnywhere('the command that it is given'),
   direnv: { how: 'exec', subcommands: { exec: 'the command that it is given' } },
   mise: { how: 'exec, run', subcommands: { exec: 'the command that it is given', run: 'tasks' } },
   asdf: { how: 'exec', subcommands: { exec: 'the command that it is given' } },
-  ...rowsOf('bash sh zsh dash ksh mksh ash fish csh tcsh pwsh powershell', code('-c, any script')),
-  ...rowsOf('python pypy perl ruby node php lua rscript julia osascript tclsh groovy scala elixir ghci', code('code as an argument, any script')),
-  ...rowsOf('java dotnet', code('any program')),
-  ...rowsOf('gawk mawk nawk', code('system()')),
-  ...rowsOf('vim vi nvim view ex ed emacs', anywhere('commands of the editor')),
-  ...rowsOf('npx bunx pnpx uvx', code('any package')),
-  ...rowsOf(
+  ...parseRows('bash sh zsh dash ksh mksh ash fish csh tcsh pwsh powershell', runsCode('-c, any script')),
+  ...parseRows('python pypy perl ruby node php lua rscript julia osascript tclsh groovy scala elixir ghci', runsCode('code as an argument, any script')),
+  ...parseRows('java dotnet', runsCode('any program')),
+  ...parseRows('gawk mawk nawk', runsCode('system()')),
+  ...parseRows('vim vi nvim view ex ed emacs', runsAnywhere('commands of the editor')),
+  ...parseRows('npx bunx pnpx uvx', runsCode('any package')),
+  ...parseRows(
     'xargs parallel env sudo doas su runuser exec command builtin time timeout nohup nice ionice chrt taskset setsid stdbuf flock watch strace ' +
       'ltrace entr chroot unshare nsenter busybox toybox eval source . corepack systemd-run hyperfine unbuffer expect at batch',
-    theCommand,
+    runsGivenCommand,
   ),
 } // prettier-ignore
 
-function rowsOf(names: string, freedom: Freedom): Readonly<Record<string, Freedom>> {
+function parseRows(names: string, freedom: FreeRun): Readonly<Record<string, FreeRun>> {
   return Object.fromEntries(names.split(' ').map((name) => [name, freedom]))
 }
 
 // Spec R-RULE-9c.
 /**
- * Says that an allow rule lets any program run, and how; undefined for a rule that does not, such as one without a wildcard. For people
- * who read or choose a rule.
+ * How an allow rule lets any program run, in a sentence; undefined for a rule that does not, such as one without a wildcard. For people who read or
+ * choose a rule.
  */
 export function runsAnything(rule: string): string | undefined {
   const [, tool, spec] = /^([A-Za-z][\w.-]*)(?:\((.*)\))?$/s.exec(rule.trim()) ?? []
@@ -213,9 +213,9 @@ export function runsAnything(rule: string): string | undefined {
   const fixed = pattern.slice(0, Math.max(0, pattern.indexOf('*')))
   if (!pattern.includes('*')) return undefined
   if (fixed.trim() === '') return 'This rule lets every command run.'
-  // `./scripts/*`: whatever comes to be there.
+  // `./scripts/*`: any file that is created there.
   if (!/\s/.test(fixed) && fixed.endsWith('/')) return `This rule lets every program in ${fixed} run.`
-  const found = freedomOf(wordsOf(fixed))
+  const found = freeRunOf(wordsOf(fixed))
   return found === undefined ? undefined : `This rule lets ${found.program} run any program (${found.how}).`
 }
 
@@ -225,46 +225,46 @@ function wordsOf(fixed: string): readonly ShellWord[] {
   return words.map((word) => literalWord(word.replace(/^(["'])(.*)\1$/s, '$2')))
 }
 
-interface FoundFreedom {
+interface FoundFreeRun {
   readonly program: string
   readonly how: string
 }
 
-function freedomOf(given: readonly ShellWord[]): FoundFreedom | undefined {
+function freeRunOf(given: readonly ShellWord[]): FoundFreeRun | undefined {
   const inner = formsOf(given).at(-1) ?? given
   const words = usualForm(inner) ?? inner
   const [name] = words
   if (name === undefined) return undefined
   const plain = programName(name.value)
   const family = familyOf(plain)
-  const freedom = Object.hasOwn(freedoms, family) ? freedoms[family] : undefined
+  const freedom = Object.hasOwn(freeRuns, family) ? freeRuns[family] : undefined
   if (freedom === undefined) return undefined
   const [operand] = firstOperands(words)
   const free = { program: plain, how: freedom.how }
   if (operand === undefined) return free
   const behind = words.slice(words.indexOf(operand))
-  if (runsItsArguments(words) && freedom === theCommand) {
-    // What a runner runs is fixed: that program may be free.
+  if (runsItsArguments(words) && freedom === runsGivenCommand) {
+    // The program that a runner runs is fixed; that program may be able to run anything.
     const command = argumentFirst.has(plain) ? behind.slice(1) : behind
-    return command.length === 0 ? free : freedomOf(command)
+    return command.length === 0 ? free : freeRunOf(command)
   }
   const operands = behind.flatMap(({ value }) => (value.startsWith('-') ? [] : [value]))
-  const how = subcommandFreedom(family, operands, freedom)
+  const how = freeSubcommand(family, operands, freedom)
   if (how !== undefined) return { program: plain, how: `${operands[0] ?? ''}: ${how}` }
   return freedom.anywhere === true && freedom.subcommands === undefined ? free : undefined
 }
 
-function subcommandFreedom(
+function freeSubcommand(
   family: string,
   operands: readonly string[],
-  { subcommands = {}, anywhere: isOpen }: Freedom,
+  { subcommands = {}, anywhere: isOpen }: FreeRun,
 ): string | undefined {
   for (const [, ...phrase] of phrasingsOf([family, ...operands])) {
     for (let length = phrase.length; length > 0; length -= 1) {
       const how = Object.hasOwn(subcommands, phrase.slice(0, length).join(' '))
         ? subcommands[phrase.slice(0, length).join(' ')]
         : undefined
-      // Behind further words only what runs something whatever they are.
+      // With further words, only what runs something whatever they are.
       if (how !== undefined && (length === phrase.length || isOpen === true)) return how
     }
   }

@@ -1,19 +1,19 @@
-import { asResolved, domainOfRule, isPlainHost, normalHost } from '../sandbox/domains.ts'
+import { asciiDomain, domainOfRule, isExactHost, normalizeHost } from '../sandbox/domains.ts'
 import { matchesWildcard } from '@halting/core/adapters'
 
-// A search is about domains as services read them: `example.com` is that name and all below it.
+// Services search by domain: `example.com` means that name and all subdomains.
 
-/** What a search asks for. `allowed` is empty where it may find anything. */
+/** What a search asks for. `allowed` is empty if it is not limited. */
 export interface SearchSubject {
   readonly kind: 'search'
   readonly allowed: readonly string[]
   readonly blocked: readonly string[]
 }
 
-/** Which domains a rule of `WebSearch` is about. */
+/** The domains of a `WebSearch` rule. */
 export interface SearchSpec {
   readonly kind: 'search'
-  /** As it is resolved: `example.com`, `*.example.com`, `api-*.example.com`. */
+  /** In ASCII form: `example.com`, `*.example.com`, `api-*.example.com`. */
   readonly domain: string
 }
 
@@ -30,45 +30,45 @@ function domainsIn(list: unknown): readonly string[] {
   return Array.isArray(list) ? list.map((each) => searchDomain(String(each)) ?? String(each)) : []
 }
 
-/** A domain as a model or a person writes it, as it is searched; undefined for what is not a domain. */
+/** The domain to search for, from the text of a model or a person; undefined for an invalid one. */
 export function searchDomain(given: string): string | undefined {
-  const host = normalHost(given)
-  const resolved = host.includes('*') ? undefined : asResolved(host)
-  return resolved !== undefined && isPlainHost(resolved) && /[a-z]/.test(resolved) ? resolved : undefined
+  const host = normalizeHost(given)
+  const resolved = host.includes('*') ? undefined : asciiDomain(host)
+  return resolved !== undefined && isExactHost(resolved) && /[a-z]/.test(resolved) ? resolved : undefined
 }
 
-/** @returns what a rule such as `WebSearch(domain:example.com)` is about, or why it is none. */
+/** @returns The domain pattern of a rule such as `WebSearch(domain:example.com)`, or why it is invalid. */
 export function searchSpec(spec: string): SearchSpec | { readonly kind: 'any' } | { readonly problem: string } {
   const named = domainOfRule(spec, 'WebSearch(domain:example.com)')
   if ('problem' in named) return named
   return named.domain === '*' ? { kind: 'any' } : { kind: 'search', domain: named.domain }
 }
 
-/** Whether all that a search of the domain may find is what the pattern is about. */
+/** Whether the pattern covers everything that a search of the domain may find. */
 function covers(pattern: string, domain: string): boolean {
-  return fits(pattern, domain) || (pattern.startsWith('*.') && domain.endsWith(pattern.slice(1)))
+  return hostMatches(pattern, domain) || (pattern.startsWith('*.') && domain.endsWith(pattern.slice(1)))
 }
 
-/** Whether a host is what the pattern is about. */
-function fits(pattern: string, host: string): boolean {
+/** Whether a host matches the pattern. */
+function hostMatches(pattern: string, host: string): boolean {
   if (!pattern.includes('*')) return host === pattern || host.endsWith(`.${pattern}`)
   return matchesWildcard(pattern, host) || matchesWildcard(`*.${pattern}`, host)
 }
 
-/** Whether a search of the domain may find something that the pattern is about. */
-function mayFind(domain: string, pattern: string): boolean {
+/** Whether a search of the domain may find a host that matches the pattern. */
+function overlapsSearch(domain: string, pattern: string): boolean {
   if (covers(pattern, domain)) return true
-  const end = endOf(pattern)
+  const end = fixedEndOf(pattern)
   return end === '' || end === domain || end.endsWith(`.${domain}`) || domain.endsWith(`.${end}`)
 }
 
-/** What of a pattern holds no asterisk: all that it is about is below that. */
-function endOf(pattern: string): string {
+/** The part of a pattern after its last asterisk: every matching host is below it. */
+function fixedEndOf(pattern: string): string {
   const labels = pattern.split('.')
   return labels.slice(labels.findLastIndex((label) => label.includes('*')) + 1).join('.')
 }
 
-/** A permission rule, as far as it matters here. */
+/** The fields of a permission rule that are used here. */
 interface Rule {
   readonly spec: SearchSpec | { readonly kind: string }
 }
@@ -77,7 +77,7 @@ function domainOf({ spec }: Rule): string | undefined {
   return spec.kind === 'search' && 'domain' in spec ? spec.domain : undefined
 }
 
-/** The first rule about searches of which this is true. */
+/** The first search rule with a matching pattern. */
 function ruleOf<Any extends Rule>(rules: readonly Any[], isTrue: (pattern: string) => boolean): Any | undefined {
   return rules.find((rule) => {
     const pattern = domainOf(rule)
@@ -85,7 +85,7 @@ function ruleOf<Any extends Rule>(rules: readonly Any[], isTrue: (pattern: strin
   })
 }
 
-/** A deny rule, where such rules leave nothing of what the search asks for. What they take away of it is blocked (`searchBounds`). */
+/** A deny rule, if deny rules leave nothing of the search. What they exclude in part is blocked by `searchBounds`. */
 export function denyRuleForSearch<Any extends Rule>(
   rules: readonly Any[],
   { allowed }: SearchSubject,
@@ -94,19 +94,19 @@ export function denyRuleForSearch<Any extends Rule>(
   return about.includes(undefined) ? undefined : about[0]
 }
 
-/** The first ask rule about something that the search may find. */
+/** The first ask rule that matches something the search may find. */
 export function askRuleForSearch<Any extends Rule>(
   rules: readonly Any[],
   { allowed, blocked }: SearchSubject,
 ): Any | undefined {
   return ruleOf(rules, (pattern) =>
     allowed.length > 0
-      ? allowed.some((domain) => mayFind(domain, pattern))
-      : !blocked.some((domain) => fits(domain, endOf(pattern))),
+      ? allowed.some((domain) => overlapsSearch(domain, pattern))
+      : !blocked.some((domain) => hostMatches(domain, fixedEndOf(pattern))),
   )
 }
 
-/** Whether allow rules cover every domain that the search asks for. One that asks for no domain is covered by a bare rule alone. */
+/** Whether allow rules cover every domain of the search. Only a bare rule covers a search without domains. */
 export function isSearchAllowed(rules: readonly Rule[], { allowed }: SearchSubject): boolean {
   const isAllowed = (domain: string): boolean => ruleOf(rules, (pattern) => covers(pattern, domain)) !== undefined
   return allowed.length > 0 && allowed.every(isAllowed)
@@ -119,8 +119,8 @@ export interface SearchBounds {
   /** Whether a rule denies results of this host. */
   readonly denies: (host: string) => boolean
   /**
-   * Whether a search of this domain and of what lies below it, or of any without one, may find what a rule denies though
-   * `blocked` is kept to; a service is told of `blocked` only where it is told of no allowed ones.
+   * Whether a search of this domain and its subdomains, or without a domain, may find denied results despite `blocked`.
+   * A service receives `blocked` only if it receives no allowed domains.
    */
   readonly mayFindDenied: (domain?: string) => boolean
 }
@@ -129,9 +129,9 @@ export function searchBounds(deny: readonly Rule[]): SearchBounds {
   const patterns = deny.flatMap((rule) => domainOf(rule) ?? [])
   return {
     // A service knows no asterisk within a name: more is blocked than the rule says.
-    blocked: [...new Set(patterns.map((pattern) => endOf(pattern)))].filter((domain) => domain !== ''),
-    denies: (host) => patterns.some((pattern) => fits(pattern, normalHost(host))),
+    blocked: [...new Set(patterns.map((pattern) => fixedEndOf(pattern)))].filter((domain) => domain !== ''),
+    denies: (host) => patterns.some((pattern) => hostMatches(pattern, normalizeHost(host))),
     mayFindDenied: (domain) =>
-      patterns.some((pattern) => (domain === undefined ? endOf(pattern) === '' : mayFind(domain, pattern))),
+      patterns.some((pattern) => (domain === undefined ? fixedEndOf(pattern) === '' : overlapsSearch(domain, pattern))),
   }
 }

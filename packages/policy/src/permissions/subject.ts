@@ -1,20 +1,20 @@
 import { isJsonObject, type ToolUseBlock } from '@halting/core/adapters'
 import { changedPathsOf, patchedFilesOf, patchToolName } from '../files/patch-format.ts'
 import { bothEnds } from '../files/paths.ts'
-import { calledPath } from '../files/same-looking.ts'
+import { resolveToolPath } from '../files/look-alikes.ts'
 import type { Access } from './rule-book.ts'
 import { searchSubject, type SearchSubject } from './search-domains.ts'
 
-/** The agent that is asked when a call names none. */
+/** The agent that runs if a call names none. */
 export const generalAgentName = 'general-purpose'
 
-/** What a call is about, for the rules. */
+/** What the rules decide about in a call. */
 export type Subject =
   | { readonly kind: 'command'; readonly command: string }
   | {
       readonly kind: 'path'
       readonly path: string
-      /** As it is named and where it leads, looked up once: all that is decided about the call is about these. */
+      /** The path as named and its real path, resolved once for all decisions about the call. */
       readonly ends: readonly string[]
       readonly access: Access
       readonly isSearch: boolean
@@ -24,7 +24,7 @@ export type Subject =
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'tool' }
 
-/** The command of a call, for the tools that run one: without a look at the disk. */
+/** The command of a call, for tools that run one. Does not access the disk. */
 export function commandOf({ name, input }: ToolUseBlock): string | undefined {
   if (name !== 'Bash' && name !== 'Wait') return undefined
   const command = isJsonObject(input) ? input['command'] : undefined
@@ -33,7 +33,7 @@ export function commandOf({ name, input }: ToolUseBlock): string | undefined {
 }
 
 // Spec R-RULE-2.
-/** Reads the input as the tools do: what is judged is what will be opened and run. */
+/** Reads the input as the tools do, so that what is judged is what will be opened and run. */
 function subjectOf(call: ToolUseBlock, cwd: string): Subject {
   const input = isJsonObject(call.input) ? call.input : {}
   const field = (name: string): string | undefined => {
@@ -41,8 +41,8 @@ function subjectOf(call: ToolUseBlock, cwd: string): Subject {
     return typeof value === 'string' ? value : undefined
   }
   const about = (given: string | undefined, kind: Access['kind'], isSearch: boolean): Subject => {
-    // Without a path a call cannot be valid, or is a search of the working directory.
-    const path = calledPath(given ?? '.', cwd)
+    // Without a path the call is invalid, or searches the working directory.
+    const path = resolveToolPath(given ?? '.', cwd)
     return { kind: 'path', path, ends: bothEnds(path), access: { kind, toolName: call.name }, isSearch }
   }
   const command = commandOf(call)
@@ -75,11 +75,11 @@ function subjectOf(call: ToolUseBlock, cwd: string): Subject {
   }
 }
 
-/** What a call is about: one subject, or one for each path that a patch changes. */
+/** The subjects of a call: one, or one for each path that a patch changes. */
 export function subjectsOf(call: ToolUseBlock, cwd: string): Subjects {
   if (call.name !== patchToolName) return [subjectOf(call, cwd)]
   const subjects = changedPathsOf(patchedFilesOf(call.input)).map((changed): Subject => {
-    const path = calledPath(changed.path, cwd)
+    const path = resolveToolPath(changed.path, cwd)
     const access: Access = {
       kind: 'edit',
       toolName: call.name,
@@ -93,12 +93,12 @@ export function subjectsOf(call: ToolUseBlock, cwd: string): Subjects {
   return first === undefined ? [{ kind: 'tool' }] : [first, ...others]
 }
 
-/** All that a call is about; all but calls of `apply_patch` have one subject. */
+/** All subjects of a call; only calls of `apply_patch` have several. */
 export type Subjects = readonly [Subject, ...Subject[]]
 
 function hostOf(url: string): string {
   try {
-    // A name with a dot at its end is the same name.
+    // A trailing dot does not change the name.
     return new URL(url).hostname.toLowerCase().replace(/\.$/, '')
   } catch {
     return ''

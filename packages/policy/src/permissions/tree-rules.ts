@@ -3,36 +3,40 @@ import { join } from 'node:path'
 import { allEntries } from '../files/first-entries.ts'
 import { realPath } from '../files/paths.ts'
 import type { PermissionRule } from './rule.ts'
-import { couldFitBelow, ruleForPath } from './rule-book.ts'
+import { couldMatchBelow, ruleForPath } from './rule-book.ts'
 
-const mostEntries = 3000
-const read = { kind: 'read', toolName: 'Read' } as const
-const edit = { kind: 'edit', toolName: 'Edit' } as const
+const maxEntries = 3000
+const readAccess = { kind: 'read', toolName: 'Read' } as const
+const editAccess = { kind: 'edit', toolName: 'Edit' } as const
 
-/** Whether a folder holds, however deep, a file that a rule for paths is about; also when it holds too much to look at, or a name that is not text. */
-export function holdsFitting(rules: readonly PermissionRule[], folder: string): boolean {
+/** Whether a folder contains, at any depth, a file that a path rule matches. Also true if there is too much to check, or a name that is not UTF-8. */
+export function containsMatch(rules: readonly PermissionRule[], folder: string): boolean {
   const ofPaths = rules.filter(({ spec }) => spec.kind === 'path')
   const open = [folder]
-  let left = mostEntries
+  let left = maxEntries
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (!couldFitBelow(ofPaths, next)) continue
+    if (!couldMatchBelow(ofPaths, next)) continue
     const names = namesIn(next, left)
     if (names === undefined) return true
     left -= names.length
     for (const name of names) {
       const path = join(next, name)
-      if (ruleForPath(ofPaths, read, path) !== undefined || ruleForPath(ofPaths, edit, path) !== undefined) return true
+      if (ruleForPath(ofPaths, readAccess, path) !== undefined || ruleForPath(ofPaths, editAccess, path) !== undefined)
+        return true
       open.push(path)
     }
   }
   return false
 }
 
-/** Whether a folder holds, however deep, a link that leads to such a path, also by further links; also when it holds too much to look at, or a name that is not text. */
-export function holdsLinkTo(folder: string, isSuch: (end: string) => boolean): boolean {
+/**
+ * Whether a folder contains, at any depth, a link with such a target, directly or through further links. Also true if there is too much to check, or
+ * a name that is not UTF-8.
+ */
+export function containsLinkTo(folder: string, isSuch: (end: string) => boolean): boolean {
   const open = [folder]
   const seen = new Set<string>()
-  let left = mostEntries
+  let left = maxEntries
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const entries = entriesIn(next, left)
     if (entries === undefined) return true
@@ -54,12 +58,12 @@ function entriesIn(folder: string, most: number): readonly Dirent[] | undefined 
   try {
     return allEntries(folder, most)
   } catch {
-    // No folder, or none that this program may look into: then a command of ours may not either.
+    // Missing, or not readable for this program and therefore for its commands.
     return []
   }
 }
 
-/** Links are not gone into: what they lead to is judged by its own name. */
+/** Does not follow links: their targets are judged by their own names. */
 function namesIn(folder: string, most: number): readonly string[] | undefined {
   try {
     return lstatSync(folder).isDirectory() ? allEntries(folder, most)?.map(({ name }) => name) : []

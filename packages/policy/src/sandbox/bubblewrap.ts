@@ -2,19 +2,19 @@ import { isInside } from '../files/paths.ts'
 import type { PlainCommand, SandboxDescription } from './description.ts'
 
 export interface BubblewrapMeans {
-  /** The descriptor from which the filter of system calls is read; undefined without one. */
+  /** The descriptor from which bubblewrap reads the system call filter; undefined without a filter. */
   readonly filterDescriptor: number | undefined
-  /** Whether this bubblewrap can take away making further user namespaces. */
+  /** Whether this bubblewrap can forbid further user namespaces. */
   readonly canDisableUserNamespaces: boolean
 }
 
-/** Sockets of services stand in these: D-Bus, docker, the ssh agent, X11. Programs of NixOS are found through `/run`. */
-const emptied = ['/run', '/var/tmp']
-/** Bubblewrap shuts these only where it thinks it must; as root, `core_pattern` could be written in a new `/proc`. */
+/** These folders contain sockets of services: D-Bus, docker, the ssh agent, X11. Programs of NixOS are found through `/run`. */
+const emptiedFolders = ['/run', '/var/tmp']
+/** Bubblewrap protects these only where it considers it necessary; as root, `core_pattern` could be written in a new `/proc`. */
 const readOnlyOfProc = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi'].map((name) => `/proc/${name}`)
-const keptOfRun = ['/run/current-system', '/run/opengl-driver', '/run/wrappers']
+const visibleInRun = ['/run/current-system', '/run/opengl-driver', '/run/wrappers']
 
-/** The arguments of bwrap for a command. Nothing is looked up here: the description says all of it. */
+/** The arguments of bwrap for a command. Does not access the disk: the description is complete. */
 export function bubblewrapArguments(
   description: SandboxDescription,
   command: PlainCommand,
@@ -39,8 +39,8 @@ export function bubblewrapArguments(
     '--proc',
     '/proc',
     ...readOnlyOfProc.flatMap((path) => ['--ro-bind-try', path, path]),
-    ...emptied.flatMap((path) => ['--tmpfs', path]),
-    ...keptOfRun.flatMap((path) => ['--ro-bind-try', path, path]),
+    ...emptiedFolders.flatMap((path) => ['--tmpfs', path]),
+    ...visibleInRun.flatMap((path) => ['--ro-bind-try', path, path]),
     '--bind',
     temporary,
     '/tmp',
@@ -59,13 +59,13 @@ export function bubblewrapArguments(
 
 interface Mount {
   readonly path: string
-  /** Of mounts at one path the later ones count. */
+  /** Order of mounts at the same path: the highest wins. */
   readonly rank: number
   readonly args: readonly string[]
   readonly after?: readonly string[]
 }
 
-/** From the outside in: what is mounted later covers what was mounted before. */
+/** From the outside in: a later mount covers earlier ones. */
 function mountsOf(description: SandboxDescription): readonly string[] {
   const { writable, pinned, readOnly, missing, masked, readable, denied } = description
   const isDenied = (path: string): boolean => denied.some((place) => isInside(path, place.path))
@@ -78,13 +78,13 @@ function mountsOf(description: SandboxDescription): readonly string[] {
   ].filter(({ path }) => !isDenied(path))
   const closed = [...masked, ...denied].map(({ path, kind }): Mount => {
     if (kind === 'file') return { path, rank: 5, args: ['--ro-bind', '/dev/null', path] }
-    // What lies in it and is open must be reached through it.
+    // Allowed places inside of it must remain reachable.
     const isPassedThrough = opened.some((other) => other.path !== path && isInside(other.path, path))
     return { path, rank: 5, ...emptyFolder(path, isPassedThrough ? '0111' : '0000') }
   })
-  const mounts = [...opened, ...closed.filter(({ path }) => !isCovered(path, denied))]
+  const mounts = [...opened, ...closed.filter(({ path }) => !isInDenied(path, denied))]
   const ordered = mounts.toSorted((left, right) => depthOf(left.path) - depthOf(right.path) || left.rank - right.rank)
-  // Read-only at the end: what lies inside is mounted on folders that are made in it.
+  // Made read-only at the end, as mount points for inner places are created in it.
   return [...ordered.flatMap(({ args }) => args), ...ordered.flatMap(({ after = [] }) => after)]
 }
 
@@ -92,8 +92,8 @@ function emptyFolder(path: string, mode: string): Pick<Mount, 'args' | 'after'> 
   return { args: ['--perms', mode, '--tmpfs', path], after: ['--remount-ro', path] }
 }
 
-/** Lies inside a denied folder, which is empty then: there is nothing to mount on. */
-function isCovered(path: string, denied: SandboxDescription['denied']): boolean {
+/** Whether it is inside a denied folder, which is empty and has no mount point for it. */
+function isInDenied(path: string, denied: SandboxDescription['denied']): boolean {
   return denied.some((place) => place.path !== path && isInside(path, place.path))
 }
 

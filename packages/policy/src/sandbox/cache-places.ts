@@ -1,43 +1,43 @@
 import { dirname, isAbsolute, join, sep } from 'node:path'
-import { isLedOut } from './led-out.ts'
+import { leadsOutside } from './outside-links.ts'
 import { bothEnds, type Environment, isDirectory, isInside, realPath } from '../files/paths.ts'
 
-/** A folder in which tools keep what they can make or load again. */
+/** A folder in which tools keep data that they can recreate or download again. */
 export interface CachePlace {
-  /** Where tools look for it. */
+  /** The path that tools use. */
   readonly path: string
-  /** Where it really is, or would be. */
+  /** The real path, whether it exists or not. */
   readonly real: string
   readonly isThere: boolean
-  /** The only names in it that commands see; all when absent. */
+  /** The only names in it that commands see. Default: all. */
   readonly shown?: readonly string[]
-  /** Paths below it that no command sees: what signs in somewhere. */
+  /** Paths in it that no command sees, as they contain credentials. */
   readonly hidden?: readonly string[]
-  /** Where it cannot be shown and taken elsewhere at once: paths below it that are read, while all else is empty. The whole of it is read when absent. */
+  /** For machines without overlays: paths in it that commands can read, while the rest is empty. Default: commands read all of it. */
   readonly parts?: readonly string[]
 }
 
 interface CacheRow {
-  /** Below the home; undefined for one that only variables name. */
+  /** Path in the home folder; undefined if only variables name the folder. */
   readonly place?: string
   /** Variables that name it, or the folder above `below`. */
   readonly variables?: readonly string[]
-  /** Its path below what the variables name. */
+  /** Its path inside the folder that the variables name. */
   readonly below?: string
   readonly shown?: readonly string[]
   readonly hidden?: readonly string[]
   readonly parts?: readonly string[]
-  /** It is there for commands although the person has none. */
+  /** Whether commands have it even if the person does not. */
   readonly isAlwaysThere?: boolean
 }
 
-const words = (text: string): readonly string[] => text.split(' ')
+const splitWords = (text: string): readonly string[] => text.split(' ')
 
 /**
- * What tools of builds have in the folder of caches. Browsers, mail, editors and tools of clouds have theirs there too, with
- * what is private or signs in (`gcloud`, `gh`, `aws`, `azure`, `mozilla`): a list of what is shown leaves out what nobody thought of.
+ * What build tools store in the folder of caches. Browsers, mail programs, editors and cloud tools store private data and credentials there too
+ * (`gcloud`, `gh`, `aws`, `azure`, `mozilla`). A list of visible names excludes those that nobody thought of.
  */
-const toolsInCaches = words(
+const toolsInCaches = splitWords(
   'act-cache ansible-compat autotools bazel bazelisk black bloop bootsnap buf bun bundler buildkit c2nim cabal cargo cargo-xwin cargo-zigbuild ccache ' +
     'Cypress clangd clippy cmake coc composer conan conda coursier cpm cppcheck crystal ctags dart deno deptry detekt dub dune electron electron-builder ' +
     'elixir_make elm emscripten esbuild eslint fontconfig flit flutter foojay foundry ghcide ghcup gitlint gleam go-build go-mod gofumpt goimports ' +
@@ -51,97 +51,102 @@ const toolsInCaches = words(
     'wasm-pack webdriver-manager webpack xmake yarn yarn-berry zig zls',
 )
 
-/** What is loaded once and only read by builds, in the folder of caches. */
-const loadedCaches = words(
+/** Downloads in the folder of caches that builds only read. */
+const loadedCaches = splitWords(
   'bazelisk coursier Cypress deno electron electron-builder foundry go-mod huggingface/hub helm ms-playwright ms-playwright-go node node-gyp nix pip ' +
     'pre-commit prisma prisma-nodejs puppeteer selenium svm torch/hub trivy uv',
 )
 
-/** All that signs in, or holds a password, is left out by naming what is a cache, or hidden by its name. */
+/** Credentials and passwords are excluded, either because only caches are named, or by name. */
 const rows: readonly CacheRow[] = [
   {
     place: '.cache',
     variables: ['XDG_CACHE_HOME'],
     shown: toolsInCaches,
-    // The token of Hugging Face's tools lies beside the models.
-    hidden: words('huggingface/token huggingface/stored_tokens'),
+    // Tools of Hugging Face store a token next to the models.
+    hidden: splitWords('huggingface/token huggingface/stored_tokens'),
     parts: loadedCaches,
     isAlwaysThere: true,
   },
-  // `.npmrc` lies beside. Logs tell arguments of commands.
+  // `.npmrc` is next to it. Logs contain arguments of commands.
   {
     place: '.npm',
-    variables: words('npm_config_cache NPM_CONFIG_CACHE'),
+    variables: splitWords('npm_config_cache NPM_CONFIG_CACHE'),
     hidden: ['_logs'],
-    parts: words('_cacache _npx _prebuilds'),
+    parts: splitWords('_cacache _npx _prebuilds'),
   },
-  { place: '.yarn/berry', variables: ['YARN_GLOBAL_FOLDER'], parts: words('cache index') },
+  { place: '.yarn/berry', variables: ['YARN_GLOBAL_FOLDER'], parts: splitWords('cache index') },
   { place: '.yarn-cache', variables: ['YARN_CACHE_FOLDER'], parts: [] },
   { place: '.local/share/pnpm/store', variables: ['PNPM_HOME'], below: 'store' },
   { place: '.pnpm-store' },
-  // Not `credentials.toml`.
+  // Excludes `credentials.toml`.
   { place: '.cargo/registry', variables: ['CARGO_HOME'], below: 'registry' },
   { place: '.cargo/git', variables: ['CARGO_HOME'], below: 'git' },
   { place: 'go/pkg', variables: ['GOPATH'], below: 'pkg' },
-  // Not `settings.xml` and `settings-security.xml`.
+  // Excludes `settings.xml` and `settings-security.xml`.
   { place: '.m2/repository' },
-  // Not `gradle.properties`, `init.gradle` and `init.d`, which may name passwords of repositories.
+  // Excludes `gradle.properties`, `init.gradle` and `init.d`, which may contain passwords of repositories.
   {
     place: '.gradle',
     variables: ['GRADLE_USER_HOME'],
-    shown: words('caches wrapper native jdks notifications workers kotlin-profile'),
-    parts: words('wrapper jdks'),
+    shown: splitWords('caches wrapper native jdks notifications workers kotlin-profile'),
+    parts: splitWords('wrapper jdks'),
   },
-  // Not `.credentials`. `.sbt` has them among its settings.
-  { place: '.ivy2', shown: words('cache local jars'), parts: words('cache local jars') },
+  // Excludes `.credentials`, which `.sbt` has among its settings.
+  { place: '.ivy2', shown: splitWords('cache local jars'), parts: splitWords('cache local jars') },
   { place: '.sbt/boot' },
   { place: '.sbt/launchers' },
-  // Not `NuGet.Config`.
+  // Excludes `NuGet.Config`.
   { place: '.nuget/packages', variables: ['NUGET_PACKAGES'] },
-  { place: '.local/share/NuGet', shown: words('http-cache plugins-cache v3-cache'), parts: [] },
-  // Not `.gem/credentials`, `.bundle/config` and `.composer/auth.json`.
+  { place: '.local/share/NuGet', shown: splitWords('http-cache plugins-cache v3-cache'), parts: [] },
+  // Excludes `.gem/credentials`, `.bundle/config` and `.composer/auth.json`.
   { place: '.gem/specs', variables: ['GEM_SPEC_CACHE'] },
   { place: '.bundle/cache', variables: ['BUNDLE_USER_CACHE'] },
-  { place: '.composer/cache', variables: ['COMPOSER_CACHE_DIR'], parts: words('files repo vcs') },
+  { place: '.composer/cache', variables: ['COMPOSER_CACHE_DIR'], parts: splitWords('files repo vcs') },
   { place: '.bun/install/cache', variables: ['BUN_INSTALL_CACHE_DIR'] },
-  { place: '.stack', variables: ['STACK_ROOT'], hidden: ['config.yaml'], parts: words('pantry programs snapshots') },
-  // Not `.cabal/config`, which may hold a password.
+  {
+    place: '.stack',
+    variables: ['STACK_ROOT'],
+    hidden: ['config.yaml'],
+    parts: splitWords('pantry programs snapshots'),
+  },
+  // Excludes `.cabal/config`, which may contain a password.
   { place: '.cabal/packages', variables: ['CABAL_DIR'], below: 'packages' },
   { place: '.cabal/store', variables: ['CABAL_DIR'], below: 'store' },
-  // Not `hex.config`, which holds keys.
-  { place: '.hex', variables: ['HEX_HOME'], shown: words('packages cache.ets docs'), parts: ['packages'] },
+  // Excludes `hex.config`, which contains keys.
+  { place: '.hex', variables: ['HEX_HOME'], shown: splitWords('packages cache.ets docs'), parts: ['packages'] },
   { place: '.mix', variables: ['MIX_HOME'] },
-  { place: '.conan', hidden: words('.conan.db credentials.json artifacts.properties'), parts: ['data'] },
+  { place: '.conan', hidden: splitWords('.conan.db credentials.json artifacts.properties'), parts: ['data'] },
   {
     place: '.conan2',
     variables: ['CONAN_HOME'],
-    hidden: words('.conan.db credentials.json source_credentials.json remotes.json'),
-    parts: words('p profiles'),
+    hidden: splitWords('.conan.db credentials.json source_credentials.json remotes.json'),
+    parts: splitWords('p profiles'),
   },
   { place: '.terraform.d/plugin-cache', variables: ['TF_PLUGIN_CACHE_DIR'] },
-  // Its settings may name a remote storage with a password.
+  // Its settings may name a remote store with a password.
   { place: '.ccache', variables: ['CCACHE_DIR'], hidden: ['ccache.conf'], parts: [] },
-  // Not `credentials.json` and `servers`, where its tools are signed in.
+  // Excludes `credentials.json` and `servers`, the sign-ins of its tools.
   { place: '.pub-cache/hosted', variables: ['PUB_CACHE'], below: 'hosted' },
   { place: '.pub-cache/git', variables: ['PUB_CACHE'], below: 'git' },
   {
     place: '.julia',
-    shown: words('artifacts clones compiled environments packages registries scratchspaces'),
-    parts: words('artifacts clones environments packages registries'),
+    shown: splitWords('artifacts clones compiled environments packages registries scratchspaces'),
+    parts: splitWords('artifacts clones environments packages registries'),
   },
   { place: '.konan' },
   { place: '.swiftpm/cache' },
   { place: '.nv/ComputeCache', variables: ['CUDA_CACHE_PATH'], parts: [] },
   { place: '.triton/cache', variables: ['TRITON_CACHE_DIR'], parts: [] },
-  { variables: ['HF_HOME'], hidden: words('token stored_tokens'), parts: words('hub datasets') },
+  { variables: ['HF_HOME'], hidden: splitWords('token stored_tokens'), parts: splitWords('hub datasets') },
   {
-    variables: words(
+    variables: splitWords(
       'GOMODCACHE HF_HUB_CACHE TORCH_HOME DENO_DIR COREPACK_HOME PLAYWRIGHT_BROWSERS_PATH PUPPETEER_CACHE_DIR CYPRESS_CACHE_FOLDER ELECTRON_CACHE ' +
         'COURSIER_CACHE BAZELISK_HOME PIP_CACHE_DIR UV_CACHE_DIR POETRY_CACHE_DIR PIPENV_CACHE_DIR PRE_COMMIT_HOME',
     ),
   },
   {
-    variables: words(
+    variables: splitWords(
       'GOCACHE GOLANGCI_LINT_CACHE STATICCHECK_CACHE SCCACHE_DIR ZIG_GLOBAL_CACHE_DIR RUFF_CACHE_DIR MYPY_CACHE_DIR PYTHONPYCACHEPREFIX NUMBA_CACHE_DIR ' +
         'MPLCONFIGDIR NODE_COMPILE_CACHE TURBO_CACHE_DIR NX_CACHE_DIRECTORY BABEL_CACHE_PATH',
     ),
@@ -153,22 +158,22 @@ const rows: readonly CacheRow[] = [
 export interface CacheOptions {
   readonly home: string
   readonly env: Environment
-  /** Directories of the session: what lies in them is no cache of the person. */
+  /** Directories of the session: folders in them are not caches of the person. */
   readonly directories: readonly string[]
-  /** The folder in which what commands write to caches is kept. */
+  /** The folder that stores what commands write to caches. */
   readonly folder: string
 }
 
-/** Outside of the home nothing is a cache here, whatever a variable says. */
-const neverCaches = '/bin /boot /dev /etc /lib /lib64 /proc /run /sbin /sys /tmp /usr /var/tmp'.split(' ')
+/** Outside the home folder nothing counts as a cache, whatever a variable says. */
+const systemRoots = '/bin /boot /dev /etc /lib /lib64 /proc /run /sbin /sys /tmp /usr /var/tmp'.split(' ')
 
-/** The variables that say where caches are. */
+/** The variables that name caches. */
 export const cacheVariables: readonly string[] = rows.flatMap(({ variables = [] }) => variables)
 
-/** The caches of tools of the person, of which none lies in another one. */
+/** The caches of the person's tools, none inside another one. */
 export function cachePlaces(options: CacheOptions): readonly CachePlace[] {
   const found = rows.flatMap((row) => placesOf(row, options))
-  const unique = [...new Map(found.map((place) => [place.path, place])).values()].filter(isFitFor(options))
+  const unique = [...new Map(found.map((place) => [place.path, place])).values()].filter(isUsablePlace(options))
   const outer = unique.filter(({ path }) => !unique.some((other) => isBelow(path, other.path)))
   return outer.map((place) => withInner(place, unique))
 }
@@ -193,22 +198,22 @@ function placesOf(row: CacheRow, { home, env }: CacheOptions): readonly CachePla
   })
 }
 
-/** Not what holds the home or a directory of the session, or lies in one; not what the system has; not what is ours. */
-function isFitFor({ home, directories, folder }: CacheOptions): (place: CachePlace) => boolean {
+/** Excludes folders that contain the home or a directory of the session, folders inside of one, folders of the system, and our own. */
+function isUsablePlace({ home, directories, folder }: CacheOptions): (place: CachePlace) => boolean {
   const homes = bothEnds(home)
-  const kept = [...homes, ...[folder, dirname(folder)].flatMap(bothEnds)]
+  const excluded = [...homes, ...[folder, dirname(folder)].flatMap(bothEnds)]
   const own = [...directories, folder].flatMap(bothEnds)
   return ({ path, real }) =>
-    !isLedOut(path, directories) &&
+    !leadsOutside(path, directories) &&
     [path, real].every(
       (end) =>
-        !kept.some((inner) => isInside(inner, end)) &&
+        !excluded.some((inner) => isInside(inner, end)) &&
         !own.some((other) => isInside(end, other) || isInside(other, end)) &&
-        (homes.some((inner) => isInside(end, inner)) || !neverCaches.some((place) => isInside(end, place))),
+        (homes.some((inner) => isInside(end, inner)) || !systemRoots.some((place) => isInside(end, place))),
     )
 }
 
-/** What a variable names inside another cache is shown there. */
+/** A cache inside another one is visible there. */
 function withInner(place: CachePlace, all: readonly CachePlace[]): CachePlace {
   if (place.shown === undefined) return place
   const inner = all.flatMap(({ path }) =>

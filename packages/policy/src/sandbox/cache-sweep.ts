@@ -3,15 +3,14 @@ import { mkdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const dayMs = 24 * 60 * 60 * 1_000
-/** Caches of a project that no confined command used for so long are removed, in days. */
+/** Caches of a project are removed after this many days without a confined command. */
 const unusedDays = 30
-/** What commands that ran at once with others wrote goes sooner: it is seldom used again. In days. */
+/** Extra slots, which concurrent commands wrote, are seldom used again and are removed earlier. In days. */
 const spareDays = 3
 
 /**
- * Starts removing what has not been used for long, at most once a day, and does not wait for it. Never throws.
- *
- * @param folder The folder of all caches, which has one folder for each project.
+ * Starts to remove unused caches, at most once per day, in the background. Never throws.
+ * ¶ @param folder The folder of all caches, with one folder per project.
  */
 export function sweepCaches(folder: string, perl: string): void {
   const mark = join(folder, 'swept')
@@ -20,7 +19,7 @@ export function sweepCaches(folder: string, perl: string): void {
     if (last !== undefined && Date.now() - last.mtimeMs < dayMs) return
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     writeFileSync(mark, '')
-    // Programs that make copies of a home leave out folders with this file.
+    // Backup programs skip folders with this file.
     writeFileSync(join(folder, 'CACHEDIR.TAG'), 'Signature: 8a477f597d28d172789f06886806bc55\n')
     const child = spawn(perl, ['-e', sweeper, '--', folder, String(unusedDays), String(spareDays)], {
       detached: true,
@@ -31,11 +30,11 @@ export function sweepCaches(folder: string, perl: string): void {
     child.once('error', () => undefined)
     child.unref()
   } catch {
-    // Another time.
+    // The next start tries again.
   }
 }
 
-/** Says that the caches of a project are in use. */
+/** Marks the caches of a project as used. */
 export function markUsed(folder: string): void {
   const mark = join(folder, 'used')
   const now = new Date()
@@ -47,8 +46,8 @@ export function markUsed(folder: string): void {
 }
 
 /**
- * Moves away what is old, under the lock of its slot, then removes it: no command uses it any more, and none begins to. Locks
- * themselves stay as long as the folder of the project does.
+ * Moves old entries away under the lock of their slot, then removes them, so that no command uses or starts to use them. Lock files remain as long
+ * as the folder of the project.
  */
 const sweeper = String.raw`
 ($root, $days, $spare) = @ARGV;

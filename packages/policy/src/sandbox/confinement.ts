@@ -1,35 +1,35 @@
 import type { DeniedPatterns } from './describe.ts'
 
-/** To what a command is confined that runs because it was judged to read only. */
+/** Confinement of a command that runs because it was judged read-only. */
 export interface ReadConfinement {
   /** `read`: files only; `look`: also the processes of the machine. */
   readonly kind: 'read' | 'look'
-  /** What it reads beside the session's directories and the system. */
+  /** What it may read in addition to the session's directories and the system. */
   readonly readable: readonly string[]
 }
 
-/** To what a command is confined that runs because the mode `acceptEdits` lets it change the workspace. */
+/** Confinement of a command that the mode `acceptEdits` lets change the workspace. */
 export interface EditConfinement {
-  /** It changes the workspace, and nothing outside of it. */
+  /** It may change the workspace and nothing else. */
   readonly kind: 'edit'
-  /** The directories of the session: what it may write, but for what is obeyed later. */
+  /** The directories of the session. It may write them except for control files. */
   readonly directories: readonly string[]
-  /** What it reads beside them and the system. */
+  /** What it may read in addition to these and the system. */
   readonly readable: readonly string[]
-  /** What deny rules name: shut for it. */
+  /** Files of deny rules, which it cannot access. */
   readonly denied: DeniedPatterns
-  /** Whether git may write to its folders: the line has commands of git that change the index or the history alone. */
+  /** Whether git may write its folders: the line has git commands that change only the index or the history. */
   readonly writesGit: boolean
 }
 
 /**
- * To what a command is confined that is tried before a person is asked about it: all that it writes is thrown away, so that
- * only its output and exit code are left of it.
+ * Confinement of a command that is tried before a person is asked. Everything that it writes is discarded, so that only its output and exit code
+ * remain.
  */
 export interface TrialConfinement extends Pick<EditConfinement, 'directories' | 'readable' | 'denied'> {
   /** It changes nothing. */
   readonly kind: 'trial'
 }
 
-/** To what a command is confined that runs without a rule. */
+/** Confinement of a command that runs without a rule. */
 export type Confinement = ReadConfinement | EditConfinement | TrialConfinement

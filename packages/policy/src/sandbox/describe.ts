@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { absolutePath, isInside, realPath } from '../files/paths.ts'
 import { globPattern } from '../files/glob-pattern.ts'
 import type { Place, SandboxDescription } from './description.ts'
-import { expanded, type PlacePattern } from './expand.ts'
+import { expandPlaces, type PlacePattern } from './expand.ts'
 import type { MadeFile } from './git-places.ts'
 import { firstMissing, foldersBetween } from './on-disk.ts'
 import { type ProtectedPlaces, protectedPlaces } from './protected-places.ts'
@@ -26,31 +26,31 @@ export interface DescribeOptions {
   readonly temporary: string
   readonly settings: SandboxSettings
   readonly denied: DeniedPatterns
-  /** `read-only` for what runs without a rule: nothing is written but the temporary folder, and no network. */
+  /** `read-only` for commands without a rule: they write only the temporary folder and have no network. */
   readonly access: 'read-only' | 'project'
-  /** Files that can be read wherever they lie, but for what deny rules name. */
+  /** Files that can be read wherever they are, except those of deny rules. */
   readonly readable?: readonly string[]
-  /** Packages of this program, and what the person brought for agents: never written, wherever they lie. */
+  /** Packages of this program, and what the person installed for agents: never writable, wherever they are. */
   readonly keptFolders?: readonly string[]
-  /** Folders that were seen to be no repositories themselves. What is one since then was made one by a command. */
+  /** Folders that were not repositories when they were checked. If one is now, a command created it. */
   readonly plain?: ReadonlySet<string>
 }
 
-/** What a sandbox is to look like for one command, and what is put in place and cleared away around it. */
-export interface Described {
-  /** The sandbox. */
+/** The sandbox for one command, and what is created and cleaned up around it. */
+export interface DescribedSandbox {
+  /** What the command may reach. */
   readonly description: SandboxDescription
-  /** Files that stand there while commands run. */
+  /** Files that exist while commands run. */
   readonly made: readonly MadeFile[]
-  /** In these `commondir` is removed when a command has ended. */
+  /** `commondir` is removed from these folders when a command has ended. */
   readonly gitFolders: readonly string[]
-  /** These are no repositories themselves, and must not be when a command has ended. */
+  /** Folders that are not repositories themselves, and must not be when a command has ended. */
   readonly plain: readonly string[]
-  /** Not there, obeyed later, and not kept from coming to be. */
+  /** Missing control files whose creation cannot be prevented. */
   readonly unkept: readonly string[]
 }
 
-/** Keys and passwords of the person, and of the system where this program runs as root. */
+/** Keys and passwords of the person, and of the system if this program runs as root. */
 const secrets = [
   '.ssh',
   '.gnupg',
@@ -81,44 +81,46 @@ const secrets = [
 ]
 const systemSecrets = ['/etc/shadow', '/etc/shadow-', '/etc/gshadow', '/etc/gshadow-', '/etc/sudoers', '/etc/ssh']
 
-/** Looks at the disk and says what a command may reach now. @throws SandboxError where that cannot be held. */
-export function describe(options: DescribeOptions): Described {
+/** Inspects the disk and describes what a command may reach now. @throws SandboxError if that cannot be enforced. */
+export function describe(options: DescribeOptions): DescribedSandbox {
   const { cwd, home, settings, access, temporary } = options
   const places = (paths: readonly string[]): readonly Place[] => paths.flatMap((path) => placeAt(pathOf(path, options)))
   const writable = access === 'read-only' ? [] : places([...options.directories, ...settings.allowWrite])
   for (const { path } of writable) refuseTooMuch(path, home)
-  const kept = writable.filter(({ kind }) => kind === 'folder').map(({ path }) => protectedPlaces(path, options.plain))
+  const protectedTrees = writable
+    .filter(({ kind }) => kind === 'folder')
+    .map(({ path }) => protectedPlaces(path, options.plain))
   const editDenied = [
     ...expandedPlaces(options.denied.edit),
     ...patternPlaces(settings.denyWrite, options),
     ...places(options.keptFolders ?? []),
   ]
-  const made = kept.flatMap((one) => one.made)
+  const made = protectedTrees.flatMap((one) => one.madeFiles)
   const readOnly = [
-    ...kept.flatMap((one) => one.readOnly),
+    ...protectedTrees.flatMap((one) => one.readOnly),
     ...made.map(({ path }): Place => ({ path, kind: 'file' })),
     ...editDenied,
   ].filter(isInsideAny(writable))
-  // In sight also where they lie in a folder of which the command has its own, such as /tmp.
+  // Visible even if they are in a folder that is replaced for the command, such as /tmp.
   const own = [...(access === 'read-only' ? options.directories : []), ...(options.readable ?? [])]
   const opened = places([...own, ...settings.allowRead])
   const closed = [...places([...secrets.map((name) => join(home, name)), ...systemSecrets])].filter(
-    // What was opened by name is open, and a project is never shut by these.
+    // Places that were opened by name remain open, and these never close a project.
     ({ path }) => ![...opened, ...writable].some((open) => isInside(path, open.path)),
   )
   return {
     made,
-    gitFolders: kept.flatMap((one) => one.gitFolders),
-    plain: kept.flatMap((one) => one.plain),
-    unkept: kept.flatMap((one) => one.unkept),
+    gitFolders: protectedTrees.flatMap((one) => one.gitFolders),
+    plain: protectedTrees.flatMap((one) => one.plain),
+    unkept: protectedTrees.flatMap((one) => one.unprotected),
     description: {
       writable: outermost(writable),
-      readOnly: unique(readOnly),
-      pinned: pinsOf(kept, editDenied, writable),
-      missing: [...new Set([...kept.flatMap((one) => one.missing), ...notThere(options, writable)])],
-      masked: unique([...closed, ...patternPlaces(settings.denyRead, options)]),
+      readOnly: uniquePlaces(readOnly),
+      pinned: pinsOf(protectedTrees, editDenied, writable),
+      missing: [...new Set([...protectedTrees.flatMap((one) => one.missing), ...missingPlaces(options, writable)])],
+      masked: uniquePlaces([...closed, ...patternPlaces(settings.denyRead, options)]),
       readable: opened,
-      denied: unique(refuseRoot(expandedPlaces(options.denied.read), cwd)),
+      denied: uniquePlaces(refuseRoot(expandedPlaces(options.denied.read), cwd)),
       temporary,
       network: access === 'project' && settings.allowedDomains.length > 0 ? 'proxy' : 'none',
       unixSockets: settings.allowAllUnixSockets && access === 'project',
@@ -138,8 +140,8 @@ function patternPlaces(paths: readonly string[], options: DescribeOptions): read
   return [...plain.flatMap((path) => placeAt(pathOf(path, options))), ...expandedPlaces(globs)]
 }
 
-/** What may not be edited and is not there: it must not come to be. The first missing folder above it stands for it. */
-function notThere(options: DescribeOptions, writable: readonly Place[]): readonly string[] {
+/** Missing files that must not be edited: they must not be created. The first missing folder above one stands in for it. */
+function missingPlaces(options: DescribeOptions, writable: readonly Place[]): readonly string[] {
   const paths = [
     ...options.denied.edit.flatMap(({ named = [] }) => named),
     ...options.settings.denyWrite.filter((path) => !isPattern(path)).map((path) => pathOf(path, options)),
@@ -155,10 +157,10 @@ function isPattern(path: string): boolean {
 }
 
 function expandedPlaces(patterns: readonly PlacePattern[]): readonly Place[] {
-  return expanded(patterns).flatMap(placeAt)
+  return expandPlaces(patterns).flatMap(placeAt)
 }
 
-/** Where a path leads, with what is there; nothing for what is not there. */
+/** The real path and its kind; empty if nothing exists there. */
 function placeAt(path: string): readonly Place[] {
   const real = realPath(path)
   try {
@@ -175,7 +177,7 @@ function isInsideAny(places: readonly Place[]): (place: Place) => boolean {
 function refuseTooMuch(path: string, home: string): void {
   if (!isInside(realPath(home), path)) return
   throw new SandboxError(
-    `The sandbox does not make ${path} writable: your home folder is in it, and too much there is obeyed later (start-up files, keys, settings). Work in a folder below it.`,
+    `The sandbox does not make ${path} writable: it contains your home folder, with start-up files, keys and settings of other programs. Work in a folder below it.`,
   )
 }
 
@@ -183,25 +185,27 @@ function refuseRoot(places: readonly Place[], cwd: string): readonly Place[] {
   const root = places.find(({ path }) => isInside(realPath(cwd), path))
   if (root === undefined) return places
   throw new SandboxError(
-    `A deny rule shuts ${root.path}, in which the commands would work. Nothing can run in the sandbox then.`,
+    `A deny rule covers ${root.path}, the working folder, so nothing can run in the sandbox. Change the rule, or work in another folder.`,
   )
 }
 
 function pinsOf(
-  kept: readonly ProtectedPlaces[],
+  protectedTrees: readonly ProtectedPlaces[],
   readOnly: readonly Place[],
   writable: readonly Place[],
 ): readonly string[] {
   const between = readOnly.flatMap(({ path }) =>
     writable.flatMap((root) => (isInside(path, root.path) ? foldersBetween(root.path, path) : [])),
   )
-  return [...new Set([...kept.flatMap((one) => one.pinned), ...between])]
+  return [...new Set([...protectedTrees.flatMap((one) => one.pinned), ...between])]
 }
 
 function outermost(places: readonly Place[]): readonly Place[] {
-  return unique(places).filter(({ path }) => !places.some((other) => other.path !== path && isInside(path, other.path)))
+  return uniquePlaces(places).filter(
+    ({ path }) => !places.some((other) => other.path !== path && isInside(path, other.path)),
+  )
 }
 
-function unique(places: readonly Place[]): readonly Place[] {
+function uniquePlaces(places: readonly Place[]): readonly Place[] {
   return [...new Map(places.map((place) => [place.path, place])).values()]
 }

@@ -1,4 +1,4 @@
-/** A file or folder that is there. */
+/** An existing file or folder. */
 export interface Place {
   /** Its path. */
   readonly path: string
@@ -7,33 +7,33 @@ export interface Place {
 }
 
 /**
- * What a command in the sandbox may reach, whatever holds it there. All paths are real ones. What is not named can be
- * read and not written. Of places inside each other the inner one counts, except for `denied`.
+ * What a command in the sandbox may reach, independent of the system that enforces it. All paths are real paths. Everything else can be read but not
+ * written. For nested places the inner one applies, except for `denied`.
  */
 export interface SandboxDescription {
-  /** Folders and files that can be written. */
+  /** Files and folders that can be written. */
   readonly writable: readonly Place[]
-  /** Inside what is writable: can be read, and neither written, renamed nor removed. */
+  /** Places inside writable ones that can be read, but not written, renamed or removed. */
   readonly readOnly: readonly Place[]
-  /** Inside what is writable: can be written, and not be renamed, since something below it is read-only. */
+  /** Folders inside writable ones that can be written but not renamed, as something below is read-only. */
   readonly pinned: readonly string[]
-  /** Paths inside what is writable that are not there and must not come to be. */
+  /** Missing paths inside writable places that must not be created. */
   readonly missing: readonly string[]
-  /** Can be neither read nor written. */
+  /** Places that can be neither read nor written. */
   readonly masked: readonly Place[]
-  /** Inside what is masked: can be read. */
+  /** Places inside masked ones that can be read. */
   readonly readable: readonly Place[]
-  /** The same as `masked`, and nothing inside them is open again: what deny rules name. */
+  /** Like `masked`, without exceptions inside: the places of deny rules. */
   readonly denied: readonly Place[]
-  /** A folder that is `/tmp` of the command, and belongs to the session. */
+  /** The folder that is `/tmp` of the command. It belongs to the session. */
   readonly temporary: string
-  /** With a proxy the domains of the sandbox can be reached, and nothing else. */
+  /** With a proxy, only the domains of the sandbox can be reached. */
   readonly network: 'none' | 'proxy'
   /** Whether sockets of the file system and of the abstract namespace may be opened. */
   readonly unixSockets: boolean
 }
 
-/** A program with its arguments, as it would be started without a sandbox. */
+/** A program with its arguments, as it would start without a sandbox. */
 export interface PlainCommand {
   /** Path or name of the program. */
   readonly file: string

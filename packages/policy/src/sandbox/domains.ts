@@ -6,30 +6,30 @@ import { matchesWildcard } from '@halting/core/adapters'
 export interface DomainLists {
   /** Domains that may be reached. */
   readonly allowed: readonly string[]
-  /** Domains that may not be reached, also where `allowed` names them. */
+  /** Domains that may not be reached, even if `allowed` names them. */
   readonly denied: readonly string[]
 }
 
-/** `example.com` is that name alone, `*.example.com` every name below it, `*` every name. A denied one is never allowed. */
+/** `example.com` is that name only, `*.example.com` every subdomain, `*` every name. A denied domain is never allowed. */
 export function isDomainAllowed(host: string, { allowed, denied }: DomainLists): boolean {
-  const name = normalHost(host)
-  return !isDomainDenied(host, denied) && allowed.some((pattern) => fitsDomain(name, normalPattern(pattern)))
+  const name = normalizeHost(host)
+  return !isDomainDenied(host, denied) && allowed.some((pattern) => matchesDomain(name, normalizePattern(pattern)))
 }
 
-/** A rule may deny `api-*.example.com`. To allow that is more than most mean by it. */
+/** A deny rule may have an asterisk anywhere, as in `api-*.example.com`. In an allow rule that would allow more than most people intend. */
 export function isDomainDenied(host: string, denied: readonly string[]): boolean {
-  const name = normalHost(host)
-  return denied.map(normalPattern).some((pattern) => fitsDomain(name, pattern) || matchesWildcard(pattern, name))
+  const name = normalizeHost(host)
+  return denied.map(normalizePattern).some((pattern) => matchesDomain(name, pattern) || matchesWildcard(pattern, name))
 }
 
-/** Whether a name that fits one pattern may fit the other. */
-export function overlaps(one: string, other: string): boolean {
-  const [left, right] = [normalPattern(one), normalPattern(other)]
+/** Whether a name can match both patterns. */
+export function domainsOverlap(one: string, other: string): boolean {
+  const [left, right] = [normalizePattern(one), normalizePattern(other)]
   return matchesWildcard(left, right) || matchesWildcard(right, left)
 }
 
-function fitsDomain(name: string, pattern: string): boolean {
-  // An address is no name below another one: `*` does not mean it.
+function matchesDomain(name: string, pattern: string): boolean {
+  // An IP address is not a subdomain: `*` does not match it.
   if (isIP(name) !== 0) return name === pattern
   if (pattern === '*') return true
   return pattern.startsWith('*.')
@@ -37,13 +37,13 @@ function fitsDomain(name: string, pattern: string): boolean {
     : name === pattern
 }
 
-/** Whether a name is written as resolvers read it. Others they make another name of, which was not judged: `gi\u00ADst` is `gist`. */
-export function isPlainHost(host: string): boolean {
+/** Whether resolvers use the name as written. They convert others to a name that was not judged: `gi\u00ADst` is `gist`. */
+export function isExactHost(host: string): boolean {
   return isIP(host) !== 0 || /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/.test(host)
 }
 
-/** A host in the form in which hosts are compared: in lower case, without brackets and without a dot at its end. */
-export function normalHost(host: string): string {
+/** The canonical form of a host: lower case, without brackets and without a trailing dot. */
+export function normalizeHost(host: string): string {
   return host
     .trim()
     .toLowerCase()
@@ -51,25 +51,25 @@ export function normalHost(host: string): string {
     .replace(/\.$/, '')
 }
 
-/** What a person wrote of hosts, as hosts are judged. What no host can have fits none. */
-function normalPattern(given: string): string {
-  const pattern = normalHost(given)
-  return asResolved(pattern) ?? pattern
+/** The canonical form of a host pattern of a person. A pattern that no host can have matches none. */
+function normalizePattern(given: string): string {
+  const pattern = normalizeHost(given)
+  return asciiDomain(pattern) ?? pattern
 }
 
-/** A name as it is resolved: `münchen.de` is `xn--mnchen-3ya.de`. Undefined for one that no host can have. */
-export function asResolved(domain: string): string | undefined {
+/** The ASCII form of a name: `münchen.de` is `xn--mnchen-3ya.de`. Undefined for an invalid name. */
+export function asciiDomain(domain: string): string | undefined {
   const isAscii = (part: string): boolean => !/[^\0-\x7F]/.test(part)
   const parts = domain.split('.')
-  // In a name that is written otherwise when it is resolved, `*` stands for no part of what was written.
+  // In an internationalized label, `*` cannot stand for a part of it, as its ASCII form differs.
   if (parts.some((part) => !isAscii(part) && part.includes('*'))) return undefined
   const resolved = parts.map((part) => (isAscii(part) ? part : domainToASCII(part)))
   return resolved.includes('') ? undefined : resolved.join('.')
 }
 
 /**
- * The domain that a rule such as `WebFetch(domain:NAME)` names, as it is resolved, or why it names none. An address of a page is
- * none: no host has such a name, so that a rule with it would hold for nothing.
+ * The ASCII form of the domain in a rule such as `WebFetch(domain:NAME)`, or why it is invalid. A URL is invalid: no host has such a name, so the
+ * rule would match nothing.
  */
 export function domainOfRule(
   spec: string,
@@ -79,9 +79,9 @@ export function domainOfRule(
   if (given === undefined || given === '')
     return { problem: `${example.slice(0, example.indexOf('('))} takes domain:name, such as ${example}` }
   if (/[/:@#]/.test(given.replace(/^\[[\da-f:.]+\]$/, '')))
-    return { problem: `its domain is to be the name of a host, without https://, port and path, such as ${example}` }
-  const domain = asResolved(given)
-  return domain === undefined ? { problem: 'its domain is none that a host can have' } : { domain }
+    return { problem: `the domain must be a host name without https://, port and path, such as ${example}` }
+  const domain = asciiDomain(given)
+  return domain === undefined ? { problem: 'the domain is not a valid host name' } : { domain }
 }
 
 const reserved4 = [
@@ -89,7 +89,7 @@ const reserved4 = [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
-  // The host of a virtual machine in Azure answers at this one.
+  // The host of an Azure virtual machine answers at this address.
   ['168.63.129.16', 32],
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
@@ -100,7 +100,7 @@ const reserved4 = [
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
 ] as const
-// What is left of IPv6 is 2000::/3, without the ways to write an IPv4 address in it and what no host of the internet has.
+// Of IPv6 only 2000::/3 remains, without embedded IPv4 addresses and ranges that the internet does not use.
 const reserved6 = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -108,19 +108,19 @@ const reserved6 = [
   ['3fff::', 20],
 ] as const
 
-/** Made when the first address is judged: no start needs them. */
+/** Created when the first address is checked: no start needs it. */
 function addressLists(): { readonly reserved: BlockList; readonly global6: BlockList } {
-  if (lists !== undefined) return lists
+  if (blockLists !== undefined) return blockLists
   const [reserved, global6] = [new BlockList(), new BlockList()]
   for (const [network, bits] of reserved4) reserved.addSubnet(network, bits, 'ipv4')
   for (const [network, bits] of reserved6) reserved.addSubnet(network, bits, 'ipv6')
   global6.addSubnet('2000::', 3, 'ipv6')
-  lists = { reserved, global6 }
-  return lists
+  blockLists = { reserved, global6 }
+  return blockLists
 }
-let lists: ReturnType<typeof addressLists> | undefined
+let blockLists: ReturnType<typeof addressLists> | undefined
 
-/** Whether an address is one of the internet, and not of this machine or the networks that it stands in. */
+/** Whether an address belongs to the internet, not to this machine or its networks. */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 0) return false
   const { reserved, global6 } = addressLists()

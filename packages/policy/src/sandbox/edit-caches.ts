@@ -8,13 +8,13 @@ import { type CachePlace, cachePlaces, cacheVariables } from './cache-places.ts'
 import { markUsed, sweepCaches } from './cache-sweep.ts'
 import type { EnteredCaches, ProjectCaches } from './edit-command.ts'
 import { detectOverlays, type Overlay, overlayCommand, type OverlayMeans } from './overlay-launcher.ts'
-import { isOfPerl } from './perl-command.ts'
+import { isPerlVariable } from './perl-command.ts'
 import { removeTree } from './remove-tree.ts'
 import { findPerl } from './wall-means.ts'
 
 /** Options of the caches of confined commands. */
 export interface ToolCachesOptions {
-  /** The folder in which there is one for each project; made when it is needed. */
+  /** The folder with one folder per project; created when needed. */
   readonly folder: string
   /** The folder of the project. */
   readonly project: string
@@ -28,28 +28,27 @@ export interface ToolCachesOptions {
   readonly bubblewrap: string
 }
 
-/** How long caches that were found are taken to be where they were, in milliseconds. */
+/** How long found caches are reused before they are looked up again, in milliseconds. */
 const freshMs = 10_000
 const hourMs = 3_600_000
-const tryMs = 5_000
-const nothing: EnteredCaches = { mounts: [], env: {} }
+const mountTimeoutMs = 5_000
+const noCaches: EnteredCaches = { mounts: [], env: {} }
 
 // Spec R-CACHE-2.
 /**
- * The caches of tools for the confined commands of one project: they read those of the person, and what they write is kept in
- * a folder of the project, which nothing reads but other confined commands of that project.
- *
- * C1: nothing of the person's caches is ever written.
- * C2: no two commands that run at once write to one upper folder: each takes a slot of its own.
- * C3: without overlays the same holds; less of the person's caches is seen.
+ * The caches of tools for the confined commands of one project. Commands read the caches of the person. Their writes are stored per project, and
+ * only confined commands of that project read them.
+ * ¶ C1: the caches of the person are never written.
+ * C2: no two concurrent commands write to one upper folder: each takes its own slot.
+ * C3: without overlays the same holds, but commands see less of the person's caches.
  */
 export class ToolCaches implements ProjectCaches {
   readonly #options: ToolCachesOptions
   readonly #bootSeconds = Math.floor(Date.now() / 1_000 - uptime())
-  readonly #made = new Set<string>()
-  /** Folders over which no overlay can be mounted, such as those on odd file systems. */
+  readonly #madeFolders = new Set<string>()
+  /** Folders over which no overlay can be mounted, for example because of their file system. */
   readonly #broken = new Set<string>()
-  /** The folder of the project; undefined until it is made. */
+  /** The folder of the project; undefined until it is created. */
   #folder: string | undefined
   #means: OverlayMeans | undefined
   #places: { readonly key: string; readonly places: readonly CachePlace[]; readonly atMs: number } | undefined
@@ -61,27 +60,27 @@ export class ToolCaches implements ProjectCaches {
     this.#options = options
   }
 
-  /** Never throws: a command that cannot have caches has none. */
+  /** Never throws: a command without working caches has none. */
   enter(env: Environment): EnteredCaches {
     try {
       const folder = this.#prepared()
-      if (folder === undefined) return nothing
+      if (folder === undefined) return noCaches
       const places = this.#placesFor(env)
       if (existsSync(join(folder, 'slots/failed'))) this.#findFailure(folder, places)
       const means = this.#overlays(folder)
       if (means.kind !== 'overlay') return this.#plain(folder, places)
-      const perlVariables = Object.entries(env).filter(([name]) => isOfPerl(name))
+      const perlVariables = Object.entries(env).filter(([name]) => isPerlVariable(name))
       const key = JSON.stringify(perlVariables)
-      // As long as the places are the same ones, made ready once.
+      // Prepared once, as long as the places do not change.
       if (this.#entered?.places !== places || this.#entered.key !== key)
         this.#entered = { places, key, caches: this.#overlaid({ folder, perl: means.perl, env, places }) }
       return this.#entered.caches
     } catch {
-      return nothing
+      return noCaches
     }
   }
 
-  /** What mounts the caches here, found out once. */
+  /** What mounts the caches on this machine; detected once. */
   #overlays(folder: string): OverlayMeans {
     const { path, directories, bubblewrap } = this.#options
     const memory = join(dirname(folder), 'overlays.json')
@@ -89,7 +88,7 @@ export class ToolCaches implements ProjectCaches {
     return this.#means
   }
 
-  /** Undefined where a command could reach it. */
+  /** Undefined if a command could reach the folder. */
   #prepared(): string | undefined {
     const { folder: parent, project, directories } = this.#options
     if (this.#folder === undefined) {
@@ -103,7 +102,7 @@ export class ToolCaches implements ProjectCaches {
       this.#folder = realpathSync(folder)
     }
     if (performance.now() - this.#usedAtMs > hourMs || !existsSync(join(this.#folder, 'used'))) {
-      this.#made.clear()
+      this.#madeFolders.clear()
       this.#entered = undefined
       for (const name of ['slots', 'at', 'plain', 'empty'])
         mkdirSync(join(this.#folder, name), { recursive: true, mode: 0o700 })
@@ -126,7 +125,7 @@ export class ToolCaches implements ProjectCaches {
     return this.#places.places
   }
 
-  #overlaid({ folder, perl, env, places }: ToOverlay): EnteredCaches {
+  #overlaid({ folder, perl, env, places }: OverlayRequest): EnteredCaches {
     const groups = this.#groupsOf(places)
     const overlays = groups.map((group) => this.#overlayOf(group, folder))
     const inner = { file: '', args: [], directory: '/', env }
@@ -141,7 +140,7 @@ export class ToolCaches implements ProjectCaches {
     )
     const others = places.filter(({ path }) => !covered.some((place) => place.path === path))
     return {
-      // Without the program, which follows.
+      // Without the program, which the caller appends.
       launcher: { file: command.file, args: command.args.slice(0, -1) },
       mounts: [
         ...covered.flatMap(({ path, source }) => ['--bind', source, path]),
@@ -151,7 +150,7 @@ export class ToolCaches implements ProjectCaches {
     }
   }
 
-  /** One overlay of the home serves all caches in it: each takes time. Of it the command sees the caches alone. */
+  /** A single overlay of the home folder serves all caches in it, as each overlay costs time. The command sees only the caches in it. */
   #groupsOf(places: readonly CachePlace[]): readonly Group[] {
     const home = realPath(this.#options.home)
     const device = statOf(home)?.dev
@@ -180,7 +179,7 @@ export class ToolCaches implements ProjectCaches {
     }
   }
 
-  /** Where a folder cannot be read and written elsewhere at once: some can be written and are empty at first, others are read. */
+  /** Without overlays a folder cannot be read with writes going elsewhere: some caches are writable and empty at first, the others are read-only. */
   #plain(folder: string, places: readonly CachePlace[]): EnteredCaches {
     const mounts = places.flatMap(({ path, real, isThere, parts }) => {
       if (parts === undefined) return isThere ? ['--ro-bind', real, path] : []
@@ -191,12 +190,12 @@ export class ToolCaches implements ProjectCaches {
     return { mounts, env: {} }
   }
 
-  /** Over which caches no overlay can be mounted; over none when that is not the reason and it fails again. */
+  /** Finds the caches over which no overlay can be mounted; none if something else fails. */
   #findFailure(folder: string, places: readonly CachePlace[]): void {
     rmSync(join(folder, 'slots/failed'), { force: true })
     rmSync(join(dirname(folder), 'overlays.json'), { force: true })
     this.#failures += 1
-    this.#made.clear()
+    this.#madeFolders.clear()
     this.#entered = undefined
     this.#means = undefined
     const means = this.#overlays(folder)
@@ -205,42 +204,41 @@ export class ToolCaches implements ProjectCaches {
       ({ lower, isThere }) => isThere && !canMount(lower, folder, means.perl),
     )
     for (const { lower } of broken) this.#broken.add(lower)
-    if (broken.length === 0 && this.#failures > 1)
-      this.#means = { kind: 'none', why: 'overlays could not be mounted twice' }
+    if (broken.length === 0 && this.#failures > 1) this.#means = { kind: 'none', why: 'mounting overlays failed twice' }
   }
 
   #make(folder: string): string {
-    if (!this.#made.has(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 })
-    this.#made.add(folder)
+    if (!this.#madeFolders.has(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 })
+    this.#madeFolders.add(folder)
     return folder
   }
 }
 
-interface ToOverlay {
+interface OverlayRequest {
   readonly folder: string
   readonly perl: string
   readonly env: Environment
   readonly places: readonly CachePlace[]
 }
 
-/** Caches that one overlay serves. */
+/** Caches that share an overlay. */
 interface Group {
   readonly lower: string
   readonly isThere: boolean
   readonly places: readonly CachePlace[]
 }
 
-/** A path from a folder on; empty for the folder itself. */
+/** A path relative to a folder; empty for the folder itself. */
 function below(folder: string, path: string): string {
   return path.slice(folder.length).replace(/^\//, '')
 }
 
-/** The name of a cache among ours: that of its path, and no other path's. */
+/** The unique folder name for a cache, made from its path. */
 function nameOf(path: string): string {
   return `${basename(path)}-${createHash('sha256').update(path).digest('hex').slice(0, 12)}`
 }
 
-/** Whether nothing on the way to a part is a link: commands write here. */
+/** Whether the path to a part contains no link: commands write here. */
 function isPlainPath(folder: string, part: string): boolean {
   const names = part.split('/')
   return names.every((_, index) => {
@@ -258,7 +256,9 @@ function canMount(lower: string, folder: string, perl: string): boolean {
     const overlay = { lower: [lower], upper: join(own, 'upper'), work: join(own, 'work'), at }
     const command = overlayCommand(inner, [overlay], { perl })
     if (command === undefined) return false
-    return spawnSync(command.file, command.args, { env: command.env, timeout: tryMs, stdio: 'ignore' }).status === 0
+    return (
+      spawnSync(command.file, command.args, { env: command.env, timeout: mountTimeoutMs, stdio: 'ignore' }).status === 0
+    )
   } finally {
     removeTree(own)
   }

@@ -1,52 +1,51 @@
 import type { Environment } from '../files/paths.ts'
 import type { SandboxedCommand } from './sandbox.ts'
 
-/** What a confined command made where something is obeyed later, and that was moved out of the way. */
-export interface TakenBack {
-  /** The path at which the command made it. */
+/** A control file that a confined command created, and that was moved aside. */
+export interface MovedAside {
+  /** The path at which the command created it. */
   readonly path: string
-  /** The path at which it is now. */
+  /** The path to which it was moved. */
   readonly movedTo: string
 }
 
-/** What came of a confined command beside its output. */
-export interface Aftermath {
-  /** What the command made where something is obeyed later: it was moved aside, and nothing is lost. */
-  readonly takenBack: readonly TakenBack[]
+/** The result of a confined command besides its output. */
+export interface CommandAftermath {
+  /** Control files that the command created. They were moved aside, so nothing is lost. */
+  readonly takenBack: readonly MovedAside[]
 }
 
 /** A command that may change the workspace and nothing else. */
 export interface EditCommand extends SandboxedCommand {
   /**
-   * Resolves when nothing that the command started runs any more. To be called when bubblewrap has ended, and before `settle`.
-   * @throws SandboxError where something cannot be ended.
+   * Resolves when no process of the command runs any more. Call it when bubblewrap has ended, and before `settle`.
+   * @throws SandboxError if a process cannot be ended.
    */
   gone(): Promise<void>
-  /** To be called when the command, and all that it started, has ended, however it ended. A second call does nothing. */
-  settle(): Aftermath
+  /** Call this when the command and all its processes have ended, for whatever reason. A second call does nothing. */
+  settle(): CommandAftermath
 }
 
-/** The caches of tools that confined commands of one project have. */
+/** The caches of tools for the confined commands of one project. */
 export interface ProjectCaches {
   /**
-   * Makes the caches ready for one command. Where that is not possible it has none.
-   *
-   * @param env The environment of the command: variables name places of caches.
+   * Prepares the caches for one command. If that is impossible, it has none.
+   * ¶ @param env The environment of the command, whose variables may name caches.
    */
   enter(env: Environment): EnteredCaches
 }
 
 /** The caches of one confined command. */
 export interface EnteredCaches {
-  /** The program that mounts the caches and then starts bubblewrap, whose path and arguments follow its own arguments. */
+  /** The program that mounts the caches and then starts bubblewrap. Append the path and the arguments of bubblewrap to its arguments. */
   readonly launcher?: {
     /** Path of the program. */
     readonly file: string
     /** Its arguments. */
     readonly args: readonly string[]
   }
-  /** Arguments of bubblewrap, behind the empty home of the command. */
+  /** Arguments of bubblewrap, to be placed after the empty home of the command. */
   readonly mounts: readonly string[]
-  /** Variables of the environment that are others for the launcher; undefined for those that it must not see. */
+  /** Variables that the launcher needs; undefined for those that it must not see. */
   readonly env: Environment
 }

@@ -1,11 +1,13 @@
 import type { Environment } from '../files/paths.ts'
-import { isWithheld } from './withheld.ts'
+import { isSecretVariable } from './secret-variables.ts'
 
-/** The environment of a confined command: without keys of services and ways to the host, and so that nothing waits for a network. */
+/** The environment of a confined command: without API keys and connections to the host, and set up so that no program waits for a network. */
 export function editEnvironment(env: Environment): Environment {
-  const kept = Object.entries(env).filter(([name]) => !isWithheld(name) && !/^(?:https?|all|no|ftp)_proxy$/i.test(name))
+  const visible = Object.entries(env).filter(
+    ([name]) => !isSecretVariable(name) && !/^(?:https?|all|no|ftp)_proxy$/i.test(name),
+  )
   return {
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(visible),
     TMPDIR: '/tmp',
     TMP: '/tmp',
     TEMP: '/tmp',
@@ -15,12 +17,12 @@ export function editEnvironment(env: Environment): Environment {
 }
 
 /**
- * Settings for a command that writes to a repository: git would clean up in the background, which ends with the command and leaves locks behind. It cleans up
- * with the next command that is not confined.
+ * Settings for a command that writes to a repository. Background maintenance of git would be killed with the command and leave locks. It runs with
+ * the next unconfined command.
  */
-export function withoutCleaning(env: Environment): Environment {
+export function withoutGitMaintenance(env: Environment): Environment {
   const count = Number(env['GIT_CONFIG_COUNT'] ?? '0')
-  // git refuses it.
+  // git rejects such a value.
   if (!Number.isInteger(count) || count < 0) return {}
   const settings = ['maintenance.auto', 'gc.auto'].flatMap((name, index) => [
     [`GIT_CONFIG_KEY_${count + index}`, name],
@@ -29,10 +31,10 @@ export function withoutCleaning(env: Environment): Environment {
   return { ...Object.fromEntries(settings), GIT_CONFIG_COUNT: String(count + 2) }
 }
 
-/** A directory of the session is a mount of its own, and the repository may begin above it. */
+/** A directory of the session is a separate mount, and the repository may start above it. */
 const acrossMounts = { GIT_DISCOVERY_ACROSS_FILESYSTEM: '1' }
 
-/** Programs that would ask again and again give up at once. */
+/** Programs that would retry fail at once. */
 function withoutNetwork(env: Environment): Environment {
   return {
     npm_config_fetch_retries: '0',
@@ -52,7 +54,7 @@ function withoutNetwork(env: Environment): Environment {
     COMPOSER_DISABLE_NETWORK: '1',
     HOMEBREW_NO_AUTO_UPDATE: '1',
     DOTNET_CLI_TELEMETRY_OPTOUT: '1',
-    // What the person set comes first: these are options of whole programs.
+    // Values of the person come first: these are options of whole programs.
     MAVEN_ARGS: [env['MAVEN_ARGS'], '-Daether.connector.http.retryHandler.count=0'].filter(Boolean).join(' '),
   }
 }

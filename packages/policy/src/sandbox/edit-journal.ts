@@ -1,31 +1,31 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, rmdirSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Baseline } from './edit-look.ts'
+import type { Baseline } from './edit-baseline.ts'
 import type { EnteredTemporary } from './edit-temporary.ts'
-import { namesIn, quietly } from './on-disk.ts'
+import { namesIn, ignoreErrors } from './on-disk.ts'
 
-/** What is stored while a confined command runs, so that a later process can do what is left to do after it. */
+/** Stored while a confined command runs, so that a later process can finish its cleanup. */
 export interface OpenCommand {
   readonly processId: number
-  /** When that process started, in ticks since the machine did: numbers of processes are used again. */
+  /** Start time of that process in ticks since boot: process ids are reused. */
   readonly startedTicks: string
   readonly baseline: Baseline
   readonly temporary: Pick<EnteredTemporary, 'folder' | 'stubs'> | undefined
 }
 
-/** An open command of a process that is gone, and until when it ran at the latest. */
-export interface LeftCommand extends OpenCommand {
+/** An open command of a dead process, and the latest time at which it may have run. */
+export interface AbandonedCommand extends OpenCommand {
   readonly startedMs: number
   readonly untilMs: number
 }
 
-/** How often it is noted that a command still runs. */
+/** How often the journal records that a command is still running, in milliseconds. */
 const noteMs = 5_000
 
-/** The open commands of the confinement of some directories, in a folder. */
+/** Journal of the running confined commands of a list of directories, in a folder. */
 export class EditJournal {
-  /** Where the commands of these directories are stored, and what was taken back. */
+  /** The folder for entries of these directories, and for files that were moved aside. */
   readonly folder: string
   #count = 0
 
@@ -34,7 +34,7 @@ export class EditJournal {
     this.folder = join(parent, name)
   }
 
-  /** Stores a command before it starts. Gives what removes it again when all is done. */
+  /** Stores a command before it starts. Returns a function that removes the entry after cleanup. */
   open(baseline: Baseline, temporary: OpenCommand['temporary']): () => void {
     this.#count += 1
     const file = join(this.folder, `open-${process.pid}-${this.#count}.json`)
@@ -45,50 +45,50 @@ export class EditJournal {
       temporary,
     }
     this.#write(file, JSON.stringify(open))
-    const timer = setInterval(() => quietly(() => utimesSync(file, new Date(), new Date())), noteMs)
+    const timer = setInterval(() => ignoreErrors(() => utimesSync(file, new Date(), new Date())), noteMs)
     timer.unref()
     return () => {
       clearInterval(timer)
-      quietly(() => unlinkSync(file))
+      ignoreErrors(() => unlinkSync(file))
     }
   }
 
-  /** Where nothing was taken back, nothing is left. Not after each command: to remove a folder takes milliseconds on some systems. */
+  /** Removes the folder unless files were moved aside. Not done after each command, as removing a folder takes milliseconds on some systems. */
   dispose(): void {
-    for (const folder of [this.folder, dirname(this.folder)]) quietly(() => rmdirSync(folder))
+    for (const folder of [this.folder, dirname(this.folder)]) ignoreErrors(() => rmdirSync(folder))
   }
 
-  /** Another process may remove the empty folder in between. Where nothing can be written, no later process knows of the command. */
+  /** Another process may remove the empty folder in between. If nothing can be written, no later process can clean up. */
   #write(file: string, text: string): void {
     for (let attempt = 0; attempt < 3; attempt += 1) {
       try {
         writeFileSync(file, text, { mode: 0o600 })
         return
       } catch {
-        quietly(() => mkdirSync(this.folder, { recursive: true, mode: 0o700 }))
+        ignoreErrors(() => mkdirSync(this.folder, { recursive: true, mode: 0o700 }))
       }
     }
   }
 
-  /** Gives the folder for what is taken back after one command. It is not made by this. */
-  folderForTakenBack(): string {
+  /** A folder for files that are moved aside after one command. Does not create it. */
+  folderForMoved(): string {
     return join(this.folder, 'taken-back', new Date().toISOString().replaceAll(':', '-'))
   }
 
-  /** Commands of processes that are gone. They are forgotten by this. */
-  takeLeft(): readonly LeftCommand[] {
+  /** Returns and removes the entries of dead processes. */
+  takeAbandoned(): readonly AbandonedCommand[] {
     const names = namesIn(this.folder).filter((name) => name.startsWith('open-'))
     return names.flatMap((name) => {
       const file = join(this.folder, name)
       try {
-        // Written by this program alone, in a folder of the person.
+        // True: only this program writes this file, in a folder of the person.
         const open = JSON.parse(readFileSync(file, 'utf8')) as OpenCommand
         const { mtimeMs, birthtimeMs } = statSync(file)
         if (startedTicks(open.processId) === open.startedTicks) return []
         unlinkSync(file)
         return [{ ...open, startedMs: birthtimeMs, untilMs: mtimeMs + 2 * noteMs }]
       } catch {
-        quietly(() => unlinkSync(file))
+        ignoreErrors(() => unlinkSync(file))
         return []
       }
     })

@@ -2,38 +2,38 @@ import { readdirSync } from 'node:fs'
 import { bothEnds, isInside, realPath } from '../files/paths.ts'
 import type { PlainCommand } from './description.ts'
 import type { EditMeans } from './edit-means.ts'
-import type { ShutPlaces } from './edit-places.ts'
-import { type EnteredTemporary, realTemporary } from './edit-temporary.ts'
+import type { ProtectedTree } from './edit-places.ts'
+import { type EnteredTemporary, realTmp } from './edit-temporary.ts'
 import type { VisiblePlaces } from './edit-visible.ts'
-import { isLedOut } from './led-out.ts'
-import { isThere } from './on-disk.ts'
+import { leadsOutside } from './outside-links.ts'
+import { exists } from './on-disk.ts'
 
-/** What the arguments of bubblewrap are made of for one command. */
+/** Input for the arguments of bubblewrap for one command. */
 export interface EditMounts {
   readonly means: Pick<Extract<EditMeans, { readonly kind: 'bubblewrap' }>, 'canDisableUserNamespaces'>
   readonly command: PlainCommand & {
-    /** The file in which bubblewrap says which process it started. */
+    /** The file in which bubblewrap reports the process that it started. */
     readonly firstDescriptor: number
   }
   readonly home: string
   readonly visible: VisiblePlaces
-  /** The folder that stands for `/etc`. */
+  /** The folder that replaces `/etc`. */
   readonly copied: string
   readonly temporary: EnteredTemporary
-  /** Arguments that mount caches in the home. */
+  /** Arguments that mount caches in the home folder. */
   readonly caches: readonly string[]
-  /** What else is read. */
+  /** Further readable places. */
   readonly readable: readonly string[]
   /** Directories of the session, as they are named. */
   readonly directories: readonly string[]
-  readonly shut: ShutPlaces
+  readonly protectedTree: ProtectedTree
   readonly filterDescriptor: number | undefined
 }
 
-/** As root, `core_pattern` could be written in a new `/proc`. Bubblewrap shuts it for others. */
+/** As root, `core_pattern` could be written in a new `/proc`. For other users bubblewrap protects it. */
 const readOnlyOfProc = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi'].map((name) => `/proc/${name}`)
 
-/** The arguments of bubblewrap: from an empty root on, what is mounted later covers what was mounted before. */
+/** The arguments of bubblewrap, starting with an empty root: a later mount covers earlier ones. */
 export function editArguments(mounts: EditMounts): readonly string[] {
   const { means, command, home, visible, copied, temporary, caches, filterDescriptor } = mounts
   const inTemporary = temporaryTops(mounts)
@@ -51,14 +51,14 @@ export function editArguments(mounts: EditMounts): readonly string[] {
     '--tmpfs',
     '/',
     ...visible.links.flatMap(([path, target]) => ['--symlink', target, path]),
-    ...readOnly([copied], '/etc'),
-    ...visible.system.flatMap((path) => readOnly([path])),
-    ...(isFilled('/usr/local/etc') ? ['--tmpfs', '/usr/local/etc', '--remount-ro', '/usr/local/etc'] : []),
+    ...readOnlyMount([copied], '/etc'),
+    ...visible.system.flatMap((path) => readOnlyMount([path])),
+    ...(isNonEmpty('/usr/local/etc') ? ['--tmpfs', '/usr/local/etc', '--remount-ro', '/usr/local/etc'] : []),
     '--dev',
     '/dev',
     '--proc',
     '/proc',
-    ...(process.getuid?.() === 0 ? readOnlyOfProc.flatMap((path) => readOnly([path])) : []),
+    ...(process.getuid?.() === 0 ? readOnlyOfProc.flatMap((path) => readOnlyMount([path])) : []),
     '--dir',
     '/run',
     '--perms',
@@ -67,15 +67,15 @@ export function editArguments(mounts: EditMounts): readonly string[] {
     '/var/tmp',
     '--bind',
     temporary.folder,
-    realTemporary,
-    ...temporary.shown.flatMap((name) => readOnly([`${realTemporary}/${name}`])),
+    realTmp,
+    ...temporary.shown.flatMap((name) => readOnlyMount([`${realTmp}/${name}`])),
     ...inTemporary.flatMap((path) => ['--tmpfs', path]),
     ...homes.flatMap((path) => ['--tmpfs', path]),
-    ...visible.tools.filter((path) => !isCoveredBy(caches, path)).flatMap((path) => readOnly([path])),
+    ...visible.tools.filter((path) => !isCoveredBy(caches, path)).flatMap((path) => readOnlyMount([path])),
     ...furtherMounts(mounts),
     ...caches,
     ...directoryMounts(mounts),
-    ...shutMounts(mounts),
+    ...protectionMounts(mounts),
     ...inTemporary.flatMap((path) => ['--remount-ro', path]),
     '--remount-ro',
     '/',
@@ -88,41 +88,41 @@ export function editArguments(mounts: EditMounts): readonly string[] {
   ]
 }
 
-function readOnly([path = '']: readonly string[], at: string = path): readonly string[] {
+function readOnlyMount([path = '']: readonly string[], at: string = path): readonly string[] {
   return ['--ro-bind-try', path, at]
 }
 
-/** What else is read. A rule that opens all of the home opens none of it here: too much in it listens or is secret. */
+/** Further readable places. A rule that opens the whole home folder opens nothing here: too much of it is secret or listens. */
 function furtherMounts({ readable, directories, visible, home }: EditMounts): readonly string[] {
   const roots = directories.map(realPath)
   const isCovered = (path: string): boolean =>
     [...roots, ...visible.system, ...visible.tools].some((place) => isInside(path, place))
   const isTooMuch = (path: string): boolean => bothEnds(home).some((end) => isInside(end, path))
-  const named = readable.filter((path) => !isLedOut(path, directories)).flatMap(bothEnds)
-  const places = [...new Set(named)].filter((path) => !isTooMuch(path) && !isCovered(path) && isThere(path))
+  const named = readable.filter((path) => !leadsOutside(path, directories)).flatMap(bothEnds)
+  const places = [...new Set(named)].filter((path) => !isTooMuch(path) && !isCovered(path) && exists(path))
   return places
     .filter((path) => !isPartOf(places, path))
     .toSorted((left, right) => depthOf(left) - depthOf(right))
-    .flatMap((path) => readOnly([path]))
+    .flatMap((path) => readOnlyMount([path]))
 }
 
-/** What can be written. A directory that is named by a link is found by it, too. */
+/** Writable directories. A directory that is named by a link is also reachable through it. */
 function directoryMounts({ directories }: EditMounts): readonly string[] {
   const roots = [...new Set(directories.map(realPath))].toSorted((left, right) => depthOf(left) - depthOf(right))
-  const links = directories.filter((path) => realPath(path) !== path && !isInside(path, realTemporary))
+  const links = directories.filter((path) => realPath(path) !== path && !isInside(path, realTmp))
   return [
     ...roots.flatMap((path) => ['--bind', path, path]),
     ...links.flatMap((path) => ['--symlink', realPath(path), path]),
   ]
 }
 
-function shutMounts({ shut, directories, visible, readable, temporary }: EditMounts): readonly string[] {
-  const { readOnly: kept, pinned, placeholders } = shut
+function protectionMounts({ protectedTree, directories, visible, readable, temporary }: EditMounts): readonly string[] {
+  const { readOnly: readOnlyPaths, pinned, placeholders } = protectedTree
   const roots = directories.map(realPath)
   const secrets = visible.secrets.filter(({ path }) => !roots.some((root) => isInside(realPath(path), root)))
-  const masked = [...shut.masked, ...secrets]
+  const masked = [...protectedTree.masked, ...secrets]
   const folders = masked.filter(({ isFolder }) => isFolder)
-  const shown = temporary.shown.map((name) => `${realTemporary}/${name}`)
+  const shown = temporary.shown.map((name) => `${realTmp}/${name}`)
   const seen = [
     ...directories,
     ...directories.map(realPath),
@@ -134,14 +134,14 @@ function shutMounts({ shut, directories, visible, readable, temporary }: EditMou
   const isSeen = (path: string): boolean => seen.some((place) => isInside(path, place))
   const isMasked = (path: string): boolean => folders.some((outer) => outer.path !== path && isInside(path, outer.path))
   const made = [...placeholders.folders, ...placeholders.files.map(({ path }) => path)]
-  // In a folder that is read-only as a whole, all of it is, but for what can be written in it.
-  const outer = kept.filter((path) => !pinned.some((inner) => isInside(inner, path)))
+  // A read-only folder is read-only as a whole, except for writable places in it.
+  const outer = readOnlyPaths.filter((path) => !pinned.some((inner) => isInside(inner, path)))
   const mounts = [
     ...pinned.map((path) => ({ path, rank: 1, args: ['--bind-try', path, path] })),
-    ...[...kept.filter((path) => !isPartOf(outer, path)), ...made].map((path) => ({
+    ...[...readOnlyPaths.filter((path) => !isPartOf(outer, path)), ...made].map((path) => ({
       path,
       rank: 2,
-      args: readOnly([path]),
+      args: readOnlyMount([path]),
     })),
     ...masked
       .filter(({ path }) => isSeen(path))
@@ -157,15 +157,15 @@ function shutMounts({ shut, directories, visible, readable, temporary }: EditMou
     .flatMap(({ args }) => args)
 }
 
-/** Folders directly in `/tmp` in which something is mounted and that are not mounted themselves: they hold nothing else. */
+/** Folders directly in `/tmp` that contain mounts but are not mounts: nothing else is in them. */
 function temporaryTops({ home, directories, readable, temporary }: EditMounts): readonly string[] {
   const mounted = [home, ...directories, ...readable].flatMap(bothEnds)
   return temporary.stubs
-    .map(({ name }) => `${realTemporary}/${name}`)
-    .filter((path) => !temporary.shown.includes(path.slice(realTemporary.length + 1)) && !mounted.includes(path))
+    .map(({ name }) => `${realTmp}/${name}`)
+    .filter((path) => !temporary.shown.includes(path.slice(realTmp.length + 1)) && !mounted.includes(path))
 }
 
-/** Whether a place lies in another one, and no link leads out of it. Each mount takes time with every command. */
+/** Whether a place is inside another one and no link leads out of it. Each mount costs time for every command. */
 function isPartOf(places: readonly string[], path: string): boolean {
   return places.some((place) => place !== path && isInside(path, place)) && realPath(path) === path
 }
@@ -175,11 +175,11 @@ function isCoveredBy(caches: readonly string[], path: string): boolean {
   return caches.some((at, index) => caches[index - 2]?.endsWith('bind') === true && isInside(path, at))
 }
 
-function isFilled(folder: string): boolean {
+function isNonEmpty(folder: string): boolean {
   try {
     return readdirSync(folder).length > 0
   } catch {
-    return isThere(folder)
+    return exists(folder)
   }
 }
 

@@ -12,18 +12,18 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { identityOf, nodeOf } from './edit-walk.ts'
+import { identityOf, nodeOf } from './folder-scan.ts'
 import { isInside } from '../files/paths.ts'
 import { holdsSpecialFiles, liveSockets } from './live-sockets.ts'
-import { abandonedFolders, ownFolderName } from './own-folders.ts'
+import { abandonedFolders, processFolderName } from './process-folders.ts'
 import { removeTree } from './remove-tree.ts'
 import { SandboxError } from './sandbox-error.ts'
-import { namesIn, quietly } from './on-disk.ts'
+import { namesIn, ignoreErrors } from './on-disk.ts'
 
-/** The folder for temporary files of the machine. */
-export const realTemporary = '/tmp'
+/** The temporary folder of the machine. */
+export const realTmp = '/tmp'
 
-/** Something that stands in a folder only so that something can be mounted there. */
+/** An entry that exists only as a mount point. */
 interface Stub {
   readonly name: string
   readonly node: string
@@ -38,16 +38,16 @@ export interface EnteredTemporary {
   readonly stubs: readonly Stub[]
 }
 
-/** How many entries of the real `/tmp` a command sees that it does not name. */
-const mostShown = 20
-/** In a larger folder, of about a thousand entries, only what the command names is looked at. */
-const mostBytes = 40_000
-/** How many folders are searched for sockets and pipes, of an entry that the command names and of the others together. */
+/** Maximum number of entries of the real `/tmp` that a command sees without naming them. */
+const maxShown = 20
+/** In a larger folder (about a thousand entries), a command sees only the entries that it names. */
+const maxBytes = 40_000
+/** Maximum number of folders that are searched for sockets and pipes: in an entry that the command names, and in all others together. */
 const [searchedOfNamed, searchedOfOthers, searchedOfOwn] = [2_000, 60, 60]
 
 /**
- * What other programs run or obey when they find it in `/tmp`, caches of compiled code above all, and where services have
- * their sockets: it stays with the confined commands of this session.
+ * What other programs run or read as settings if they find it in `/tmp`, such as caches of compiled code, and folders with sockets of services. It
+ * remains with the confined commands of this session.
  */
 const foldersOfOthers = new RegExp(
   `^(?:${(
@@ -58,27 +58,27 @@ const foldersOfOthers = new RegExp(
   'i',
 )
 
-/** The `/tmp` of the confined commands of one session. What they make is in the real one between commands. */
+/** The `/tmp` of the confined commands of one session. Between commands, their files are in the real one. */
 export class EditTemporary {
   readonly #folder: string
-  /** What confined commands made and that is in the real `/tmp` now. */
+  /** What confined commands created and is in the real `/tmp` now. */
   readonly #own = new Map<string, string>()
-  /** What they made and that is put aside, by its name. */
+  /** What they created and is set aside, by name. */
   readonly #aside = new Map<string, { readonly path: string; readonly isTaken: boolean }>()
-  /** Empty folders of commands that have ended: to remove one and make another takes milliseconds on some systems. */
+  /** Empty folders of ended commands: removing one and creating another takes milliseconds on some systems. */
   readonly #free: string[] = []
   #count = 0
 
-  /** @throws SandboxError where no folder can be made. */
+  /** @throws SandboxError if no folder can be created. */
   constructor() {
     try {
-      this.#folder = mkdtempSync(join(realTemporary, ownFolderName('confined')))
+      this.#folder = mkdtempSync(join(realTmp, processFolderName('confined')))
     } catch {
       throw new SandboxError(
-        `No folder can be made in ${realTemporary}, so the command did not run. Make ${realTemporary} writable, or set confineJudged to off.`,
+        `No folder can be created in ${realTmp}, so the command did not run. Make ${realTmp} writable, or set confineJudged to off.`,
       )
     }
-    removeEmptied()
+    removeAbandoned()
   }
 
   /** The folder of the session in the real `/tmp`. */
@@ -87,51 +87,51 @@ export class EditTemporary {
   }
 
   /**
-   * @param text The command: what it names in `/tmp` it sees.
-   * @param needed Names in `/tmp` in which something else is mounted.
-   * @throws SandboxError where no folder can be made.
+   * @param text The command: it sees what it names in `/tmp`.
+   * @param needed Names in `/tmp` that contain other mounts.
+   * @throws SandboxError if no folder can be created.
    */
   enter(text: string, needed: ReadonlySet<string>): EnteredTemporary {
     const folder = this.#emptyFolder()
     chmodSync(folder, 0o1777)
     for (const [name, node] of this.#own) {
-      const real = join(realTemporary, name)
+      const real = join(realTmp, name)
       if (needed.has(name) || identityOf(real)?.node !== node || isUsedByOthers(real)) continue
-      quietly(() => renameSync(real, join(folder, name)))
+      ignoreErrors(() => renameSync(real, join(folder, name)))
     }
     for (const [name, { path }] of this.#aside)
-      if (!needed.has(name)) quietly(() => renameSync(path, join(folder, name)))
+      if (!needed.has(name)) ignoreErrors(() => renameSync(path, join(folder, name)))
     const shown = visibleNames(text).filter((name) => !needed.has(name) && identityOf(join(folder, name)) === undefined)
     const stubs = [...new Set([...shown, ...needed])].flatMap((name) => stubAt(folder, name))
     return { folder, stubs, shown }
   }
 
-  /** Moves what the command made to the real `/tmp`, and removes the folder. */
+  /** Moves what the command created to the real `/tmp`, and removes the folder. */
   leave({ folder, stubs }: Pick<EnteredTemporary, 'folder' | 'stubs'>): void {
     const isStub = new Map(stubs.map(({ name, node }) => [name, node]))
     for (const name of namesIn(folder)) {
       const path = join(folder, name)
       const stats = lstatSync(path, { throwIfNoEntry: false })
       if (stats === undefined) continue
-      if (isStub.get(name) === nodeOf(stats)) quietly(() => (stats.isDirectory() ? rmdirSync(path) : unlinkSync(path)))
-      // Nobody listens there any more.
-      else if (stats.isSocket()) quietly(() => unlinkSync(path))
+      if (isStub.get(name) === nodeOf(stats))
+        ignoreErrors(() => (stats.isDirectory() ? rmdirSync(path) : unlinkSync(path)))
+      // No process listens there any more.
+      else if (stats.isSocket()) ignoreErrors(() => unlinkSync(path))
       else {
         if (stats.isDirectory()) unlinkSockets(path, { left: searchedOfOwn })
         this.#release(name, path, stats)
       }
     }
     if (dirname(folder) === this.#folder && isEmpty(folder)) this.#free.push(folder)
-    else quietly(() => rmdirSync(folder))
+    else ignoreErrors(() => rmdirSync(folder))
   }
 
-  /** Removes the folder of the session. What could not be moved to its place because something else is there gets a free name. */
+  /** Removes the folder of the session. Files whose place is taken get a free name. */
   dispose(): void {
     for (const [name, { path, isTaken }] of this.#aside) {
-      let free = join(realTemporary, `${name}.confined`)
-      for (let count = 2; identityOf(free) !== undefined; count += 1)
-        free = join(realTemporary, `${name}.confined${count}`)
-      if (isTaken) quietly(() => renameSync(path, free))
+      let free = join(realTmp, `${name}.confined`)
+      for (let count = 2; identityOf(free) !== undefined; count += 1) free = join(realTmp, `${name}.confined${count}`)
+      if (isTaken) ignoreErrors(() => renameSync(path, free))
     }
     removeTree(this.#folder)
   }
@@ -151,42 +151,42 @@ export class EditTemporary {
     this.#aside.delete(name)
     const isHidden = /^(?:\.|halting-)/.test(name) || (stats.isDirectory() && foldersOfOthers.test(name))
     const isPrivate = isHidden || !(stats.isFile() || stats.isDirectory())
-    if (!isPrivate && isMoved(path, join(realTemporary, name), stats)) {
+    if (!isPrivate && tryMove(path, join(realTmp, name), stats)) {
       this.#own.set(name, node)
       return
     }
     const aside = join(this.#folder, 'aside')
-    quietly(() => mkdirSync(aside, { mode: 0o700 }))
+    ignoreErrors(() => mkdirSync(aside, { mode: 0o700 }))
     const to = join(aside, name)
-    quietly(() => {
+    ignoreErrors(() => {
       renameSync(path, to)
       this.#aside.set(name, { path: to, isTaken: !isPrivate })
     })
   }
 }
 
-/** Whether another program has made a socket or a pipe in a folder that a command left: commands write there, which opens it to them. */
+/** Whether another program has created a socket or a pipe in a folder of a command: commands can write to it. */
 function isUsedByOthers(folder: string): boolean {
   const budget = { left: searchedOfOwn }
   const isSpecial = lstatSync(folder).isDirectory() && holdsSpecialFiles(folder, budget)
   return (isSpecial && budget.left >= 0) || liveSockets().some((path) => isInside(path, folder))
 }
 
-/** In a folder of a command that has ended. Nobody listens there any more. */
+/** For a folder of an ended command: no process listens there any more. */
 function unlinkSockets(folder: string, budget: { left: number }): void {
   budget.left -= 1
   if (budget.left < 0) return
-  quietly(() => {
+  ignoreErrors(() => {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       const path = join(folder, entry.name)
       if (entry.isDirectory()) unlinkSockets(path, budget)
-      else if (entry.isSocket()) quietly(() => unlinkSync(path))
+      else if (entry.isSocket()) ignoreErrors(() => unlinkSync(path))
     }
   })
 }
 
-/** Never over something that is there. */
-function isMoved(path: string, to: string, stats: Stats): boolean {
+/** Never replaces an existing file. */
+function tryMove(path: string, to: string, stats: Stats): boolean {
   if (identityOf(to) !== undefined) return false
   try {
     if (stats.isDirectory()) renameSync(path, to)
@@ -200,48 +200,45 @@ function isMoved(path: string, to: string, stats: Stats): boolean {
   }
 }
 
-/** What the command names, and the newest of this user, without sockets, pipes and folders of other programs with such. */
+/** What the command names, and the newest entries of this user, without sockets, pipes and folders with such. */
 function visibleNames(text: string): readonly string[] {
   const named = new Set([...text.matchAll(/\/tmp\/+([^\s/'"`;|&<>()$\\*?[\]{},:]+)/g)].map(([, name = '']) => name))
   const own = process.getuid?.()
-  // How large a folder is says how many entries it has or had, without reading it.
-  const isSmall = lstatSync(realTemporary).size <= mostBytes
-  const look = isSmall ? namesIn(realTemporary) : [...named]
+  // The size of a folder shows how many entries it has or had, without reading it.
+  const isSmall = lstatSync(realTmp).size <= maxBytes
+  const look = isSmall ? namesIn(realTmp) : [...named]
   const entries = look.flatMap((name) => {
-    const stats = /^(?:halting-|\.)/.test(name)
-      ? undefined
-      : lstatSync(join(realTemporary, name), { throwIfNoEntry: false })
+    const stats = /^(?:halting-|\.)/.test(name) ? undefined : lstatSync(join(realTmp, name), { throwIfNoEntry: false })
     if (stats === undefined || !(stats.isFile() || stats.isDirectory())) return []
     return named.has(name) || stats.uid === own ? [{ name, stats }] : []
   })
   const others = { left: searchedOfOthers }
   const isSafe = (name: string, stats: Stats): boolean =>
-    stats.isFile() ||
-    !holdsSpecialFiles(join(realTemporary, name), named.has(name) ? { left: searchedOfNamed } : others)
+    stats.isFile() || !holdsSpecialFiles(join(realTmp, name), named.has(name) ? { left: searchedOfNamed } : others)
   const ordered = entries.toSorted(
     (left, right) =>
       Number(named.has(right.name)) - Number(named.has(left.name)) || right.stats.mtimeMs - left.stats.mtimeMs,
   )
   return ordered
-    .slice(0, Math.max(mostShown, named.size))
+    .slice(0, Math.max(maxShown, named.size))
     .flatMap(({ name, stats }) => (isSafe(name, stats) ? [name] : []))
 }
 
 function stubAt(folder: string, name: string): readonly Stub[] {
-  const real = lstatSync(join(realTemporary, name), { throwIfNoEntry: false })
+  const real = lstatSync(join(realTmp, name), { throwIfNoEntry: false })
   const path = join(folder, name)
   if (real?.isFile() === true) writeFileSync(path, '', { flag: 'wx', mode: 0o600 })
   else mkdirSync(path, { mode: 0o700 })
   return [{ name, node: identityOf(path)?.node ?? '' }]
 }
 
-/** What processes that were killed have left, where no command's files are in it: those are settled by the next command in their directories. */
-function removeEmptied(): void {
-  for (const folder of abandonedFolders(realTemporary, 'confined'))
+/** Removes what killed processes left, unless it contains files of a command: the next command in the same directories handles those. */
+function removeAbandoned(): void {
+  for (const folder of abandonedFolders(realTmp, 'confined'))
     if (namesIn(folder).every((name) => name === 'etc' || isEmpty(join(folder, name)))) removeTree(folder)
 }
 
-/** Whether a folder is there, can be read and holds nothing. */
+/** Whether a folder exists, can be read and is empty. */
 function isEmpty(folder: string): boolean {
   try {
     return readdirSync(folder).length === 0

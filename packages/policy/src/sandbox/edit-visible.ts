@@ -1,25 +1,25 @@
 import { cpSync, lstatSync, mkdirSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { bothEnds, type Environment, isDirectory, isInside, outermost, realPath } from '../files/paths.ts'
-import { isLedOut } from './led-out.ts'
-import { isThere } from './on-disk.ts'
+import { leadsOutside } from './outside-links.ts'
+import { exists } from './on-disk.ts'
 import { readablePlaces, rootEntries } from './readable-places.ts'
 
-/** What a command sees beside the directories of the session. */
+/** What a command sees besides the directories of the session. */
 export interface VisiblePlaces {
-  /** Links in the root, such as `/bin`, with what they say. */
+  /** Links in the root, such as `/bin`, with their targets. */
   readonly links: readonly (readonly [path: string, target: string])[]
-  /** Of the system, read-only, from the outside in. */
+  /** System folders, read-only, from the outside in. */
   readonly system: readonly string[]
-  /** Files and small folders of `/etc`: copied once, since each mount of its own takes time with every command. */
+  /** Files and small folders of `/etc`. They are copied once, as each mount costs time for every command. */
   readonly copied: readonly string[]
-  /** Tools of the person, and what they read, read-only, from the outside in. */
+  /** Tools of the person and the files that these read, read-only, from the outside in. */
   readonly tools: readonly string[]
-  /** In them, what signs in somewhere or is a private key: it is not read. */
+  /** Credentials and private keys inside of these, which are not readable. */
   readonly secrets: readonly { readonly path: string; readonly isFolder: boolean }[]
 }
 
-/** Installations of tools in the home of a person, whole but for `secretsOfTools`. */
+/** Installations of tools in a home folder, completely except for `secretsOfTools`. */
 const toolFolders = (
   '.pyenv .rustup .nvm .volta .asdf .sdkman .rbenv .goenv .nodenv .jenv .plenv .phpenv .tfenv .fnm .bun .deno .dotnet .ghcup .opam .elan .juliaup ' +
   '.foundry .swiftly .rvm .luarocks .jabba .proto .moon .wasmtime .wasmer .nix-profile .local/bin .local/lib .local/pipx .local/state/nix ' +
@@ -30,7 +30,7 @@ const toolFolders = (
   'Android/Sdk'
 ).split(' ')
 
-/** What such installations hold beside programs: keys of wallets and of developers, passwords of registries. */
+/** Secrets in such installations: keys of wallets and of developers, passwords of registries. */
 const secretsOfTools = (
   '.foundry/keystores .dotnet/corefx/cryptography .wasmer/wasmer.toml .luarocks/upload_config.lua .local/share/uv/credentials ' +
   '.local/share/gem/credentials .npm-global/etc/npmrc'
@@ -39,49 +39,48 @@ const secretsOfTools = (
 /** Settings of git: programs that read a repository fail without them. */
 const gitSettings = '.gitconfig .config/git/config .config/git/ignore .config/git/attributes'.split(' ')
 
-/** What was downloaded, for programs that look there first. */
-const downloaded = (
+/** Downloads that programs look for first. */
+const downloadFolders = (
   'go/pkg/mod .cargo/registry .cargo/git .m2/repository .m2/wrapper .gradle/wrapper .nuget/packages .pub-cache/hosted .ivy2/cache .cache/coursier ' +
   '.cache/ms-playwright .cache/puppeteer .cache/Cypress .cache/bazelisk .cache/node/corepack'
 ).split(' ')
 
 /** Variables that name the installation of a tool. */
-const installations = (
+const installationVariables = (
   'PYENV_ROOT RUSTUP_HOME NVM_DIR VOLTA_HOME ASDF_DIR ASDF_DATA_DIR SDKMAN_DIR RBENV_ROOT GOROOT JAVA_HOME BUN_INSTALL DENO_INSTALL MISE_DATA_DIR ' +
   'ANDROID_HOME ANDROID_SDK_ROOT DOTNET_ROOT CONDA_PREFIX CONDA_EXE VIRTUAL_ENV FNM_DIR FNM_MULTISHELL_PATH GOENV_ROOT NODENV_ROOT GOMODCACHE ' +
   'PNPM_HOME M2_HOME MAVEN_HOME GRADLE_HOME FLUTTER_ROOT NPM_CONFIG_PREFIX npm_config_prefix PLAYWRIGHT_BROWSERS_PATH SSL_CERT_FILE SSL_CERT_DIR ' +
   'GIT_CONFIG_GLOBAL TZDIR LOCPATH TERMINFO'
 ).split(' ')
 
-/** Of `/sys` and `/var`, what builds read: how many processors there are, and how much memory. */
+/** The parts of `/sys` and `/var` that builds read, for example the number of processors and the memory size. */
 const systemParts = '/sys/devices/system /sys/fs/cgroup /sys/kernel/mm /var/lib/dpkg'.split(' ')
 const furtherSystem = '/opt /nix /gnu /snap'.split(' ')
 const furtherSettings = 'chromium chromium.d firefox maven mavenrc gradle php ruby R dotnet lsb-release ant'.split(' ')
 
 const freshMs = 10_000
-let known: { readonly key: string; readonly places: VisiblePlaces; readonly atMs: number } | undefined
+let visibleCache: { readonly key: string; readonly places: VisiblePlaces; readonly atMs: number } | undefined
 
 /**
- * Looks for tools at most every ten seconds.
- *
- * @param directories What commands write: where a link in them leads out of them, no tool of the person is.
+ * Searches for tools at most every ten seconds.
+ * ¶ @param directories The directories that commands write: a link from them to the outside is not a tool of the person.
  */
 export function visiblePlaces(home: string, env: Environment, directories: readonly string[]): VisiblePlaces {
-  const key = JSON.stringify([home, env['PATH'], installations.map((name) => env[name]), directories])
-  if (known?.key !== key || performance.now() - known.atMs > freshMs)
-    known = { key, places: findPlaces(home, env, directories), atMs: performance.now() }
-  return known.places
+  const key = JSON.stringify([home, env['PATH'], installationVariables.map((name) => env[name]), directories])
+  if (visibleCache?.key !== key || performance.now() - visibleCache.atMs > freshMs)
+    visibleCache = { key, places: findPlaces(home, env, directories), atMs: performance.now() }
+  return visibleCache.places
 }
 
 function findPlaces(home: string, given: Environment, directories: readonly string[]): VisiblePlaces {
-  const isOwn = (path: string): boolean => !isLedOut(path, directories)
-  const env = withoutLedOut(given, isOwn)
+  const isOwn = (path: string): boolean => !leadsOutside(path, directories)
+  const env = withoutOutsideLinks(given, isOwn)
   const readable = readablePlaces({ directories: [], home, env }).map(({ path }) => path)
   const isOf = (folder: string) => (path: string) => isInside(path, folder)
   const links = rootEntries().filter((path) => lstatSync(path).isSymbolicLink())
   const isLinked = (path: string): boolean => links.some((link) => isInside(path, link))
   const settings = [...readable.filter(isOf('/etc')), ...furtherSettings.map((name) => join('/etc', name))]
-  const copied = settings.filter((path) => isThere(path) && isSmall(path))
+  const copied = settings.filter((path) => exists(path) && isSmall(path))
   const others = readable.filter(
     (path) => !['/usr', '/etc', '/sys', '/var', '/proc'].some((top) => isInside(path, top)),
   )
@@ -98,33 +97,33 @@ function findPlaces(home: string, given: Environment, directories: readonly stri
     secrets: secretsOfTools
       .map((name) => join(home, name))
       .flatMap(bothEnds)
-      .filter(isThere)
+      .filter(exists)
       .map((path) => ({ path, isFolder: isDirectory(path) })),
     links: links.map((path) => [path, readlinkSync(path)] as const),
-    system: fromOutside(system.filter((path) => isThere(path) && !isLinked(path))),
-    copied: fromOutside(copied),
-    tools: fromOutside(
+    system: outerFirst(system.filter((path) => exists(path) && !isLinked(path))),
+    copied: outerFirst(copied),
+    tools: outerFirst(
       [...others.filter((path) => !isSystem(path)), ...toolsIn(home, env, isOwn)].filter(
-        (path) => isThere(path) && !isLinked(path) && isOwn(path),
+        (path) => exists(path) && !isLinked(path) && isOwn(path),
       ),
     ),
   }
 }
 
-/** Variables with paths, without the paths to which commands lead. */
-function withoutLedOut(env: Environment, isOwn: (path: string) => boolean): Environment {
-  const kept = (value: string): boolean => !isAbsolute(value) || isOwn(value)
+/** Variables with paths, without paths that commands control. */
+function withoutOutsideLinks(env: Environment, isOwn: (path: string) => boolean): Environment {
+  const isUsable = (value: string): boolean => !isAbsolute(value) || isOwn(value)
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value = '']) => {
-      if (name === 'PATH') return [[name, value.split(':').filter(kept).join(':')]]
-      return kept(value) ? [[name, value]] : []
+      if (name === 'PATH') return [[name, value.split(':').filter(isUsable).join(':')]]
+      return isUsable(value) ? [[name, value]] : []
     }),
   )
 }
 
 function toolsIn(home: string, env: Environment, isOwn: (path: string) => boolean): readonly string[] {
-  const own = [...toolFolders, ...gitSettings, ...downloaded].map((name) => join(home, name))
-  const named = installations.flatMap((name) => env[name] ?? []).filter(isAbsolute)
+  const own = [...toolFolders, ...gitSettings, ...downloadFolders].map((name) => join(home, name))
+  const named = installationVariables.flatMap((name) => env[name] ?? []).filter(isAbsolute)
   const onPath = [...(env['PATH'] ?? '').split(':'), dirname(process.execPath)].filter(isAbsolute)
   const ends = [...new Set(onPath)].flatMap((folder) => linksOut(folder, isOwn)).map(installationOf)
   return [...own, ...named, ...ends, ...onPath.map(installationOf)]
@@ -138,7 +137,7 @@ function toolsIn(home: string, env: Environment, isOwn: (path: string) => boolea
 
 const systemTops = '/usr /bin /sbin /lib /lib64 /etc /proc /sys /dev /tmp /run /var'.split(' ')
 
-/** Where programs in a folder are links to: `~/.local/bin/tool` to wherever it was installed. */
+/** The targets of links to programs in a folder, such as `~/.local/bin/tool`. */
 function linksOut(folder: string, isOwn: (path: string) => boolean): readonly string[] {
   try {
     const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isSymbolicLink())
@@ -153,22 +152,22 @@ function linksOut(folder: string, isOwn: (path: string) => boolean): readonly st
   }
 }
 
-/** The installation of a program or a folder of programs: what has `bin`, where that is an installation and no home. */
+/** The installation of a program or a folder of programs: the folder with `bin`, if it is an installation and not a home folder. */
 function installationOf(path: string): string {
   const folder = isDirectory(path) ? path : dirname(path)
   if (basename(folder) === '.bin') return dirname(folder)
   const above = dirname(folder)
   const isInstallation = ['lib', 'libexec', 'pkg', 'share', 'VERSION', 'version', 'release'].some((name) =>
-    isThere(join(above, name)),
+    exists(join(above, name)),
   )
   if (!/^s?bin$/.test(basename(folder)) || !isInstallation) return folder
-  // `/work/bin` beside `/work/lib`: a folder in the root may hold anything.
-  return above.split('/').length <= 2 || isThere(join(above, '.bashrc')) ? folder : above
+  // `/work/bin` next to `/work/lib`: a folder in the root may contain anything.
+  return above.split('/').length <= 2 || exists(join(above, '.bashrc')) ? folder : above
 }
 
-const [mostFiles, mostBytes] = [80, 200_000]
+const [maxFiles, maxBytes] = [80, 200_000]
 
-function isSmall(path: string, budget = { files: mostFiles, bytes: mostBytes }): boolean {
+function isSmall(path: string, budget = { files: maxFiles, bytes: maxBytes }): boolean {
   try {
     const stats = lstatSync(path)
     budget.files -= 1
@@ -181,11 +180,11 @@ function isSmall(path: string, budget = { files: mostFiles, bytes: mostBytes }):
   }
 }
 
-function fromOutside(paths: readonly string[]): readonly string[] {
+function outerFirst(paths: readonly string[]): readonly string[] {
   return outermost(paths).toSorted((left, right) => left.split('/').length - right.split('/').length)
 }
 
-/** Copies of files in `/etc`, made anew when one of them changed. */
+/** Copies of files in `/etc`, renewed when one of them changes. */
 export class CopiedSettings {
   readonly #folder: string
   #key = ''
@@ -195,15 +194,14 @@ export class CopiedSettings {
   }
 
   /**
-   * The folder with the copies, laid out as `/etc` is.
-   *
-   * @param mounted Folders in `/etc` that are mounted over it.
+   * The folder with the copies, in the layout of `/etc`.
+   * ¶ @param mounted Folders in `/etc` that are mounted over it.
    */
   folderFor(paths: readonly string[], mounted: readonly string[]): string {
     const key = [...paths, ...mounted]
       .map((path) => `${path} ${lstatSync(path, { throwIfNoEntry: false })?.ctimeMs}`)
       .join('\n')
-    if (key === this.#key && isThere(this.#folder)) return this.#folder
+    if (key === this.#key && exists(this.#folder)) return this.#folder
     rmSync(this.#folder, { recursive: true, force: true })
     mkdirSync(this.#folder, { recursive: true, mode: 0o755 })
     for (const path of paths) this.#copy(path)
@@ -215,7 +213,7 @@ export class CopiedSettings {
   #makeStub(path: string): void {
     const to = join(this.#folder, path.slice('/etc/'.length))
     mkdirSync(isDirectory(path) ? to : dirname(to), { recursive: true })
-    if (!isThere(to)) writeFileSync(to, '')
+    if (!exists(to)) writeFileSync(to, '')
   }
 
   #copy(path: string): void {
@@ -224,7 +222,7 @@ export class CopiedSettings {
       mkdirSync(dirname(to), { recursive: true })
       cpSync(path, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true })
     } catch {
-      // A file that this user may not read.
+      // This user may not read the file.
     }
   }
 }

@@ -2,29 +2,29 @@ import type { ChildProcess } from 'node:child_process'
 import { closeSync, lstatSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { atExit, notAtExit } from '../at-exit.ts'
+import { onProcessExit, offProcessExit } from '../process-exit.ts'
 import { bothEnds, isInside, outermost, realPath } from '../files/paths.ts'
 import { findRepository, isOwnRepository } from '../git/repository.ts'
 import type { EditConfinement } from './confinement.ts'
-import type { Aftermath, EditCommand, ProjectCaches, TakenBack } from './edit-command.ts'
-import { editEnvironment, withoutCleaning } from './edit-environment.ts'
-import { EditJournal, type LeftCommand } from './edit-journal.ts'
-import { type Baseline, baselineOf, takeBack } from './edit-look.ts'
-import { type EditMeans, tooMuchIn } from './edit-means.ts'
+import type { CommandAftermath, EditCommand, ProjectCaches, MovedAside } from './edit-command.ts'
+import { editEnvironment, withoutGitMaintenance } from './edit-environment.ts'
+import { EditJournal, type AbandonedCommand } from './edit-journal.ts'
+import { type Baseline, baselineOf, moveIntrudersAside } from './edit-baseline.ts'
+import { type EditMeans, tooBroadReason } from './edit-means.ts'
 import { editArguments } from './edit-mounts.ts'
-import { shutPlaces, type ShutPlaces } from './edit-places.ts'
-import { EditTemporary, type EnteredTemporary, realTemporary } from './edit-temporary.ts'
+import { protectTree, type ProtectedTree } from './edit-places.ts'
+import { EditTemporary, type EnteredTemporary, realTmp } from './edit-temporary.ts'
 import { CopiedSettings, visiblePlaces } from './edit-visible.ts'
-import { FolderScanner, type FolderScan, identityOf } from './edit-walk.ts'
-import { directoriesLedOut } from './led-out.ts'
+import { FolderScanner, type FolderScan, identityOf } from './folder-scan.ts'
+import { directoriesLeadingOutside } from './outside-links.ts'
 import { liveSockets } from './live-sockets.ts'
-import { awaitNamespaceEnd, namespaceGone } from './namespace-end.ts'
+import { waitForNamespaceEndSync, waitForNamespaceEnd } from './namespace-end.ts'
 import { textAt } from './on-disk.ts'
 import { inPinnedFolder } from './pinned-folder.ts'
 import { once } from './once.ts'
 import { Placeholders } from './placeholders.ts'
 import { removeTree } from './remove-tree.ts'
-import type { CommandToHold } from './sandbox.ts'
+import type { SandboxCommand } from './sandbox.ts'
 import { SandboxError } from './sandbox-error.ts'
 import { seccompFilter } from './seccomp.ts'
 import { openFilter, openUnnamed } from './unnamed-file.ts'
@@ -35,39 +35,38 @@ export interface EditWallOptions {
   readonly means: Extract<EditMeans, { readonly kind: 'bubblewrap' }>
   /** The person's own folder. */
   readonly home: string
-  /** What stays as it is wherever it lies: packages of this program, and what the person keeps for agents. */
+  /** Folders that remain unchanged wherever they are: packages of this program, and what the person keeps for agents. */
   readonly keptFolders: readonly string[]
-  /** Caches of tools for confined commands; the caches of the person are not there, and nothing is cached, when absent. */
+  /** Caches of tools for confined commands. Without it, commands see no caches of the person and nothing is cached. */
   readonly caches?: ProjectCaches | undefined
   /**
-   * The folder for what is taken back from commands, and for what a later process must know of one that did not end. A folder
-   * for temporary files when absent: then nothing is done about commands of a process that was killed.
+   * The folder for files that were moved aside, and for the journal of running commands. Without it a temporary folder is used, and commands of a
+   * killed process are not cleaned up.
    */
   readonly stateFolder?: string | undefined
 }
 
 /**
- * Confines commands to the workspace: they write there but for what is obeyed later, have no network, and see the system,
- * the workspace and the tools of the person.
- *
- * E1: a command that cannot be confined does not run.
- * E2: what a confined command starts is confined too, and gone when it has ended.
- * E3: what a command made where something is obeyed later is moved aside when it has ended, and nothing is lost.
- * E4: what was there before is never moved.
+ * Confines commands to the workspace. They can write there except for control files, have no network, and see the system, the workspace and the
+ * tools of the person.
+ * ¶ E1: a command that cannot be confined does not run.
+ * E2: the processes of a confined command are confined too, and end with it.
+ * E3: control files that a command created are moved aside when it has ended, and nothing is lost.
+ * E4: files that existed before are never moved.
  */
 export class EditWall {
   readonly #options: EditWallOptions
   readonly #scanner = new FolderScanner()
   readonly #placeholders = new Placeholders()
   readonly #withoutCommon = new Set<string>()
-  /** Sockets that confined commands left: nobody listens there. */
+  /** Sockets that confined commands left: no process listens there. */
   readonly #ownSockets = new Map<string, string | undefined>()
   readonly #journals = new Map<string, EditJournal>()
   #temporary: EditTemporary | undefined
   #settings: CopiedSettings | undefined
   #running = 0
-  /** Taken back after commands of a process that was killed, and not reported yet. */
-  #unreported: readonly TakenBack[] = []
+  /** Files moved aside after commands of a killed process, and not yet reported. */
+  #unreported: readonly MovedAside[] = []
   readonly #removeAtExit = (): void => this.#remove()
 
   constructor(options: EditWallOptions) {
@@ -75,39 +74,45 @@ export class EditWall {
   }
 
   /** @throws SandboxError for a command that cannot be confined. */
-  confine(command: CommandToHold, given: EditConfinement): EditCommand {
-    refuseLedOut(given.directories)
-    const roots = outermost(given.directories.map(realPath))
-    refuseTooMuch(roots, this.#options.home)
-    const confinement = { ...given, readable: [...given.readable, ...roots.flatMap(repositoryAround)] }
+  confine(command: SandboxCommand, requested: EditConfinement): EditCommand {
+    refuseOutsideLinks(requested.directories)
+    const roots = outermost(requested.directories.map(realPath))
+    refuseTooBroad(roots, this.#options.home)
+    const confinement = { ...requested, readable: [...requested.readable, ...roots.flatMap(repositoryAround)] }
     const journal = this.#journalOf(roots)
     const scan = this.#scanner.scan(roots)
     const sockets = [...scan.sockets, ...liveSockets()].filter((path) => !this.#isOwnSocket(path))
     const { keptFolders } = this.#options
-    const shut = shutPlaces({ roots, confinement, keptFolders, scan, sockets, directory: command.directory })
-    this.#placeholders.make(shut.placeholders.folders, shut.placeholders.files)
+    const protectedTree = protectTree({ roots, confinement, keptFolders, scan, sockets, directory: command.directory })
+    this.#placeholders.create(protectedTree.placeholders.folders, protectedTree.placeholders.files)
     this.#running += 1
-    for (const folder of shut.withoutCommon) this.#withoutCommon.add(realPath(folder))
+    for (const folder of protectedTree.withoutCommon) this.#withoutCommon.add(realPath(folder))
     const undo: (() => void)[] = [() => this.#release()]
     try {
-      const baseline = baselineOf(roots, scan, [...shut.missing, ...roots.map((root) => join(root, 'commondir'))])
-      return this.#started(command, { confinement, roots, shut, baseline, scan, journal, undo })
+      const baseline = baselineOf(roots, scan, [
+        ...protectedTree.missing,
+        ...roots.map((root) => join(root, 'commondir')),
+      ])
+      return this.#started(command, { confinement, roots, protectedTree, baseline, scan, journal, undo })
     } catch (thrown) {
       for (const step of undo.toReversed()) step()
       throw thrown
     }
   }
 
-  /** Removes what was made for confined commands. */
+  /** Removes what was created for confined commands. */
   dispose(): void {
-    notAtExit(this.#removeAtExit)
+    offProcessExit(this.#removeAtExit)
     this.#remove()
   }
 
-  #started(command: CommandToHold, { confinement, roots, shut, baseline, scan, journal, undo }: ToStart): EditCommand {
+  #started(
+    command: SandboxCommand,
+    { confinement, roots, protectedTree, baseline, scan, journal, undo }: StartRequest,
+  ): EditCommand {
     const { means, home, caches } = this.#options
-    const given = editEnvironment(command.env)
-    const base = confinement.writesGit ? { ...given, ...withoutCleaning(given) } : given
+    const env = editEnvironment(command.env)
+    const base = confinement.writesGit ? { ...env, ...withoutGitMaintenance(env) } : env
     const entered = caches?.enter(base)
     const visible = visiblePlaces(home, base, confinement.directories)
     const ownPlaces = [home, ...confinement.directories, ...roots, ...confinement.readable].flatMap(bothEnds)
@@ -126,11 +131,11 @@ export class EditWall {
       caches: entered?.mounts ?? [],
       readable: confinement.readable,
       directories: confinement.directories,
-      shut,
+      protectedTree,
       filterDescriptor: filter === undefined ? undefined : command.firstDescriptor + 1,
     })
     const launcher = entered?.launcher
-    const finish = once((): Aftermath => {
+    const finish = once((): CommandAftermath => {
       const takenBack = this.#settle({ info, temporary, baseline, scan, journal })
       close()
       return { takenBack }
@@ -144,17 +149,17 @@ export class EditWall {
         if (filter !== undefined) closeSync(filter)
         if (child?.pid === undefined) finish()
       },
-      gone: () => namespaceGone(info),
+      gone: () => waitForNamespaceEnd(info),
       settle: () => finish() ?? { takenBack: [] },
     }
   }
 
-  #settle({ info, temporary, baseline, scan, journal }: ToSettle): readonly TakenBack[] {
-    awaitNamespaceEnd(info)
+  #settle({ info, temporary, baseline, scan, journal }: SettleRequest): readonly MovedAside[] {
+    waitForNamespaceEndSync(info)
     closeSync(info)
     this.#release()
-    const folder = journal.folderForTakenBack()
-    const { takenBack, scan: found } = takeBack(baseline, this.#scanner, { first: scan.folders, folder })
+    const folder = journal.folderForMoved()
+    const { takenBack, scan: found } = moveIntrudersAside(baseline, this.#scanner, { first: scan.folders, folder })
     const before = new Set(scan.sockets)
     for (const path of found.sockets) if (!before.has(path)) this.#ownSockets.set(path, identityOf(path)?.node)
     this.#temporary?.leave(temporary)
@@ -163,7 +168,7 @@ export class EditWall {
     return all
   }
 
-  /** Of each list of directories; what a killed process left is settled first. */
+  /** The journal of a list of directories. Cleans up after killed processes first. */
   #journalOf(roots: readonly string[]): EditJournal {
     const key = JSON.stringify(roots)
     const known = this.#journals.get(key)
@@ -171,32 +176,36 @@ export class EditWall {
     const parent = this.#options.stateFolder ?? join(this.#temporaryOf().folder, 'state')
     const journal = new EditJournal(parent, roots)
     this.#journals.set(key, journal)
-    for (const left of journal.takeLeft()) this.#unreported = [...this.#unreported, ...this.#settleLeft(left, journal)]
+    for (const left of journal.takeAbandoned())
+      this.#unreported = [...this.#unreported, ...this.#settleAbandoned(left, journal)]
     return journal
   }
 
-  #settleLeft({ baseline, temporary, startedMs, untilMs }: LeftCommand, journal: EditJournal): readonly TakenBack[] {
-    const folder = journal.folderForTakenBack()
-    const isBlamed = ({ path, bytes }: { readonly path: string; readonly bytes?: Buffer }): boolean => {
+  #settleAbandoned(
+    { baseline, temporary, startedMs, untilMs }: AbandonedCommand,
+    journal: EditJournal,
+  ): readonly MovedAside[] {
+    const folder = journal.folderForMoved()
+    const mayMove = ({ path, bytes }: { readonly path: string; readonly bytes?: Buffer }): boolean => {
       const { ctimeMs = Infinity, birthtimeMs = 0 } = lstatSync(bytes ?? path, { throwIfNoEntry: false }) ?? {}
       return ctimeMs <= untilMs || (birthtimeMs >= startedMs && birthtimeMs <= untilMs)
     }
-    const { takenBack } = takeBack(baseline, this.#scanner, { first: [], folder, isBlamed })
-    // Of a command that wrote to a repository.
+    const { takenBack } = moveIntrudersAside(baseline, this.#scanner, { first: [], folder, mayMove })
+    // For a command that wrote to a repository.
     for (const root of baseline.directories) {
       const common = join(root, '.git/commondir')
       if (textAt(common) === '.\n') rmSync(common, { force: true })
     }
-    if (temporary !== undefined && isInside(temporary.folder, realTemporary)) {
+    if (temporary !== undefined && isInside(temporary.folder, realTmp)) {
       this.#temporaryOf().leave(temporary)
       removeTree(join(temporary.folder, '..'))
     }
     return takenBack
   }
 
-  /** `mounted`: where something is mounted, also outside of `/tmp`. */
-  #enterTemporary(command: CommandToHold, mounted: readonly string[]): EnteredTemporary {
-    const inside = mounted.filter((path) => path !== realTemporary && isInside(path, realTemporary))
+  /** `mounted`: paths of other mounts, inside and outside of `/tmp`. */
+  #enterTemporary(command: SandboxCommand, mounted: readonly string[]): EnteredTemporary {
+    const inside = mounted.filter((path) => path !== realTmp && isInside(path, realTmp))
     const needed = new Set(inside.map((path) => path.split('/')[2] ?? ''))
     return this.#temporaryOf().enter(command.args.join(' '), needed)
   }
@@ -205,7 +214,7 @@ export class EditWall {
     if (this.#temporary === undefined || identityOf(this.#temporary.folder) === undefined) {
       this.#temporary = new EditTemporary()
       this.#settings = new CopiedSettings(join(this.#temporary.folder, 'etc'))
-      atExit(this.#removeAtExit)
+      onProcessExit(this.#removeAtExit)
     }
     return this.#temporary
   }
@@ -223,14 +232,14 @@ export class EditWall {
     return node !== undefined && identityOf(path)?.node === node
   }
 
-  /** The filter of system calls, which each bubblewrap reads to its end, and the file in which it says which process it started. */
+  /** The system call filter, which each bubblewrap reads to its end, and the file in which it reports the process that it started. */
   #openDescriptors(): readonly [filter: number | undefined, info: number] {
     const folder = this.#temporary?.folder ?? tmpdir()
     const filter = seccompFilter(process.arch, { profile: 'project', unixSockets: true })
     return [filter === undefined ? undefined : openFilter(filter, folder), openUnnamed(folder)]
   }
 
-  /** A command has ended, or did not start. */
+  /** Call it when a command has ended, or did not start. */
   #release(): void {
     this.#running -= 1
     for (const folder of this.#withoutCommon)
@@ -252,17 +261,17 @@ export class EditWall {
   }
 }
 
-interface ToStart {
+interface StartRequest {
   readonly confinement: EditConfinement
   readonly roots: readonly string[]
-  readonly shut: ShutPlaces
+  readonly protectedTree: ProtectedTree
   readonly baseline: Baseline
   readonly scan: FolderScan
   readonly journal: EditJournal
   readonly undo: (() => void)[]
 }
 
-interface ToSettle {
+interface SettleRequest {
   readonly info: number
   readonly temporary: EnteredTemporary
   readonly baseline: Baseline
@@ -270,18 +279,18 @@ interface ToSettle {
   readonly journal: EditJournal
 }
 
-/** Directories may come to be part of a session after it was found out what confines. */
-function refuseTooMuch(roots: readonly string[], home: string): void {
-  const tooMuch = tooMuchIn(roots, home)
+/** Directories may be added to a session after the detection. */
+function refuseTooBroad(roots: readonly string[], home: string): void {
+  const tooMuch = tooBroadReason(roots, home)
   if (tooMuch === undefined) return
   throw new SandboxError(
     `The command cannot be confined to the workspace and did not run: ${tooMuch}. Work in a folder below, or allow the command by a rule.`,
   )
 }
 
-/** A directory that is named inside another one, where a command can put a link in its place. */
-export function refuseLedOut(directories: readonly string[]): void {
-  const [first] = directoriesLedOut(directories)
+/** Rejects a directory that is named inside another one, where a command can replace it by a link. */
+export function refuseOutsideLinks(directories: readonly string[]): void {
+  const [first] = directoriesLeadingOutside(directories)
   if (first === undefined) return
   const end = realPath(first)
   throw new SandboxError(
@@ -289,7 +298,10 @@ export function refuseLedOut(directories: readonly string[]): void {
   )
 }
 
-/** A directory of the session may lie in a repository, and that of a linked working tree is elsewhere. What does not name the working tree itself is not shown: a `.git` may name any repository. */
+/**
+ * The repository around a directory of the session, including that of a linked work tree. If it does not name the work tree itself, it is not
+ * visible, as a `.git` file can name any repository.
+ */
 export function repositoryAround(root: string): readonly string[] {
   const found = findRepository(root)
   if (found?.kind !== 'repository' || !isOwnRepository(found) || isInside(found.commonFolder, root)) return []

@@ -1,67 +1,67 @@
 import { type Dirent, readdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { entriesByBytes } from '../files/first-entries.ts'
-import { fitsPath, type GlobPattern, stateBelow } from '../files/glob-pattern.ts'
+import { matchesPath, type GlobPattern, matchStateBelow } from '../files/glob-pattern.ts'
 import { isExactPath, realPath } from '../files/paths.ts'
-import { foldedName } from '../files/same-looking.ts'
+import { foldedName } from '../files/look-alikes.ts'
 import { SandboxError } from './sandbox-error.ts'
 
-/** A pattern of paths with the folders from which it counts, such as those of deny rules. */
+/** A pattern of paths with its base folders, for example of a deny rule. */
 export interface PlacePattern {
-  /** The folders. */
+  /** The base folders. */
   readonly anchors: readonly string[]
-  /** What the path below an anchor looks like. */
+  /** The pattern of the path below a base folder. */
   readonly glob: GlobPattern
-  /** The pattern for names that look the same (`foldedName`); absent where none does. */
+  /** The pattern for look-alike names (`foldedName`); absent if there are none. */
   readonly foldedGlob?: GlobPattern
   /** As it was written. */
   readonly source?: string
-  /** Paths that are named without a pattern: they count also where nothing is there. */
+  /** Paths without wildcards: they count even if nothing exists there. */
   readonly named?: readonly string[]
 }
 
-const mostEntries = 300_000
+const maxEntries = 300_000
 
 /**
- * What there is on disk that patterns name: of a folder that fits, the folder alone. A link that fits is given as it stands;
- * one to a folder is followed, since what lies behind it can be named through it. `folder/**` is the folder: nothing may come to be in it either.
- * @throws SandboxError when there is too much to look at: what was not looked at could not be kept shut.
+ * The existing files that patterns match; for a matching folder, only the folder. A matching link is returned as it is, and a link to a folder is
+ * also followed, as its contents can be reached through it. `folder/**` returns the folder, as nothing may be created in it.
+ * @throws SandboxError if there is too much to check: unchecked files could not be protected.
  */
-export function expanded(patterns: readonly PlacePattern[]): readonly string[] {
-  let entriesLeft = mostEntries
+export function expandPlaces(patterns: readonly PlacePattern[]): readonly string[] {
+  let entriesLeft = maxEntries
   const found = new Set<string>()
   const seen = new Set<string>()
-  const look = (folder: Folder, segments: readonly string[], wanted: Wanted): void => {
+  const look = (folder: Folder, segments: readonly string[], wanted: WantedPattern): void => {
     for (const entry of entriesOf(folder)) {
       entriesLeft -= 1
       if (entriesLeft < 0) {
         throw new SandboxError(
-          `The deny rules for files have more than ${mostEntries} files to search before a command can run confined. Write rules that name their folder, such as Read(./config/.env).`,
+          `The deny rules for files have more than ${maxEntries} files to search before a command can run confined. Write rules that name their folder, such as Read(./config/.env).`,
         )
       }
       const inner = [...segments, wanted.nameOf(entry.name)]
-      if (fitsPath(wanted.glob, inner)) found.add(placeOf(entry))
+      if (matchesPath(wanted.glob, inner)) found.add(placeOf(entry))
       else if (entry.isFolder) enter(entry.path, entry, inner, wanted)
       else if (entry.isLink) enter(realPathOf(entry), entry, inner, wanted)
     }
   }
-  /** Every folder once for the same wants: links may lead in circles. */
-  const enter = (real: string, folder: Folder, segments: readonly string[], wanted: Wanted): void => {
-    const state = stateBelow(wanted.glob, segments)
+  /** Visits every folder once for the same remaining patterns, as links may form cycles. */
+  const enter = (real: string, folder: Folder, segments: readonly string[], wanted: WantedPattern): void => {
+    const state = matchStateBelow(wanted.glob, segments)
     const key = `${state}:${real}`
     if (state === undefined || seen.has(key)) return
-    // The texts of two folders may be the same where they are not what the folders are called.
+    // Two folders may have the same text if it is not their exact name.
     if (isExactPath(real)) seen.add(key)
     look(folder, segments, wanted)
   }
   for (const { anchors, ...pattern } of patterns) {
-    for (const { glob, nameOf } of wantedBy(pattern)) {
+    for (const { glob, nameOf } of wantedPatterns(pattern)) {
       const own = glob.at(-1) === 'any' ? glob.slice(0, -1) : glob
       for (const anchor of anchors) {
         if (own.length === 0) found.add(anchor)
         else enter(realPath(anchor), { path: anchor }, [], { glob: own, nameOf })
       }
-      // Wants of one pattern say nothing about those of the next.
+      // The remaining patterns of one rule do not apply to the next rule.
       seen.clear()
     }
   }
@@ -69,17 +69,17 @@ export function expanded(patterns: readonly PlacePattern[]): readonly string[] {
 }
 
 /** A pattern, and how names are compared with it. */
-interface Wanted {
+interface WantedPattern {
   readonly glob: GlobPattern
   readonly nameOf: (name: string) => string
 }
 
-function wantedBy({ glob, foldedGlob }: Omit<PlacePattern, 'anchors'>): readonly Wanted[] {
-  const written: Wanted = { glob, nameOf: (name) => name }
+function wantedPatterns({ glob, foldedGlob }: Omit<PlacePattern, 'anchors'>): readonly WantedPattern[] {
+  const written: WantedPattern = { glob, nameOf: (name) => name }
   return foldedGlob === undefined ? [written] : [written, { glob: foldedGlob, nameOf: foldedName }]
 }
 
-/** With its bytes where these are not UTF-8. */
+/** With its bytes if these are not UTF-8. */
 interface Folder {
   readonly path: string
   readonly bytes?: Buffer
@@ -114,13 +114,13 @@ function kindOf(entry: Pick<Dirent, 'isDirectory' | 'isSymbolicLink'>): Pick<Ent
   return { isFolder: entry.isDirectory(), isLink: entry.isSymbolicLink() }
 }
 
-/** The path by which something is kept shut. A link may lead to where a text can name it. */
+/** The path that is protected. A link may have a target that a string can name. */
 function placeOf(entry: Entry): string {
   if (entry.bytes === undefined) return entry.path
   const real = realPathOf(entry)
   if (isExactPath(real)) return real
   throw new SandboxError(
-    `A deny rule is about ${entry.path}, whose name is not UTF-8: the sandbox cannot keep it shut. Rename it.`,
+    `A deny rule covers ${entry.path}, whose name is not UTF-8, so the sandbox cannot protect it. Rename it.`,
   )
 }
 

@@ -4,32 +4,32 @@ import { isInside, realPath } from '../files/paths.ts'
 import { SandboxError } from './sandbox-error.ts'
 
 /**
- * Where bwrap is. It is looked up once, and nowhere where commands can write: the next command would be held by whatever
- * the last one had put there. `npx` and scripts of npm put a folder of the project on the path.
+ * Finds bwrap. It is resolved once, and never to a folder that commands can write: a command could replace it for the next one. `npx` and npm
+ * scripts add a folder of the project to the search path.
  * @throws SandboxError
  */
 export function findBubblewrap(path: string, writable: readonly string[]): string {
   const outside = findProgram('bwrap', path, writable)
   if (outside !== undefined) return outside
-  const [inside] = programsNamed('bwrap', path)
+  const [inside] = candidatesFor('bwrap', path)
   if (inside !== undefined)
     throw new SandboxError(
-      `The bwrap on the path is ${inside}, in a folder that commands can write: it could not be trusted with the next one. Install bubblewrap for the system (apt install bubblewrap), or leave --sandbox and sandbox.enabled out.`,
+      `The bwrap on the path is ${inside}, in a folder that commands can write, so it is not trusted. Install bubblewrap for the system (apt install bubblewrap), or leave --sandbox and sandbox.enabled out.`,
     )
   throw new SandboxError(
-    'The sandbox needs bubblewrap, and there is no bwrap. Install it (apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap, apk add bubblewrap), or leave --sandbox and sandbox.enabled out.',
+    'The sandbox needs bubblewrap, and bwrap was not found. Install it (apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap, apk add bubblewrap), or leave --sandbox and sandbox.enabled out.',
   )
 }
 
-/** Where a program is, as above; undefined where it is nowhere, or only where commands can write. */
+/** Finds a program in the same way; undefined if it does not exist, or only where commands can write. */
 export function findProgram(name: string, path: string, writable: readonly string[]): string | undefined {
-  const file = programsNamed(name, path).find((found) =>
+  const file = candidatesFor(name, path).find((found) =>
     [found, realPath(found)].every((end) => !isWithin(end, writable)),
   )
   return file === undefined ? undefined : realPath(file)
 }
 
-function programsNamed(name: string, path: string): readonly string[] {
+function candidatesFor(name: string, path: string): readonly string[] {
   return path
     .split(':')
     .filter((folder) => isAbsolute(folder))

@@ -1,31 +1,31 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { isThere } from './on-disk.ts'
+import { exists } from './on-disk.ts'
 
-/** Folders of packages whose files are the files of a store outside: to write one of them is to write the store. */
+/** Folders of packages whose files are hard links into a store outside: writing one would change the store. */
 export interface LinkedPackages {
   readonly readOnly: readonly string[]
-  /** What tools write in them. */
+  /** Folders in them that tools write. */
   readonly writable: readonly string[]
 }
 
 /** Caches of tools in `node_modules`. */
-const cachesInside = ['.cache', '.vite', '.vite-temp', '.vitest', '.tmp', '.astro']
+const nestedCaches = ['.cache', '.vite', '.vite-temp', '.vitest', '.tmp', '.astro']
 
-const known = new Map<string, { readonly changedMs: number; readonly found: LinkedPackages }>()
-const none: LinkedPackages = { readOnly: [], writable: [] }
+const linkedCache = new Map<string, { readonly changedMs: number; readonly found: LinkedPackages }>()
+const noPackages: LinkedPackages = { readOnly: [], writable: [] }
 
 /**
- * Which of some folders of packages (`node_modules`, `.venv`) pnpm, bun or uv made of hard links into their store. One file
- * tells: they link all or none.
+ * The package folders (`node_modules`, `.venv`) that pnpm, bun or uv filled with hard links to their store. One file is enough to detect it, as they
+ * link all or none.
  */
 export function linkedPackages(folders: readonly string[]): LinkedPackages {
   const all = folders.map((folder) => {
     const changedMs = lstatSync(folder, { throwIfNoEntry: false })?.ctimeMs ?? 0
-    const before = known.get(folder)
+    const before = linkedCache.get(folder)
     if (before?.changedMs === changedMs) return before.found
     const found = /^\.?venv$/.test(basename(folder)) ? inEnvironment(folder) : inNodeModules(folder)
-    known.set(folder, { changedMs, found })
+    linkedCache.set(folder, { changedMs, found })
     return found
   })
   return { readOnly: all.flatMap((one) => one.readOnly), writable: all.flatMap((one) => one.writable) }
@@ -33,12 +33,12 @@ export function linkedPackages(folders: readonly string[]): LinkedPackages {
 
 function inNodeModules(folder: string): LinkedPackages {
   const store = join(folder, '.pnpm')
-  if (isThere(store)) {
+  if (exists(store)) {
     const packages = namesIn(store).flatMap((name) => packagesIn(join(store, name, 'node_modules')))
-    return isLinked(packages, 'package.json') ? { readOnly: [store], writable: [] } : none
+    return isLinked(packages, 'package.json') ? { readOnly: [store], writable: [] } : noPackages
   }
-  if (!isLinked(packagesIn(folder), 'package.json')) return none
-  return { readOnly: [folder], writable: cachesInside.map((name) => join(folder, name)).filter(isThere) }
+  if (!isLinked(packagesIn(folder), 'package.json')) return noPackages
+  return { readOnly: [folder], writable: nestedCaches.map((name) => join(folder, name)).filter(exists) }
 }
 
 function inEnvironment(folder: string): LinkedPackages {
@@ -64,10 +64,10 @@ function packagesIn(folder: string): readonly string[] {
   })
 }
 
-const mostLookedAt = 20
+const maxLookedAt = 20
 
 function isLinked(packages: readonly string[], file: string): boolean {
-  return packages.slice(0, mostLookedAt).some((folder) => {
+  return packages.slice(0, maxLookedAt).some((folder) => {
     try {
       return lstatSync(folder).isDirectory() && lstatSync(join(folder, file)).nlink > 1
     } catch {
@@ -76,11 +76,11 @@ function isLinked(packages: readonly string[], file: string): boolean {
   })
 }
 
-const mostNames = 200
+const maxNames = 200
 
 function namesIn(folder: string): readonly string[] {
   try {
-    return readdirSync(folder).slice(0, mostNames)
+    return readdirSync(folder).slice(0, maxNames)
   } catch {
     return []
   }

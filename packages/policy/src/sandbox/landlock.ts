@@ -5,7 +5,7 @@ import { machineNumbers } from './system-calls.ts'
 import { notConfinedCode, notConfinedMark } from './wall-means.ts'
 
 export interface LandlockPlaces {
-  /** Can be read with all that lies below. */
+  /** Readable with everything below. */
   readonly readable: readonly Place[]
   /** Can be listed. */
   readonly listed: readonly string[]
@@ -13,7 +13,7 @@ export interface LandlockPlaces {
   readonly devices: readonly string[]
 }
 
-/** How to start a command confined by Landlock. Undefined on a machine whose numbers are not known. */
+/** How to start a command confined by Landlock. Undefined for architectures whose system call numbers are unknown. */
 export function landlockCommand(
   command: CommandWithEnvironment,
   places: LandlockPlaces,

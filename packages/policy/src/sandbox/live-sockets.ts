@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Sockets in the file system on which a program of this machine listens, by their absolute paths. */
+/** Absolute paths of sockets on which a program of this machine listens. */
 export function liveSockets(): readonly string[] {
   try {
     const lines = readFileSync('/proc/net/unix', 'latin1').split('\n').slice(1)
@@ -21,10 +21,8 @@ function isSocket(path: string): boolean {
 }
 
 /**
- * Whether there are sockets, pipes or devices in a folder, which being read-only does not shut. True where there is too much
- * to look at.
- *
- * @param budget How many folders may still be read; counted down.
+ * Whether a folder contains sockets, pipes or devices, which a read-only mount does not block. True if there is too much to check.
+ * ¶ @param budget Number of folders that may still be read; counted down.
  */
 export function holdsSpecialFiles(folder: string, budget: { left: number }): boolean {
   budget.left -= 1
@@ -35,7 +33,7 @@ export function holdsSpecialFiles(folder: string, budget: { left: number }): boo
       return !entry.isFile() && !entry.isSymbolicLink()
     })
   } catch {
-    // What cannot be listed may be reached by its name.
+    // Entries of a folder that cannot be listed may still be opened by name.
     return true
   }
 }

@@ -2,10 +2,10 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import { readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 
-// What was found out about this machine by trying, in a file of the person. It says what worked, and never what is started.
+// Results of capability tests on this machine, in a file of the person. It stores what worked, never which program is started.
 
-/** What is stored in a file about these circumstances; undefined where nothing is. */
-export function recalled(memory: string | undefined): JsonObject | undefined {
+/** The results stored for the present circumstances; undefined if there are none. */
+export function readMemory(memory: string | undefined): JsonObject | undefined {
   if (memory === undefined) return undefined
   try {
     const stored: unknown = JSON.parse(readFileSync(memory, 'utf8'))
@@ -15,17 +15,17 @@ export function recalled(memory: string | undefined): JsonObject | undefined {
   }
 }
 
-/** Only where the person has a folder of this program: none is made for it. Without it the next start takes a few milliseconds more. */
-export function remember(memory: string | undefined, found: object): void {
+/** Writes only if the person has a folder of this program; it is not created for this. Without it the next start takes a few milliseconds more. */
+export function writeMemory(memory: string | undefined, found: object): void {
   if (memory === undefined) return
   try {
     writeFileSync(memory, JSON.stringify({ circumstances: circumstances(), ...found }), { mode: 0o600 })
   } catch {
-    // See above.
+    // The folder does not exist, or is read-only.
   }
 }
 
-/** The start of the machine, the namespaces and the user for which an answer holds: containers may share a home. */
+/** The boot, the namespaces and the user for which a result is valid: containers may share a home folder. */
 function circumstances(): string {
   const read = (file: string): string => readFileSync(file, 'utf8').trim()
   return [

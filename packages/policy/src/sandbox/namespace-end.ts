@@ -2,36 +2,36 @@ import { readFileSync, readSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { SandboxError } from './sandbox-error.ts'
 
-// Bubblewrap ends before the last of its processes has. The first process of a namespace of processes is the last to go.
+// Bubblewrap ends before the last of its processes. The first process of a PID namespace is the last one to end.
 
-const longestMs = 10_000
-const longestBlockedMs = 2_000
+const maxWaitMs = 10_000
+const maxBlockedMs = 2_000
 const pollMs = 2
 
 /**
- * Resolves when nothing of a command runs any more whose bubblewrap has ended. `info`: the file of `--info-fd`.
- * @throws SandboxError where something is still there after ten seconds.
+ * Resolves when no process of a command runs any more whose bubblewrap has ended. `info`: the file of `--info-fd`.
+ * @throws SandboxError if a process still runs after ten seconds.
  */
-export async function namespaceGone(info: number): Promise<void> {
+export async function waitForNamespaceEnd(info: number): Promise<void> {
   const first = firstProcessIn(info)
   if (first === undefined) return
-  const deadline = performance.now() + longestMs
+  const deadline = performance.now() + maxWaitMs
   while (isFirstProcess(first)) {
-    if (performance.now() >= deadline) throw new SandboxError('what a confined command started could not be ended')
+    if (performance.now() >= deadline) throw new SandboxError('a process of a confined command could not be ended')
     await wait(pollMs)
   }
 }
 
-/** The same for who cannot wait for a promise: at most two seconds, in which this program does nothing else. */
-export function awaitNamespaceEnd(info: number): void {
+/** A synchronous version that blocks this program for at most two seconds. */
+export function waitForNamespaceEndSync(info: number): void {
   const first = firstProcessIn(info)
   if (first === undefined) return
-  const deadline = performance.now() + longestBlockedMs
+  const deadline = performance.now() + maxBlockedMs
   const sleeper = new Int32Array(new SharedArrayBuffer(4))
   while (isFirstProcess(first) && performance.now() < deadline) Atomics.wait(sleeper, 0, 0, 1)
 }
 
-/** Undefined where bubblewrap did not come so far. */
+/** Undefined if bubblewrap failed before it started a process. */
 function firstProcessIn(info: number): number | undefined {
   const buffer = Buffer.alloc(4_096)
   const text = buffer.toString('latin1', 0, readSync(info, buffer, 0, buffer.length, 0))
@@ -39,7 +39,7 @@ function firstProcessIn(info: number): number | undefined {
   return id === undefined ? undefined : Number(id)
 }
 
-/** Whether it runs and is the first of a namespace: a number may have been given to another process. A zombie has left no other behind. */
+/** Whether it runs and is the first process of a namespace, as the id may belong to another process by now. A zombie has left no processes behind. */
 function isFirstProcess(id: number): boolean {
   try {
     const status = readFileSync(`/proc/${id}/status`, 'latin1')

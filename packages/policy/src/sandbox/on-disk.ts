@@ -5,24 +5,24 @@ import { isExactPath } from '../files/paths.ts'
 import type { Place } from './description.ts'
 import { SandboxError } from './sandbox-error.ts'
 
-/** The folders in a folder; `onOdd` is given those whose names are not UTF-8, which no text names. */
-export function foldersIn(folder: string, onOdd: (odd: PathBytes) => void): readonly string[] {
-  const names = listedOrNone(() =>
+/** The folders in a folder. Calls `onUnnameable` for those whose names are not UTF-8. */
+export function foldersIn(folder: string, onUnnameable: (unnameable: PathBytes) => void): readonly string[] {
+  const names = listOrEmpty(() =>
     readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])),
   )
   if (!names.every(isExactPath))
     for (const found of foldersByBytes({ path: folder, bytes: Buffer.from(folder) }))
-      if (!isExactPath(found.path)) onOdd(found)
+      if (!isExactPath(found.path)) onUnnameable(found)
   return names.filter(isExactPath)
 }
 
-/** The folders in a folder, whatever their names are. */
+/** The folders in a folder, with any names. */
 export function foldersByBytes(folder: PathBytes): readonly PathBytes[] {
-  return listedOrNone(() => entriesByBytes(folder, Number.POSITIVE_INFINITY).filter(({ entry }) => entry.isDirectory()))
+  return listOrEmpty(() => entriesByBytes(folder, Number.POSITIVE_INFINITY).filter(({ entry }) => entry.isDirectory()))
 }
 
-/** What was listed; nothing where it cannot be. */
-export function listedOrNone<T>(list: () => readonly T[]): readonly T[] {
+/** The listing; empty if it fails. */
+export function listOrEmpty<T>(list: () => readonly T[]): readonly T[] {
   try {
     return list()
   } catch {
@@ -30,17 +30,17 @@ export function listedOrNone<T>(list: () => readonly T[]): readonly T[] {
   }
 }
 
-/** The names in a folder; none where it cannot be read. */
+/** The names in a folder; empty if it cannot be read. */
 export function namesIn(folder: string): readonly string[] {
-  return listedOrNone(() => readdirSync(folder))
+  return listOrEmpty(() => readdirSync(folder))
 }
 
-/** For what may be gone already, or be somebody else's. */
-export function quietly(work: () => unknown): void {
+/** For files that may be gone already, or belong to somebody else. */
+export function ignoreErrors(work: () => unknown): void {
   try {
     work()
   } catch {
-    // It stays as it is.
+    // It remains unchanged.
   }
 }
 
@@ -50,24 +50,24 @@ export function placeAt(path: string): readonly Place[] {
 }
 
 /**
- * What stands at a path; undefined for nothing.
- * @throws SandboxError for a link: nothing can be mounted over it, so that it could be replaced.
+ * What exists at a path; undefined if nothing does.
+ * @throws SandboxError for a link: nothing can be mounted over it, so it could be replaced.
  */
 export function kindOf(path: string): Place['kind'] | undefined {
-  const stats = lstatIfThere(path)
+  const stats = lstatIfExists(path)
   if (stats === undefined) return undefined
   if (!stats.isSymbolicLink()) return stats.isDirectory() ? 'folder' : 'file'
   throw new SandboxError(
-    `${path} is a link, which the sandbox cannot keep from being replaced. Put the file or folder itself in its place.`,
+    `${path} is a link, which the sandbox cannot protect from being replaced. Replace it with the file or folder itself.`,
   )
 }
 
-/** Whether anything stands at a path, a link too. */
-export function isThere(path: string): boolean {
-  return lstatIfThere(path) !== undefined
+/** Whether a path exists, including dangling links. */
+export function exists(path: string): boolean {
+  return lstatIfExists(path) !== undefined
 }
 
-function lstatIfThere(path: string): ReturnType<typeof lstatSync> | undefined {
+function lstatIfExists(path: string): ReturnType<typeof lstatSync> | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false })
   } catch {
@@ -75,25 +75,25 @@ function lstatIfThere(path: string): ReturnType<typeof lstatSync> | undefined {
   }
 }
 
-const mostBytes = 1_000_000
+const maxBytes = 1_000_000
 
-/** The text of a small file; empty for what cannot be read. */
+/** The text of a small file; empty if it cannot be read. */
 export function textAt(path: string): string {
   try {
     const stats = statSync(path)
-    return stats.isFile() && stats.size <= mostBytes ? readFileSync(path, 'utf8') : ''
+    return stats.isFile() && stats.size <= maxBytes ? readFileSync(path, 'utf8') : ''
   } catch {
     return ''
   }
 }
 
-/** The folders above a path, inside the root: by renaming one of them the path would lead elsewhere. */
+/** The folders between the root and a path: renaming one of them would change the path. */
 export function foldersBetween(root: string, path: string): readonly string[] {
   const names = path.slice(root.length).split('/').filter(Boolean).slice(0, -1)
   return names.map((_, index) => join(root, ...names.slice(0, index + 1)))
 }
 
-/** What is not there can be kept from coming to be by the first folder above it that is not there. */
+/** The first missing folder above a missing path: protecting it prevents the creation of the path. */
 export function firstMissing(path: string): readonly string[] {
   if (statSync(path, { throwIfNoEntry: false }) !== undefined) return []
   const parent = dirname(path)

@@ -1,4 +1,4 @@
-/** Does its work at the first call; the others give nothing. */
+/** Runs its work on the first call; later calls return undefined. */
 export function once<T>(work: () => T): () => T | undefined {
   let isDone = false
   return () => {

@@ -1,27 +1,27 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { recalled, remember } from './machine-memory.ts'
+import { readMemory, writeMemory } from './machine-memory.ts'
 import { type CommandWithEnvironment, type LaunchedCommand, perlCommand } from './perl-command.ts'
 import { removeTree } from './remove-tree.ts'
 import { overlayNumbers } from './system-calls.ts'
 import { findPerl, notConfinedCode, notConfinedMark } from './wall-means.ts'
 
-/** A folder that shows others, and takes what is written to it elsewhere. All paths are absolute, those of folders. */
+/** An overlay mount: it shows the lower folders and redirects writes to the upper folder. All paths are absolute paths of folders. */
 export interface Overlay {
-  /** What is shown where nothing else was written; of several, the first that has a name. Nothing here is ever written. */
+  /** The folders shown where nothing else was written; if several have a name, the first one wins. Never written. */
   readonly lower: readonly string[]
-  /** Takes what is written. Made where it is missing, with the mode of the lower one. On a file system that can be one (`detectOverlays`). */
+  /** Receives the writes. Created if missing, with the mode of the lower folder. Needs a suitable file system (`detectOverlays`). */
   readonly upper: string
-  /** For the kernel, on the file system of `upper`, used by nothing else. Made where it is missing. */
+  /** Work folder of the kernel, on the file system of `upper` and used by nothing else. Created if missing. */
   readonly work: string
-  /** Where it is mounted, for the command alone; it is there already. */
+  /** The mount point, which must exist; visible to the command only. */
   readonly at: string
-  /** Paths below the first lower folder that are not shown, whether they are there or not. */
+  /** Paths in the first lower folder that are not shown, whether they exist or not. */
   readonly hidden?: readonly string[]
-  /** Paths below the first lower folder: of the folders in which they lie nothing else is shown. */
+  /** Paths in the first lower folder: nothing else of their folders is shown. */
   readonly shown?: readonly string[]
-  /** Paths in the overlay at which folders are made where they are missing. The command does not start where a link leads there. */
+  /** Paths in the overlay at which missing folders are created. The command does not start if a link leads there. */
   readonly folders?: readonly string[]
 }
 
@@ -29,16 +29,15 @@ export interface OverlayOptions {
   /** Path of perl. */
   readonly perl: string
   /**
-   * A folder, there already. `upper` and `work` of the overlays are names, not paths then: they lie in a folder in it that no other
-   * command uses as long as this one runs, and stay there. The command must be bubblewrap. A file named `failed` is made there when
-   * the command could not start.
+   * An existing folder. Then `upper` and `work` of the overlays are names in a slot: a folder in it that no other command uses at the same time, and
+   * that remains. The command must be bubblewrap. If the command could not start, a file named `failed` is created there.
    */
   readonly slots?: string
-  /** When the machine started, in seconds of the epoch: what was written shortly before may be damaged, and is put away. */
+  /** Boot time in seconds since the epoch: what was written shortly before may be damaged, and is set aside. */
   readonly bootSeconds?: number
 }
 
-/** How to start a command that sees overlays. Undefined on a machine whose numbers are not known. */
+/** How to start a command with overlays. Undefined for architectures whose system call numbers are unknown. */
 export function overlayCommand(
   command: CommandWithEnvironment,
   overlays: readonly Overlay[],
@@ -52,7 +51,7 @@ export function overlayCommand(
     ...overlays.flatMap(({ lower, upper, work, at, hidden = [], shown = [], folders = [] }) => [
       ...lower.map((path) => `l${path}`),
       ...hidden.map((path) => `h${path}`),
-      ...shownWords(shown),
+      ...shownArguments(shown),
       ...folders.map((path) => `m${path}`),
       `u${upper}`,
       `w${work}`,
@@ -62,8 +61,8 @@ export function overlayCommand(
   return perlCommand(command, { perl, program: launcher, words })
 }
 
-/** One word for each folder, from the outside in. A name with the end of a line is not shown. */
-function shownWords(shown: readonly string[]): readonly string[] {
+/** One argument for each folder, from the outside in. A name with a line end is not shown. */
+function shownArguments(shown: readonly string[]): readonly string[] {
   const folders = new Map<string, string[]>()
   for (const path of shown) {
     if (path.includes('\n')) continue
@@ -78,7 +77,7 @@ function shownWords(shown: readonly string[]): readonly string[] {
     .map(([folder, names]) => `s${[folder, ...names].join('\n')}`)
 }
 
-/** Where overlays can be mounted, and by what. */
+/** Where overlays can be mounted, and by which program. */
 export type OverlayMeans =
   | {
       readonly kind: 'overlay'
@@ -87,45 +86,45 @@ export type OverlayMeans =
     }
   | {
       readonly kind: 'none'
-      /** Why there are none, as the end of a sentence. */
+      /** Why they are unavailable, as the end of a sentence. */
       readonly why: string
     }
 
 export interface DetectOverlaysOptions {
   /** The search path. */
   readonly path: string
-  /** Where commands can write: no perl is taken from there. */
+  /** Folders that commands can write: perl is not taken from there. */
   readonly writable: readonly string[]
-  /** Path of bubblewrap, which runs behind the launcher. */
+  /** Path of bubblewrap, which the launcher starts. */
   readonly bubblewrap: string
-  /** Upper folders will lie here; it is made. Whether that works depends on its file system. */
+  /** The folder for upper folders; created if missing. The result depends on its file system. */
   readonly folder: string
-  /** The file in which the answer is stored until the machine starts again; nowhere when absent. */
+  /** The file that stores the result until the next boot. Default: nowhere. */
   readonly memory?: string | undefined
 }
 
 const tryMs = 5_000
 
-/** Finds out whether overlays work with upper folders in a folder, by trying. Never throws. */
+/** Detects whether overlays work with upper folders in a folder, by trying. Never throws. */
 export function detectOverlays(options: DetectOverlaysOptions): OverlayMeans {
   const { path, writable, folder, memory } = options
   const perl = process.platform === 'linux' ? findPerl(path, writable) : undefined
   if (perl === undefined || overlayNumbers() === undefined)
-    return { kind: 'none', why: 'there is no perl that could mount overlays' }
+    return { kind: 'none', why: 'perl, which mounts overlays, is missing' }
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const overlays = `${statSync(folder).dev} ${perl} ${options.bubblewrap}`
-    const isKnown = recalled(memory)?.['overlays'] === overlays
+    const isKnown = readMemory(memory)?.['overlays'] === overlays
     const works = isKnown || tryOverlay({ ...options, folder: realpathSync(folder) }, perl)
-    if (works && !isKnown) remember(memory, { overlays })
+    if (works && !isKnown) writeMemory(memory, { overlays })
     if (works) return { kind: 'overlay', perl }
   } catch {
-    // Below.
+    // The result below says so.
   }
-  return { kind: 'none', why: `overlays cannot be mounted with what is written in ${folder}` }
+  return { kind: 'none', why: `overlays cannot be mounted with an upper folder in ${folder}` }
 }
 
-/** What a file system must be able to do for an upper folder: hide what was removed, and a folder made anew in its place. */
+/** What a file system must support for an upper folder: hiding removed files, and replacing a folder. */
 const trial = 'cat a/f && rm -r a && mkdir a && ! cat a/f 2>/dev/null && rm b && echo c >b'
 
 function tryOverlay({ folder, bubblewrap }: DetectOverlaysOptions, perl: string): boolean {
@@ -165,32 +164,31 @@ function tryOverlay({ folder, bubblewrap }: DetectOverlaysOptions, perl: string)
   }
 }
 
-/** Commands that run at once, at most. */
-const mostSlots = 64
+/** Maximum number of concurrent commands. */
+const maxSlots = 64
 /**
- * The sandbox of a command that is over lives a moment longer, and with it the lock of its slot. What that command has kept is
- * there for the next one only if it waits: a slot more is made when none came free after so many looks.
+ * The sandbox of an ended command lives a moment longer, and holds the lock of its slot. The next command waits for it, to find its cache. After
+ * this many attempts a new slot is created.
  */
-const waitsForSlot = 25
+const slotAttempts = 25
 const slotWaitSeconds = 0.02
-/** What was written so long before the machine went down may not have reached the disk: nothing waits for it. In seconds. */
+/** Writes within this time before a crash may not have reached the disk, as nothing waits for them. In seconds. */
 const doubtfulSeconds = 600
 
 // Decision 0096.
 /**
- * A program in perl that mounts overlays in user and mount namespaces of its own and then becomes the command, which is
- * bubblewrap. Bubblewrap 0.8 cannot mount them itself.
- *
- * Its arguments: the numbers of unshare, mount and mknodat on this machine; then one word for each thing: `b`,
- * when the machine started; `k`, the folder of slots; for each overlay `l`, a lower folder, `h`, a path that is hidden, `s`, a folder and all names in it that are shown, a line each, `m`, a folder that is made, `u` and `w`, the upper and
- * work folders, and `a`, where it is mounted, last; `e`, a variable of the environment that perl itself must not see; `--`; the command.
- *
- * Folders are named to the kernel by descriptors: names with commas, colons and backslashes need no escaping, options do
- * not become too long, and what the command reads of its mounts names no place outside.
- *
- * What is hidden is hidden by a further layer of whiteouts. `volatile`: else the kernel writes all of the file system to the
- * disk when a command ends, and the command waits for it; it leaves a mark that has to go before the next one. The lock of a slot is held by the first process of the sandbox, and
- * goes with it. L1: when a step fails, the command does not start. The exit code is 126.
+ * A perl program that mounts overlays in new user and mount namespaces and then becomes the command, which is bubblewrap. Bubblewrap 0.8 cannot
+ * mount them itself.
+ * ¶ Its arguments: the numbers of unshare, mount and mknodat on this architecture; then one argument per item: `b`, the boot time; `k`, the folder
+ * of slots; for each overlay `l`, a lower folder, `h`, a hidden path, `s`, a folder and all visible names in it, one per line, `m`, a folder to
+ * create, `u` and `w`, the upper and work folders, and `a`, the mount point, last; `e`, an environment variable that perl itself must not see; `--`;
+ * the command.
+ * ¶ Folders are passed to the kernel by descriptor. So names with commas, colons and backslashes need no escaping, options do not become too long,
+ * and the mounts that the command reads name no outside paths.
+ * ¶ Hidden paths are covered by a further layer of whiteouts. `volatile`: otherwise the kernel flushes the whole file system when a command ends,
+ * and the command waits for it. It leaves a mark that must be removed before the next one. The lock of a slot belongs to the first process of the
+ * sandbox and ends with it.
+ * L1: if a step fails, the command does not start. The exit code is 126.
  */
 const launcher = String.raw`
 sub fail {
@@ -212,8 +210,8 @@ sub clean {
 }
 sub slot {
   local $^F = 255;
-  my $waits = ${waitsForSlot};
-  for (my $number = 0; $number < ${mostSlots}; $number++) {
+  my $waits = ${slotAttempts};
+  for (my $number = 0; $number < ${maxSlots}; $number++) {
     my $slot = "$slots/$number";
     if (!-d $slot && $number > 0 && $waits-- > 0) {
       select undef, undef, undef, ${slotWaitSeconds};

@@ -1,10 +1,10 @@
 import { realPath } from '../files/paths.ts'
 
 /**
- * The packages in which files lie that this program runs outside the sandbox: its own, and that of ripgrep. Where it is
- * installed in the project they could be written by a command. None for files that lie in no package.
+ * The packages that contain these files, which this program runs outside the sandbox: its own, and that of ripgrep. If they are installed in the
+ * project, a command could write them. Files outside of packages are ignored.
  */
-export function ownPackages(files: readonly string[]): readonly string[] {
+export function packagesOf(files: readonly string[]): readonly string[] {
   const found = files.flatMap((file) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(realPath(file)) ?? [])
   return [...new Set(found)]
 }

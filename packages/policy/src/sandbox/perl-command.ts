@@ -2,10 +2,10 @@ import type { PlainCommand } from './description.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** A command to be started with an environment. */
+/** A command with its environment. */
 export type CommandWithEnvironment = PlainCommand & { readonly env: Environment }
 
-/** How such a command is started by a launcher. */
+/** The start of such a command through a launcher. */
 export interface LaunchedCommand {
   readonly file: string
   readonly args: readonly string[]
@@ -13,25 +13,25 @@ export interface LaunchedCommand {
 }
 
 /**
- * Starts a command by a program in perl that prepares something and then becomes the command. Its arguments are the given
- * words, one word `e…` for each variable that perl itself must not see, `--`, and the command.
+ * Starts a command through a perl program that prepares something and then becomes the command. Its arguments are `words`, one `e…` for each
+ * variable that perl itself must not see, `--`, and the command.
  */
 export function perlCommand(
   command: CommandWithEnvironment,
   { perl, program, words }: { readonly perl: string; readonly program: string; readonly words: readonly string[] },
 ): LaunchedCommand {
-  const ofPerl = Object.entries(command.env).filter(([name]) => isOfPerl(name))
+  const ofPerl = Object.entries(command.env).filter(([name]) => isPerlVariable(name))
   const variables = ofPerl.flatMap(([name, value]) => (value === undefined ? [] : [`e${name}=${value}`]))
   const without = Object.fromEntries(ofPerl.map(([name]) => [name, undefined]))
   return {
     file: perl,
     args: ['-e', program, '--', ...words, ...variables, '--', command.file, ...command.args],
-    // To read another language takes time, and perl complains of those that the system does not have. Programs take it away again.
+    // Loading another locale takes time, and perl warns about missing ones. The perl programs remove it again.
     env: { ...command.env, ...without, LC_ALL: 'C' },
   }
 }
 
 /** Whether perl itself must not see a variable of the command. */
-export function isOfPerl(name: string): boolean {
+export function isPerlVariable(name: string): boolean {
   return name.startsWith('PERL') || name === 'LC_ALL'
 }

@@ -2,24 +2,24 @@ import { closeSync, constants, openSync, readlinkSync } from 'node:fs'
 import { dirname, isAbsolute } from 'node:path'
 import { isInside } from '../files/paths.ts'
 
-/** On Linux: names a folder without the right to read it. */
-const asPath = 0x200000
+/** Linux: opens a folder without read permission. */
+const openPathOnly = 0x200000
 
 /**
- * Calls `work` with a path to the folder of a file, which leads to that one folder even if a link takes its place meanwhile.
- * Returns undefined and does not call it where the folder is gone, or is outside of the given directories, to which a link may lead.
+ * Calls `work` with a path to the folder of a file that remains valid if a link replaces the folder meanwhile. Returns undefined without calling it
+ * if the folder does not exist, or is outside of the given directories.
  */
 export function inPinnedFolder<T>(
   path: string,
   directories: readonly string[],
   work: (folder: string) => T,
 ): T | undefined {
-  const descriptor = opened(dirname(path))
+  const descriptor = openFolder(dirname(path))
   if (descriptor === undefined) return undefined
   try {
     const pinned = `/proc/self/fd/${descriptor}`
     const end = readlinkSync(pinned)
-    // A folder that was removed has no path any more: nothing can be in it.
+    // A removed folder has no path any more, and nothing can be in it.
     if (!isAbsolute(end) || !directories.some((directory) => isInside(end, directory))) return undefined
     return work(pinned)
   } finally {
@@ -27,9 +27,9 @@ export function inPinnedFolder<T>(
   }
 }
 
-function opened(folder: string): number | undefined {
+function openFolder(folder: string): number | undefined {
   try {
-    return openSync(folder, asPath | constants.O_DIRECTORY)
+    return openSync(folder, openPathOnly | constants.O_DIRECTORY)
   } catch {
     return undefined
   }

@@ -1,17 +1,17 @@
 import { lookup } from 'node:dns/promises'
 import { METHODS } from 'node:http'
 import { connect, type Server, type Socket } from 'node:net'
-import { type DomainLists, isDomainAllowed, isPlainHost, isPublicAddress, normalHost } from './domains.ts'
+import { type DomainLists, isDomainAllowed, isExactHost, isPublicAddress, normalizeHost } from './domains.ts'
 
-/** Which domains the proxy of a sandbox lets through, and who is notified of refusals. */
+/** Which domains the proxy of a sandbox allows, and who is notified of refusals. */
 export interface ProxyOptions {
   /** The domains. */
   readonly domains: DomainLists
-  /** Told once for each connection that is refused. */
+  /** Called once for each refused connection. */
   readonly onRefused?: (host: string, why: string) => void
-  /** Addresses of a name; the system's own resolver when absent. */
+  /** Resolves a name to addresses. Default: the resolver of the system. */
   readonly resolve?: (host: string) => Promise<readonly string[]>
-  /** Opens a connection. Default: over TCP. */
+  /** Opens a connection. Default: TCP. */
   readonly open?: (address: string, port: number) => Socket
 }
 
@@ -19,16 +19,15 @@ const longestHead = 16 * 1024
 const headTimeMs = 30_000
 
 /**
- * The way out of the sandbox: HTTP CONNECT, and plain HTTP requests, to domains that are allowed.
- *
- * X1: the name is resolved here, and the address that was looked at is the one that is connected to.
- * X2: no address of this machine or of a private network is connected to, whatever the name.
+ * The network access of the sandbox: HTTP CONNECT and plain HTTP requests to allowed domains.
+ * ¶ X1: the name is resolved here, and the connection uses the address that was checked.
+ * X2: never connects to addresses of this machine or of a private network, whatever the name.
  */
 export function serveProxy(server: Server, options: ProxyOptions): void {
-  server.on('connection', (client: Socket) => serve(client, options))
+  server.on('connection', (client: Socket) => serveClient(client, options))
 }
 
-function serve(client: Socket, options: ProxyOptions): void {
+function serveClient(client: Socket, options: ProxyOptions): void {
   let head = Buffer.alloc(0)
   client.setTimeout(headTimeMs, () => client.destroy())
   client.on('error', () => client.destroy())
@@ -42,7 +41,7 @@ function serve(client: Socket, options: ProxyOptions): void {
     client.off('data', read)
     client.pause()
     client.setTimeout(0)
-    void forward(client, head.subarray(0, end).toString('latin1'), head.subarray(end + 4), options)
+    void forwardRequest(client, head.subarray(0, end).toString('latin1'), head.subarray(end + 4), options)
   }
   client.on('data', read)
 }
@@ -50,20 +49,20 @@ function serve(client: Socket, options: ProxyOptions): void {
 interface Target {
   readonly host: string
   readonly port: number
-  /** What the server is sent first. */
+  /** What is sent to the server first. */
   readonly preface: string
   readonly isTunnel: boolean
 }
 
-async function forward(client: Socket, head: string, rest: Buffer, options: ProxyOptions): Promise<void> {
+async function forwardRequest(client: Socket, head: string, rest: Buffer, options: ProxyOptions): Promise<void> {
   const target = targetOf(head)
-  if (target === undefined) return refuse(client, 400, 'this proxy takes CONNECT and http:// requests')
+  if (target === undefined) return refuseRequest(client, 400, 'this proxy takes CONNECT and http:// requests')
   const { host, port } = target
   const address = await addressOf(host, options)
   if (client.destroyed) return
   if (typeof address !== 'string') {
     options.onRefused?.(host, address.why)
-    return refuse(client, 403, `${host} is not reachable from the sandbox: ${address.why}`)
+    return refuseRequest(client, 403, `${host} is not reachable from the sandbox: ${address.why}`)
   }
   const open = options.open ?? ((to: string, at: number) => connect({ host: to, port: at }))
   const upstream = open(address, port)
@@ -74,7 +73,7 @@ async function forward(client: Socket, head: string, rest: Buffer, options: Prox
   let isConnected = false
   upstream.once('connect', () => {
     isConnected = true
-    // What is handed on is never held back until the other side has acknowledged what came before.
+    // Forward data at once, without waiting for acknowledgements.
     client.setNoDelay(true)
     upstream.setNoDelay(true)
     if (target.isTunnel) client.write('HTTP/1.1 200 Connection established\r\n\r\n')
@@ -84,37 +83,42 @@ async function forward(client: Socket, head: string, rest: Buffer, options: Prox
     client.pipe(upstream)
   })
   upstream.on('error', (error) => {
-    if (!isConnected) refuse(client, 502, error.message)
+    if (!isConnected) refuseRequest(client, 502, error.message)
     else end()
   })
   client.on('error', end)
   client.on('close', () => upstream.destroy())
 }
 
-/** The method is written to the server as it is: one that is not known could hold a request of its own. */
+/** The method is forwarded unchanged: an unknown one could contain another request. */
 const methods: ReadonlySet<string> = new Set(METHODS)
 
 function targetOf(head: string): Target | undefined {
   const [line = '', ...fields] = head.split('\r\n')
-  // Visible characters alone: `URL` takes others out of an address, so that what was judged is not what was asked for.
+  // Visible characters only: `URL` removes others, so that the checked URL would differ from the requested one.
   const [, method = '', where = ''] = /^([A-Z-]+) ([!-~]+) HTTP\/1\.[01]$/.exec(line) ?? []
   if (!methods.has(method)) return undefined
   if (method === 'CONNECT') {
     const [, host = '', port = ''] = /^(.+):(\d{1,5})$/.exec(where) ?? []
-    return withPlaces({ host: normalHost(host), port: Number(port), preface: '', isTunnel: true })
+    return validTarget({ host: normalizeHost(host), port: Number(port), preface: '', isTunnel: true })
   }
-  // A line that goes on another one, or ends within, would be a host of its own to some servers.
+  // Some servers take a continued line, or one that ends early, for another host.
   // oxlint-disable-next-line no-control-regex -- they are what is refused
   if (!fields.every((field) => /^[\w!#$%&'*+.^`|~-]+:[^\0-\x08\x0A-\x1F\x7F]*$/.test(field))) return undefined
   try {
     const url = new URL(where)
     if (url.protocol !== 'http:') return undefined
-    // One request a connection: a second one could name another host. The host that is asked is the one that was judged.
-    const kept = fields.filter((field) => !/^(?:proxy-[\w-]+|connection|host):/i.test(field))
-    const lines = [`${method} ${url.pathname}${url.search} HTTP/1.1`, `Host: ${url.host}`, ...kept, 'Connection: close']
+    // One request per connection: a second one could name another host. The host header is the host that was checked.
+    const headers = fields.filter((field) => !/^(?:proxy-[\w-]+|connection|host):/i.test(field))
+    const lines = [
+      `${method} ${url.pathname}${url.search} HTTP/1.1`,
+      `Host: ${url.host}`,
+      ...headers,
+      'Connection: close',
+    ]
     const port = url.port === '' ? 80 : Number(url.port)
-    return withPlaces({
-      host: normalHost(url.hostname),
+    return validTarget({
+      host: normalizeHost(url.hostname),
       port,
       preface: `${lines.join('\r\n')}\r\n\r\n`,
       isTunnel: false,
@@ -124,9 +128,9 @@ function targetOf(head: string): Target | undefined {
   }
 }
 
-/** A target that there can be: to connect to another throws. */
-function withPlaces(target: Target): Target | undefined {
-  return isPlainHost(target.host) && target.port > 0 && target.port <= 65_535 ? target : undefined
+/** The target if it is valid: connecting to another one throws. */
+function validTarget(target: Target): Target | undefined {
+  return isExactHost(target.host) && target.port > 0 && target.port <= 65_535 ? target : undefined
 }
 
 async function addressOf(host: string, options: ProxyOptions): Promise<string | { readonly why: string }> {
@@ -134,7 +138,7 @@ async function addressOf(host: string, options: ProxyOptions): Promise<string | 
   const resolve = options.resolve ?? (async (name) => (await lookup(name, { all: true })).map(({ address }) => address))
   try {
     const addresses = await resolve(host)
-    // All of them: a name that also leads into the private network is no name to trust.
+    // All addresses must be public: a name that also leads into a private network is not trusted.
     if (addresses.length === 0 || !addresses.every(isPublicAddress)) return { why: 'it resolves to a private address' }
     return addresses[0] ?? { why: 'it has no address' }
   } catch {
@@ -144,7 +148,7 @@ async function addressOf(host: string, options: ProxyOptions): Promise<string | 
 
 const titles: Readonly<Record<number, string>> = { 400: 'Bad Request', 403: 'Forbidden', 502: 'Bad Gateway' }
 
-function refuse(client: Socket, status: number, why: string): void {
+function refuseRequest(client: Socket, status: number, why: string): void {
   const body = `${why}\n`
   const head = `HTTP/1.1 ${status} ${titles[status] ?? ''}\r\nContent-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n`
   client.end(head + body)

@@ -5,13 +5,13 @@ import type { Place } from './description.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Programs and libraries of the system. Nothing in them belongs to one person. */
+/** Programs and libraries of the system, which contain nothing personal. */
 const systemFolders = (
   '/bin /sbin /lib /lib32 /lib64 /libx32 /nix/store /gnu/store /snap /run/current-system /run/opengl-driver ' +
   '/sys/devices /sys/class /sys/bus /sys/block /sys/fs/cgroup /sys/kernel/mm /var/lib/dpkg /var/lib/rpm /var/lib/pacman /var/cache/man'
 ).split(' ')
 
-/** What programs read of `/etc`: names and settings, no passwords and no keys. */
+/** Names and settings in `/etc` that programs read, without passwords and keys. */
 const etcNames = (
   'alternatives bash.bashrc bash_completion.d bashrc ca-certificates centos-release crypto-policies debian_version default/locale ' +
   'dircolors fonts gai.conf gitattributes gitconfig group host.conf hostname hosts inputrc ' +
@@ -22,24 +22,24 @@ const etcNames = (
   'ssl/certs ssl/cert.pem ssl/openssl.cnf system-release terminfo timezone vim vimrc xdg xml'
 ).split(' ')
 
-/** Beside `bin` a program has these. Not `share` and `etc`: below a home they hold keys, histories and settings of others. */
+/** Folders next to `bin` that belong to a program. Not `share` and `etc`: in a home folder they contain keys, histories and settings of others. */
 const besidePrograms =
   'bin sbin shims lib lib64 libexec include versions installs plugins toolchains node_modules version'.split(' ')
 
-/** Files of the person that programs read wherever they run. None holds a password. */
+/** Files of the person that programs read in any folder. None contains a password. */
 const personalNames = (
   '.terminfo .magic .jq .dircolors .lesskey .tool-versions .asdfrc .config/mise .nvmrc .node-version .python-version .ruby-version ' +
   '.rustup/toolchains .rustup/settings.toml .volta/tools'
 ).split(' ')
 
-/** Variables of the person that name files which programs read wherever they run. */
+/** Variables that name files which programs read in any folder. */
 const namingVariables =
   'BASH_ENV RIPGREP_CONFIG_PATH GIT_CONFIG_GLOBAL TERMINFO TZDIR LOCPATH SSL_CERT_FILE SSL_CERT_DIR'.split(' ')
 
-/** Files by which a search leaves out names; programs look for them in every folder above. */
+/** Ignore files for searches; programs look for them in every folder above. */
 const ignoreNames = ['.gitignore', '.ignore', '.rgignore', '.fdignore']
 
-/** Whether a path, and what it leads to, lies where confined commands read because it belongs to the system. */
+/** Whether a path and its real path are places of the system that confined commands may read. */
 export function isSystemPlace(path: string): boolean {
   return bothEnds(path).every((end) => systemPlaces().some((place) => isInside(end, place.path)))
 }
@@ -53,15 +53,15 @@ function systemPlaces(): readonly Place[] {
   return system
 }
 
-/** `/usr` without `/usr/local/etc`, which belongs to whoever runs this machine. */
+/** `/usr` without `/usr/local/etc`, which belongs to the administrator. */
 function belowUsr(): readonly string[] {
   return [
-    ...namesIn('/usr').filter((path) => path !== '/usr/local'),
-    ...namesIn('/usr/local').filter((path) => path !== '/usr/local/etc'),
+    ...etcPlaces('/usr').filter((path) => path !== '/usr/local'),
+    ...etcPlaces('/usr/local').filter((path) => path !== '/usr/local/etc'),
   ]
 }
 
-function namesIn(folder: string): readonly string[] {
+function etcPlaces(folder: string): readonly string[] {
   try {
     return readdirSync(folder).map((name) => join(folder, name))
   } catch {
@@ -70,13 +70,13 @@ function namesIn(folder: string): readonly string[] {
 }
 
 export interface ReadableOptions {
-  /** Directories of the session, and what else a command may read. */
+  /** Directories of the session, and further places that a command may read. */
   readonly directories: readonly string[]
   readonly home: string
   readonly env: Environment
 }
 
-/** What a confined command reads: the given directories, the system, and programs of the person. */
+/** What a confined command may read: the given directories, the system, and programs of the person. */
 export function readablePlaces({ directories, home, env }: ReadableOptions): readonly Place[] {
   const ends = [...new Set(directories.flatMap(bothEnds))]
   const above = new Set(ends.flatMap(foldersAbove))
@@ -85,21 +85,21 @@ export function readablePlaces({ directories, home, env }: ReadableOptions): rea
   return outermost([...basePlaces(env['PATH'] ?? '', home), ...[...ends, ...ignoring, ...named].flatMap(placeAt)])
 }
 
-/** How long programs that were found are taken to be where they were, in milliseconds. */
+/** How long found programs are reused before they are looked up again, in milliseconds. */
 const freshMs = 10_000
-let base: { readonly key: string; readonly places: readonly Place[]; readonly atMs: number } | undefined
+let baseCache: { readonly key: string; readonly places: readonly Place[]; readonly atMs: number } | undefined
 
 function basePlaces(path: string, home: string): readonly Place[] {
   const key = `${home}\n${path}`
-  if (base?.key !== key || performance.now() - base.atMs > freshMs) {
+  if (baseCache?.key !== key || performance.now() - baseCache.atMs > freshMs) {
     const own = [...programPlaces(path, home), ...personalNames.map((name) => join(home, name))]
     const places = [...systemPlaces(), { path: '/proc', kind: 'folder' } as const, ...own.flatMap(placeAt)]
-    base = { key, places: outermost(places), atMs: performance.now() }
+    baseCache = { key, places: outermost(places), atMs: performance.now() }
   }
-  return base.places
+  return baseCache.places
 }
 
-/** A link may lead to a folder with anything in it. */
+/** A link may lead to a folder with any content. */
 function isPlainFile(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
@@ -109,22 +109,22 @@ function placeAt(path: string): readonly Place[] {
   return stats === undefined ? [] : [{ path, kind: stats.isDirectory() ? 'folder' : 'file' }]
 }
 
-/** Without what lies in another one. */
+/** Removes places inside of other ones. */
 function outermost(places: readonly Place[]): readonly Place[] {
   const folders = new Set(places.flatMap(({ path, kind }) => (kind === 'folder' ? [path] : [])))
   const unique = [...new Map(places.map((place) => [place.path, place])).values()]
   return unique.filter(({ path }) => !foldersAbove(path).some((folder) => folders.has(folder)))
 }
 
-/** Homes of programs that the search path names outside of the system. A folder that is the home itself is not one of them. */
+/** Installations of programs on the search path outside the system, except the home folder itself. */
 function programPlaces(path: string, home: string): readonly string[] {
   const folders = [...path.split(':'), dirname(process.execPath)].filter((folder) => isAbsolute(folder))
   return folders.flatMap(bothEnds).flatMap((folder) => {
     const above = dirname(folder)
     if (isInside(home, folder)) return []
-    // Programs of npm: links to what lies beside.
+    // npm programs are links to their packages next to `.bin`.
     if (basename(folder) === '.bin') return [above]
-    // Any other folder may hold anything: its programs run, and nothing of it is read.
+    // Any other folder may contain anything: its programs can run, but the folder is not readable.
     if (!/^(?:s?bin|shims)$/.test(basename(folder))) return []
     if (isInside(home, above)) return [folder]
     return besidePrograms.map((name) => join(above, name))
@@ -136,15 +136,15 @@ function foldersAbove(folder: string): readonly string[] {
   return above === folder ? [] : [above, ...foldersAbove(above)]
 }
 
-/** The character devices that any command may use. */
+/** Character devices that any command may use. */
 export const harmlessDevices: readonly string[] = ['null', 'zero', 'full', 'random', 'urandom', 'tty'].map(
   (name) => `/dev/${name}`,
 )
 
-/** Folders of which the names are shown, and nothing that lies in them. */
+/** Folders whose names are visible, but not their contents. */
 export const listedFolders: readonly string[] = ['/tmp', '/dev', '/usr']
 
-/** What stands directly in the root and is a link, such as `/bin`, with its target. */
+/** Links directly in the root, such as `/bin`, with their targets. */
 export function rootEntries(): readonly string[] {
   return readdirSync('/').map((name) => `/${name}`)
 }

@@ -1,16 +1,16 @@
 import { chmodSync, lstatSync, readdirSync, rmSync } from 'node:fs'
 
 /**
- * Removes what commands left in a folder of ours. Some take away their own right to remove it, as Go does with its modules.
- * Never throws: what cannot be removed stays.
+ * Removes a folder that commands wrote to. Some programs remove their own write access, for example Go for its modules. Never throws: what cannot be
+ * removed remains.
  */
 export function removeTree(folder: string): void {
-  if (isRemoved(folder)) return
-  open(Buffer.from(folder))
-  isRemoved(folder)
+  if (tryRemove(folder)) return
+  unlockFolder(Buffer.from(folder))
+  tryRemove(folder)
 }
 
-function isRemoved(folder: string): boolean {
+function tryRemove(folder: string): boolean {
   try {
     rmSync(folder, { recursive: true, force: true })
     return true
@@ -19,14 +19,14 @@ function isRemoved(folder: string): boolean {
   }
 }
 
-/** By bytes: names may be of any. */
-function open(folder: Buffer): void {
+/** Uses bytes, as names may not be UTF-8. */
+function unlockFolder(folder: Buffer): void {
   try {
     if (!lstatSync(folder).isDirectory()) return
     chmodSync(folder, 0o700)
     for (const entry of readdirSync(folder, { withFileTypes: true, encoding: 'buffer' }))
-      if (entry.isDirectory()) open(Buffer.concat([folder, Buffer.from('/'), entry.name]))
+      if (entry.isDirectory()) unlockFolder(Buffer.concat([folder, Buffer.from('/'), entry.name]))
   } catch {
-    // Somebody else's: it stays.
+    // It belongs to another user and remains.
   }
 }

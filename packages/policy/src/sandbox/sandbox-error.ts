@@ -1,6 +1,6 @@
 import { HaltingError } from '@halting/core'
 
-/** The sandbox cannot be had, or cannot hold what it must. The command does not run then. */
+/** The sandbox is unavailable, or cannot enforce what it must. The command does not run. */
 export class SandboxError extends HaltingError {
   override readonly name = 'SandboxError'
 

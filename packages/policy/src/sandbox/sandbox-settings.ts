@@ -1,13 +1,13 @@
 import { ConfigurationError, type JsonObject } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 
-/** The setting `sandbox`, by the names that users know. */
+/** The setting `sandbox`, with the names that users know. */
 export interface SandboxSettings {
   /** Whether commands run in the sandbox. */
   readonly enabled: boolean
-  /** Commands that run inside need not be asked about. */
+  /** Whether commands that run in the sandbox need no approval. */
   readonly autoAllowBashIfSandboxed: boolean
-  /** Patterns of commands that run outside, as in `Bash(...)` rules. They are asked about as always. */
+  /** Patterns of commands that run outside, as in `Bash(...)` rules. They still need approval. */
   readonly excludedCommands: readonly string[]
   /** Domains that commands may reach. */
   readonly allowedDomains: readonly string[]
@@ -21,7 +21,7 @@ export interface SandboxSettings {
   readonly denyWrite: readonly string[]
   /** Places that commands may not read. */
   readonly denyRead: readonly string[]
-  /** Places that commands may read although `denyRead` names a folder above them. */
+  /** Places that commands may read even inside a folder of `denyRead`. */
   readonly allowRead: readonly string[]
 }
 
@@ -30,9 +30,8 @@ const networkLists = ['allowedDomains', 'deniedDomains'] as const
 const fileLists = ['allowWrite', 'denyWrite', 'denyRead', 'allowRead'] as const
 
 /**
- * Reads the setting of several files, the most urgent first: a switch is that of the first file that has it, lists are
- * joined.
- * @throws ConfigurationError for a value of the wrong kind.
+ * Merges the setting of several files, the highest precedence first: a switch comes from the first file that has it, lists are concatenated.
+ * @throws ConfigurationError for a value of the wrong type.
  */
 export function sandboxSettingsOf(given: readonly JsonObject[]): SandboxSettings {
   const files = given.map(readFile)
@@ -56,8 +55,8 @@ export function sandboxSettingsOf(given: readonly JsonObject[]): SandboxSettings
 }
 
 /**
- * Whether commands run confined in `acceptEdits`, as settings files say it themselves: false where one of them has `autoAllowBashIfSandboxed: false`, true
- * where one has `true` and none `false`. Undefined where none names it: the default of the sandbox is not an answer.
+ * Whether settings files explicitly choose that commands run confined in `acceptEdits`: false if one has `autoAllowBashIfSandboxed: false`, true if
+ * one has `true` and none `false`. Undefined if none has it: the default of the sandbox is not an explicit choice.
  */
 export function explicitAutoAllow(given: readonly JsonObject[]): boolean | undefined {
   const values = given.map((file) => file['autoAllowBashIfSandboxed'])
@@ -65,10 +64,10 @@ export function explicitAutoAllow(given: readonly JsonObject[]): boolean | undef
 }
 
 /**
- * What a project may say of it without anybody's trust: nothing is opened by it. A sandbox that nobody but the project
- * wants asks about its commands as before: without asking they would run because of the project.
+ * The parts of the setting that a project may set without trust, as they only restrict. If only the project enables the sandbox, its commands still
+ * ask: otherwise they would run without a question because of the project.
  */
-export function tightening(sandbox: JsonObject, isWantedAnyway: boolean): JsonObject {
+export function restrictionsOf(sandbox: JsonObject, isWantedAnyway: boolean): JsonObject {
   const { enabled, network, filesystem } = sandbox
   const pick = (value: unknown, names: readonly string[]): JsonObject =>
     isJsonObject(value) ? Object.fromEntries(Object.entries(value).filter(([name]) => names.includes(name))) : {}
@@ -79,27 +78,27 @@ export function tightening(sandbox: JsonObject, isWantedAnyway: boolean): JsonOb
   }
 }
 
-type Given = { readonly [Name in keyof SandboxSettings]?: SandboxSettings[Name] }
+type RawSandbox = { readonly [Name in keyof SandboxSettings]?: SandboxSettings[Name] }
 
-function readFile(sandbox: JsonObject): Given {
-  const network = inner(sandbox, 'network')
-  const filesystem = inner(sandbox, 'filesystem')
+function readFile(sandbox: JsonObject): RawSandbox {
+  const network = subObject(sandbox, 'network')
+  const filesystem = subObject(sandbox, 'filesystem')
   return {
-    ...picked(sandbox, switches, '', asSwitch),
-    ...picked(sandbox, ['excludedCommands'], '', asList),
-    ...picked(network, networkLists, 'network.', asList),
-    ...picked(network, ['allowAllUnixSockets'], 'network.', asSwitch),
-    ...picked(filesystem, fileLists, 'filesystem.', asList),
+    ...pickValues(sandbox, switches, '', asSwitch),
+    ...pickValues(sandbox, ['excludedCommands'], '', asList),
+    ...pickValues(network, networkLists, 'network.', asList),
+    ...pickValues(network, ['allowAllUnixSockets'], 'network.', asSwitch),
+    ...pickValues(filesystem, fileLists, 'filesystem.', asList),
   }
 }
 
-function inner(sandbox: JsonObject, name: string): JsonObject {
+function subObject(sandbox: JsonObject, name: string): JsonObject {
   const value = sandbox[name] ?? {}
   if (isJsonObject(value)) return value
   throw new ConfigurationError(`sandbox.${name} in the settings must be an object.`)
 }
 
-function picked<Name extends string, Value>(
+function pickValues<Name extends string, Value>(
   from: JsonObject,
   names: readonly Name[],
   before: string,
@@ -121,4 +120,20 @@ function asSwitch(value: unknown, name: string): boolean {
 function asList(value: unknown, name: string): readonly string[] {
   if (Array.isArray(value) && value.every((item) => typeof item === 'string' && item.trim() !== '')) return value
   throw new ConfigurationError(`${name} in the settings must be a list of texts.`)
+}
+
+/** How settings and a frontend choose what happens in `acceptEdits` to commands that no rule covers. */
+export interface EditsChoice {
+  /** The setting `sandbox` of each file. */
+  readonly sandbox?: readonly JsonObject[] | undefined
+  /** Whether such commands run confined if no settings file decides. */
+  readonly isDefault: boolean
+}
+
+/** Why such commands ask although they could be confined, as the end of a sentence; undefined if they run confined. */
+export function editsOffReason({ sandbox = [], isDefault }: EditsChoice): string | undefined {
+  const explicit = explicitAutoAllow(sandbox)
+  if (explicit === false) return 'sandbox.autoAllowBashIfSandboxed is false'
+  if (explicit === true || isDefault) return undefined
+  return 'the program that runs this session is asked, because no settings file of yours has sandbox.autoAllowBashIfSandboxed'
 }

@@ -1,5 +1,5 @@
 import { type CallerRights, messageOf } from '@halting/core/adapters'
-import { atExit, notAtExit } from '../at-exit.ts'
+import { onProcessExit, offProcessExit } from '../process-exit.ts'
 import { type ChildProcess, execFile } from 'node:child_process'
 import { closeSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { Server, type Socket } from 'node:net'
@@ -8,16 +8,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { matchesCommand } from '../permissions/matches-command.ts'
-import { bridged, proxyPort, proxyVariables } from './bridge.ts'
 import { bubblewrapArguments, type BubblewrapMeans } from './bubblewrap.ts'
-import { describe, type DeniedPatterns, type Described, pathOf } from './describe.ts'
+import { type DeniedPatterns, describe, type DescribedSandbox, pathOf } from './describe.ts'
 import type { PlainCommand, SandboxDescription } from './description.ts'
 import { isGitFolder } from './git-places.ts'
-import { isThere } from './on-disk.ts'
+import { exists } from './on-disk.ts'
 import { type ProxyOptions, serveProxy } from './proxy.ts'
 import { findBubblewrap } from './find-bubblewrap.ts'
 import type { Environment } from '../files/paths.ts'
-import { ownPackages } from './own-packages.ts'
+import { packagesOf } from './own-packages.ts'
 import { once } from './once.ts'
 import { Placeholders } from './placeholders.ts'
 import { removeTree } from './remove-tree.ts'
@@ -26,7 +25,7 @@ import type { SandboxSettings } from './sandbox-settings.ts'
 import { seatbeltArguments } from './seatbelt.ts'
 import { seccompFilter } from './seccomp.ts'
 import { openFilter } from './unnamed-file.ts'
-import { isWithheld } from './withheld.ts'
+import { isSecretVariable } from './secret-variables.ts'
 
 /** Options of a sandbox. */
 export interface SandboxOptions {
@@ -38,21 +37,21 @@ export interface SandboxOptions {
   readonly home: string
   /** The setting `sandbox`. */
   readonly settings: SandboxSettings
-  /** Files that the program runs outside the sandbox, beside its own: commands leave the packages in which they lie as they are. */
+  /** Files that the program runs outside the sandbox, in addition to its own: commands cannot change their packages. */
   readonly programFiles?: readonly string[]
-  /** What stays as it is wherever it lies. */
+  /** Folders that commands cannot change, wherever they are. */
   readonly ownFolders?: readonly string[]
-  /** What deny rules name now: rules may come while a session goes on. */
+  /** The files of the present deny rules, as rules may be added during a session. */
   readonly denied?: (rights?: CallerRights) => DeniedPatterns
-  /** Domains that are not reached now, beside those of the settings. */
+  /** Domains that are blocked now, in addition to those of the settings. */
   readonly deniedDomains?: () => readonly string[]
-  /** Told of a file that came to be while commands ran, and that is obeyed later, outside. */
+  /** Called with a control file that was created while commands ran. */
   readonly onMade?: (path: string) => void
-  /** For tests: how names are resolved and connections opened. */
+  /** For tests: how names are resolved and connections are opened. */
   readonly proxy?: Pick<ProxyOptions, 'resolve' | 'open' | 'onRefused'>
 }
 
-/** How to start a command so that it is held. */
+/** How to start a command in the sandbox. */
 export interface SandboxedCommand {
   /** Path of the program. */
   readonly file: string
@@ -60,59 +59,58 @@ export interface SandboxedCommand {
   readonly args: readonly string[]
   /** Its environment. */
   readonly env: Environment
-  /** What `stdio` of `spawn` has behind the caller's own, from `firstDescriptor` on. */
+  /** Entries for `stdio` of `spawn`, after those of the caller, from `firstDescriptor` on. */
   readonly descriptors: readonly (number | 'ipc' | 'ignore')[]
-  /** To be called with the child once it is started, or without one where it could not be. */
+  /** Call this with the child process, or without one if it could not be started. */
   started(child?: ChildProcess): void
 }
 
 /** A command to run in the sandbox. */
-export interface CommandToHold extends PlainCommand {
+export interface SandboxCommand extends PlainCommand {
   /** The environment of the command. */
   readonly env: Environment
-  /** The first descriptor that the caller does not use itself. */
+  /** The first descriptor that the caller does not use. */
   readonly firstDescriptor: number
 }
 
 /**
- * Holds commands, by bubblewrap on Linux and sandbox-exec on macOS.
- *
- * H1: a command that cannot be held does not run: there is no way back to running it without.
- * H2: everything that a command started is gone when the command is.
- * H3: what was made to keep a path from coming to be is gone when no command runs.
+ * Confines commands, by bubblewrap on Linux and sandbox-exec on macOS.
+ * ¶ H1: a command that cannot be confined does not run; it never falls back to running unconfined.
+ * H2: all processes of a command end with it.
+ * H3: placeholders that prevent the creation of a path are removed when no command runs.
  */
 export interface Sandbox {
-  /** Whether a command runs inside without anybody being asked. */
+  /** Whether a command runs in the sandbox without approval. */
   holds(command: string): boolean
-  /** Whether a command runs outside, as `sandbox.excludedCommands` says. */
+  /** Whether a command runs outside, because of `sandbox.excludedCommands`. */
   excludes(command: string): boolean
   /**
-   * @param readable Files that can be read beside what the settings open.
-   * @param writable Patterns of deny rules for writing that do not apply, as they are written: such as those of protected files, for a check.
+   * @param readable Files that can be read in addition to those of the settings.
+   * @param writable Patterns of deny rules for writing that do not apply, as they are written, for example of protected files during a check.
    */
   describe(
     access: 'read-only' | 'project',
     readable?: readonly string[],
     rights?: CallerRights,
     writable?: ReadonlySet<string>,
-  ): Described
+  ): DescribedSandbox
   /** @throws SandboxError */
-  sandboxed(command: CommandToHold, described: Described): SandboxedCommand
-  /** Ends the proxy, and removes what was made for commands. */
+  sandboxed(command: SandboxCommand, described: DescribedSandbox): SandboxedCommand
+  /** Stops the proxy, and removes what was created for commands. */
   dispose(): void
 }
 
-const run = promisify(execFile)
-/** A bwrap that does not answer holds nothing, and the program does not wait for it. */
+const runFile = promisify(execFile)
+/** A bwrap that does not answer is unusable, and the program does not wait for it. */
 const tryMs = 20_000
 
 /**
  * Opens the sandbox in which commands run.
- * @throws SandboxError where commands cannot be held: what is missing, and what to install.
+ * @throws SandboxError if commands cannot be confined: it says what is missing and what to install.
  */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const packages = ownPackages([fileURLToPath(import.meta.url), process.execPath, ...(options.programFiles ?? [])])
-  if (process.platform === 'darwin') return new HeldCommands(options, { kind: 'seatbelt' }, packages)
+  const packages = packagesOf([fileURLToPath(import.meta.url), process.execPath, ...(options.programFiles ?? [])])
+  if (process.platform === 'darwin') return new SystemSandbox(options, { kind: 'seatbelt' }, packages)
   if (process.platform !== 'linux') {
     throw new SandboxError(
       'The sandbox needs Linux (bubblewrap) or macOS. On Windows use WSL2, or leave --sandbox out.',
@@ -121,14 +119,14 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const file = findBubblewrap(process.env['PATH'] ?? '', [options.cwd, ...options.directories, ...writableOf(options)])
   const version = await bubblewrapVersion(file)
   const means: BubblewrapMeans = { filterDescriptor: undefined, canDisableUserNamespaces: version >= 0.008 }
-  const held = new HeldCommands(options, { kind: 'bubblewrap', file, means }, packages)
+  const sandbox = new SystemSandbox(options, { kind: 'bubblewrap', file, means }, packages)
   try {
-    await held.check()
+    await sandbox.check()
   } catch (thrown) {
-    held.dispose()
+    sandbox.dispose()
     throw thrown
   }
-  return held
+  return sandbox
 }
 
 function writableOf({ cwd, home, settings }: SandboxOptions): readonly string[] {
@@ -138,30 +136,30 @@ function writableOf({ cwd, home, settings }: SandboxOptions): readonly string[] 
 /** `0.8.0` as 0.008. */
 async function bubblewrapVersion(file: string): Promise<number> {
   try {
-    const { stdout } = await run(file, ['--version'], { timeout: tryMs })
+    const { stdout } = await runFile(file, ['--version'], { timeout: tryMs })
     const [major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(stdout) ?? []).slice(1).map(Number)
     return major + minor / 1000
   } catch (thrown) {
     throw new SandboxError(
-      `${file} does not run: ${messageOf(thrown)}. Install bubblewrap anew. Nothing was run without it.`,
+      `${file} does not run: ${messageOf(thrown)}. Reinstall bubblewrap. Nothing was run without it.`,
     )
   }
 }
 
-type Means =
+type SandboxMeans =
   | { readonly kind: 'seatbelt' }
   | { readonly kind: 'bubblewrap'; readonly file: string; readonly means: BubblewrapMeans }
 
-class HeldCommands implements Sandbox {
+class SystemSandbox implements Sandbox {
   readonly #options: SandboxOptions
-  readonly #means: Means
+  readonly #means: SandboxMeans
   readonly #keptFolders: readonly string[]
-  /** Of this session alone; `tmp` in it is what commands see as /tmp. */
+  /** Belongs to this session; `tmp` in it is /tmp of commands. */
   readonly #folder: string
   readonly #temporary: string
   readonly #proxy: ProxyOptions
   readonly #placeholders = new Placeholders()
-  /** Folders that were no repositories when they were first looked at, and git folders that had no `commondir`. */
+  /** Folders that were not repositories when they were first checked, and git folders without a `commondir`. */
   readonly #plain = new Set<string>()
   readonly #withoutCommon = new Set<string>()
   readonly #unkept = new Set<string>()
@@ -170,7 +168,7 @@ class HeldCommands implements Sandbox {
   #running = 0
   readonly #removeAtExit = (): void => this.#remove()
 
-  constructor(options: SandboxOptions, means: Means, packages: readonly string[]) {
+  constructor(options: SandboxOptions, means: SandboxMeans, packages: readonly string[]) {
     this.#options = options
     this.#keptFolders = [...packages, ...(options.ownFolders ?? [])]
     this.#means = means
@@ -186,7 +184,7 @@ class HeldCommands implements Sandbox {
       },
     }
     this.#proxy = { domains, ...options.proxy }
-    atExit(this.#removeAtExit)
+    onProcessExit(this.#removeAtExit)
     if (means.kind === 'seatbelt' && allowed.length > 0) this.#openHostProxy()
   }
 
@@ -195,7 +193,7 @@ class HeldCommands implements Sandbox {
   }
 
   excludes(command: string): boolean {
-    // One plain command: what is joined to it would run outside too.
+    // A single command only: another command joined to it would run outside too.
     if (/[;&|<>()`$\n\r{}]/.test(command)) return false
     return this.#options.settings.excludedCommands.some((pattern) => matchesCommand(pattern, command.trim()))
   }
@@ -205,7 +203,7 @@ class HeldCommands implements Sandbox {
     readable: readonly string[] = [],
     rights?: CallerRights,
     writable: ReadonlySet<string> = new Set(),
-  ): Described {
+  ): DescribedSandbox {
     const { cwd, directories, home, settings, denied } = this.#options
     const { read, edit } = denied?.(rights) ?? { read: [], edit: [] }
     const patterns = { read, edit: edit.filter(({ source }) => source === undefined || !writable.has(source)) }
@@ -224,10 +222,10 @@ class HeldCommands implements Sandbox {
     })
   }
 
-  sandboxed(command: CommandToHold, described: Described): SandboxedCommand {
+  sandboxed(command: SandboxCommand, described: DescribedSandbox): SandboxedCommand {
     const { description } = described
-    if (this.#means.kind === 'bubblewrap') this.#placeholders.make(description.missing, described.made)
-    const held =
+    if (this.#means.kind === 'bubblewrap') this.#placeholders.create(description.missing, described.made)
+    const confined =
       this.#means.kind === 'seatbelt'
         ? this.#bySeatbelt(command, description)
         : this.#byBubblewrap(command, description, this.#means)
@@ -237,17 +235,17 @@ class HeldCommands implements Sandbox {
     this.#running += 1
     const release = once(() => this.#release())
     return {
-      ...held,
+      ...confined,
       started: (child) => {
-        for (const descriptor of held.descriptors) if (typeof descriptor === 'number') closeSync(descriptor)
+        for (const descriptor of confined.descriptors) if (typeof descriptor === 'number') closeSync(descriptor)
         if (child?.pid === undefined) return release()
         child.once('exit', release)
-        if (held.descriptors.includes('ipc')) serveChild(child, this.#proxy)
+        if (confined.descriptors.includes('ipc')) serveChild(child, this.#proxy)
       },
     }
   }
 
-  /** Runs a command that does nothing, as commands will be run. */
+  /** Runs a command that does nothing, in the way real commands run. */
   async check(): Promise<void> {
     const description: SandboxDescription = {
       writable: [],
@@ -268,26 +266,26 @@ class HeldCommands implements Sandbox {
       canDisableUserNamespaces: false,
     })
     try {
-      await run(file, [...args], { timeout: tryMs })
+      await runFile(file, [...args], { timeout: tryMs })
     } catch (thrown) {
-      const said = thrown instanceof Error && 'stderr' in thrown ? String(thrown.stderr).trim() : String(thrown)
+      const reason = thrown instanceof Error && 'stderr' in thrown ? String(thrown.stderr).trim() : String(thrown)
       throw new SandboxError(
-        `bubblewrap is there and cannot make a sandbox: ${said}. It needs user namespaces: sysctl kernel.unprivileged_userns_clone=1 (Debian), an AppArmor profile for bwrap (Ubuntu 24.04: apt install apparmor-profiles), or a container that allows them. Nothing was run without it.`,
+        `bubblewrap is installed but cannot create a sandbox: ${reason}. It needs user namespaces: sysctl kernel.unprivileged_userns_clone=1 (Debian), an AppArmor profile for bwrap (Ubuntu 24.04: apt install apparmor-profiles), or a container that allows them. Nothing was run without it.`,
       )
     }
   }
 
   dispose(): void {
     this.#hostProxy?.close()
-    notAtExit(this.#removeAtExit)
+    offProcessExit(this.#removeAtExit)
     this.#remove()
   }
 
   #byBubblewrap(
-    command: CommandToHold,
+    command: SandboxCommand,
     description: SandboxDescription,
-    { file, means }: Extract<Means, { readonly kind: 'bubblewrap' }>,
-  ): HeldParts {
+    { file, means }: Extract<SandboxMeans, { readonly kind: 'bubblewrap' }>,
+  ): DescribedParts {
     const filter = seccompFilter(process.arch, { profile: 'project', unixSockets: description.unixSockets })
     const hasProxy = description.network === 'proxy'
     const inner = hasProxy
@@ -308,7 +306,7 @@ class HeldCommands implements Sandbox {
     }
   }
 
-  #bySeatbelt(command: CommandToHold, description: SandboxDescription): HeldParts {
+  #bySeatbelt(command: SandboxCommand, description: SandboxDescription): DescribedParts {
     const port = description.network === 'proxy' ? this.#hostProxyPort : undefined
     return {
       file: '/usr/bin/sandbox-exec',
@@ -319,9 +317,9 @@ class HeldCommands implements Sandbox {
   }
 
   #environment(env: Environment, port: number | undefined): Environment {
-    const kept = Object.entries(env).filter(([name]) => !isWithheld(name))
+    const visible = Object.entries(env).filter(([name]) => !isSecretVariable(name))
     const temporary = { TMPDIR: this.#temporary, TMP: this.#temporary, TEMP: this.#temporary }
-    return { ...Object.fromEntries(kept), ...temporary, ...(port !== undefined && proxyVariables(port)) }
+    return { ...Object.fromEntries(visible), ...temporary, ...(port !== undefined && proxyVariables(port)) }
   }
 
   #release(): void {
@@ -331,7 +329,7 @@ class HeldCommands implements Sandbox {
     if (this.#running === 0) this.#placeholders.remove()
   }
 
-  /** Takes back what would lead git elsewhere, and could not be kept from coming to be. */
+  /** Removes files that would redirect git and whose creation could not be prevented. */
   #restore(): void {
     const force = { recursive: true, force: true }
     for (const folder of this.#withoutCommon) rmSync(join(folder, 'commondir'), force)
@@ -340,8 +338,8 @@ class HeldCommands implements Sandbox {
 
   #tellMade(): void {
     for (const path of this.#unkept) {
-      if (!isThere(path)) continue
-      // From now on it is there, and read-only.
+      if (!exists(path)) continue
+      // From now on it exists and is read-only.
       this.#unkept.delete(path)
       this.#options.onMade?.(path)
     }
@@ -365,17 +363,17 @@ class HeldCommands implements Sandbox {
   }
 }
 
-type HeldParts = Omit<SandboxedCommand, 'started'>
+type DescribedParts = Omit<SandboxedCommand, 'started'>
 
-function bridgedCommand(command: CommandToHold, channel: number): PlainCommand {
+function bridgedCommand(command: SandboxCommand, channel: number): PlainCommand {
   const [file = '', ...args] = bridged(process.execPath, channel, command.file, command.args)
   return { file, args, directory: command.directory }
 }
 
-/** The child hands over the socket on which it listens; from then on this program answers on it. */
+/** The child passes the listening socket; from then on this program serves it. */
 function serveChild(child: ChildProcess, proxy: ProxyOptions): void {
   child.once('message', (_message: unknown, handle: unknown) => {
-    // The channel has done its work. Nothing that a command could say over it is heard.
+    // The channel is no longer needed. Messages of a command over it are ignored.
     if (child.connected) child.disconnect()
     if (!(handle instanceof Server)) return
     const clients = new Set<Socket>()
@@ -391,4 +389,39 @@ function serveChild(child: ChildProcess, proxy: ProxyOptions): void {
     })
   })
   child.on('error', () => undefined)
+}
+
+/** The port of the proxy in the sandbox. The sandbox has its own loopback interface, so the port is always free. */
+const proxyPort = 3128
+
+/**
+ * Runs in the sandbox before the command: it listens on the loopback interface of the sandbox and passes the listening socket to this program over
+ * the channel between parent and child. Nothing of it remains in the sandbox, and no socket of the host is visible there.
+ */
+const listen = `const s=require('net').createServer();s.listen(${proxyPort},'127.0.0.1',()=>process.send('proxy',s,()=>process.exit()))`
+
+/** A shell that connects the proxy and then becomes the command. `channel` is the descriptor of the channel. */
+function bridged(node: string, channel: number, file: string, args: readonly string[]): readonly string[] {
+  const script = [
+    `NODE_OPTIONS= "$0" -e "$1" >/dev/null 2>&1 || echo 'halting: the connection to the allowed domains could not be opened' >&2`,
+    `exec ${channel}>&-`,
+    'unset NODE_CHANNEL_FD NODE_CHANNEL_SERIALIZATION_MODE',
+    'shift',
+    'exec "$@"',
+  ].join('\n')
+  return ['bash', '-c', script, node, listen, file, ...args]
+}
+
+/** The variables that name the proxy for programs. */
+function proxyVariables(port: number): Readonly<Record<string, string>> {
+  const url = `http://127.0.0.1:${port}`
+  const own = 'localhost,127.0.0.1,::1'
+  return Object.fromEntries([
+    ...['http_proxy', 'https_proxy', 'all_proxy'].flatMap((name) => [
+      [name, url],
+      [name.toUpperCase(), url],
+    ]),
+    ['no_proxy', own],
+    ['NO_PROXY', own],
+  ])
 }

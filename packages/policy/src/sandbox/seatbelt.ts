@@ -10,8 +10,8 @@ export function seatbeltArguments(
 }
 
 /**
- * A profile for sandbox-exec. Of rules that fit, the last one counts, so they stand from the outside in.
- * Programs may be started and the system be asked what it is; nothing is said to services but what every program needs.
+ * A profile for sandbox-exec. The last matching rule applies, so the rules are ordered from the outside in. Programs may start and query the system;
+ * of the services only those that every program needs are reachable.
  */
 export function seatbeltProfile(description: SandboxDescription, proxyPort?: number): string {
   const { temporary, unixSockets } = description
@@ -27,7 +27,7 @@ export function seatbeltProfile(description: SandboxDescription, proxyPort?: num
     '(allow ipc-posix-sem)',
     '(allow file-read*)',
     '(allow file-write* (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty") (literal "/dev/stdout") (literal "/dev/stderr"))',
-    `(allow file-write* (subpath ${quoted(temporary)}))`,
+    `(allow file-write* (subpath ${quoteString(temporary)}))`,
     ...placeRules(description),
     ...(description.network === 'proxy' && proxyPort !== undefined
       ? [`(allow network-outbound (remote ip "localhost:${proxyPort}"))`]
@@ -37,7 +37,7 @@ export function seatbeltProfile(description: SandboxDescription, proxyPort?: num
   ].join('\n')
 }
 
-/** One rule a place, inner places after outer ones; what deny rules name at the very end. */
+/** One rule per place, inner places after outer ones; places of deny rules at the very end. */
 function placeRules(description: SandboxDescription): readonly string[] {
   const { writable, readOnly, pinned, missing, masked, readable, denied } = description
   const folder = (path: string): Place => ({ path, kind: 'folder' })
@@ -50,8 +50,8 @@ function placeRules(description: SandboxDescription): readonly string[] {
   const depth = ({ path }: Place): number => path.split('/').length
   return [
     ...rules.toSorted((one, other) => depth(one.place) - depth(other.place)).map(toRule),
-    // A folder above something read-only must not be renamed: the path would lead to another one.
-    ...pinned.map((path) => `(deny file-write-unlink (literal ${quoted(path)}))`),
+    // A folder above a read-only place must not be renamed, as its path would then name another file.
+    ...pinned.map((path) => `(deny file-write-unlink (literal ${quoteString(path)}))`),
     ...denied.map((place) => toRule({ place, operation: 'deny file-read* file-write*' })),
   ]
 }
@@ -61,9 +61,9 @@ function toRule({ place, operation }: { readonly place: Place; readonly operatio
 }
 
 function filterOf({ path, kind }: Place): string {
-  return `(${kind === 'file' ? 'literal' : 'subpath'} ${quoted(path)})`
+  return `(${kind === 'file' ? 'literal' : 'subpath'} ${quoteString(path)})`
 }
 
-function quoted(path: string): string {
+function quoteString(path: string): string {
   return `"${path.replaceAll('\\', String.raw`\\`).replaceAll('"', String.raw`\"`)}"`
 }

@@ -1,14 +1,14 @@
 /**
- * A filter of system calls for bubblewrap's `--seccomp`, made here: a classic BPF program is a list of four numbers, so no
- * library is needed. It takes away what no build or test needs and what escapes were made of.
+ * A system call filter for bubblewrap's `--seccomp`. A classic BPF program is a list of instructions of four numbers, so no library is needed. It
+ * blocks calls that no build or test needs and that sandbox escapes have used.
  */
 export type SeccompOptions =
   | { readonly profile: 'project'; readonly unixSockets: boolean }
-  /** `scopesSignals`: the kernel (Landlock 6) or a process namespace keeps signals inside; else the filter does. */
+  /** `scopesSignals`: the kernel (Landlock 6) or a PID namespace limits signals; otherwise the filter does. */
   | { readonly profile: 'read'; readonly scopesSignals: boolean }
 
 interface Architecture {
-  /** AUDIT_ARCH_…: a program for another architecture would have other numbers. */
+  /** AUDIT_ARCH_…: a program for another architecture would use other numbers. */
   readonly audit: number
   readonly socket: number
   readonly clone: number
@@ -16,36 +16,36 @@ interface Architecture {
   readonly ioctl: number
   readonly refused: readonly number[]
   readonly hasX32: boolean
-  /** They set the mode of a file, by the argument with the mode. */
+  /** Calls that set the mode of a file, with the argument that has the mode. */
   readonly modes: readonly (readonly [number: number, mode: Argument])[]
-  /** They open files, and create some with a mode. */
+  /** Calls that open files, and may create them with a mode. */
   readonly creates: readonly (readonly [number: number, flags: Argument, mode: Argument])[]
   readonly read: ReadCalls
 }
 
 type Argument = 0 | 1 | 2 | 3
 
-/** What only reads needs none of these, and Landlock does not see them. */
+/** Calls that a reading command does not need and that Landlock does not restrict. */
 interface ReadCalls {
-  /** They change modes, owners, attributes or times, make devices, or talk to other processes by System V or message queues. */
+  /** They change modes, owners, attributes or times, create devices, or communicate by System V IPC or message queues. */
   readonly refused: readonly number[]
   /** They change how a process runs: allowed for the caller itself, which is process 0 in the first argument. */
   readonly ownProcess: readonly number[]
-  /** The same, with what is meant in the first argument: a process, a group or a user. */
+  /** The same, where the first argument selects a process, a group or a user. */
   readonly ownPriority: readonly (readonly [number: number, process: number])[]
   readonly fcntl: number
   readonly socketpair: number
   readonly connect: number
-  /** They send signals. */
+  /** Calls that send signals. */
   readonly kill: number
   readonly otherSignals: readonly number[]
-  /** They open files, by the argument with the flags: `O_RDONLY | O_TRUNC` empties a file on kernels before 6.2. */
+  /** Calls that open files, with the argument that has the flags: `O_RDONLY | O_TRUNC` truncates a file on kernels before 6.2. */
   readonly open: readonly (readonly [number: number, argument: 1 | 2])[]
 }
 
-/** Numbers above 424 are the same everywhere: mounts of the new kind, io_uring, pidfd_getfd, process_madvise. */
+/** Numbers above 424 are the same on all architectures: new mount calls, io_uring, pidfd_getfd, process_madvise. */
 const refusedEverywhere = [428, 429, 430, 431, 432, 433, 438, 440, 442]
-/** clone3, whose flags a filter cannot see, and io_uring, which does calls that no filter sees: as if the kernel had none. */
+/** clone3, whose flags a filter cannot see, and io_uring, whose operations no filter sees: reported as unsupported. */
 const unknownEverywhere = [425, 426, 427, 435]
 
 const architectures: Readonly<Record<string, Architecture>> = {
@@ -151,14 +151,14 @@ const architectures: Readonly<Record<string, Architecture>> = {
   },
 }
 
-/** Of the read profile: fchmodat2, setxattrat, removexattrat, file_setattr, quotactl_fd. */
+/** Additional calls in the read profile: fchmodat2, setxattrat, removexattrat, file_setattr, quotactl_fd. */
 const refusedToReaders = [452, 463, 466, 469, 443]
 const pidfdSendSignal = 424
 const openat2 = 437
 const fchmodat2 = 452
 /** S_ISUID; O_CREAT and O_TMPFILE. */
 const [setUserId, openCreate] = [0o4000, 0o20000100]
-/** What terminals, pipes and lists of files are asked; all else could change a file or a device. */
+/** ioctl requests for terminals, pipes and files that are allowed; others could change a file or a device. */
 const readerRequests = [
   // TCGETS, TCSETS, TCSETSW, TCSETSF, TIOCGPGRP, TIOCSPGRP, TIOCGWINSZ, TIOCGSID
   0x5401, 0x5402, 0x5403, 0x5404, 0x540f, 0x5410, 0x5413, 0x5429,
@@ -166,24 +166,24 @@ const readerRequests = [
   0x541b, 0x5421, 0x5450, 0x5451, 0x80086601, 0x801c581f, 0xc020660b,
 ]
 
-const [load, and, jumpEqual, jumpAtLeast, jumpAnyBit, giveBack] = [0x20, 0x54, 0x15, 0x35, 0x45, 0x06]
-const allow = 0x7fff0000
+const [load, and, jumpEqual, jumpAtLeast, jumpAnyBit, returnValue] = [0x20, 0x54, 0x15, 0x35, 0x45, 0x06]
+const allowCall = 0x7fff0000
 const killProcess = 0x80000000
 const errorOf = (errno: number): number => 0x00050000 | errno
 const [notPermitted, noSuchCall, noSuchRequest] = [errorOf(1), errorOf(38), errorOf(25)]
-/** Where `struct seccomp_data` holds them: the lower halves of the arguments come first on these machines. */
+/** Offsets in `struct seccomp_data`. On these architectures the lower half of an argument comes first. */
 const [numberAt, architectureAt] = [0, 4]
 const argumentAt = (index: Argument): number => 16 + 8 * index
 
 /** New namespaces: mount, cgroup, uts, ipc, user, pid, net. */
 const namespaces = 0x7e020000
-/** Puts characters into a terminal's input, as if a person had typed them. */
+/** Inserts characters into the input of a terminal, as if a person had typed them. */
 const terminalInput = [0x5412, 0x541c]
 const [unix, inet, inet6, netlink] = [1, 2, 10, 16]
 
 type Instruction = readonly [code: number, whenTrue: number, whenFalse: number, value: number]
 
-/** The bytes of the filter; undefined for a machine whose numbers are not in the table. */
+/** The bytes of the filter; undefined for an architecture that is not in the table. */
 export function seccompFilter(machine: string, options: SeccompOptions): Uint8Array | undefined {
   const known = architectures[machine]
   return known === undefined ? undefined : bytesOf(programFor(known, options))
@@ -194,41 +194,41 @@ function programFor(machine: Architecture, options: SeccompOptions): readonly In
   return [
     [load, 0, 0, architectureAt],
     [jumpEqual, 1, 0, machine.audit],
-    [giveBack, 0, 0, killProcess],
+    [returnValue, 0, 0, killProcess],
     [load, 0, 0, numberAt],
     ...(machine.hasX32
       ? ([
           [jumpAtLeast, 0, 1, 0x40000000],
-          [giveBack, 0, 0, notPermitted],
+          [returnValue, 0, 0, notPermitted],
         ] as const)
       : []),
-    ...[...machine.refused, ...refusedEverywhere, ...readers].flatMap((number) => refuse(number, notPermitted)),
-    ...unknownEverywhere.flatMap((number) => refuse(number, noSuchCall)),
-    // socket: only these families. A pair of sockets is another call and stays.
+    ...[...machine.refused, ...refusedEverywhere, ...readers].flatMap((number) => refuseCall(number, notPermitted)),
+    ...unknownEverywhere.flatMap((number) => refuseCall(number, noSuchCall)),
+    // socket: only these families. socketpair is another call and remains allowed.
     ...inspected(machine.socket, argumentAt(0), onlyThese(familiesOf(options), notPermitted)),
     ...[machine.clone, machine.unshare].flatMap((number) =>
       inspected(number, argumentAt(0), [
         [jumpAnyBit, 0, 1, namespaces],
-        [giveBack, 0, 0, notPermitted],
-        [giveBack, 0, 0, allow],
+        [returnValue, 0, 0, notPermitted],
+        [returnValue, 0, 0, allowCall],
       ]),
     ),
     ...(options.profile === 'read' ? readerRules(machine, options.scopesSignals) : projectRules(machine)),
-    [giveBack, 0, 0, allow],
+    [returnValue, 0, 0, allowCall],
   ]
 }
 
-/** A program that runs as who owns it would do so outside too, with the rights of whoever runs this program. */
+/** A set-user-ID program would run outside with the rights of the user of this program. */
 function projectRules({ ioctl, modes, creates }: Architecture): readonly Instruction[] {
   const refusedMode: readonly Instruction[] = [
     [jumpAnyBit, 0, 1, setUserId],
-    [giveBack, 0, 0, notPermitted],
-    [giveBack, 0, 0, allow],
+    [returnValue, 0, 0, notPermitted],
+    [returnValue, 0, 0, allowCall],
   ]
   return [
     ...inspected(ioctl, argumentAt(1), [
-      ...terminalInput.flatMap((request) => refuse(request, notPermitted)),
-      [giveBack, 0, 0, allow],
+      ...terminalInput.flatMap((request) => refuseCall(request, notPermitted)),
+      [returnValue, 0, 0, allowCall],
     ]),
     ...[...modes, [fchmodat2, 2] as const].flatMap(([number, mode]) =>
       inspected(number, argumentAt(mode), refusedMode),
@@ -237,13 +237,13 @@ function projectRules({ ioctl, modes, creates }: Architecture): readonly Instruc
     ...creates.flatMap(([number, flags, mode]) =>
       inspected(number, argumentAt(flags), [
         [jumpAnyBit, 1, 0, openCreate],
-        [giveBack, 0, 0, allow],
+        [returnValue, 0, 0, allowCall],
         [load, 0, 0, argumentAt(mode)],
         ...refusedMode,
       ]),
     ),
     // Its flags and mode are in memory, which a filter cannot see.
-    ...refuse(openat2, noSuchCall),
+    ...refuseCall(openat2, noSuchCall),
   ]
 }
 
@@ -259,33 +259,33 @@ function readerRules({ ioctl, read }: Architecture, scopesSignals: boolean): rea
     ...read.ownPriority.flatMap(([number, process]) =>
       inspected(number, argumentAt(0), [
         [jumpEqual, 1, 0, process],
-        [giveBack, 0, 0, notPermitted],
+        [returnValue, 0, 0, notPermitted],
         [load, 0, 0, argumentAt(1)],
         ...onlyThese([0], notPermitted),
       ]),
     ),
-    // Signals for a descriptor, leases and notices of folders: they reach other processes.
+    // Signals for a descriptor, leases and change notifications reach other processes.
     ...inspected(read.fcntl, argumentAt(1), [
-      ...ownerRequests.flatMap((request) => refuse(request, notPermitted)),
-      [giveBack, 0, 0, allow],
+      ...ownerRequests.flatMap((request) => refuseCall(request, notPermitted)),
+      [returnValue, 0, 0, allowCall],
     ]),
     // A pair of datagram sockets could send to any socket that has a path.
     ...inspected(read.socketpair, argumentAt(1), [[and, 0, 0, 0xf], ...onlyThese([stream, sequence], notPermitted)]),
-    ...refuse(read.connect, notPermitted),
-    ...refuse(openat2, noSuchCall),
+    ...refuseCall(read.connect, notPermitted),
+    ...refuseCall(openat2, noSuchCall),
     ...read.open.flatMap(([number, argument]) =>
       inspected(number, argumentAt(argument), [
         [and, 0, 0, openAccess | openTruncate],
-        ...refuse(openTruncate, notPermitted),
-        [giveBack, 0, 0, allow],
+        ...refuseCall(openTruncate, notPermitted),
+        [returnValue, 0, 0, allowCall],
       ]),
     ),
     ...(scopesSignals
       ? []
       : [
-          // Process 0 is the group of the caller, in which only the command is.
+          // Process 0 is the process group of the caller, which contains only the command.
           ...inspected(read.kill, argumentAt(0), onlyThese([0], notPermitted)),
-          ...[...read.otherSignals, pidfdSendSignal].flatMap((number) => refuse(number, notPermitted)),
+          ...[...read.otherSignals, pidfdSendSignal].flatMap((number) => refuseCall(number, notPermitted)),
         ]),
   ]
 }
@@ -295,18 +295,18 @@ const ownerRequests = [8, 10, 15, 1024, 1026]
 const [stream, sequence] = [1, 5]
 const [openAccess, openTruncate] = [0o3, 0o1000]
 
-function refuse(number: number, answer: number): readonly Instruction[] {
+function refuseCall(number: number, answer: number): readonly Instruction[] {
   return [
     [jumpEqual, 0, 1, number],
-    [giveBack, 0, 0, answer],
+    [returnValue, 0, 0, answer],
   ]
 }
 
 function onlyThese(values: readonly number[], otherwise: number): readonly Instruction[] {
-  return [...values.flatMap((value) => refuse(value, allow)), [giveBack, 0, 0, otherwise]]
+  return [...values.flatMap((value) => refuseCall(value, allowCall)), [returnValue, 0, 0, otherwise]]
 }
 
-/** Instructions for one call, which end it; the number of the call is still loaded for those that follow. */
+/** Instructions for one call, which end it; the call number remains loaded for the following ones. */
 function inspected(number: number, argument: number, body: readonly Instruction[]): readonly Instruction[] {
   return [[jumpEqual, 0, body.length + 1, number], [load, 0, 0, argument], ...body]
 }

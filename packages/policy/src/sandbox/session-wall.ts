@@ -14,33 +14,33 @@ import type { Wall } from './wall.ts'
 export interface SessionWallOptions {
   /** The person's own folder. */
   readonly home: string
-  /** The person's folder of this program: what works on this machine is stored there. */
+  /** The person's folder of this program, which stores the results of capability tests. */
   readonly configFolder: string
-  /** The search path, and the folders in which no program that confines is looked for. */
+  /** The search path of programs that confine. */
   readonly path: string
-  /** Folders that commands may write: no program there is trusted. */
+  /** Folders that commands may write: programs in them are not trusted. */
   readonly writable: readonly string[]
   /** The setting `confineJudged`. */
   readonly setting: 'auto' | 'off'
-  /** Whether a sandbox confines all commands already. */
+  /** Whether a sandbox already confines all commands. */
   readonly isSandboxed: () => boolean
-  /** What commands leave as it is wherever it lies: what the person keeps for agents, and this program. */
+  /** Folders that commands cannot change, wherever they are: what the person keeps for agents, and this program. */
   readonly keptFolders?: readonly string[]
-  /** Why commands that no rule covers ask in `acceptEdits` although they could be confined, as the end of a sentence; they run confined when absent. */
+  /** Why commands that no rule covers ask in `acceptEdits` although they could be confined, as the end of a sentence. Without it they run confined. */
   readonly editsOff?: string | undefined
-  /** The setting `tryReadOnly`: commands are tried before a person is asked about them. Off when absent. */
+  /** The setting `tryReadOnly`: commands are tried before a person is asked. Default: false. */
   readonly tries?: boolean | undefined
 }
 
-/** What confines the commands of one session that no rule let run. Nothing is tried before it is asked. */
+/** Confinement of the commands of one session that run without a rule. Capabilities are tested when they are first needed. */
 export class SessionWall {
   /** The person's own folder. */
   readonly home: string
-  /** The file that stores what works on this machine. */
+  /** The file with the results of capability tests. */
   readonly memory: string
-  /** The folder for what is taken back from confined commands, and for what the next process must know of one that did not end. */
+  /** The folder for files that were moved aside, and for the journal of running commands. */
   readonly stateFolder: string
-  /** Made by whoever starts the first confined command, and disposed of with the workspace. */
+  /** Created by the caller that starts the first confined command, and disposed of with the workspace. */
   confiner: Wall | undefined
   /** The same for commands that may change the workspace. */
   editor: EditWall | undefined
@@ -58,7 +58,7 @@ export class SessionWall {
     this.#options = options
   }
 
-  /** What this machine can confine commands with, found out once. */
+  /** What can confine commands on this machine; detected once. */
   means(): WallMeans {
     const off = this.#off()
     if (off !== undefined) return off
@@ -68,7 +68,7 @@ export class SessionWall {
     return this.#means
   }
 
-  /** What confines commands that may change the workspace, found out once. */
+  /** What can confine commands that may change the workspace; detected once. */
   edits(): EditMeans {
     const { editsOff } = this.#options
     const off = this.#off()
@@ -78,12 +78,12 @@ export class SessionWall {
     return this.#edits
   }
 
-  /** The folder in which caches of confined commands are kept. */
+  /** The folder that stores the caches of confined commands. */
   get cacheFolder(): string {
     return join(this.#options.configFolder, 'caches')
   }
 
-  /** To be called when a command could not be confined to the workspace, or tried: what works here is found out again. */
+  /** Call this when a command could not be confined to the workspace, or tried: the capabilities are detected again. */
   forgetEdits(): void {
     forgetMeans(this.#editOptions.memory)
     this.#edits = undefined
@@ -91,9 +91,8 @@ export class SessionWall {
   }
 
   /**
-   * What the caches of tools are opened with, for commands that may change the workspace.
-   *
-   * @param bubblewrap Path of bubblewrap.
+   * Options of the tool caches for commands that may change the workspace.
+   * ¶ @param bubblewrap Path of bubblewrap.
    */
   cacheOptions(bubblewrap: string): ToolCachesOptions {
     const { home, path, writable } = this.#options
@@ -101,7 +100,7 @@ export class SessionWall {
     return { folder: this.cacheFolder, project, home, directories: writable, path, bubblewrap }
   }
 
-  /** What tries commands before a person is asked about them, found out once. */
+  /** What tries commands before a person is asked; detected once. */
   trials(): TrialMeans {
     if (this.#options.tries !== true) return { kind: 'off', why: 'the setting is off' }
     const off = this.#off()
@@ -110,7 +109,7 @@ export class SessionWall {
     return this.#trials
   }
 
-  /** Why nothing is to confine single commands; undefined where it depends on the machine. */
+  /** Why single commands are not confined; undefined if that depends on the machine. */
   #off(): { readonly kind: 'off'; readonly why: string } | undefined {
     const { setting, isSandboxed } = this.#options
     if (isSandboxed()) return { kind: 'off', why: 'the sandbox confines all commands' }
@@ -125,16 +124,16 @@ export class SessionWall {
   /** Whether a place outside the session is read, or listed, because it belongs to the system. */
   reads(path: string, isListed: boolean): boolean {
     if (isSystemPlace(path)) return true
-    // With bubblewrap these folders are others.
+    // With bubblewrap these folders are replaced.
     return isListed && this.means().kind === 'landlock' && listedFolders.some((folder) => isInside(path, folder))
   }
 
-  /** What commands that may change the workspace leave as it is, wherever it lies. */
+  /** Folders that commands which may change the workspace cannot change. */
   get keptFolders(): readonly string[] {
     return this.#options.keptFolders ?? []
   }
 
-  /** Removes what was made for confined commands. */
+  /** Removes what was created for confined commands. */
   dispose(): void {
     this.confiner?.dispose()
     this.editor?.dispose()

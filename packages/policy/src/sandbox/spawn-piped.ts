@@ -1,13 +1,13 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import type { Environment } from '../files/paths.ts'
-import type { Described } from './describe.ts'
+import type { DescribedSandbox } from './describe.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** A child process with pipes to its three streams. */
-export type Piped = ChildProcess & Pick<ChildProcessWithoutNullStreams, 'stdin' | 'stdout' | 'stderr'>
+export type PipedProcess = ChildProcess & Pick<ChildProcessWithoutNullStreams, 'stdin' | 'stdout' | 'stderr'>
 
 /** A program to start, with its arguments, folder and environment. */
-export interface ToSpawn {
+export interface SpawnRequest {
   /** Path or name of the program. */
   readonly file: string
   /** Its arguments. */
@@ -19,29 +19,29 @@ export interface ToSpawn {
 }
 
 /**
- * Starts a program in a group of its own, with pipes to all three streams, in the sandbox where there is one.
- * @throws SandboxError for what cannot be held.
+ * Starts a program in its own process group, with pipes to all three streams, in the sandbox if there is one.
+ * @throws SandboxError for a command that cannot be confined.
  */
 export function spawnPiped(
-  { file, args, cwd, env }: ToSpawn,
-  held?: {
+  { file, args, cwd, env }: SpawnRequest,
+  confinement?: {
     /** The sandbox. */
     readonly sandbox: Sandbox
-    /** What the sandbox looks like for this command. */
-    readonly described: Described
+    /** The sandbox as it is for this command. */
+    readonly described: DescribedSandbox
   },
-): Piped {
+): PipedProcess {
   const own = ['pipe', 'pipe', 'pipe'] as const
-  if (held === undefined) return spawn(file, args, { cwd, detached: true, env, stdio: [...own] })
-  const command = held.sandbox.sandboxed(
+  if (confinement === undefined) return spawn(file, args, { cwd, detached: true, env, stdio: [...own] })
+  const command = confinement.sandbox.sandboxed(
     { file, args, directory: cwd, env, firstDescriptor: own.length },
-    held.described,
+    confinement.described,
   )
-  let child: Piped | undefined
+  let child: PipedProcess | undefined
   try {
     const stdio = [...own, ...command.descriptors]
-    // The first three are pipes, which the types do not know of a longer list.
-    child = spawn(command.file, command.args, { cwd, detached: true, env: command.env, stdio }) as Piped
+    // True: the first three are pipes, which the types do not infer from a longer list.
+    child = spawn(command.file, command.args, { cwd, detached: true, env: command.env, stdio }) as PipedProcess
     return child
   } finally {
     command.started(child)

@@ -1,10 +1,10 @@
-/** Numbers of prctl, capset, seccomp and openat. Those of Landlock are the same everywhere. */
+/** Numbers of prctl, capset, seccomp and openat. Those of Landlock are the same on all architectures. */
 const numbers: Readonly<Record<string, readonly [prctl: number, capset: number, seccomp: number, openat: number]>> = {
   x64: [157, 126, 317, 257],
   arm64: [167, 91, 277, 56],
 }
 
-/** Undefined where this program knows no numbers of system calls: commands are not confined by Landlock there. */
+/** Undefined for an unknown architecture: Landlock then confines no commands. */
 export function machineNumbers(machine: string = process.arch): readonly number[] | undefined {
   return numbers[machine]
 }
@@ -15,7 +15,7 @@ const mountNumbers: Readonly<Record<string, readonly [unshare: number, mount: nu
   arm64: [97, 40, 33],
 }
 
-/** The numbers by which overlays are mounted; undefined where this program knows none. */
+/** The call numbers that mount overlays; undefined for an unknown architecture. */
 export function overlayNumbers(machine: string = process.arch): readonly number[] | undefined {
   return mountNumbers[machine]
 }

@@ -6,29 +6,29 @@ import { detectOverlays } from './overlay-launcher.ts'
 /** What tries commands before a person is asked. */
 export type TrialMeans =
   | {
-      /** Overlays take what they write. */
+      /** Overlays receive what they write. */
       readonly kind: 'overlay'
       /** What confines them. */
       readonly bubblewrap: Extract<EditMeans, { readonly kind: 'bubblewrap' }>
       /** Path of perl, which mounts the overlays. */
       readonly perl: string
-      /** A folder in which what is written can be put until it is thrown away. */
+      /** A folder for written data until it is discarded. */
       readonly folder: string
     }
-  /** Nothing does: a person is asked at once. */
+  /** Nothing: a person is asked at once. */
   | {
       readonly kind: 'off'
       /** Why, as the end of a sentence. */
       readonly why: string
     }
 
-/** Finds out whether commands can be tried in the directories of the session, by trying. */
+/** Detects whether commands can be tried in the directories of the session, by trying. */
 export function detectTrials(options: EditMeansOptions): TrialMeans {
   const bubblewrap = detectEdits(options)
   if (bubblewrap.kind === 'off') return bubblewrap
   const { path, directories } = options
   let why = ''
-  // Where temporary files lie on an overlay, as in containers, memory is left.
+  // If temporary files are on an overlay, as in containers, memory remains.
   for (const folder of [tmpdir(), '/dev/shm']) {
     const found = detectOverlays({ path, writable: directories, folder, bubblewrap: bubblewrap.file })
     if (found.kind === 'overlay') return { kind: 'overlay', bubblewrap, perl: found.perl, folder }
@@ -37,7 +37,7 @@ export function detectTrials(options: EditMeansOptions): TrialMeans {
   return { kind: 'off', why }
 }
 
-/** One line about whether commands are tried before a person is asked, for a person. */
+/** One line for a person about whether commands are tried before a person is asked. */
 export function trialSummary(means: TrialMeans): string {
   return means.kind === 'overlay'
     ? 'tryReadOnly: in default mode, commands without a rule are tried on overlays before they ask'

@@ -5,33 +5,33 @@ import { isDirectory, isInside, isInsideAny, outermost, realPath } from '../file
 import type { Overlay } from './overlay-launcher.ts'
 import { SandboxError } from './sandbox-error.ts'
 
-/** What is shown in the place of something that a command could write. */
+/** What replaces the writable places of a command. */
 export interface TrialMounts {
-  /** Arguments of bubblewrap, up to and without `--`. */
+  /** Arguments of bubblewrap, before `--`. */
   readonly args: readonly string[]
-  /** To be mounted before bubblewrap starts. Those of the workspace: what is written there counts. */
+  /** Overlays to mount before bubblewrap starts, including those of the workspace. */
   readonly overlays: readonly Overlay[]
-  /** The overlays of them that show the workspace. */
+  /** Those of the overlays that show the workspace: writes to them count as changes. */
   readonly workspace: readonly Overlay[]
-  /** Folders that were empty, each with the path at which the command sees it: they have mount points, and what the command made. */
+  /** Folders that were empty, each with its path for the command: they contain mount points, and what the command created. */
   readonly emptied: readonly EmptiedFolder[]
-  /** Where bubblewrap mounts something. */
+  /** Paths at which bubblewrap mounts something. */
   readonly mountPoints: ReadonlySet<string>
-  /** Folders that bubblewrap makes in what was empty. */
+  /** Folders that bubblewrap creates in the empty folders. */
   readonly madeFolders: ReadonlySet<string>
-  /** When the command was to start, in milliseconds of the epoch. */
+  /** When the command was about to start, in milliseconds since the epoch. */
   readonly startMs: number
 }
 
 export interface EmptiedFolder {
   readonly folder: string
   readonly at: string
-  /** The rights with which it was made. */
+  /** Its initial mode. */
   readonly mode: number
 }
 
-/** Options of bubblewrap by how many words follow them. */
-const words: readonly (readonly string[])[] = [
+/** Options of bubblewrap by the number of their arguments. */
+const optionsByArity: readonly (readonly string[])[] = [
   [
     '--unshare-all',
     '--unshare-user',
@@ -64,18 +64,18 @@ const words: readonly (readonly string[])[] = [
 interface Operation {
   readonly name: string
   readonly given: readonly string[]
-  /** Options of this operation that stand before it. */
+  /** Options before this operation that modify it. */
   readonly before: readonly string[]
 }
 
-/** @throws SandboxError for arguments that are not known here: what they make writable would be written. */
+/** @throws SandboxError for unknown arguments: what they make writable would really be written. */
 function operationsOf(args: readonly string[]): readonly Operation[] {
   const operations: Operation[] = []
   let before: readonly string[] = []
   let at = 0
   while (at < args.length) {
     const name = args[at] ?? ''
-    const count = words.findIndex((names) => names.includes(name))
+    const count = optionsByArity.findIndex((names) => names.includes(name))
     if (count < 0) throw new SandboxError(`A command cannot be tried with ${name}.`)
     const given = args.slice(at + 1, at + 1 + count)
     at += 1 + count
@@ -90,13 +90,11 @@ function operationsOf(args: readonly string[]): readonly Operation[] {
 }
 
 /**
- * Puts what is thrown away in the place of all that a confined command could write: its root, its home and `/tmp` are empty
- * folders on disk, and folders of the workspace and of caches become overlays. Nothing in the workspace is protected any more: what a command
- * would have changed there is to be seen.
- *
- * @param args Arguments of bubblewrap for a command that may change the workspace, up to and without `--`.
- * @param folder An empty folder that is thrown away later.
- * @throws SandboxError where that cannot be done.
+ * Replaces everything that a confined command could write: its root, home and `/tmp` become empty folders on disk, folders of the workspace and of
+ * caches become overlays. Nothing in the workspace is protected, so that changes there are visible.
+ * ¶ @param args Arguments of bubblewrap for a command that may change the workspace, before `--`.
+ * @param folder An empty folder that is discarded later.
+ * @throws SandboxError if that is impossible.
  */
 export function trialMounts(args: readonly string[], directories: readonly string[], folder: string): TrialMounts {
   const roots = outermost(directories.map(realFolder))
@@ -105,11 +103,11 @@ export function trialMounts(args: readonly string[], directories: readonly strin
   const overlayOf = (path: string): void => {
     const at = realFolder(path)
     if (overlays.some((one) => isInside(at, one.at))) return
-    const place = made(folder, `overlay-${overlays.length}`)
+    const place = makeFolder(folder, `overlay-${overlays.length}`)
     overlays.push({ lower: [at], upper: join(place, 'upper'), work: join(place, 'work'), at })
   }
   const emptyAt = (at: string, mode: number = 0o755): Operation => {
-    const place = made(folder, `empty-${emptied.length}`)
+    const place = makeFolder(folder, `empty-${emptied.length}`)
     chmodSync(place, mode)
     emptied.push({ folder: place, at, mode })
     return { name: '--bind', given: [place, at], before: [] }
@@ -119,14 +117,14 @@ export function trialMounts(args: readonly string[], directories: readonly strin
     const { name, given, before } = operation
     const [from = '', to = ''] = given
     const mode = Number.parseInt(before[before.indexOf('--perms') + 1] ?? '0755', 8)
-    // What nobody may enter hides something.
+    // A folder that nobody may enter hides something.
     if (name === '--tmpfs') return [(mode & 0o222) === 0 ? operation : emptyAt(from, mode)]
-    // What is made in memory is seen, and nothing else is made beside it.
+    // Files in memory are visible, and nothing else is created next to them.
     if (name === '--dev') return [operation, emptyAt(`${from}/shm`, 0o1777), remountReadOnly(from)]
     if (name === '--remount-ro' && emptied.some(({ at }) => at === from)) return []
     if (name === '--bind' || name === '--bind-try') {
       if (to === '/tmp') return [emptyAt(to, 0o1777)]
-      // It is thrown away already.
+      // It is discarded anyway.
       if (isInside(from, folder)) return [operation]
       if (isDirectory(from)) overlayOf(from)
       else if (!isInsideAny(realPath(from), roots)) return [{ ...operation, name: '--ro-bind-try' }]
@@ -155,7 +153,7 @@ const mounting: ReadonlySet<string> = new Set(
   '--bind --bind-try --ro-bind --ro-bind-try --dev --proc --symlink --tmpfs'.split(' '),
 )
 
-/** An overlay shows nothing of what is mounted below its folder. @throws SandboxError */
+/** An overlay does not show mounts below its folder. @throws SandboxError */
 function refuseMounts(roots: readonly string[]): void {
   for (const { point: at } of parseMounts(readFileSync('/proc/self/mountinfo', 'utf8'))) {
     if (at.startsWith('/') && roots.some((root) => root !== at && isInside(at, root)))
@@ -163,15 +161,15 @@ function refuseMounts(roots: readonly string[]): void {
   }
 }
 
-function made(folder: string, name: string): string {
+function makeFolder(folder: string, name: string): string {
   const path = join(folder, name)
   mkdirSync(path, { mode: 0o755 })
   return path
 }
 
-/** @throws SandboxError for a folder that is not there. */
+/** @throws SandboxError for a missing folder. */
 function realFolder(path: string): string {
   const real = realPath(path)
-  if (!isDirectory(real)) throw new SandboxError(`A command cannot be tried without ${path}, which is no folder.`)
+  if (!isDirectory(real)) throw new SandboxError(`A command cannot be tried without ${path}, which is not a folder.`)
   return real
 }

@@ -1,16 +1,16 @@
-/** What a tried command reports through a descriptor that it does not have itself, when its shell has ended. */
+/** What a tried command reports when its shell has ended, through a descriptor that the command does not have. */
 export interface TrialReport {
-  /** It left a process behind, which would have gone on. */
+  /** Whether it left a running process behind. */
   readonly leftProcesses: boolean
-  /** It left shared memory, semaphores or message queues behind. */
+  /** Whether it left shared memory, semaphores or message queues behind. */
   readonly leftObjects: boolean
-  /** It tried to reach something by network. */
+  /** Whether it tried to use the network. */
   readonly usedNetwork: boolean
 }
 
 /**
- * A program for bash that runs a command and then writes, to a descriptor that the command does not have, what the kernel
- * counted in its network namespace, and how many objects of System V IPC and how many processes are left.
+ * A bash program that runs a command and then writes to a descriptor that the command does not have: the counters of its network namespace, and the
+ * number of remaining System V IPC objects and processes.
  */
 export function reportingScript(descriptor: number): string {
   return [
@@ -18,15 +18,15 @@ export function reportingScript(descriptor: number): string {
     `"$@" ${descriptor}>&-`,
     'code=$?',
     'for each in 1 2 3 4 5; do last=(/proc/[0-9]*); ((${#last[@]} <= ${#first[@]})) && break; sleep 0.02; done',
-    // Each has one line of headings.
+    // Each file has one header line.
     'objects=0; for each in /proc/sysvipc/*; do mapfile -t lines <"$each"; ((${#lines[@]} > 1)) && objects=1; done',
     `printf '%s\\n' "$(</proc/net/snmp)" "$(</proc/net/snmp6)" "objects $objects" "left $((\${#last[@]} - \${#first[@]}))" >&${descriptor}`,
     'exit $code',
   ].join('\n')
 }
 
-/** What the kernel counts when something cannot be reached. Its own servers a command reaches. */
-const attempts: ReadonlySet<string> = new Set([
+/** Counters of failed network accesses. Connections to servers of the command itself succeed. */
+const networkAttempts: ReadonlySet<string> = new Set([
   'Ip OutNoRoutes',
   'Tcp AttemptFails',
   'Udp NoPorts',
@@ -38,7 +38,7 @@ const attempts: ReadonlySet<string> = new Set([
   'Icmp6InDestUnreachs',
 ])
 
-/** Undefined where nothing, or not all, was reported: the command ended whoever was to report. */
+/** Undefined for an incomplete report: the command killed the reporting process. */
 export function readTrialReport(text: string): TrialReport | undefined {
   const lines = text.split('\n')
   const left = /^left (-?\d+)$/.exec(lines.at(-2) ?? '')?.[1]
@@ -46,11 +46,11 @@ export function readTrialReport(text: string): TrialReport | undefined {
   return {
     leftObjects: !lines.includes('objects 0'),
     leftProcesses: Number(left) > 0,
-    usedNetwork: [...countsIn(lines)].some(([name, count]) => attempts.has(name) && count > 0),
+    usedNetwork: [...countsIn(lines)].some(([name, count]) => networkAttempts.has(name) && count > 0),
   }
 }
 
-/** `Ip OutNoRoutes` of two lines of names and of counts, `Ip6OutNoRoutes` of a line of its own. */
+/** `Ip OutNoRoutes` from a line of names and a line of counts, `Ip6OutNoRoutes` from a line of its own. */
 function* countsIn(lines: readonly string[]): Generator<readonly [name: string, count: number]> {
   let names: readonly string[] = []
   for (const line of lines) {

@@ -1,30 +1,30 @@
 import { spawnSync } from 'node:child_process'
-import { closeSync, mkdtempSync, openSync, readFileSync, realpathSync } from 'node:fs'
+import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { atExit, notAtExit } from '../at-exit.ts'
+import { onProcessExit, offProcessExit } from '../process-exit.ts'
 import { type Environment, isInside, realPath } from '../files/paths.ts'
 import type { TrialConfinement } from './confinement.ts'
 import { editEnvironment } from './edit-environment.ts'
 import { editArguments, type EditMounts } from './edit-mounts.ts'
 import { CopiedSettings, visiblePlaces } from './edit-visible.ts'
 import { maskedBy } from './edit-places.ts'
-import { refuseLedOut, repositoryAround } from './edit-wall.ts'
-import { liveProcessFile } from './process-files.ts'
+import { refuseOutsideLinks, repositoryAround } from './edit-wall.ts'
 import { liveSockets } from './live-sockets.ts'
-import { namespaceGone } from './namespace-end.ts'
-import { overlayCommand } from './overlay-launcher.ts'
-import { abandonedFolders, ownFolderName } from './own-folders.ts'
+import { waitForNamespaceEnd } from './namespace-end.ts'
+import { type Overlay, overlayCommand } from './overlay-launcher.ts'
+import { abandonedFolders, processFolderName } from './process-folders.ts'
 import { removeTree } from './remove-tree.ts'
-import type { CommandToHold, SandboxedCommand } from './sandbox.ts'
+import type { SandboxCommand, SandboxedCommand } from './sandbox.ts'
 import { seccompFilter } from './seccomp.ts'
 import { SandboxError } from './sandbox-error.ts'
 import type { TrialMeans } from './trial-means.ts'
-import { trialCaches } from './trial-caches.ts'
 import { trialMounts, type TrialMounts } from './trial-mounts.ts'
 import { readTrialReport, reportingScript } from './trial-report.ts'
 import { endedItsShell, leftObjects, leftProcesses, mayConcern, neededNetwork, wrotePath } from './trial-texts.ts'
 import { type SamePlace, writesOfTrial } from './trial-writes.ts'
 import { openFilter, openUnnamed } from './unnamed-file.ts'
+import { codeOf } from '@halting/core/adapters'
+import { type CacheOptions, cachePlaces } from './cache-places.ts'
 
 /** Options of the confinement of commands that are tried. */
 export interface TrialWallOptions {
@@ -32,26 +32,28 @@ export interface TrialWallOptions {
   readonly means: Extract<TrialMeans, { readonly kind: 'overlay' }>
   /** The person's own folder. */
   readonly home: string
-  /** The folder in which caches of confined commands are kept: it is no cache of the person. */
+  /** The folder with the caches of confined commands, which is not a cache of the person. */
   readonly cacheFolder: string
 }
 
 /** A command that is tried. */
 export interface TrialCommand extends SandboxedCommand {
-  /** Resolves when nothing of it runs any more; to be asked when the command has ended. @throws SandboxError where something is still there after ten seconds. */
+  /**
+   * Resolves when no process of it runs any more; call it when the command has ended. @throws SandboxError if a process still runs after ten
+   * seconds.
+   */
   gone(): Promise<void>
   /**
-   * To be called when the command, and all that it started, has ended: throws away what it wrote, and says why it has to run
-   * again with its effects, as the end of a sentence; undefined when its output and exit code are all that would be left of it.
+   * Call this when the command and all its processes have ended. Discards what it wrote. Returns why it must run again with its effects, as the end
+   * of a sentence; undefined if its output and exit code would be its only effects.
    */
   settle(): string | undefined
 }
 
 /**
- * Confines commands that are tried before a person is asked: to the workspace, with everything that they write thrown away.
- *
- * T1: a command that cannot be confined does not run.
- * T2: what is not seen to have had no effects has had some.
+ * Confines commands that are tried before a person is asked: to the workspace, and everything that they write is discarded.
+ * ¶ T1: a command that cannot be confined does not run.
+ * T2: a command counts as having effects unless it was shown to have none.
  */
 export class TrialWall {
   readonly #options: TrialWallOptions
@@ -62,15 +64,15 @@ export class TrialWall {
 
   constructor(options: TrialWallOptions) {
     this.#options = options
-    atExit(this.#removeAtExit)
+    onProcessExit(this.#removeAtExit)
     for (const folder of abandonedFolders(options.means.folder, 'trial')) removeTree(folder)
   }
 
   /** @throws SandboxError for a command that cannot be confined. */
-  confine(command: CommandToHold, confinement: TrialConfinement): TrialCommand {
+  confine(command: SandboxCommand, confinement: TrialConfinement): TrialCommand {
     const folder = this.#makeFolder(confinement.directories)
     try {
-      // Before it starts: it might remove the file, and the process might end.
+      // Checked before the start: the command may remove the file, and the process may end.
       const mightSignal = liveProcessFile(confinement.directories)
       const report = join(folder, 'report')
       const [reported, info] = [openSync(report, 'wx', 0o600), openUnnamed(folder)]
@@ -82,14 +84,14 @@ export class TrialWall {
       const caches = trialCaches({ home, env, directories: confinement.directories, folder: cacheFolder }, folder)
       const args = editArguments({
         means: means.bubblewrap,
-        // Not what the person has bash read at its start: that is for the command itself.
+        // Startup files of the person's bash apply to the command itself only.
         command: {
           file: 'bash',
           args: ['-pc', reportingScript(first), 'bash', command.file, ...command.args],
           directory: command.directory,
           firstDescriptor: first + 1,
         },
-        ...this.#shown({ ...command, env }, confinement, folder),
+        ...this.#visibleParts({ ...command, env }, confinement, folder),
         caches: caches.mounts,
         filterDescriptor: filter === undefined ? undefined : first + 2,
       })
@@ -112,7 +114,7 @@ export class TrialWall {
           closeSync(info)
           this.#throwAway(folder)
         },
-        gone: () => namespaceGone(info),
+        gone: () => waitForNamespaceEnd(info),
         settle: () => {
           try {
             if (mightSignal !== undefined) return mayConcern(mightSignal)
@@ -129,22 +131,22 @@ export class TrialWall {
     }
   }
 
-  /** Removes what was made for commands. */
+  /** Removes what was created for commands. */
   dispose(): void {
-    notAtExit(this.#removeAtExit)
+    offProcessExit(this.#removeAtExit)
     this.#remove()
   }
 
-  /** What the command sees, as one does that is confined to the workspace. The temporary folder of others it does not see. */
-  #shown(
+  /** What the command sees, like one that is confined to the workspace. It does not see the shared temporary folder. */
+  #visibleParts(
     { env, directory }: { readonly env: Environment; readonly directory: string },
     { directories, readable, denied }: TrialConfinement,
     folder: string,
-  ): Pick<EditMounts, 'home' | 'visible' | 'copied' | 'temporary' | 'readable' | 'directories' | 'shut'> {
+  ): Pick<EditMounts, 'home' | 'visible' | 'copied' | 'temporary' | 'readable' | 'directories' | 'protectedTree'> {
     const { home } = this.#options
-    refuseLedOut(directories)
+    refuseOutsideLinks(directories)
     const visible = visiblePlaces(home, env, directories)
-    // Programs that clean up remove what nobody used for days: it is copied again then.
+    // Programs that clean up remove files which nobody used for days: then they are copied again.
     this.#settings ??= new CopiedSettings(join(this.#makeFolder(directories), 'etc'))
     const mounted = visible.system.filter((path) => isInside(path, '/etc'))
     const masked = [
@@ -155,11 +157,11 @@ export class TrialWall {
       home,
       visible,
       copied: this.#settings.folderFor(visible.copied, mounted),
-      // An empty folder takes its place.
+      // An empty folder replaces it.
       temporary: { folder, shown: [], stubs: [] },
       readable: [...readable, ...directories.flatMap(repositoryAround)],
       directories,
-      shut: {
+      protectedTree: {
         readOnly: [],
         pinned: [],
         masked,
@@ -181,7 +183,7 @@ export class TrialWall {
     return path === undefined ? undefined : wrotePath(path)
   }
 
-  /** What has other attributes than before, or is a folder that was removed and made anew. Node cannot read attributes of files. */
+  /** A path with changed attributes, or a folder that was removed and created again. Node cannot read extended attributes. */
   #differing(same: readonly SamePlace[]): string | undefined {
     const [first] = same
     if (first === undefined) return undefined
@@ -197,12 +199,12 @@ export class TrialWall {
     return stdout === '' ? undefined : (same[Number(stdout)]?.at ?? first.at)
   }
 
-  /** @throws SandboxError where it would lie below an overlay that shows it. */
+  /** @throws SandboxError if it would be below an overlay that shows it. */
   #makeFolder(directories: readonly string[]): string {
     const place = realpathSync(this.#options.means.folder)
     if (directories.some((directory) => isInside(place, realPath(directory))))
       throw new SandboxError(`A command cannot be tried where ${place} is a part of the workspace.`)
-    const folder = mkdtempSync(join(place, ownFolderName('trial')))
+    const folder = mkdtempSync(join(place, processFolderName('trial')))
     this.#folders.add(folder)
     return folder
   }
@@ -225,8 +227,8 @@ const attributeCalls: Readonly<Record<string, readonly [get: string, list: strin
 }
 
 /**
- * Prints the place among the pairs of its input of the first of which one has other attributes than the other, or that is a folder
- * which shows nothing of one that is not empty. What the kernel notes of overlays is left out, and what it gives to each file by itself.
+ * Prints the index of the first pair of its input with different attributes, or with an empty folder that replaces a non-empty one. Ignores
+ * attributes that the kernel sets for overlays and for each file.
  */
 const comparingAttributes = String.raw`
 my ($get, $list) = map { $_ + 0 } @ARGV;
@@ -245,3 +247,85 @@ for (my $i = 0; $i < @paths; $i += 2) {
   if ($isOther || $isInPlace) { print $i / 2; last }
 }
 `
+
+/** Names of files that contain a process id. */
+const processFileName = /(?:^|[._-])pids?(?:$|[._-])/i
+/** Searched in each directory of the session, in addition to the folders directly inside. */
+const usualFolders: readonly string[] = ['tmp/pids', 'tmp/run', 'var/run', 'var/pids']
+const maxFolders = 200
+const maxBytes = 4096
+
+/** A file with the id of a running process, in the folders where programs usually keep such files. */
+function liveProcessFile(directories: readonly string[]): string | undefined {
+  for (const directory of directories) {
+    const folders = entriesOf(directory).filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
+    const places = ['', ...usualFolders, ...folders.slice(0, maxFolders).map(({ name }) => name)]
+    for (const place of places)
+      for (const entry of entriesOf(join(directory, place))) {
+        const path = join(directory, place, entry.name)
+        if (entry.isFile() && processFileName.test(entry.name) && namesLiveProcess(path)) return path
+      }
+  }
+  return undefined
+}
+
+function entriesOf(folder: string): ReturnType<typeof readEntries> {
+  try {
+    return readEntries(folder)
+  } catch {
+    return []
+  }
+}
+
+const readEntries = (folder: string) => readdirSync(folder, { withFileTypes: true })
+
+function namesLiveProcess(path: string): boolean {
+  try {
+    if (statSync(path).size > maxBytes) return false
+    const number = Number(/^\s*(\d+)\s*(?:\n|$)/.exec(readFileSync(path, 'latin1'))?.[1])
+    return number > 1 && isRunning(number)
+  } catch {
+    return false
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (thrown) {
+    // A process of another user.
+    return codeOf(thrown) === 'EPERM'
+  }
+}
+
+/** The caches of tools for a command that is tried. */
+interface TrialCaches {
+  /** Overlays to mount before bubblewrap starts. */
+  readonly overlays: readonly Overlay[]
+  /** Arguments of bubblewrap. */
+  readonly mounts: readonly string[]
+}
+
+/** The caches of the person, as confined commands see them. Writes to them are discarded and do not count as changes. */
+function trialCaches(options: CacheOptions, folder: string): TrialCaches {
+  const shown = cachePlaces(options).map((place, index) => ({ ...place, own: join(folder, `cache-${index}`) }))
+  for (const { own } of shown) mkdirSync(join(own, 'at'), { recursive: true, mode: 0o755 })
+  return {
+    overlays: shown.flatMap(({ real, isThere, own, shown: names, hidden }) =>
+      !isThere
+        ? []
+        : [
+            {
+              lower: [real],
+              upper: join(own, 'upper'),
+              work: join(own, 'work'),
+              at: join(own, 'at'),
+              ...(names !== undefined && { shown: names }),
+              ...(hidden !== undefined && { hidden }),
+            },
+          ],
+    ),
+    mounts: shown.flatMap(({ path, own }) => ['--bind', join(own, 'at'), path]),
+  }
+}

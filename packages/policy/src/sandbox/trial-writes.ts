@@ -1,28 +1,27 @@
 import { type BigIntStats, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
-import { join } from 'node:path'
-import { isThrowaway, isThrowawayTemporary } from './throwaway-names.ts'
+import { basename, join } from 'node:path'
 import type { EmptiedFolder, TrialMounts } from './trial-mounts.ts'
 
-/** Larger files that were opened for writing count as changed: they are not compared. */
-const mostComparedBytes = 64n * 1024n * 1024n
+/** Larger files that were opened for writing count as changed, without a comparison. */
+const maxComparedBytes = 64n * 1024n * 1024n
 
 export interface TrialWrites {
-  /** A path, as the command saw it, at which it made, changed or removed something. */
+  /** A path, as the command saw it, that it created, changed or removed. */
   readonly changed: string | undefined
-  /** What was written and is the same as far as Node sees it: attributes, and whether a folder stands in the place of another, are to be compared. */
+  /** Written files that are equal as far as Node can see. Attributes, and whether a folder was replaced, remain to be compared. */
   readonly same: readonly SamePlace[]
 }
 
-/** Something that was written, and what stood there before. */
+/** A written file, and the file that existed before. */
 export interface SamePlace {
   readonly upper: string
-  /** Undefined for a folder that was made for the command. */
+  /** Undefined for a folder that was created for the command. */
   readonly lower: string | undefined
-  /** Where the command saw it. */
+  /** The path for the command. */
   readonly at: string
 }
 
-/** What a command wrote that was tried, as far as it would have stayed. Throw-away names of tools are left out. */
+/** What a tried command wrote and would have left. Ignores throwaway files of tools. */
 export function writesOfTrial({ workspace, emptied, mountPoints, madeFolders, startMs }: TrialMounts): TrialWrites {
   const same: SamePlace[] = []
   for (const { upper, at } of workspace) {
@@ -30,7 +29,7 @@ export function writesOfTrial({ workspace, emptied, mountPoints, madeFolders, st
     if (changed !== undefined) return { changed: join(at, changed), same: [] }
   }
   for (const folder of emptied) {
-    const changed = madeIn(folder, { mountPoints, madeFolders })
+    const changed = changedInEmptied(folder, { mountPoints, madeFolders })
     if (changed !== undefined) return { changed, same: [] }
     same.push({ upper: folder.folder, lower: undefined, at: folder.at })
   }
@@ -40,7 +39,7 @@ export function writesOfTrial({ workspace, emptied, mountPoints, madeFolders, st
 interface Pair {
   readonly upper: string
   readonly lower: string
-  /** From the directory of the session. */
+  /** Relative to the directory of the session. */
   readonly path: string
 }
 
@@ -51,10 +50,10 @@ interface Comparison {
   readonly same: SamePlace[]
 }
 
-/** The first path that differs from what is below. */
+/** The first path that differs from the lower folder. */
 function changedBelow({ upper, lower, path }: Pair, comparison: Comparison): string | undefined {
   const [now, before] = [statsOf(upper), statsOf(lower)]
-  // Nothing was written at all.
+  // Nothing was written.
   if (now === undefined) return undefined
   if (path !== '' && isThrowaway(path) && now.isDirectory()) return undefined
   if (!now.isDirectory() && isThrowaway(path) && now.isFile()) return undefined
@@ -63,7 +62,7 @@ function changedBelow({ upper, lower, path }: Pair, comparison: Comparison): str
   comparison.same.push({ upper, lower, at: join(comparison.root, path) })
   if (!now.isDirectory()) return undefined
   for (const name of namesIn(upper)) {
-    // Bytes that are no text: it cannot be looked at.
+    // The name is not UTF-8, so the file cannot be inspected.
     if (name.includes('\uFFFD')) return join(path, name)
     const below = { upper: join(upper, name), lower: join(lower, name), path: join(path, name) }
     const inside = changedBelow(below, comparison)
@@ -72,17 +71,17 @@ function changedBelow({ upper, lower, path }: Pair, comparison: Comparison): str
   return undefined
 }
 
-/** The clock of a file system is that of the last tick. */
+/** File times have the resolution of a clock tick. */
 const tickMs = 100
 
-/** In a folder something may have come and gone, which sets its time to that of the trial. */
+/** A file may have been created and removed in a folder, which sets the time of the folder to that of the trial. */
 function changedFolder(
   now: BigIntStats,
   before: BigIntStats | undefined,
   path: string,
   { startMs }: Comparison,
 ): string | undefined {
-  if (before?.isDirectory() !== true || isOtherwise(now, before)) return path
+  if (before?.isDirectory() !== true || differs(now, before)) return path
   const isOfTrial = now.mtimeMs >= startMs - tickMs && now.mtimeMs <= Date.now() + tickMs
   return now.mtimeNs === before.mtimeNs || isOfTrial ? undefined : path
 }
@@ -90,28 +89,28 @@ function changedFolder(
 function changedFile(upper: string, lower: string, path: string): string | undefined {
   const [now, before] = [statsOf(upper), statsOf(lower)]
   if (now === undefined) return undefined
-  // A device in an upper layer says that something was removed.
-  if (before === undefined || isOtherwise(now, before) || now.mtimeNs !== before.mtimeNs) return path
+  // A device in an upper layer marks a removed file.
+  if (before === undefined || differs(now, before) || now.mtimeNs !== before.mtimeNs) return path
   if (now.isSymbolicLink()) return readlinkSync(upper) === readlinkSync(lower) ? undefined : path
-  if (!now.isFile() || now.size !== before.size || now.size > mostComparedBytes) return path
+  if (!now.isFile() || now.size !== before.size || now.size > maxComparedBytes) return path
   return readFileSync(upper).equals(readFileSync(lower)) ? undefined : path
 }
 
-function isOtherwise(now: BigIntStats, before: BigIntStats): boolean {
+function differs(now: BigIntStats, before: BigIntStats): boolean {
   return now.mode !== before.mode || now.uid !== before.uid || now.gid !== before.gid
 }
 
-/** What a command made in a folder that was empty, beside what bubblewrap mounts and makes there, or that folder where its rights are others. */
-function madeIn(
+/** What a command created in an empty folder, except for mounts and folders of bubblewrap; or the folder itself if its mode has changed. */
+function changedInEmptied(
   { folder, at, mode }: EmptiedFolder,
   mounts: Pick<TrialMounts, 'mountPoints' | 'madeFolders'>,
 ): string | undefined {
   const now = statsOf(folder)?.mode
   if (now === undefined || (Number(now) & 0o7777) !== mode) return at
-  return madeBelow(folder, at, mounts, at === '/tmp')
+  return firstMadeBelow(folder, at, mounts, at === '/tmp')
 }
 
-function madeBelow(
+function firstMadeBelow(
   folder: string,
   at: string,
   mounts: Pick<TrialMounts, 'mountPoints' | 'madeFolders'>,
@@ -124,7 +123,7 @@ function madeBelow(
     if (isTemporary && isThrowawayTemporary(name)) continue
     const isForMount = madeFolders.has(path) || [...mountPoints].some((point) => point.startsWith(`${path}/`))
     if (!isForMount || statsOf(join(folder, name))?.isDirectory() !== true) return path
-    const made = madeBelow(join(folder, name), path, mounts, false)
+    const made = firstMadeBelow(join(folder, name), path, mounts, false)
     if (made !== undefined) return made
   }
   return undefined
@@ -136,4 +135,46 @@ function namesIn(folder: string): readonly string[] {
 
 function statsOf(path: string): BigIntStats | undefined {
   return lstatSync(path, { bigint: true, throwIfNoEntry: false })
+}
+
+/** A name of files that tools recreate when they are missing, so that they do not count as a change. */
+interface ThrowawayName {
+  /** Matches a name, or the end of a path. */
+  readonly fits: RegExp
+  /** What makes it. */
+  readonly of: string
+}
+
+/** In the workspace. */
+const inWorkspace: readonly ThrowawayName[] = [
+  { fits: /(?:^|\/)__pycache__$/, of: 'bytecode that Python compiles from sources' },
+  { fits: /(?:^|\/)\.pytest_cache$/, of: 'which tests failed last time' },
+  { fits: /(?:^|\/)\.mypy_cache$/, of: 'types that mypy inferred' },
+  { fits: /(?:^|\/)\.ruff_cache$/, of: 'results of ruff by file' },
+  { fits: /(?:^|\/)node_modules\/(?:\.cache|\.vite|\.vitest)$/, of: 'caches of loaders, vite and vitest' },
+  { fits: /(?:^|\/)\.(?:eslint|stylelint|prettier)cache$/, of: 'results of linters by file' },
+  { fits: /(?:^|\/)\.phpunit\.result\.cache$/, of: 'the order of tests of PHPUnit' },
+  { fits: /\.tsbuildinfo$/, of: 'what tsc compiled last time' },
+]
+
+/** In `/tmp`: folders that tools leave behind and reuse, and that nobody misses. */
+const inTemporary: readonly ThrowawayName[] = [
+  { fits: /^pytest-of-[^/]+$/, of: 'folders of the last tests of pytest' },
+  { fits: /^(?:node-compile-cache|v8-compile-cache-\d+)$/, of: 'compiled scripts of Node' },
+  {
+    fits: /^(?:jest_\w+|tsx-\d+|ts-node-[^/]+|esbuild-\w+|vite-node-\w+)$/,
+    of: 'compiled sources of JavaScript tools',
+  },
+  { fits: /^hsperfdata_[^/]+$/, of: 'counters of Java' },
+  { fits: /^(?:go-build|gopath)[^/]*$/, of: 'what go compiled' },
+]
+
+/** Whether tools recreate the file at a path (relative to a directory of the session) when it is missing. */
+export function isThrowaway(path: string): boolean {
+  return inWorkspace.some(({ fits }) => fits.test(path))
+}
+
+/** The same for a name in `/tmp`. */
+export function isThrowawayTemporary(path: string): boolean {
+  return inTemporary.some(({ fits }) => fits.test(basename(path)))
 }

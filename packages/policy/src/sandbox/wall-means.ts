@@ -1,70 +1,70 @@
 import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { findProgram } from './find-bubblewrap.ts'
-import { recalled, remember } from './machine-memory.ts'
+import { readMemory, writeMemory } from './machine-memory.ts'
 import { machineNumbers } from './system-calls.ts'
 
-/** What confines commands that run because they were judged to read only. */
+/** What confines commands that were judged read-only. */
 export type WallMeans =
   | {
       readonly kind: 'landlock'
-      /** Path of the perl that confines. */
+      /** Path of the perl that applies Landlock. */
       readonly perl: string
-      /** Version of Landlock that the kernel has. */
+      /** The Landlock version of the kernel. */
       readonly version: number
     }
   | {
       readonly kind: 'bubblewrap'
       /** Path of bubblewrap. */
       readonly file: string
-      /** A `/proc` of its own; not in containers that mask theirs. */
+      /** Whether it can mount its own `/proc`; not in containers that mask theirs. */
       readonly hasOwnProc: boolean
       /** Whether it can forbid further user namespaces. */
       readonly canDisableUserNamespaces: boolean
     }
-  /** Linux, and neither works. */
+  /** Linux, but neither works. */
   | {
       readonly kind: 'none'
       /** Why neither works, in a sentence. */
       readonly why: string
     }
-  /** Turned off by a setting, or a system on which there is no wall: commands run by what was read of them. */
+  /** Turned off by a setting, or unsupported by the system: commands run if they were judged read-only. */
   | {
       readonly kind: 'off'
       /** Why it is off, in a sentence. */
       readonly why: string
     }
 
-/** The exit code of a launcher that could not confine a command, which then did not run. */
+/** The exit code of a launcher that could not confine a command and did not run it. */
 export const notConfinedCode = 126
 /** What such a launcher prints. */
 export const notConfinedMark = 'this command cannot be confined'
 
 export interface DetectOptions {
   readonly path: string
-  /** Where commands can write: no program that confines is taken from there. */
+  /** Folders that commands can write: programs in them are not used to confine. */
   readonly writable: readonly string[]
-  /** The file in which the answer is stored until the machine starts again; nowhere when absent. */
+  /** The file that stores the result until the next boot. Default: nowhere. */
   readonly memory?: string | undefined
   readonly platform?: NodeJS.Platform
 }
 
 const tryMs = 5_000
-/** From this version on Landlock keeps signals inside. */
+/** From this version on, Landlock limits signals. */
 const signalsVersion = 6
 
-/** Finds out what works here, by trying. Takes a few milliseconds the first time after the machine started. */
+/** Detects what works on this machine, by trying. Takes some milliseconds for the first time after boot. */
 export function detectWall(options: DetectOptions): WallMeans {
   const { platform = process.platform, memory } = options
   if (platform !== 'linux') return { kind: 'off', why: `commands are not confined on ${platform}` }
   const known = rememberedMeans(options)
   if (known !== undefined) return known
-  const means = tryMeans(options)
-  if (means.kind !== 'none') remember(memory, means)
+  const means = findMeans(options)
+  if (means.kind !== 'none') writeMemory(memory, means)
   return means
 }
 
-function tryMeans({ path, writable }: DetectOptions): WallMeans {
+function findMeans({ path, writable }: DetectOptions): WallMeans {
   const landlock = findLandlock(path, writable)
   if (landlock?.kind === 'landlock' && landlock.version >= signalsVersion) return landlock
   const bubblewrap = findNamespaces(path, writable)
@@ -72,7 +72,7 @@ function tryMeans({ path, writable }: DetectOptions): WallMeans {
   return (
     landlock ?? {
       kind: 'none',
-      why: 'the kernel has no Landlock or perl is missing, and bubblewrap is missing or not allowed to make namespaces',
+      why: 'the kernel has no Landlock or perl is missing, and bubblewrap is missing or not allowed to create namespaces',
     }
   )
 }
@@ -90,7 +90,7 @@ export function findLandlock(path: string, writable: readonly string[]): WallMea
   return version >= 1 ? { kind: 'landlock', perl, version } : undefined
 }
 
-/** That of the system first: version managers have one that starts others. */
+/** Prefers the perl of the system: version managers install one that starts others. */
 export function findPerl(path: string, writable: readonly string[]): string | undefined {
   return findProgram('perl', `/usr/bin:${path}`, writable)
 }
@@ -118,7 +118,7 @@ export function findNamespaces(path: string, writable: readonly string[]): WallM
 
 type Bubblewrap = Extract<WallMeans, { readonly kind: 'bubblewrap' }>
 
-/** `look` sees the processes of the machine; their memory and environments are another user namespace's all the same. */
+/** `look` sees the processes of the machine. Their memory and environments belong to another user namespace and remain inaccessible. */
 export function namespaceArguments(
   { hasOwnProc, canDisableUserNamespaces }: Pick<Bubblewrap, 'hasOwnProc' | 'canDisableUserNamespaces'>,
   kind: 'read' | 'look',
@@ -140,7 +140,7 @@ export function procArguments({ hasOwnProc }: Pick<Bubblewrap, 'hasOwnProc'>): r
   return hasOwnProc ? ['--proc', '/proc'] : ['--ro-bind', '/proc', '/proc']
 }
 
-/** One line about what confines commands, for a person. */
+/** One line for a person about what confines commands. */
 export function wallSummary(means: WallMeans): string {
   switch (means.kind) {
     case 'landlock':
@@ -150,13 +150,13 @@ export function wallSummary(means: WallMeans): string {
     case 'none':
       return `nothing confines commands: ${means.why}. Only plain lines run without a rule`
     case 'off':
-      return `${means.why}: commands that only read run without a rule and are not confined by it`
+      return `${means.why}: commands that only read run without a rule and are not confined`
   }
 }
 
-/** Programs are looked up anew: the file is the person's, and what it names is started. */
+/** Resolves the programs again: the file belongs to the person, and the programs are started. */
 function rememberedMeans({ memory, path, writable }: DetectOptions): WallMeans | undefined {
-  const stored = recalled(memory)
+  const stored = readMemory(memory)
   if (stored === undefined) return undefined
   const { version, hasOwnProc, canDisableUserNamespaces } = stored
   if (typeof version === 'number') {
@@ -169,7 +169,7 @@ function rememberedMeans({ memory, path, writable }: DetectOptions): WallMeans |
   return { kind: 'bubblewrap', file, hasOwnProc, canDisableUserNamespaces }
 }
 
-/** What was remembered did not work: it is tried again at the next start. */
+/** The stored result was wrong: the next start detects it again. */
 export function forgetMeans(memory: string | undefined): void {
   if (memory !== undefined) rmSync(memory, { force: true })
 }

@@ -2,21 +2,27 @@ import type { ChildProcess } from 'node:child_process'
 import { closeSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readlinkSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
-import { atExit, notAtExit } from '../at-exit.ts'
+import { onProcessExit, offProcessExit } from '../process-exit.ts'
 import { isInside } from '../files/paths.ts'
 import type { ReadConfinement } from './confinement.ts'
 import type { Place } from './description.ts'
 import { landlockCommand } from './landlock.ts'
 import { harmlessDevices, listedFolders, readablePlaces, rootEntries } from './readable-places.ts'
 import { removeTree } from './remove-tree.ts'
-import type { CommandToHold, SandboxedCommand } from './sandbox.ts'
+import type { SandboxCommand, SandboxedCommand } from './sandbox.ts'
 import { SandboxError } from './sandbox-error.ts'
 import { seccompFilter } from './seccomp.ts'
 import { openFilter } from './unnamed-file.ts'
 import { forgetMeans, namespaceArguments, procArguments, type WallMeans } from './wall-means.ts'
 
 export type { Confinement, EditConfinement, ReadConfinement, TrialConfinement } from './confinement.ts'
-export type { Aftermath, EditCommand, EnteredCaches, ProjectCaches, TakenBack } from './edit-command.ts'
+export type {
+  CommandAftermath as Aftermath,
+  EditCommand,
+  EnteredCaches,
+  ProjectCaches,
+  MovedAside as TakenBack,
+} from './edit-command.ts'
 export { EditWall, type EditWallOptions } from './edit-wall.ts'
 export { ToolCaches, type ToolCachesOptions } from './edit-caches.ts'
 export { type TrialCommand, TrialWall, type TrialWallOptions } from './trial-wall.ts'
@@ -32,20 +38,19 @@ export interface WallOptions {
   >
   /** The person's own folder. */
   readonly home: string
-  /** Where `means` is stored: it is removed when it turns out to be wrong. */
+  /** The file that stores `means`; removed if it turns out to be wrong. */
   readonly memory?: string | undefined
 }
 
 /**
- * Confines commands to reading: nothing is written but a temporary folder, no network, no sockets, no signals to
- * others, and what can be read is named place by place.
- *
- * W1: a command that cannot be confined does not run.
- * W2: what a confined command starts is confined too, and cannot undo it.
+ * Confines commands to reading: they write only a temporary folder, and have no network, no sockets and no signals to other processes. Readable
+ * places are listed one by one.
+ * ¶ W1: a command that cannot be confined does not run.
+ * W2: the processes of a confined command are confined too, and cannot undo it.
  */
 export class Wall {
   readonly #options: WallOptions
-  /** Of this session alone; made for the first command. */
+  /** Belongs to this session; created for the first command. */
   #folder: string | undefined
   readonly #removeAtExit = (): void => this.#remove()
 
@@ -55,7 +60,7 @@ export class Wall {
 
   /** @throws SandboxError for a command that cannot be confined. */
   confine(
-    command: CommandToHold,
+    command: SandboxCommand,
     directories: readonly string[],
     { kind, readable }: ReadConfinement,
   ): SandboxedCommand {
@@ -68,19 +73,19 @@ export class Wall {
       : this.#byBubblewrap({ ...command, env }, places, temporary, { means, kind })
   }
 
-  /** To be called when a confined command ended with `notConfinedCode`: what was remembered of this machine may be wrong. */
+  /** Call this when a confined command ended with `notConfinedCode`: the stored result for this machine may be wrong. */
   forget(): void {
     forgetMeans(this.#options.memory)
   }
 
-  /** Removes what was made for confined commands. */
+  /** Removes what was created for confined commands. */
   dispose(): void {
-    notAtExit(this.#removeAtExit)
+    offProcessExit(this.#removeAtExit)
     this.#remove()
   }
 
   #byLandlock(
-    command: CommandToHold,
+    command: SandboxCommand,
     readable: readonly Place[],
     temporary: string,
     means: Extract<WallMeans, { readonly kind: 'landlock' }>,
@@ -92,7 +97,7 @@ export class Wall {
   }
 
   #byBubblewrap(
-    command: CommandToHold,
+    command: SandboxCommand,
     readable: readonly Place[],
     temporary: string,
     {
@@ -134,11 +139,11 @@ export class Wall {
   }
 
   #temporary(directories: readonly string[]): string {
-    // Programs that clean up remove what nobody used for days.
+    // Programs that clean up remove files which nobody used for days.
     if (this.#folder === undefined || !existsSync(join(this.#folder, 'tmp'))) {
       this.#folder = makeTemporary(directories)
       mkdirSync(join(this.#folder, 'tmp'), { mode: 0o700 })
-      atExit(this.#removeAtExit)
+      onProcessExit(this.#removeAtExit)
     }
     return join(this.#folder, 'tmp')
   }
@@ -149,7 +154,7 @@ export class Wall {
   }
 }
 
-/** Not in a folder of the session: it would show there. @throws SandboxError where none can be made. */
+/** Not in a folder of the session, where it would be visible. @throws SandboxError if none can be created. */
 function makeTemporary(directories: readonly string[]): string {
   const own = tmpdir()
   const isFit = isAbsolute(own) && !directories.some((folder) => folder !== '/' && isInside(own, folder))
@@ -157,15 +162,15 @@ function makeTemporary(directories: readonly string[]): string {
     try {
       return realpathSync(mkdtempSync(join(place, 'halting-read-')))
     } catch {
-      // The next one.
+      // Try the next one.
     }
   }
   throw new SandboxError(
-    `No temporary folder can be made in ${own} or /tmp, so the command did not run. Set TMPDIR to a folder.`,
+    `No temporary folder can be created in ${own} or /tmp, so the command did not run. Set TMPDIR to a folder.`,
   )
 }
 
-/** From the outside in. What is a link in the root stays one, so that paths lead where they lead outside. */
+/** From the outside in. Links in the root remain links, so that paths resolve as they do outside. */
 function mountsOf(readable: readonly Place[]): readonly string[] {
   const links = rootEntries().filter((path) => lstatSync(path).isSymbolicLink())
   const places = readable

@@ -2,27 +2,27 @@ import { ConfigurationError } from '@halting/core'
 
 const prefix = 'ai-sdk:'
 
-/** A provider package of the AI SDK, and the name that it has for a model. */
+/** A provider package of the AI SDK, and the provider's name of a model. */
 export interface AiSdkName {
   /** Name of the package. */
   readonly package: string
-  /** Name of the model, as the provider knows it. */
+  /** Name of the model at the provider. */
   readonly model: string
 }
 
-/** Whether a name of a model begins as one behind a provider package does. */
+/** Whether a model name has the prefix of provider packages. */
 export function isAiSdkName(name: string): boolean {
   return name.startsWith(prefix)
 }
 
-/** The name of a model behind a provider package, as `--model` takes it. */
+/** The name of a model of a provider package, in the form of `--model`. */
 export function aiSdkNameOf({ package: packageName, model }: AiSdkName): string {
   return `${prefix}${packageName}/${model}`
 }
 
 /**
- * Reads `ai-sdk:PACKAGE/MODEL`. The package may have a scope, and the name of the model slashes and colons.
- * @throws ConfigurationError for a package that is not a plain npm name, and for a name without a model.
+ * Parses `ai-sdk:PACKAGE/MODEL`. The package may have a scope, and the model name may contain slashes and colons.
+ * @throws ConfigurationError for a package that is not a plain npm name, and for a missing model name.
  */
 export function parseAiSdkName(name: string): AiSdkName {
   const rest = name.slice(prefix.length)
@@ -44,7 +44,7 @@ export function parseAiSdkName(name: string): AiSdkName {
   return { package: packageName, model }
 }
 
-/** Whether `parseAiSdkName` reads it. */
+/** Whether `parseAiSdkName` accepts it. */
 export function isAiSdkNameWhole(name: string): boolean {
   try {
     parseAiSdkName(name)
@@ -54,10 +54,7 @@ export function isAiSdkNameWhole(name: string): boolean {
   }
 }
 
-/**
- * Whether it is the plain name of an npm package: letters, figures, dots, dashes and underscores, perhaps with a scope. Nothing
- * that a folder could be reached by.
- */
+/** Whether it is a plain npm package name: letters, digits, dots, dashes and underscores, with an optional scope. Never a path. */
 export function isPackageName(text: string): boolean {
   return text.length <= 214 && /^(?:@[\w~-][\w.~-]*\/)?[\w~-][\w.~-]*$/.test(text) && text !== 'node_modules'
 }

@@ -2,64 +2,64 @@ import { dirname, isAbsolute, resolve } from 'node:path'
 import type { JsonObject } from '@halting/core'
 import { absolutePath } from '../files/paths.ts'
 import type { AiSdkField, AiSdkModelField, AiSdkPackageField } from './fields.ts'
-import type { CountingFile, Note } from './counting-file.ts'
+import type { EffectiveFile, RecordOrigin } from './effective-file.ts'
 import type { ReadFile } from './read-files.ts'
 
-/** Where packages that a settings file names are looked for, before the places of globally installed ones. */
-interface NamedIn {
-  /** Folders with a `node_modules` folder of their own, the first one first. */
+/** Where the packages of a settings file are searched, before globally installed ones. */
+interface PackageFolders {
+  /** Folders that contain a `node_modules` folder, in order of the search. */
   readonly folders: readonly string[]
   /** The settings file. */
   readonly from: string
 }
 
-/** What settings say of a provider package of the AI SDK. */
-export type AiSdkPackage = Omit<AiSdkPackageField, 'folder'> & NamedIn
+/** What settings say about a provider package of the AI SDK. */
+export type AiSdkPackage = Omit<AiSdkPackageField, 'folder'> & PackageFolders
 
-/** A model behind a provider package of the AI SDK, by a name of the person's own. */
+/** A model of a provider package, under a name that the person chose. */
 export type AiSdkAlias = Omit<AiSdkModelField, 'folder' | 'price'> &
-  NamedIn & {
+  PackageFolders & {
     /** Its price, as in `modelPrices`. */
     readonly price?: JsonObject
   }
 
-/** The setting `aiSdk` of all files together: provider packages of the AI SDK that the program may load, and models by name. */
+/** The merged setting `aiSdk`: provider packages of the AI SDK that the program may load, and models by name. */
 export interface AiSdkSettings {
-  /** By the alias. */
+  /** By alias. */
   readonly models: Readonly<Record<string, AiSdkAlias>>
-  /** By the name of the package. */
+  /** By package name. */
   readonly packages: Readonly<Record<string, AiSdkPackage>>
   /** Folders for packages that no setting names. */
   readonly folders: readonly string[]
-  /** Who has only the packages loaded that are named here, in words; absent where any may be. */
+  /** What restricts packages to the ones listed here, in words; absent if any package may be loaded. */
   readonly onlyNamedBy?: string
 }
 
-/** Aliases and packages of all files, the most urgent of each name; undefined where no file says anything. */
-export function mergedAiSdk(counting: readonly CountingFile[], note: Note): AiSdkSettings | undefined {
+/** Aliases and packages of all files; for each name the one with the highest precedence. Undefined if no file has any. */
+export function mergeAiSdk(effective: readonly EffectiveFile[], recordOrigin: RecordOrigin): AiSdkSettings | undefined {
   const models: Record<string, AiSdkAlias> = {}
   const packages: Record<string, AiSdkPackage> = {}
   const folders: string[] = []
-  const onlyNamed = counting.some(({ fields }) => fields.allowManagedProvidersOnly === true)
-  for (const { file, fields } of counting) {
+  const onlyNamed = effective.some(({ fields }) => fields.allowManagedProvidersOnly === true)
+  for (const { file, fields } of effective) {
     const { aiSdk } = fields
     const own = foldersOf(aiSdk, file)
     if (aiSdk === undefined) continue
     folders.push(...own)
-    if (aiSdk.folder !== undefined) note('aiSdk.folder', aiSdk.folder, file)
-    for (const [name, { folder, ...said }] of Object.entries(aiSdk.models ?? {})) {
+    if (aiSdk.folder !== undefined) recordOrigin('aiSdk.folder', aiSdk.folder, file)
+    for (const [name, { folder, ...entry }] of Object.entries(aiSdk.models ?? {})) {
       if (Object.hasOwn(models, name)) continue
-      models[name] = { ...said, folders: folderOf(folder, own, file), from: file.name }
-      // Options may hold keys.
-      note(`aiSdk.models.${name}`, `ai-sdk:${said.package}/${said.model}`, file)
+      models[name] = { ...entry, folders: folderOf(folder, own, file), from: file.name }
+      // Options may contain keys.
+      recordOrigin(`aiSdk.models.${name}`, `ai-sdk:${entry.package}/${entry.model}`, file)
     }
-    for (const [name, { folder, ...said }] of Object.entries(aiSdk.packages ?? {})) {
+    for (const [name, { folder, ...entry }] of Object.entries(aiSdk.packages ?? {})) {
       if (Object.hasOwn(packages, name)) continue
-      packages[name] = { ...said, folders: folderOf(folder, own, file), from: file.name }
-      note(`aiSdk.packages.${name}`, Object.keys(said), file)
+      packages[name] = { ...entry, folders: folderOf(folder, own, file), from: file.name }
+      recordOrigin(`aiSdk.packages.${name}`, Object.keys(entry), file)
     }
   }
-  if (!onlyNamed && counting.every(({ fields }) => fields.aiSdk === undefined)) return undefined
+  if (!onlyNamed && effective.every(({ fields }) => fields.aiSdk === undefined)) return undefined
   return {
     models,
     packages,
@@ -70,7 +70,7 @@ export function mergedAiSdk(counting: readonly CountingFile[], note: Note): AiSd
   }
 }
 
-/** The folder that a file names, else its own. What the command line gives has none: it may be in the working directory. */
+/** The folder that a file names, or else the folder of the file. Values of the command line have none, as it could be the working directory. */
 function foldersOf(aiSdk: AiSdkField | undefined, file: ReadFile): readonly string[] {
   if (aiSdk?.folder !== undefined) return folderOf(aiSdk.folder, [], file)
   return file.level === 'flag' ? [] : [dirname(file.name)]
@@ -80,6 +80,6 @@ function folderOf(folder: string | undefined, own: readonly string[], file: Read
   if (folder === undefined) return own
   if (file.level !== 'flag') return [absolutePath(folder, dirname(file.name))]
   if (isAbsolute(folder) || folder.startsWith('~')) return [absolutePath(folder, '/')]
-  // JSON on the command line is in no folder.
+  // JSON on the command line belongs to no folder.
   return file.name === '--settings' ? [] : [resolve(file.projectDirectory, dirname(file.name), folder)]
 }

@@ -7,26 +7,26 @@ import { type JsonLines, jsonLines } from './json-lines.ts'
 import type { SettingsLevel } from './places.ts'
 import { fieldTable, hookGroupSchema, hookKeys, knownHookEvents, sandboxKeys } from './schema.ts'
 
-/** A settings file as it was read. */
+/** The content of a settings file. */
 export interface SettingsText {
   readonly level: SettingsLevel
   readonly name: string
-  /** What `/` is in its rules. */
+  /** The base of `/` in its rules. */
   readonly projectDirectory: string
   readonly content: JsonObject
-  /** The text that the content was read from. */
+  /** The text of the file. */
   readonly json: string
 }
 
-/** With the place of every value. */
+/** With the position of every value. */
 interface PlacedText extends SettingsText {
   readonly lines: JsonLines
 }
 
 interface Problem {
-  /** The field, as the table names it. */
+  /** The field, by its name in the table. */
   readonly field: string
-  /** File, line, field, and what would be right. */
+  /** File, line, field, and what is expected. */
   readonly text: string
   readonly stops: boolean
 }
@@ -34,13 +34,13 @@ interface Problem {
 export interface CheckedFile {
   readonly fields: Fields
   readonly problems: readonly Problem[]
-  /** Keys that nobody knows. */
+  /** Warnings about unknown keys. */
   readonly warnings: readonly string[]
 }
 
-/** Modes of other agents, in a person's own file: no reason not to run. */
-const modesOfOthers: ReadonlySet<unknown> = new Set(['auto', 'delegate'])
-/** Says nothing of settings: for the editor that a person writes them with. */
+/** Modes of other agents in the person's own file: the program starts anyway. */
+const foreignModes: ReadonlySet<unknown> = new Set(['auto', 'delegate'])
+/** Not settings, but for editors. */
 const forEditors: ReadonlySet<string> = new Set(['$schema'])
 const groups: ReadonlySet<string> = new Set(['permissions', 'hooks'])
 const permissionPrefix = 'permissions.'
@@ -51,169 +51,194 @@ const permissionFields = Object.keys(fieldTable)
 
 const limitNames: readonly string[] = limitFieldNames
 
-/** Which of the known names was most likely meant. */
+/** Finds the known name that was most likely meant. */
 export type Nearest = (given: string, known: readonly string[]) => string | undefined
 
+/** Checks the values of a settings file against the schemas of their fields. */
 export function checkFile(text: SettingsText, nearest: Nearest = () => undefined): CheckedFile {
-  const file: PlacedText = { ...text, lines: jsonLines(text.json) }
-  const problems: Problem[] = []
-  const warnings: string[] = []
-  const values: Record<string, unknown> = {}
-  const add = (problem: Problem): void => void problems.push(problem)
-  let unknown = 0
-  /** What guards stops the program where its name was most likely meant; of the rest so many are told as a person reads. */
-  const tellUnknown: TellUnknown = (path, known) => {
-    const isTold = ++unknown <= mostUnknown
+  return new FileCheck({ ...text, lines: jsonLines(text.json) }, nearest).result()
+}
+
+class FileCheck {
+  readonly #file: PlacedText
+  readonly #nearest: Nearest
+  readonly #problems: Problem[] = []
+  readonly #warnings: string[] = []
+  readonly #values: Record<string, unknown> = {}
+  /** Unknown keys at the top level. */
+  readonly #others: string[] = []
+  #unknownKeys = 0
+
+  constructor(file: PlacedText, nearest: Nearest) {
+    this.#file = file
+    this.#nearest = nearest
+  }
+
+  result(): CheckedFile {
+    const file = this.#file
+    for (const { key, line } of file.lines.repeated) {
+      const text = `${place(file, line)}: ${displayValue(key)} appears twice in one object. Remove one.`
+      this.#add({ field: 'file', stops: true, text })
+    }
+    if (file.lines.isTooDeep) {
+      const problem = { field: 'file', stops: true, text: `${place(file, 1)}: nested too deeply to read.` }
+      return { fields: { others: [] }, problems: [problem], warnings: this.#warnings }
+    }
+    this.#takeTopFields()
+    this.#takePermissions()
+    reportUnknownInGroups(file.content, this.#reportUnknown)
+    const { hooks } = file.content
+    const checkedHooks = hooks === undefined ? undefined : checkHooks(file, hooks, this.#add, this.#reportUnknown)
+    this.#summarizeUnknown()
+    return { fields: this.#fields(checkedHooks), problems: this.#problems, warnings: this.#warnings }
+  }
+
+  readonly #add: AddProblem = (problem) => void this.#problems.push(problem)
+
+  /** An unknown key that is probably a misspelled guard stops the program. Of the others, the first `maxUnknown` are reported. */
+  readonly #reportUnknown: ReportUnknown = (path, known) => {
+    const isReported = ++this.#unknownKeys <= maxUnknown
     const key = String(path.at(-1) ?? '')
-    const meant = isTold && key.length <= longestName ? nearest(key, known) : undefined
-    const problem = strayGuard(file, path, meant)
-    if (problem !== undefined) add(problem)
-    else if (isTold) warnings.push(unknownKey(file, path, meant))
+    const meant = isReported && key.length <= longestName ? this.#nearest(key, known) : undefined
+    const problem = misplacedGuard(this.#file, path, meant)
+    if (problem !== undefined) this.#add(problem)
+    else if (isReported) this.#warnings.push(unknownKey(this.#file, path, meant))
   }
-  for (const { key, line } of file.lines.repeated) {
-    add({
-      field: 'file',
-      stops: true,
-      text: `${place(file, line)}: ${shown(key)} appears twice in one object. Remove one.`,
-    })
+
+  #summarizeUnknown(): void {
+    const left = this.#unknownKeys - maxUnknown
+    if (left <= 0) return
+    const subject = left === 1 ? '1 more unknown setting is' : `${left} more unknown settings are`
+    this.#warnings.push(`${this.#file.name}: ${subject} ignored.`)
   }
-  if (file.lines.isTooDeep) {
-    const problem = { field: 'file', stops: true, text: `${place(file, 1)}: nested too deeply to read.` }
-    return { fields: { others: [] }, problems: [problem], warnings }
-  }
-  const others: string[] = []
-  for (const [key, value] of Object.entries(file.content)) {
-    if (groups.has(key) || forEditors.has(key)) continue
-    if (!topFields.includes(key)) {
-      tellUnknown([key], [...topFields, ...groups])
-      others.push(key)
-    } else take(key, [key], value)
-  }
-  const { permissions, hooks } = file.content
-  if (permissions !== undefined) {
-    if (!isJsonObject(permissions)) {
-      add(
-        wrong(file, 'permissions', ['permissions'], 'an object, such as {"deny": ["Read(./.env)"]}', permissions, true),
-      )
-    } else {
-      for (const [key, value] of Object.entries(permissions)) {
-        if (!permissionFields.includes(key)) tellUnknown(['permissions', key], permissionFields)
-        else take(`${permissionPrefix}${key}`, ['permissions', key], value)
+
+  #takeTopFields(): void {
+    for (const [key, value] of Object.entries(this.#file.content)) {
+      if (groups.has(key) || forEditors.has(key)) continue
+      if (topFields.includes(key)) this.#take(key, [key], value)
+      else {
+        this.#reportUnknown([key], [...topFields, ...groups])
+        this.#others.push(key)
       }
     }
   }
-  tellStrangersOfGroups(file.content, tellUnknown)
-  const checkedHooks = hooks === undefined ? undefined : checkHooks(file, hooks, add, tellUnknown)
-  if (unknown > mostUnknown) {
-    const left = unknown - mostUnknown
-    warnings.push(
-      `${file.name}: ${left === 1 ? '1 more unknown setting is' : `${left} more unknown settings are`} ignored.`,
-    )
+
+  #takePermissions(): void {
+    const { permissions } = this.#file.content
+    if (permissions === undefined) return
+    if (!isJsonObject(permissions)) {
+      const expected = 'an object, such as {"deny": ["Read(./.env)"]}'
+      this.#add(wrongValue(this.#file, 'permissions', ['permissions'], expected, permissions, true))
+      return
+    }
+    for (const [key, value] of Object.entries(permissions)) {
+      if (permissionFields.includes(key)) this.#take(`${permissionPrefix}${key}`, ['permissions', key], value)
+      else this.#reportUnknown(['permissions', key], permissionFields)
+    }
   }
 
-  function take(name: string, path: readonly string[], value: unknown): void {
+  #take(name: string, path: readonly string[], value: unknown): void {
     const field = fieldTable[name]
     if (field === undefined) return
-    if (name === 'permissions.defaultMode' && file.level === 'user' && modesOfOthers.has(value)) {
-      add({ ...wrong(file, name, path, 'a mode of halting', value, false), stops: false })
+    const file = this.#file
+    if (name === 'permissions.defaultMode' && file.level === 'user' && foreignModes.has(value)) {
+      this.#add({ ...wrongValue(file, name, path, 'a mode of halting', value, false), stops: false })
       return
     }
     const result = field.schema.safeParse(value)
-    if (result.success) {
-      values[path.at(-1) ?? name] = result.data
-      return
-    }
-    add(problemOf(file, name, path, value, result.error.issues[0], field.whenWrong === 'stop'))
-    // What is right in a list of what may run does not count beside what is not: the file was not looked at.
+    // In a list of what may run, one wrong value makes the whole list invalid: nobody checked the file.
+    if (result.success) this.#values[path.at(-1) ?? name] = result.data
+    else this.#add(problemOf(file, name, path, value, result.error.issues[0], field.whenWrong === 'stop'))
   }
 
-  const rules = (behavior: Behavior): readonly string[] | undefined => {
-    const list = values[behavior]
+  #validRules(behavior: Behavior): readonly string[] | undefined {
+    const list = this.#values[behavior]
     if (!Array.isArray(list)) return undefined
+    const file = this.#file
     return list.filter((rule: string, index) => {
       const problem = ruleProblem(rule, file)
       if (problem === undefined) return true
       const where = place(file, file.lines.lineOf(['permissions', behavior, index]))
-      const text = `${where}: permissions.${behavior}[${index}] is not a valid rule (${shown(rule)}): ${problem}.`
-      add({ field: `permissions.${behavior}`, text, stops: behavior !== 'allow' })
+      const text = `${where}: permissions.${behavior}[${index}] is not a valid rule (${displayValue(rule)}): ${problem}.`
+      this.#add({ field: `permissions.${behavior}`, text, stops: behavior !== 'allow' })
       return false
     })
   }
-  const [allow, deny, ask] = [rules('allow'), rules('deny'), rules('ask')]
-  const { allow: _allow, deny: _deny, ask: _ask, env, disableBypassPermissionsMode, ...single } = values
-  return {
-    // True: every value passed the schema of its field.
-    fields: {
+
+  #fields(hooks: HookSettings | undefined): Fields {
+    const [allow, deny, ask] = [this.#validRules('allow'), this.#validRules('deny'), this.#validRules('ask')]
+    const { allow: _allow, deny: _deny, ask: _ask, env, disableBypassPermissionsMode, ...single } = this.#values
+    return {
+      // True: every value passed the schema of its field.
       ...(single as Omit<Fields, 'others'>),
       ...(allow && { allow }),
       ...(deny && { deny }),
       ...(ask && { ask }),
-      ...(isJsonObject(env) && { env: texts(env) }),
+      ...(isJsonObject(env) && { env: asTexts(env) }),
       ...(disableBypassPermissionsMode !== undefined && {
         disableBypassPermissionsMode: disableBypassPermissionsMode !== false,
       }),
-      ...(checkedHooks && { hooks: checkedHooks }),
-      others,
-    },
-    problems,
-    warnings,
+      ...(hooks && { hooks }),
+      others: this.#others,
+    }
   }
 }
 
 type Path = readonly (string | number)[]
-type TellUnknown = (path: Path, known: readonly string[]) => void
+type AddProblem = (problem: Problem) => void
+type ReportUnknown = (path: Path, known: readonly string[]) => void
 
-/** What is passed over in a hook may have said when it is called, or for how long. */
-function tellStrangersOfHook(path: Path, group: JsonObject, tellUnknown: TellUnknown): void {
-  const tell = (held: JsonObject, at: Path, known: readonly string[]): void => {
-    for (const key of Object.keys(held)) if (!known.includes(key)) tellUnknown([...at, key], known)
+/** An unknown key of a hook may be a misspelled matcher or timeout. */
+function reportUnknownInHook(path: Path, group: JsonObject, reportUnknown: ReportUnknown): void {
+  const reportIn = (object: JsonObject, at: Path, known: readonly string[]): void => {
+    for (const key of Object.keys(object)) if (!known.includes(key)) reportUnknown([...at, key], known)
   }
-  tell(group, path, hookKeys.group)
+  reportIn(group, path, hookKeys.group)
   const hooks: readonly unknown[] = Array.isArray(group['hooks']) ? group['hooks'] : []
   for (const [index, hook] of hooks.entries()) {
     const type = isJsonObject(hook) ? hook['type'] : undefined
     if (isJsonObject(hook) && (type === 'command' || type === 'http' || type === 'prompt'))
-      tell(hook, [...path, 'hooks', index], hookKeys[type])
+      reportIn(hook, [...path, 'hooks', index], hookKeys[type])
   }
 }
 
-/** A slip of the pen here would leave a run without the limit, or commands without the sandbox, that was wanted. */
-function tellStrangersOfGroups({ sandbox, limits }: JsonObject, tellUnknown: TellUnknown): void {
+/** A misspelled key here would remove a limit from a run, or the sandbox from commands. */
+function reportUnknownInGroups({ sandbox, limits }: JsonObject, reportUnknown: ReportUnknown): void {
   for (const key of isJsonObject(limits) ? Object.keys(limits) : [])
-    if (!limitNames.includes(key)) tellUnknown(['limits', key], limitNames)
+    if (!limitNames.includes(key)) reportUnknown(['limits', key], limitNames)
   if (!isJsonObject(sandbox)) return
   for (const [group, known] of Object.entries(sandboxKeys)) {
     const path = group === 'sandbox' ? [group] : ['sandbox', group]
-    const held = group === 'sandbox' ? sandbox : sandbox[group]
-    for (const key of Object.keys(isJsonObject(held) ? held : {}))
-      if (!known.includes(key)) tellUnknown([...path, key], known)
+    const settings = group === 'sandbox' ? sandbox : sandbox[group]
+    for (const key of Object.keys(isJsonObject(settings) ? settings : {}))
+      if (!known.includes(key)) reportUnknown([...path, key], known)
   }
 }
 
 function checkHooks(
   file: PlacedText,
   hooks: unknown,
-  add: (problem: Problem) => void,
-  tellUnknown: TellUnknown,
+  add: AddProblem,
+  reportUnknown: ReportUnknown,
 ): HookSettings | undefined {
   if (!isJsonObject(hooks)) {
-    add(wrong(file, 'hooks', ['hooks'], 'an object of lists by event, such as {"PreToolUse": [...]}', hooks, true))
+    add(wrongValue(file, 'hooks', ['hooks'], 'an object of lists by event, such as {"PreToolUse": [...]}', hooks, true))
     return undefined
   }
   const checked: [string, readonly HookGroup[]][] = []
   for (const [event, list] of Object.entries(hooks)) {
     if (!knownHookEvents.includes(event)) {
-      tellUnknown(['hooks', event], knownHookEvents)
+      reportUnknown(['hooks', event], knownHookEvents)
       continue
     }
     if (!Array.isArray(list)) {
-      add(wrong(file, 'hooks', ['hooks', event], 'a list, such as [{"hooks": [...]}]', list, true))
+      add(wrongValue(file, 'hooks', ['hooks', event], 'a list, such as [{"hooks": [...]}]', list, true))
       continue
     }
     const good: HookGroup[] = []
     for (const [index, group] of list.entries()) {
-      if (isJsonObject(group)) tellStrangersOfHook(['hooks', event, index], group, tellUnknown)
-      const result = hookGroupSchema.safeParse(withoutStrangers(file, event, index, group, add))
+      if (isJsonObject(group)) reportUnknownInHook(['hooks', event, index], group, reportUnknown)
+      const result = hookGroupSchema.safeParse(withoutForeignTypes(file, event, index, group, add))
       if (result.success) {
         // True: the schema is that of a group.
         good.push(result.data as HookGroup)
@@ -222,14 +247,14 @@ function checkHooks(
       const [issue] = result.error.issues
       const inner = (issue?.path ?? []).filter((part) => typeof part !== 'symbol')
       const path = ['hooks', event, index, ...inner]
-      add(wrong(file, 'hooks', path, issue?.message ?? 'another value', valueAt(group, inner), true))
+      add(wrongValue(file, 'hooks', path, issue?.message ?? 'another value', valueAt(group, inner), true))
     }
     checked.push([event, good])
   }
   return checked.length === 0 ? undefined : Object.fromEntries(checked)
 }
 
-/** Where a hook decides whether something happens; without it, it would. */
+/** Events whose hooks can prevent something; without the hook it would happen. */
 const guardedEvents: ReadonlySet<string> = new Set([
   'PreToolUse',
   'PermissionRequest',
@@ -237,30 +262,24 @@ const guardedEvents: ReadonlySet<string> = new Set([
   'UserPromptSubmit',
 ])
 
-/** Another name is a slip of the pen. */
+/** Any other name is a misspelling. */
 const foreignTypes: ReadonlySet<string> = new Set(['agent', 'mcp_tool'])
 
-/** Hooks of types that other programs have are told and left out. One that may be a guard stops the program. */
-function withoutStrangers(
-  file: PlacedText,
-  event: string,
-  index: number,
-  group: unknown,
-  add: (problem: Problem) => void,
-): unknown {
+/** Reports and removes hooks of types that only other programs have. One that may be a guard stops the program. */
+function withoutForeignTypes(file: PlacedText, event: string, index: number, group: unknown, add: AddProblem): unknown {
   if (!isJsonObject(group) || !Array.isArray(group['hooks'])) return group
   const hooks = group['hooks'].filter((hook: unknown, at) => {
     const type = isJsonObject(hook) ? hook['type'] : undefined
     if (typeof type !== 'string' || !foreignTypes.has(type)) return true
     const path = ['hooks', event, index, 'hooks', at]
-    const text = `${place(file, file.lines.lineOf(path))}: hooks.${event}[${index}].hooks[${at}] has the type ${shown(type)}. Supported types: command, http, prompt.`
+    const text = `${place(file, file.lines.lineOf(path))}: hooks.${event}[${index}].hooks[${at}] has the type ${displayValue(type)}. Supported types: command, http, prompt.`
     add({ field: 'hooks', text, stops: guardedEvents.has(event) })
     return false
   })
   return { ...group, hooks }
 }
 
-function texts(env: JsonObject): Readonly<Record<string, string>> {
+function asTexts(env: JsonObject): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(env).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
   )
@@ -276,7 +295,7 @@ function ruleProblem(rule: string, { projectDirectory }: SettingsText): string |
   }
 }
 
-/** What a schema found wrong with a value, first of all. */
+/** The first problem that a schema found in a value. */
 function problemOf(
   file: PlacedText,
   field: string,
@@ -290,18 +309,18 @@ function problemOf(
   const at = [...path, ...inner]
   const [stray] = issue?.keys ?? []
   return stray === undefined
-    ? wrong(file, field, at, expected, valueAt(value, inner), stops)
+    ? wrongValue(file, field, at, expected, valueAt(value, inner), stops)
     : wrongKey(file, field, [...at, stray], expected, stops)
 }
 
 interface SchemaIssue {
   readonly path: readonly PropertyKey[]
   readonly message: string
-  /** Those that an object must not have. */
+  /** Keys that the object must not have. */
   readonly keys?: readonly string[]
 }
 
-function wrong(
+function wrongValue(
   file: PlacedText,
   field: string,
   path: readonly (string | number)[],
@@ -310,12 +329,12 @@ function wrong(
   stops: boolean,
 ): Problem {
   const name = pathText(path)
-  const is = maySaySecrets(path, value) ? kindOf(value) : shown(value)
+  const is = mayHoldSecrets(path, value) ? kindOf(value) : displayValue(value)
   const text = `${place(file, file.lines.lineOf(path))}: ${name} must be ${expected} (${is === 'missing' ? 'it is missing' : `received ${is}`}).`
   return { field, text, stops }
 }
 
-/** A key that an object does not have; of the others beside it nothing is shown. */
+/** An unexpected key. The other keys of the object are not shown. */
 function wrongKey(
   file: PlacedText,
   field: string,
@@ -324,7 +343,7 @@ function wrongKey(
   stops: boolean,
 ): Problem {
   const name = pathText(path.slice(0, -1))
-  const text = `${place(file, file.lines.lineOf(path))}: ${name} must be ${expected}. Remove ${shown(path.at(-1))}.`
+  const text = `${place(file, file.lines.lineOf(path))}: ${name} must be ${expected}. Remove ${displayValue(path.at(-1))}.`
   return { field, text, stops }
 }
 
@@ -332,20 +351,20 @@ function pathText(path: readonly (string | number)[]): string {
   return path.map((part, at) => (typeof part === 'number' ? `[${part}]` : at === 0 ? part : `.${part}`)).join('')
 }
 
-/** Values of variables, what provider packages are set up with, and addresses with passwords. */
-function maySaySecrets([group, ...inner]: readonly (string | number)[], value: unknown): boolean {
+/** Values of variables, options of provider packages, and URLs with passwords. */
+function mayHoldSecrets([group, ...inner]: readonly (string | number)[], value: unknown): boolean {
   if (group === 'env' || group === 'sessionStore') return true
   const isOption = inner.includes('options') || inner.includes('providerOptions')
   return group === 'aiSdk' && value !== undefined && (isOption || typeof value === 'object')
 }
 
-/** File and line, as editors open them. */
+/** File and line, in the form that editors open. */
 function place({ name, level }: PlacedText, line: number): string {
   return level === 'flag' && name.startsWith('--') ? name : `${name}:${line}`
 }
 
-const mostUnknown = 10
-/** A longer one is no slip of the pen, and costs its length to compare. */
+const maxUnknown = 10
+/** A longer name is not a misspelling, and comparing it costs time. */
 const longestName = 60
 const guards: ReadonlySet<string> = new Set(['deny', 'ask', 'disableBypassPermissionsMode'])
 const guardsOfSandbox: ReadonlySet<string> = new Set(
@@ -355,11 +374,8 @@ const guardsOfSandbox: ReadonlySet<string> = new Set(
 )
 const guardingGroups: ReadonlySet<string> = new Set(['permissions', 'sandbox', 'hooks', 'limits', 'budgets'])
 
-/**
- * What forbids or guards and stands at the wrong place, or under a name that is not quite right: passed over, it would be
- * taken for what is in force.
- */
-function strayGuard(file: PlacedText, path: Path, near: string | undefined): Problem | undefined {
+/** A misplaced or misspelled setting that forbids or restricts something: if it were ignored, people would believe that it applies. */
+function misplacedGuard(file: PlacedText, path: Path, near: string | undefined): Problem | undefined {
   const [group, inner] = path
   const key = String(path.at(-1) ?? '')
   if (group === 'hooks' && inner !== undefined) return undefined
@@ -389,9 +405,10 @@ function groupOfSandbox(key: string): string | undefined {
   return Object.entries(sandboxKeys).find(([group, names]) => group !== 'sandbox' && names.includes(key))?.[0]
 }
 
-/** `hooks.Stop[0].hooks`, with what the file wrote as it may be shown. */
+/** `hooks.Stop[0].hooks`, safe for display. */
 function nameOf(path: Path): string {
-  const part = (one: string | number): string => (typeof one === 'number' ? `[${one}]` : `.${shown(one).slice(1, -1)}`)
+  const part = (one: string | number): string =>
+    typeof one === 'number' ? `[${one}]` : `.${displayValue(one).slice(1, -1)}`
   return path.map(part).join('').slice(1)
 }
 
@@ -401,8 +418,8 @@ function unknownKey(file: PlacedText, path: Path, meant: string | undefined): st
 
 const longest = 60
 
-/** A value in a message: short, on one line, and without what a terminal would obey. */
-function shown(value: unknown): string {
+/** A value in a message: short, on one line, and without control characters. */
+function displayValue(value: unknown): string {
   // A number that is too large for JSON.parse.
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
   const json = (JSON.stringify(value) ?? 'missing').replace(

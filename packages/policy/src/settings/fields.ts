@@ -3,7 +3,7 @@ import type { BudgetTerms } from '@halting/core/adapters'
 import type { PermissionMode } from '../permissions/rule-book.ts'
 import type { HookSettings } from './hook-settings.ts'
 
-/** How a terminal calls a person who looks elsewhere, by the names that Claude Code gives the ways. */
+/** How a terminal notifies a person who is looking elsewhere, with the names of Claude Code. */
 export const notificationChannels = [
   'auto',
   'terminal_bell',
@@ -16,12 +16,12 @@ export const notificationChannels = [
 /** One of `notificationChannels`. */
 export type NotificationChannel = (typeof notificationChannels)[number]
 
-/** Which tools a model is offered, and in which words: all; `apply_patch` for Edit and Write; few and short. */
+/** Which tools a model is offered, and how they are described: all; `apply_patch` for Edit and Write; few and short. */
 export const toolProfiles = ['default', 'codex', 'small'] as const
 /** One of `toolProfiles`. */
 export type ToolProfile = (typeof toolProfiles)[number]
 
-/** Limits of a run by the names of their flags. */
+/** Limits of a run, by the names of their flags. */
 export const limitFieldNames = [
   'maxTurns',
   'maxRunUsd',
@@ -33,12 +33,12 @@ export const limitFieldNames = [
 /** One of `limitFieldNames`. */
 export type LimitFieldName = (typeof limitFieldNames)[number]
 
-/** Limits as a file writes them: a duration is a text. Null for no limit. */
+/** Limits in a settings file: a duration is a text, null means no limit. */
 type LimitFields = {
   readonly [name in LimitFieldName]?: (name extends 'maxDuration' ? string : number) | null
 }
 
-/** Limits of a run; null for no limit, absent where nobody says anything. */
+/** Limits of a run; null means no limit, absent means not set. */
 export type LimitSettings = {
   /** Turns of one run. */
   readonly maxTurns?: number | null
@@ -54,15 +54,15 @@ export type LimitSettings = {
   readonly maxToolCalls?: number | null
 }
 
-/** A limit that holds where no file says anything, and what it is called. */
+/** A limit that applies if no file sets it, and its origin. */
 export interface DefaultLimit {
   /** The limit, in its unit. */
   readonly value: number
-  /** What sets it, for a person. */
+  /** What sets it, for display. */
   readonly from: string
 }
 
-/** By the name of the limit. `waitForLimits`: milliseconds, with the text that says so. */
+/** By the name of the limit. `waitForLimits`: milliseconds, and the text that sets it. */
 export type DefaultLimits = { readonly [name in LimitFieldName]?: DefaultLimit } & {
   /** How long a run waits for services, in milliseconds. */
   readonly waitForLimits?: DefaultLimit & {
@@ -71,48 +71,48 @@ export type DefaultLimits = { readonly [name in LimitFieldName]?: DefaultLimit }
   }
 }
 
-/** A command whose output is a line of the interactive program, as Claude Code has it. */
+/** A command whose output is shown as a line of the interactive program, as in Claude Code. */
 export interface StatusLineSettings {
   readonly type: 'command'
-  /** The command line; it gets one JSON object on stdin. */
+  /** The command line; it reads one JSON object from stdin. */
   readonly command: string
-  /** Columns before what it prints; 0 when absent. */
+  /** Number of columns before its output. Default: 0. */
   readonly padding?: number
-  /** Seconds after which it is run again although nothing changed; never when absent. */
+  /** Interval in seconds at which it runs again without changes. Default: never. */
   readonly refreshInterval?: number
 }
 
 /**
- * Who searches the web for `WebSearch`. `auto`: the service of the model, where it is known to. `service`: the service behind
- * `ANTHROPIC_BASE_URL`, too. `mcp`: a tool of an MCP server, as `server/tool`.
+ * Who searches the web for `WebSearch`. `auto`: the service of the model, if it is known to support that. `service`: also the service behind
+ * `ANTHROPIC_BASE_URL`. `mcp`: a tool of an MCP server, as `server/tool`.
  */
 export type WebSearchSetting = 'auto' | 'service' | 'off' | { readonly mcp: string }
 
-/** How a provider package of the AI SDK is loaded and what its factory is given. */
+/** How a provider package of the AI SDK is loaded, and what its factory receives. */
 export interface AiSdkPackageField {
   /** A subpath of the package, such as `anthropic` for `@ai-sdk/amazon-bedrock/anthropic`. */
   readonly entry?: string
-  /** The export that creates the provider; found by its name when absent. */
+  /** The export that creates the provider. Default: found by its name. */
   readonly factory?: string
-  /** Options of the factory, with `${VAR}` for variables. */
+  /** Options of the factory; `${VAR}` is replaced by the variable. */
   readonly options?: JsonObject
-  /** Handed to the provider with every request, by the name of the provider. */
+  /** Options for the provider in every request, by provider name. */
   readonly providerOptions?: Readonly<Record<string, JsonObject>>
-  /** Where the package is installed; the folder of the setting when absent. */
+  /** Where the package is installed. Default: the folder of the setting. */
   readonly folder?: string
 }
 
-/** A model behind a provider package of the AI SDK. */
+/** A model of a provider package of the AI SDK. */
 export interface AiSdkModelField extends AiSdkPackageField {
   /** Name of the package. */
   readonly package: string
-  /** The name of the model, as the provider knows it. */
+  /** Name of the model at the provider. */
   readonly model: string
-  /** Tokens of input and output that fit; 128,000 when absent. */
+  /** Size of the context window, in tokens. Default: 128,000. */
   readonly contextWindow?: number
-  /** The longest reply there is, in tokens; 16,384 when absent. */
+  /** Maximum length of a reply, in tokens. Default: 16,384. */
   readonly maxOutputTokens?: number
-  /** Most uses of the service's own tools in one request. */
+  /** Maximum number of uses of the service's own tools in one request. */
   readonly maxServerToolUses?: number
   /** Its price, as in `modelPrices`. */
   readonly price?: JsonObject
@@ -120,13 +120,13 @@ export interface AiSdkModelField extends AiSdkPackageField {
 
 /** The setting `aiSdk` of one file. */
 export interface AiSdkField {
-  /** Where packages are installed; the folder of the settings file when absent. */
+  /** Where packages are installed. Default: the folder of the settings file. */
   readonly folder?: string
   readonly packages?: Readonly<Record<string, AiSdkPackageField>>
   readonly models?: Readonly<Record<string, AiSdkModelField>>
 }
 
-/** What one file says, field by field; what is not right is not in it. */
+/** The valid fields of one file; invalid values are left out. */
 export interface Fields {
   readonly apiKeyHelper?: string
   readonly modelPrices?: JsonObject
@@ -180,8 +180,8 @@ export interface Fields {
   readonly pauseFor?: string
   /** A duration, or `none`. */
   readonly waitForLimits?: string
-  /** Their folders are paths from `/` or `~/` on. */
+  /** Their folders begin with `/` or `~/`. */
   readonly budgets?: readonly BudgetTerms[]
-  /** Keys that are known, and that say nothing to this version. */
+  /** Keys that are known but have no effect in this version. */
   readonly others: readonly string[]
 }

@@ -1,53 +1,53 @@
-/** One thing that a hook runs. Fields that this version does not know stay where they are. */
+/** What a hook runs. Fields that this version does not know are preserved. */
 export type HookHandler =
   | {
       readonly type: 'command'
-      /** The command line; it gets the event as JSON on stdin. */
+      /** The command line; it reads the event as JSON from stdin. */
       readonly command: string
-      /** Seconds. */
+      /** Timeout in seconds. */
       readonly timeout?: number
-      /** Run it beside the agent, and decide nothing by it. Default: false. */
+      /** Run it in the background and ignore its result. Default: false. */
       readonly async?: boolean
-      /** Run it once a session. Default: false. */
+      /** Run it once per session. Default: false. */
       readonly once?: boolean
-      /** What is shown while it runs. */
+      /** Text that is shown while it runs. */
       readonly statusMessage?: string
     }
   | {
       readonly type: 'http'
-      /** Address that the event is posted to. */
+      /** URL to which the event is posted. */
       readonly url: string
-      /** Further headers of the request. */
+      /** Additional headers of the request. */
       readonly headers?: Readonly<Record<string, string>>
-      /** Seconds. */
+      /** Timeout in seconds. */
       readonly timeout?: number
-      /** Call it once a session. Default: false. */
+      /** Call it once per session. Default: false. */
       readonly once?: boolean
     }
   | {
       readonly type: 'prompt'
-      /** The question to a model; `$ARGUMENTS` stands for the event. */
+      /** The prompt for a model; `$ARGUMENTS` is replaced by the event. */
       readonly prompt: string
-      /** The model to ask. Default: the small one. */
+      /** The model to ask. Default: the small model. */
       readonly model?: string
-      /** Seconds. */
+      /** Timeout in seconds. */
       readonly timeout?: number
-      /** Ask it once a session. Default: false. */
+      /** Ask it once per session. Default: false. */
       readonly once?: boolean
     }
 
-/** Hooks of the settings that share a matcher. */
+/** Hooks of the settings with the same matcher. */
 export interface HookGroup {
-  /** Which tools or events it is for. Default: all. */
+  /** The tools or events that it applies to. Default: all. */
   readonly matcher?: string
   /** What the group runs. */
   readonly hooks: readonly HookHandler[]
 }
 
-/** The `hooks` of settings files, by event: those of all files that count, the most urgent file first. */
+/** The `hooks` of all effective settings files, by event, the highest precedence first. */
 export type HookSettings = Readonly<Record<string, readonly HookGroup[]>>
 
-/** When a hook of the settings is called. */
+/** Events at which hooks of the settings are called. */
 export const hookEvents = [
   'SessionStart',
   'UserPromptSubmit',
@@ -66,5 +66,5 @@ export const hookEvents = [
   'PostCompact',
   'SessionEnd',
 ] as const
-/** An event for which the settings may name hooks. */
+/** An event that settings may define hooks for. */
 export type HookEvent = (typeof hookEvents)[number]

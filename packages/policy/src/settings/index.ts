@@ -15,11 +15,11 @@ export {
 } from './fields.ts'
 export {
   type SettingsWriterOptions,
-  placeOfSuggestions,
+  suggestionDestination as placeOfSuggestions,
   removeStoredRule,
   settingsWriter,
   type StoredRule,
-} from './keep-permissions.ts'
+} from './store-permissions.ts'
 export {
   type LoadedSettings,
   type FoundFile,
@@ -36,7 +36,7 @@ export {
   shownSettingsText,
   type SettingsValue,
   type SettingsFileText,
-} from './own-settings.ts'
+} from './settings-file.ts'
 export { saveProjectLimits, type ProjectLimits, type SavedLimit, type SavedLimits } from './project-limits.ts'
 export type { SettingSource, PlacesOptions, SettingsLevel } from './places.ts'
 export { loadSettings, mentionsSetting, projectOffers } from './settings.ts'

@@ -3,22 +3,22 @@ import { ConfigurationError, type Json, type JsonObject } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 
 /**
- * A JSON text with one value changed, and all else as it was written. Objects on the way that are missing are made.
- * The text must be JSON that holds an object; an empty one becomes one.
+ * Changes one value in a JSON text and preserves the rest as written. Creates missing objects on the path. The text must be JSON with an object at
+ * the top, or empty.
  */
 export function withValue(text: string, path: readonly string[], value: Json): string {
   const unit = /^[ \t]+(?=")/m.exec(text)?.[0] ?? '  '
   const newline = text.includes('\r\n') ? '\r\n' : '\n'
-  if (text.trim() === '') return `${rendered(nested(path, value), '', { unit, newline })}${newline}`
-  const changed = changedAt(text, path, value, { unit, newline })
-  // It was read, so that nobody reads what this did not mean to write.
+  if (text.trim() === '') return `${renderValue(nestValue(path, value), '', { unit, newline })}${newline}`
+  const changed = replaceAt(text, path, value, { unit, newline })
+  // Parse the result, so that an unintended change is never written.
   JSON.parse(changed.replace(/^\uFEFF/, ''))
   return changed
 }
 
 /**
- * A JSON text without the elements of the list at this path that are this text, and all else as it was written. The text as it is where there are none.
- * The text must be JSON that holds an object, or empty.
+ * Removes the elements that equal this text from the list at this path, and preserves the rest as written. Returns the text unchanged if there are
+ * none. The text must be JSON with an object at the top, or empty.
  */
 export function withoutText(text: string, path: readonly string[], element: string): string {
   if (text.trim() === '') return text
@@ -27,18 +27,18 @@ export function withoutText(text: string, path: readonly string[], element: stri
   const elements = (list.children ?? []).map(spanOf)
   const gone = (list.children ?? []).map(({ value }) => value === element)
   const lastKept = gone.lastIndexOf(false)
-  const kept = elements[lastKept]
+  const lastElement = elements[lastKept]
   if (!gone.includes(true)) return text
-  // Each goes with the comma behind it; the last ones go with the comma before them.
+  // Each element is removed with the comma after it, the last ones with the comma before them.
   const cuts = elements.flatMap(({ start }, index): readonly Span[] => {
     const next = elements[index + 1]
     return gone[index] === true && index < lastKept && next !== undefined ? [{ start, end: next.start }] : []
   })
   const last = elements.at(-1)
   const end =
-    kept === undefined
+    lastElement === undefined
       ? { start: list.offset + 1, end: spanOf(list).end - 1 }
-      : { start: kept.end, end: last?.end ?? kept.end }
+      : { start: lastElement.end, end: last?.end ?? lastElement.end }
   let changed = ''
   let from = 0
   for (const cut of [...cuts, end]) {
@@ -46,7 +46,7 @@ export function withoutText(text: string, path: readonly string[], element: stri
     from = cut.end
   }
   changed += text.slice(from)
-  // It was read, so that nobody reads what this did not mean to write.
+  // Parse the result, so that an unintended change is never written.
   JSON.parse(changed.replace(/^\uFEFF/, ''))
   return changed
 }
@@ -61,21 +61,21 @@ interface Style {
   readonly newline: string
 }
 
-function changedAt(text: string, path: readonly string[], value: Json, style: Style): string {
+function replaceAt(text: string, path: readonly string[], value: Json, style: Style): string {
   let object = jsonTree(text)
   for (let depth = 0; ; depth++) {
     const [key = '', ...rest] = path.slice(depth)
     const found = memberOf(object, key)
-    if (found === undefined) return withMember(text, object, [key, nested(rest, value)], style)
+    if (found === undefined) return withMember(text, object, [key, nestValue(rest, value)], style)
     if (rest.length > 0 && found.type === 'object') {
       object = found
       continue
     }
     const { start, end } = spanOf(found)
     const own = text.slice(start, end)
-    const next = nested(rest, value)
+    const next = nestValue(rest, value)
     const isInline = Array.isArray(next) && own.startsWith('[') && !own.includes('\n') && own.length > 2
-    const made = isInline ? inline(next) : rendered(next, indentAt(text, start), style)
+    const made = isInline ? inline(next) : renderValue(next, indentAt(text, start), style)
     return text.slice(0, start) + made + text.slice(end)
   }
 }
@@ -97,7 +97,7 @@ function withMember(text: string, object: Node, [key, value]: readonly [string, 
   const last = object.children?.at(-1)
   const own = text.slice(start, end)
   const isInline = last !== undefined && !own.includes('\n')
-  const made = isInline ? inline(value) : rendered(value, inner, style)
+  const made = isInline ? inline(value) : renderValue(value, inner, style)
   const member = `${JSON.stringify(key)}: ${made}`
   if (last === undefined)
     return `${text.slice(0, start)}{${style.newline}${inner}${member}${style.newline}${outer}}${text.slice(end)}`
@@ -106,11 +106,11 @@ function withMember(text: string, object: Node, [key, value]: readonly [string, 
   return text.slice(0, behind) + before + member + text.slice(behind)
 }
 
-function nested(path: readonly string[], value: Json): Json {
+function nestValue(path: readonly string[], value: Json): Json {
   return path.toReversed().reduce<Json>((inner, key): JsonObject => ({ [key]: inner }), value)
 }
 
-function rendered(value: Json, indent: string, { unit, newline }: Style): string {
+function renderValue(value: Json, indent: string, { unit, newline }: Style): string {
   return JSON.stringify(value, undefined, unit).split('\n').join(`${newline}${indent}`)
 }
 

@@ -1,16 +1,16 @@
-/** Where the values of a JSON text begin, and which keys stand twice. */
+/** The lines of the values of a JSON text, and its repeated keys. */
 export interface JsonLines {
-  /** The line of the value at this path, or of the nearest one around it; from 1. */
+  /** The line of the value at this path, or of the closest value around it; counted from 1. */
   lineOf(path: readonly (string | number)[]): number
-  /** Keys that an object has twice: a reader sees one, and `JSON.parse` takes the last. */
+  /** Keys that an object has twice: readers see one, and `JSON.parse` takes the last. */
   readonly repeated: readonly { readonly key: string; readonly line: number }[]
   readonly isTooDeep: boolean
 }
 
-/** Settings are flat: what is deeper was made to break readers. */
+/** Settings are flat: deeper nesting is an attack on parsers. */
 const maxDepth = 64
 
-/** A place of its own for each value, and no path as text: under a long key that would be the square of the file. */
+/** One node per value instead of a path as text: with a long key, paths would take quadratic space. */
 class Place {
   line: number
   #inner: Map<string, Place> | undefined
@@ -41,10 +41,10 @@ interface Level {
   index: number
 }
 
-/** Who has more of them is not helped by all. */
-const mostRepeated = 20
+/** More of them would not help the reader. */
+const maxRepeated = 20
 
-/** Goes through a text that `JSON.parse` took, without recursion: settings files come from anybody. */
+/** Scans a text that `JSON.parse` accepted, without recursion, as settings files come from anybody. */
 export function jsonLines(text: string): JsonLines {
   const whole = new Place(1)
   const repeated: { key: string; line: number }[] = []
@@ -84,9 +84,9 @@ export function jsonLines(text: string): JsonLines {
         const end = endOfText(text, at)
         const level = levels.at(-1)
         if (awaitsKey && level !== undefined) {
-          // True: JSON.parse took the whole, so a string of it is one.
+          // True: JSON.parse accepted the text, so this is a string.
           level.next = JSON.parse(text.slice(at, end + 1)) as string
-          if (level.keys.has(level.next) && repeated.length < mostRepeated) repeated.push({ key: level.next, line })
+          if (level.keys.has(level.next) && repeated.length < maxRepeated) repeated.push({ key: level.next, line })
           level.keys.add(level.next)
           awaitsKey = false
           level.place.begin(level.next, line).line = line

@@ -6,31 +6,31 @@ import type { Origin, Settings } from './merge.ts'
 import type { SettingsLevel } from './places.ts'
 import type { ReadOptions } from './read-files.ts'
 
-/** The settings in force, with warnings and what is ignored. */
+/** The settings in effect, with warnings and ignored settings. */
 export interface LoadedSettings {
   /** The settings. */
   readonly settings: Settings
-  /** What a person should know: a setting that is there and does not count. */
+  /** Warnings for the person, for example about an ignored setting. */
   readonly warnings: readonly string[]
-  /** The files that were found, the most urgent first. */
+  /** The files that were found, the highest precedence first. */
   readonly files: readonly FoundFile[]
-  /** Where each value comes from. */
+  /** The origin of each value. */
   readonly origins: readonly Origin[]
-  /** What does not count, and why. */
+  /** Ignored settings, and why. */
   readonly ignored: readonly Ignored[]
-  /** Set where the project's files would have something run or loosened. */
+  /** Set if the project's files would run or loosen something. */
   readonly trust?: FolderTrust
 }
 
-/** A settings file that is there, or what `--settings` gives. */
+/** An existing settings file, or the value of `--settings`. */
 export interface FoundFile {
   /** Whose file it is. */
   readonly level: SettingsLevel
-  /** Path of the file, or what stands for one. */
+  /** Path of the file, or what replaces it. */
   readonly name: string
-  /** Keys that count. */
+  /** Keys that take effect. */
   readonly served: readonly string[]
-  /** Keys that this version does not serve yet, and keys that do not count in a file of this level. */
+  /** Keys that this version does not support yet, and keys that have no effect in a file of this level. */
   readonly passedOver: readonly string[]
 }
 
@@ -44,25 +44,25 @@ export interface Ignored {
   readonly from: string
   /** Why it is ignored. */
   readonly why: string
-  /** True where trust would let it in. */
+  /** Whether trusting the folder would make it effective. */
   readonly forTrust: boolean
-  /** Trust for one run does not let it in: `halting trust` must have named it. */
+  /** Whether trust for one run is not enough: `halting trust` must have named it. */
   readonly onlyByName?: boolean
 }
 
 /** Options of `loadSettings`. */
 export interface LoadOptions extends ReadOptions {
-  /** What trusts the folder for this run, such as `--trust`; the records decide when absent, and nothing does when false. */
+  /** What trusts the folder for this run, such as `--trust`. Default: the stored records decide. False: nothing does. */
   readonly trustedBy?: string | false | undefined
-  /** Limits that hold where no file has one: a project does not raise them. */
+  /** Limits that apply if no file sets one: a project cannot raise them. */
   readonly defaultLimits?: DefaultLimits
-  /** Names the key that was most likely meant by one that nobody knows. */
+  /** Finds the known key that an unknown one was most likely meant to be. */
   readonly nearest?: Nearest
 }
 
-/** A settings file that stops the program, with all that is wrong in it. */
+/** A settings file that prevents the start, with all of its problems. */
 export class SettingsError extends ConfigurationError {
-  /** What is wrong, a sentence each. */
+  /** The problems, a sentence each. */
   readonly problems: readonly string[]
 
   constructor(message: string, problems: readonly string[]) {

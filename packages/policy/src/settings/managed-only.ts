@@ -8,15 +8,15 @@ interface Checked<File> {
   readonly result: CheckedFile
 }
 
-/** A setting by which an administrator alone says something, and what of other files does not count then. */
+/** A setting that reserves something for the administrator, and what is ignored in other files then. */
 interface Lock {
   readonly name: string
   readonly what: string
   isSet(fields: Fields): boolean | undefined
-  /** What of a file does not count, as it is told; none where it has nothing of that. */
-  taken(fields: Fields): { readonly setting: string; readonly texts: readonly string[] }
+  /** What is ignored in a file, as it is reported; no texts if the file has none. */
+  removed(fields: Fields): { readonly setting: string; readonly texts: readonly string[] }
   without(fields: Fields): Fields
-  /** Without the setting itself, which says nothing in any other file. */
+  /** Without the setting itself, which has no effect in other files. */
   unlocked(fields: Fields): Fields
 }
 
@@ -25,7 +25,7 @@ const locks: readonly Lock[] = [
     name: 'allowManagedHooksOnly',
     what: 'hooks',
     isSet: (fields) => fields.allowManagedHooksOnly,
-    taken({ hooks = {} }) {
+    removed({ hooks = {} }) {
       const events = Object.keys(hooks)
       return { setting: 'hooks', texts: events.length === 0 ? [] : [events.join(', ')] }
     },
@@ -36,7 +36,7 @@ const locks: readonly Lock[] = [
     name: 'allowManagedHooksOnly',
     what: 'status lines',
     isSet: (fields) => fields.allowManagedHooksOnly,
-    taken: ({ statusLine }) => ({
+    removed: ({ statusLine }) => ({
       setting: 'statusLine',
       texts: statusLine === undefined ? [] : [statusLine.command],
     }),
@@ -47,7 +47,7 @@ const locks: readonly Lock[] = [
     name: 'allowManagedPermissionRulesOnly',
     what: 'allow rules',
     isSet: (fields) => fields.allowManagedPermissionRulesOnly,
-    taken: ({ allow = [] }) => ({ setting: 'permissions.allow', texts: allow }),
+    removed: ({ allow = [] }) => ({ setting: 'permissions.allow', texts: allow }),
     without: ({ allow: _, ...others }) => others,
     unlocked: ({ allowManagedPermissionRulesOnly: _, ...others }) => others,
   },
@@ -55,7 +55,7 @@ const locks: readonly Lock[] = [
     name: 'allowManagedProvidersOnly',
     what: 'AI SDK providers',
     isSet: (fields) => fields.allowManagedProvidersOnly,
-    taken: ({ aiSdk }) => ({
+    removed: ({ aiSdk }) => ({
       setting: 'aiSdk',
       texts:
         aiSdk === undefined
@@ -65,29 +65,29 @@ const locks: readonly Lock[] = [
     without: ({ aiSdk: _, ...others }) => others,
     unlocked: ({ allowManagedProvidersOnly: _, ...others }) => others,
   },
-  ofSandbox('network', 'allowManagedDomainsOnly', 'allowedDomains', 'sandbox domains'),
-  ofSandbox('filesystem', 'allowManagedReadPathsOnly', 'allowRead', 'sandbox read paths'),
+  sandboxLock('network', 'allowManagedDomainsOnly', 'allowedDomains', 'sandbox domains'),
+  sandboxLock('filesystem', 'allowManagedReadPathsOnly', 'allowRead', 'sandbox read paths'),
 ]
 
-/** One in a group of `sandbox`, about a list that stands beside it. */
-function ofSandbox(group: 'network' | 'filesystem', name: string, list: string, what: string): Lock {
+/** A lock in a group of `sandbox`, for a list in the same group. */
+function sandboxLock(group: 'network' | 'filesystem', name: string, list: string, what: string): Lock {
   const groupOf = ({ sandbox }: Fields): Readonly<Record<string, unknown>> => {
-    const held = sandbox?.[group]
-    return isJsonObject(held) ? held : {}
+    const settings = sandbox?.[group]
+    return isJsonObject(settings) ? settings : {}
   }
   const withoutKey = (fields: Fields, key: string): Fields => {
     const { sandbox } = fields
-    const held = sandbox?.[group]
-    if (sandbox === undefined || !isJsonObject(held)) return fields
-    const { [key]: _, ...others } = held
+    const settings = sandbox?.[group]
+    if (sandbox === undefined || !isJsonObject(settings)) return fields
+    const { [key]: _, ...others } = settings
     return { ...fields, sandbox: { ...sandbox, [group]: others } }
   }
   return {
     name: `sandbox.${group}.${name}`,
     what,
-    // The schema has looked at both.
+    // True: the schema has checked both.
     isSet: (fields) => groupOf(fields)[name] as boolean | undefined,
-    taken: (fields) => ({
+    removed: (fields) => ({
       setting: `sandbox.${group}.${list}`,
       texts: (groupOf(fields)[list] ?? []) as readonly string[],
     }),
@@ -97,10 +97,10 @@ function ofSandbox(group: 'network' | 'filesystem', name: string, list: string, 
 }
 
 /**
- * Takes away what an administrator keeps for their own files: hooks, allow rules, domains and paths that the sandbox opens.
- * What forbids in other files stays: it lets nothing run. In any other file these settings say nothing.
+ * Removes what an administrator reserves: hooks, allow rules, and domains and paths that the sandbox opens. Restrictions in other files remain, as
+ * they let nothing run. In other files these settings have no effect.
  */
-export function withoutOthers<File extends SettingsText>(
+export function applyManagedLocks<File extends SettingsText>(
   checked: readonly Checked<File>[],
   ignored: Ignored[] = [],
   warnings: string[] = [],
@@ -111,8 +111,8 @@ export function withoutOthers<File extends SettingsText>(
     return by === undefined ? [] : [{ lock, by }]
   })
   for (const { lock, by } of closed) {
-    const files = checked.filter((one) => !isManaged(one) && lock.taken(one.result.fields).texts.length > 0).length
-    tell(lock.what, by, files, warnings)
+    const files = checked.filter((one) => !isManaged(one) && lock.removed(one.result.fields).texts.length > 0).length
+    lockWarning(lock.what, by, files, warnings)
   }
   return checked.map((one) => {
     if (isManaged(one)) return one
@@ -124,7 +124,7 @@ export function withoutOthers<File extends SettingsText>(
       fields = lock.unlocked(fields)
     }
     for (const { lock, by } of closed) {
-      const { setting, texts } = lock.taken(fields)
+      const { setting, texts } = lock.removed(fields)
       for (const text of texts)
         ignored.push({ setting, text, from: file.name, why: `${lock.name} in ${by}`, forTrust: false })
       fields = lock.without(fields)
@@ -133,11 +133,11 @@ export function withoutOthers<File extends SettingsText>(
   })
 }
 
-/** One line, however many files it concerns: it is told at every run. */
-function tell(what: string, by: string, files: number, warnings: string[]): void {
+/** One line for any number of files, as it is printed in every run. */
+function lockWarning(what: string, by: string, files: number, warnings: string[]): void {
   if (files === 0) return
-  const whose = files === 1 ? 'another file' : `${files} other files`
+  const origin = files === 1 ? 'another file' : `${files} other files`
   warnings.push(
-    `${what} in ${whose} are ignored because ${by} allows only those of an administrator. halting config lists them.`,
+    `${what} in ${origin} are ignored because ${by} allows only those of an administrator. halting config lists them.`,
   )
 }

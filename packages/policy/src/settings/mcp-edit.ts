@@ -8,15 +8,15 @@ import { lockFile } from '../trust/trust-store.ts'
 import { ownMcpFile, projectMcpFile } from './mcp-files.ts'
 import type { PlacesOptions } from './places.ts'
 
-/** `local`: of a person, for this project; `project`: of the project, in `.mcp.json`; `user`: of a person, for all projects. */
+/** `local`: personal, for this project; `project`: of the project, in `.mcp.json`; `user`: personal, for all projects. */
 export const mcpScopes = ['local', 'project', 'user'] as const
 /** Which settings file an MCP server is stored in. */
 export type McpScope = (typeof mcpScopes)[number]
 
-/** MCP servers by name, as a settings file has them. */
+/** MCP servers by name, as in a settings file. */
 export type Servers = Readonly<Record<string, JsonObject>>
 
-/** The servers that a scope has of its own. @throws ConfigurationError for a file that cannot be read */
+/** The servers that a scope defines. @throws ConfigurationError for a file that cannot be read. */
 export async function mcpServersOf(scope: McpScope, owner: PlacesOptions): Promise<Servers> {
   return serversIn(await contentOf(mcpFile(scope, owner)), scope, owner)
 }
@@ -26,26 +26,26 @@ export function mcpFile(scope: McpScope, owner: PlacesOptions): string {
   return scope === 'project' ? projectMcpFile(owner.cwd) : ownMcpFile(owner)
 }
 
-/** Changes the servers of a scope, and nothing else in its file. @throws ConfigurationError where that cannot be done */
+/** Changes the servers of a scope, and nothing else in its file. @throws ConfigurationError if that is impossible. */
 export async function changeMcpServers(
   scope: McpScope,
   owner: PlacesOptions,
   change: (servers: Servers) => Servers,
 ): Promise<void> {
   const path = mcpFile(scope, owner)
-  // What a person keeps may hold keys, so the file is theirs alone.
+  // Personal servers may contain keys, so only the person can read the file.
   const release = scope === 'project' ? undefined : await lockOwn(path)
   try {
     const mode = scope === 'project' ? await modeOfProjectFile(path) : undefined
     const content = await contentOf(path)
     const changed = change(serversIn(content, scope, owner))
-    await write(scope === 'project' ? path : realPath(path), withServers(content, scope, owner, changed), mode)
+    await writeServers(scope === 'project' ? path : realPath(path), withServers(content, scope, owner, changed), mode)
   } finally {
     await release?.()
   }
 }
 
-/** Everybody who has the project reads it. A link may lead to a file of the person's, whose content would come to stand in the project. */
+/** Everybody with access to the project reads it. A link may lead to a personal file, whose content would be copied into the project. */
 async function modeOfProjectFile(path: string): Promise<number> {
   const found = await lstat(path).catch(() => undefined)
   if (found?.isSymbolicLink() === true)
@@ -55,7 +55,7 @@ async function modeOfProjectFile(path: string): Promise<number> {
   return (found?.mode ?? 0o666 & ~process.umask()) & 0o777
 }
 
-async function write(path: string, content: JsonObject, mode: number | undefined): Promise<void> {
+async function writeServers(path: string, content: JsonObject, mode: number | undefined): Promise<void> {
   try {
     await writeWhole(path, `${JSON.stringify(content, undefined, 2)}\n`)
     if (mode !== undefined) await chmod(path, mode)
@@ -81,7 +81,7 @@ async function contentOf(path: string): Promise<JsonObject> {
     const content: unknown = JSON.parse(text.replace(/^\uFEFF/, ''))
     if (isJsonObject(content)) return content
   } catch {
-    // Told below: what V8 says of it would quote the file.
+    // Reported below: the message of V8 would quote the file.
   }
   throw new ConfigurationError(`${path} does not contain a JSON object. Fix or delete the file.`)
 }

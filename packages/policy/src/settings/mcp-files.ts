@@ -4,30 +4,30 @@ import type { JsonObject } from '@halting/core'
 import { configFolder, realPath } from '@halting/journal/files'
 import type { PlacesOptions, SettingsLevel } from './places.ts'
 
-/** Where servers of the Model Context Protocol are written down beside the settings. */
+/** A place of MCP servers besides the settings. */
 export interface McpPlace {
   readonly path: string
   readonly level: SettingsLevel
-  /** The objects of servers in it, the most urgent first. */
+  /** The server objects in it, the highest precedence first. */
   readonly serversIn: (content: JsonObject) => readonly unknown[]
 }
 
-/** `.mcp.json` of the project, which belongs to whoever wrote the project. */
+/** `.mcp.json` of the project, which belongs to the authors of the project. */
 export function projectMcpFile(cwd: string): string {
   return join(cwd, '.mcp.json')
 }
 
-/** Where `halting mcp add` keeps servers of the person, for one project or for all. */
+/** Where `halting mcp add` stores personal servers, for one project or for all. */
 export function ownMcpFile(owner: PlacesOptions): string {
   return join(configFolder('halting', owner), 'mcp.json')
 }
 
-/** Where the sign-ins of a person at servers are: among their settings, and never in a project. */
+/** The folder of the person's sign-ins at servers: in their settings, never in a project. */
 export function signInsFolder(owner: Pick<PlacesOptions, 'cwd' | 'home' | 'env'>): string {
   return join(configFolder('halting', owner), 'mcp-sign-ins')
 }
 
-/** The person's own servers, our file before that of Claude Code: those for this project, then those for all. */
+/** Personal servers, our file before that of Claude Code: those for this project, then those for all. */
 function ownPlaces(owner: PlacesOptions): readonly McpPlace[] {
   const claude = owner.env['CLAUDE_CONFIG_DIR'] ? configFolder('claude', owner) : owner.home
   const paths = [ownMcpFile(owner), join(claude, '.claude.json')]
@@ -38,7 +38,7 @@ function ownPlaces(owner: PlacesOptions): readonly McpPlace[] {
   ])
 }
 
-/** The most urgent first: what a person set for this project, the project's own, what a person set for all. */
+/** The highest precedence first: personal for this project, of the project, personal for all projects. */
 export function mcpPlaces(owner: PlacesOptions): readonly McpPlace[] {
   const [ours, oursForAll, claudes, claudesForAll] = ownPlaces(owner)
   const project: McpPlace = {

@@ -4,124 +4,132 @@ import { absolutePath, isDirectory } from '../files/paths.ts'
 import { realPath } from '@halting/journal/files'
 import type { PermissionMode } from '../permissions/rule-book.ts'
 import { parseRules, type RuleText } from '../permissions/rule.ts'
-import { type AiSdkSettings, mergedAiSdk } from './ai-sdk.ts'
-import type { CountingFile, Note } from './counting-file.ts'
-import type { LimitSettings, NotificationChannel, StatusLineSettings, ToolProfile, WebSearchSetting } from './fields.ts'
+import { type AiSdkSettings, mergeAiSdk } from './ai-sdk.ts'
+import type { EffectiveFile, RecordOrigin } from './effective-file.ts'
+import type {
+  Fields,
+  LimitSettings,
+  NotificationChannel,
+  StatusLineSettings,
+  ToolProfile,
+  WebSearchSetting,
+} from './fields.ts'
 import type { HookGroup, HookSettings } from './hook-settings.ts'
 import type { ReadFile } from './read-files.ts'
-import { namesServer, replacedServers } from './replaced-servers.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { validServerName } from '../mcp-names.ts'
 
-/** What settings files say, merged. */
+/** The merged content of the settings files. */
 export interface Settings {
   /** A command that prints an API key. */
   readonly apiKeyHelper?: string
-  /** Prices by model id, as each file gives them, the most urgent first. Not checked yet. */
+  /** Prices by model id, of each file, the highest precedence first. Not validated yet. */
   readonly modelPrices?: readonly JsonObject[]
-  /** Sessions that were not touched for so many days are removed; 30 when absent. */
+  /** Sessions are removed after this many days without use. Default: 30. */
   readonly cleanupPeriodDays?: number
-  /** Where sessions are in place of files: `sqlite:PATH` or `postgres://…`, or `files`. It may hold a password. */
+  /** Where sessions are stored: `sqlite:PATH`, `postgres://…` or `files`. It may contain a password. */
   readonly sessionStore?: string
-  /** Known secrets are taken out of what tools give. */
+  /** Whether known secrets are removed from tool results. */
   readonly redactSecrets?: boolean
-  /** Whether what files were is kept before they are changed; it is when absent. */
+  /** Whether files are saved before they are changed. Default: true. */
   readonly fileCheckpointingEnabled?: boolean
-  /** Whether a model is asked after a run what may be said next; not when absent. */
+  /** Whether a model suggests the next prompt after a run. Default: false. */
   readonly promptSuggestionEnabled?: boolean
-  /** Whether it is told after a run what its hooks did; not when absent. */
+  /** Whether a summary of hook activity is shown after a run. Default: false. */
   readonly hookSummaryEnabled?: boolean
-  /** The model for what comes after a run; that of the session when absent. */
+  /** The model for tasks after a run. Default: the model of the session. */
   readonly smallModel?: string
-  /** Who searches the web for `WebSearch`; `auto` when absent. */
+  /** Who searches the web for `WebSearch`. Default: `auto`. */
   readonly webSearch?: WebSearchSetting
-  /** Whether notes of earlier sessions are read, and notes kept after a run; not when absent. */
+  /** Whether notes of earlier sessions are read, and notes are stored after a run. Default: false. */
   readonly autoMemoryEnabled?: boolean
-  /** Whether notes are put in order by a model from time to time; not when absent. */
+  /** Whether a model reorganizes the notes from time to time. Default: false. */
   readonly autoDreamEnabled?: boolean
-  /** Where notes are, in place of the folder of the project's sessions. */
+  /** The folder of the notes. Default: the folder of the project's sessions. */
   readonly autoMemoryDirectory?: string
-  /** What becomes of commands that still run when a run would end; `wait` when absent. */
+  /** What happens to commands that still run when a run is about to end. Default: `wait`. */
   readonly background?: 'wait' | 'stop' | 'keep'
-  /** Whether commands that run without a rule are confined to reading by the kernel; `auto` (where that works) when absent. */
+  /** Whether the kernel confines commands without a rule to reading. Default: `auto` (if that works). */
   readonly confineJudged?: 'auto' | 'off'
-  /** Whether commands that no rule covers are tried in the mode `default` before a person is asked; they are not when absent. */
+  /** Whether commands that no rule covers are tried in the mode `default` before a person is asked. Default: false. */
   readonly tryReadOnly?: boolean
-  /** The model to ask where neither a flag nor the environment names one. */
+  /** The model, if neither a flag nor the environment names one. */
   readonly model?: string
-  /** The API by which models of OpenAI, and of services like it, are asked; that of the service when absent. */
+  /** The API for models of OpenAI and compatible services. Default: the one of the service. */
   readonly openaiApi?: 'responses' | 'chat_completions'
-  /** Which tools are offered; `default` when absent. */
+  /** Which tools are offered. Default: `default`. */
   readonly toolProfile?: ToolProfile
-  /** Colours of a face that has some, by a name of its own. */
+  /** Name of the color theme. */
   readonly theme?: string
-  /** How a terminal calls a person who looks elsewhere; `auto` (bell and notification) when absent. */
+  /** How a terminal notifies a person who is looking elsewhere. Default: `auto` (bell and notification). */
   readonly preferredNotifChannel?: NotificationChannel
-  /** Variables of the run and of its tools. */
+  /** Environment variables of the run and of its tools. */
   readonly env?: Readonly<Record<string, string>>
-  /** Variables with keys that tools are given all the same. */
+  /** Variables with keys that tools may see (hidden by default). */
   readonly passEnvironment?: readonly string[]
   /** Permission rules, and the mode. */
   readonly permissions?: PermissionSettings
-  /** An administrator's rules alone allow: what flags and answers allow does not count. */
+  /** Whether only an administrator's rules allow calls: those of flags and answers are ignored. */
   readonly allowManagedPermissionRulesOnly?: boolean
-  /** Where an administrator alone says what the sandbox reaches: the domains that their allow rules name. */
+  /** If only an administrator defines what the sandbox reaches: the domains of their allow rules. */
   readonly managedDomains?: readonly string[]
   /** Hooks of all files. */
   readonly hooks?: HookSettings
-  /** Commands that must all exit with 0 before a run is done: those of the most urgent file that has any. */
+  /** Commands that must all exit with 0 before a run is done: those of the file with the highest precedence that has any. */
   readonly until?: readonly string[]
-  /** How often an answer is sent back because a goal is not met; 10 when absent. */
+  /** How often an answer is rejected because a goal is not met. Default: 10. */
   readonly untilTries?: number
-  /** How long one check may take, such as `10m`. */
+  /** Timeout of one check, such as `10m`. */
   readonly untilTimeout?: string
   /** Globs of files that the agent may not change, of all files, relative to the folder of the session. */
   readonly protect?: readonly string[]
-  /** The sandbox, as each file gives it, the most urgent first; `sandboxSettingsOf` reads it. */
+  /** The setting `sandbox` of each file, the highest precedence first; `sandboxSettingsOf` merges it. */
   readonly sandbox?: readonly JsonObject[]
-  /** Limits of a run, of all files; null for no limit. */
+  /** Merged limits of a run; null means no limit. */
   readonly limits?: LimitSettings
-  /** Those of an administrator: nothing raises them. */
+  /** Limits of an administrator, which nothing raises. */
   readonly managedLimits?: LimitSettings
-  /** How long a run waits for services that are over their limit or out of order, in milliseconds; 0 for not at all. */
+  /** How long a run waits for services that are rate limited or unavailable, in milliseconds; 0 means not at all. */
   readonly waitForLimits?: number
-  /** That of an administrator: nobody has a run wait longer. */
+  /** The value of an administrator, which nothing raises. */
   readonly managedWaitForLimits?: number
-  /** Whether the model is told what is left of a limit; it is when absent. */
+  /** Whether the model is notified of what remains of its limits. Default: true. */
   readonly limitReminders?: boolean
-  /** Whether the model is asked to verify a change that no check passed after, or only the result says so; by the frontend when absent. */
+  /** Whether the model is asked to verify a change that no check covered, or only the result mentions it. Default: depends on the frontend. */
   readonly verifyChanges?: 'ask' | 'tell' | 'off'
-  /** Whether a run ends at a limit, or pauses until a person raises it; `end` when absent. */
+  /** Whether a run ends at a limit, or pauses until a person raises it. Default: `end`. */
   readonly onLimit?: 'end' | 'pause'
-  /** How long an answer at a limit is waited for, such as `10m`; without end when absent. */
+  /** How long to wait for an answer at a limit, such as `10m`. Default: forever. */
   readonly pauseFor?: string
-  /** Budgets over all sessions and processes of the machine: those of all files together. */
+  /** Budgets over all sessions and processes of the machine, of all files. */
   readonly budgets?: readonly BudgetSource[]
-  /** Provider packages of the AI SDK, and models behind them by name. */
+  /** Provider packages of the AI SDK, and their models by name. */
   readonly aiSdk?: AiSdkSettings
-  /** Its output stands in the interactive program. */
+  /** A command whose output is shown in the interactive program. */
   readonly statusLine?: StatusLineSettings
-  /** Servers of the Model Context Protocol, each name once. Not checked yet. */
+  /** MCP servers, each name once. Not validated yet. */
   readonly mcpServers?: readonly NamedServer[]
 }
 
-/** A budget, and the file that it stands in. */
+/** A budget, and its settings file. */
 export interface BudgetSource extends BudgetTerms {
   /** Path of the file. */
   readonly from: string
 }
 
-/** A server as a file gives it. */
+/** An MCP server from a settings file. */
 export interface NamedServer {
   /** Name of the server. */
   readonly name: string
   /** Its entry in the file. */
   readonly server: JsonObject
-  /** Whose it is: only the person's own may name their keys. */
+  /** Whose server it is: only personal ones may refer to the person's keys. */
   readonly scope: 'own' | 'project'
   /** Path of the file. */
   readonly from: string
 }
 
-/** Rules with the project of the file that they stand in. */
+/** Permission rules, each with the project of its file. */
 export interface PermissionSettings {
   /** Rules that allow. */
   readonly allow: readonly RuleText[]
@@ -129,7 +137,7 @@ export interface PermissionSettings {
   readonly deny: readonly RuleText[]
   /** Rules that ask. */
   readonly ask: readonly RuleText[]
-  /** The mode of a session that begins. Default: `default`. */
+  /** The initial mode of a session. Default: `default`. */
   readonly defaultMode?: PermissionMode
   /** Further folders of the workspace. */
   readonly additionalDirectories: readonly string[]
@@ -137,7 +145,7 @@ export interface PermissionSettings {
   readonly disableBypassPermissionsMode?: boolean
 }
 
-/** A value that counts, and the file it stands in. */
+/** A value in effect, and its settings file. */
 export interface Origin {
   /** Key of the setting. */
   readonly setting: string
@@ -148,8 +156,12 @@ export interface Origin {
 }
 
 export const listedFields = ['allow', 'deny', 'ask', 'additionalDirectories'] as const
-/** By these an administrator alone says which hooks run, which rules allow, and which providers are loaded. */
-const managedOnly = ['allowManagedHooksOnly', 'allowManagedPermissionRulesOnly', 'allowManagedProvidersOnly'] as const
+/** With these, only an administrator defines which hooks run, which rules allow, and which providers are loaded. */
+const managedOnlySettings = [
+  'allowManagedHooksOnly',
+  'allowManagedPermissionRulesOnly',
+  'allowManagedProvidersOnly',
+] as const
 const singleFields = [
   'apiKeyHelper',
   'autoMemoryDirectory',
@@ -179,56 +191,56 @@ const singleFields = [
 ] as const
 
 /** Single values by precedence; rules, directories, hooks, prices and variables of all files. */
-export function merged(
-  counting: readonly CountingFile[],
+export function mergeFiles(
+  effective: readonly EffectiveFile[],
   warnings: string[],
 ): { readonly settings: Settings; readonly origins: readonly Origin[] } {
   const origins: Origin[] = []
-  const note = (setting: string, value: unknown, { name: from }: ReadFile): void =>
+  const recordOrigin = (setting: string, value: unknown, { name: from }: ReadFile): void =>
     void origins.push({ setting, value, from })
-  const single = mergedSingle(counting, note)
-  noteManagedOnly(counting, note)
-  const hasFixedRules = counting.some(({ fields }) => fields.allowManagedPermissionRulesOnly === true)
-  const managedDomains = domainsOfManaged(counting)
+  const single = mergeSingleValues(effective, recordOrigin)
+  recordManagedOnly(effective, recordOrigin)
+  const hasFixedRules = effective.some(({ fields }) => fields.allowManagedPermissionRulesOnly === true)
+  const managedDomains = domainsOfManaged(effective)
   for (const name of ['autoMemoryEnabled', 'autoDreamEnabled'] as const) {
-    // A project may have none, whoever says otherwise.
-    const off = counting.find(({ file, fields }) => isOfProject(file) && fields[name] === false)
-    const by = off ?? counting.find(({ fields }) => fields[name] !== undefined)
+    // A project may turn it off, whatever other files say.
+    const off = effective.find(({ file, fields }) => isOfProject(file) && fields[name] === false)
+    const by = off ?? effective.find(({ fields }) => fields[name] !== undefined)
     if (by === undefined) continue
     single[name] = by.fields[name]
-    note(name, by.fields[name], by.file)
+    recordOrigin(name, by.fields[name], by.file)
   }
-  const redact = counting.find(({ fields }) => fields.redactSecrets !== undefined)
-  // A project may ask for it, whoever says otherwise.
-  const asks = counting.find(({ file, fields }) => isOfProject(file) && fields.redactSecrets === true)
+  const redact = effective.find(({ fields }) => fields.redactSecrets !== undefined)
+  // A project may turn it on, whatever other files say.
+  const asks = effective.find(({ file, fields }) => isOfProject(file) && fields.redactSecrets === true)
   const redaction = asks ?? redact
-  if (redaction !== undefined) note('redactSecrets', redaction.fields.redactSecrets, redaction.file)
+  if (redaction !== undefined) recordOrigin('redactSecrets', redaction.fields.redactSecrets, redaction.file)
   const env = new Map<string, string>()
   const passEnvironment: string[] = []
   const modelPrices: JsonObject[] = []
   const sandbox: JsonObject[] = []
-  for (const { file, fields } of counting) {
+  for (const { file, fields } of effective) {
     for (const [name, value] of Object.entries(fields.env ?? {})) {
       if (env.has(name)) continue
       env.set(name, value)
-      note(`env.${name}`, value, file)
+      recordOrigin(`env.${name}`, value, file)
     }
     for (const name of fields.passEnvironment ?? []) {
       passEnvironment.push(name)
-      note('passEnvironment', name, file)
+      recordOrigin('passEnvironment', name, file)
     }
     if (fields.sandbox !== undefined) {
       sandbox.push(fields.sandbox)
-      note('sandbox', fields.sandbox, file)
+      recordOrigin('sandbox', fields.sandbox, file)
     }
     if (fields.modelPrices === undefined) continue
     modelPrices.push(fields.modelPrices)
-    note('modelPrices', fields.modelPrices, file)
+    recordOrigin('modelPrices', fields.modelPrices, file)
   }
-  const together = ofAllFiles(counting, note)
-  const mcpServers = mergedServers(counting, note)
-  const permissions = mergedPermissions(counting, warnings, note)
-  const hooks = mergedHooks(counting, note)
+  const together = mergeLists(effective, recordOrigin)
+  const mcpServers = mergeServers(effective, recordOrigin)
+  const permissions = mergePermissions(effective, warnings, recordOrigin)
+  const hooks = mergeHooks(effective, recordOrigin)
   return {
     settings: {
       // True: each was taken from the field of this name.
@@ -249,9 +261,9 @@ export function merged(
   }
 }
 
-/** Undefined where others may name domains too. */
-function domainsOfManaged(counting: readonly CountingFile[]): readonly string[] | undefined {
-  const managed = counting.filter(({ file }) => file.level === 'managed')
+/** Undefined if others may define domains too. */
+function domainsOfManaged(effective: readonly EffectiveFile[]): readonly string[] | undefined {
+  const managed = effective.filter(({ file }) => file.level === 'managed')
   const isLocked = managed.some(({ fields: { sandbox } }) => {
     const network = sandbox?.['network']
     return isJsonObject(network) && network['allowManagedDomainsOnly'] === true
@@ -264,33 +276,36 @@ function domainsOfManaged(counting: readonly CountingFile[]): readonly string[] 
   )
 }
 
-/** The most urgent value of each. `disableAllHooks` takes the status line away, too, but for an administrator's. */
-function mergedSingle(counting: readonly CountingFile[], note: Note): Record<string, unknown> {
+/** The value with the highest precedence of each setting. `disableAllHooks` also removes the status line, except for an administrator's. */
+function mergeSingleValues(effective: readonly EffectiveFile[], recordOrigin: RecordOrigin): Record<string, unknown> {
   const single: Record<string, unknown> = {}
-  const areHooksOff = counting.find(({ fields }) => fields.disableAllHooks !== undefined)?.fields.disableAllHooks
-  for (const { file, fields } of counting) {
+  const areHooksOff = effective.find(({ fields }) => fields.disableAllHooks !== undefined)?.fields.disableAllHooks
+  for (const { file, fields } of effective) {
     for (const name of singleFields) {
       if (fields[name] === undefined || Object.hasOwn(single, name)) continue
       if (name === 'statusLine' && areHooksOff === true && file.level !== 'managed') continue
       single[name] = fields[name]
-      note(name, fields[name], file)
+      recordOrigin(name, fields[name], file)
     }
   }
   return single
 }
 
-function noteManagedOnly(counting: readonly CountingFile[], note: Note): void {
-  for (const name of managedOnly) {
-    const by = counting.find(({ fields }) => fields[name] === true)
-    if (by !== undefined) note(name, true, by.file)
+function recordManagedOnly(effective: readonly EffectiveFile[], recordOrigin: RecordOrigin): void {
+  for (const name of managedOnlySettings) {
+    const by = effective.find(({ fields }) => fields[name] === true)
+    if (by !== undefined) recordOrigin(name, true, by.file)
   }
 }
 
-/** What adds up over all files: none takes away what another one says. */
-function ofAllFiles(counting: readonly CountingFile[], note: Note): Pick<Settings, 'protect' | 'budgets' | 'aiSdk'> {
-  const protect = mergedGlobs(counting, note)
-  const budgets = mergedBudgets(counting, note)
-  const aiSdk = mergedAiSdk(counting, note)
+/** Settings that accumulate over all files: no file removes what another one sets. */
+function mergeLists(
+  effective: readonly EffectiveFile[],
+  recordOrigin: RecordOrigin,
+): Pick<Settings, 'protect' | 'budgets' | 'aiSdk'> {
+  const protect = mergeGlobs(effective, recordOrigin)
+  const budgets = mergeBudgets(effective, recordOrigin)
+  const aiSdk = mergeAiSdk(effective, recordOrigin)
   return {
     ...(protect.length > 0 && { protect }),
     ...(budgets.length > 0 && { budgets }),
@@ -298,42 +313,42 @@ function ofAllFiles(counting: readonly CountingFile[], note: Note): Pick<Setting
   }
 }
 
-/** No file takes away what another one protects. */
-function mergedGlobs(counting: readonly CountingFile[], note: Note): readonly string[] {
+/** No file removes the protection of another one. */
+function mergeGlobs(effective: readonly EffectiveFile[], recordOrigin: RecordOrigin): readonly string[] {
   const globs = new Set<string>()
-  for (const { file, fields } of counting)
+  for (const { file, fields } of effective)
     for (const glob of fields.protect ?? []) {
-      if (!globs.has(glob)) note('protect', glob, file)
+      if (!globs.has(glob)) recordOrigin('protect', glob, file)
       globs.add(glob)
     }
   return [...globs]
 }
 
-/** No file takes away what another one limits. */
-function mergedBudgets(counting: readonly CountingFile[], note: Note): readonly BudgetSource[] {
-  return counting.flatMap(({ file, fields }) =>
+/** No file removes a budget of another one. */
+function mergeBudgets(effective: readonly EffectiveFile[], recordOrigin: RecordOrigin): readonly BudgetSource[] {
+  return effective.flatMap(({ file, fields }) =>
     (fields.budgets ?? []).map((budget) => {
-      note('budgets', budget, file)
+      recordOrigin('budgets', budget, file)
       return { ...budget, from: file.name }
     }),
   )
 }
 
-function mergedPermissions(
-  counting: readonly CountingFile[],
+function mergePermissions(
+  effective: readonly EffectiveFile[],
   warnings: string[],
-  note: Note,
+  recordOrigin: RecordOrigin,
 ): PermissionSettings | undefined {
-  const disabled = new Set(counting.flatMap(({ fields }) => fields.disabledMcpjsonServers ?? []))
-  const replaced = replacedServers(counting, disabled)
+  const disabled = new Set(effective.flatMap(({ fields }) => fields.disabledMcpjsonServers ?? []))
+  const replaced = replacedServers(effective, disabled)
   const rules = { allow: [] as RuleText[], deny: [] as RuleText[], ask: [] as RuleText[] }
   const directories: string[] = []
   let defaultMode: PermissionMode | undefined
   let forbidsBypass = false
   let isThere = false
-  for (const { file, fields } of counting) {
+  for (const { file, fields } of effective) {
     for (const name of ['allow', 'deny', 'ask'] as const)
-      for (const value of fields[name] ?? []) note(`permissions.${name}`, value, file)
+      for (const value of fields[name] ?? []) recordOrigin(`permissions.${name}`, value, file)
     const { projectDirectory } = file
     for (const behavior of ['allow', 'deny', 'ask'] as const)
       for (const rule of fields[behavior] ?? []) {
@@ -349,17 +364,17 @@ function mergedPermissions(
       const problem = directoryProblem(path, file)
       if (problem === undefined) {
         directories.push(absolutePath(path, projectDirectory))
-        note('permissions.additionalDirectories', path, file)
+        recordOrigin('permissions.additionalDirectories', path, file)
       } else
         warnings.push(`permissions.additionalDirectories in ${file.name}: ${JSON.stringify(path)} ${problem}, ignored.`)
     }
     if (fields.defaultMode !== undefined && defaultMode === undefined) {
       defaultMode = fields.defaultMode
-      note('permissions.defaultMode', defaultMode, file)
+      recordOrigin('permissions.defaultMode', defaultMode, file)
     }
     if (fields.disableBypassPermissionsMode === true && !forbidsBypass) {
       forbidsBypass = true
-      note('permissions.disableBypassPermissionsMode', 'disable', file)
+      recordOrigin('permissions.disableBypassPermissionsMode', 'disable', file)
     }
     isThere ||= listedFields.some((name) => (fields[name] ?? []).length > 0)
   }
@@ -375,40 +390,40 @@ function mergedPermissions(
 function directoryProblem(path: string, file: ReadFile): string | undefined {
   const { projectDirectory } = file
   if (!isDirectory(absolutePath(path, projectDirectory))) return 'is not a directory'
-  // What was trusted was a name: a link of that name would lead wherever the next pull has it lead.
+  // Trust covers a name. A link with that name could lead elsewhere after the next pull.
   const real = absolutePath(path, realPath(projectDirectory))
   return isOfProject(file) && realPath(real) !== real ? 'is reached through a link' : undefined
 }
 
-/** The most urgent of each name. Whoever disables one of the project's takes it away. */
-function mergedServers(counting: readonly CountingFile[], note: Note): readonly NamedServer[] {
+/** The server with the highest precedence of each name. Any file can disable a server of the project. */
+function mergeServers(effective: readonly EffectiveFile[], recordOrigin: RecordOrigin): readonly NamedServer[] {
   const disabled = new Map<string, ReadFile>()
-  for (const { file, fields } of counting)
+  for (const { file, fields } of effective)
     for (const name of fields.disabledMcpjsonServers ?? []) if (!disabled.has(name)) disabled.set(name, file)
-  for (const [name, file] of disabled) note('disabledMcpjsonServers', name, file)
+  for (const [name, file] of disabled) recordOrigin('disabledMcpjsonServers', name, file)
   const servers = new Map<string, NamedServer>()
-  for (const { file, fields } of counting) {
+  for (const { file, fields } of effective) {
     const scope = isOfProject(file) ? 'project' : 'own'
     for (const [name, server] of Object.entries(fields.mcpServers ?? {})) {
       if (servers.has(name) || (scope === 'project' && disabled.has(name))) continue
       servers.set(name, { name, server, scope, from: file.name })
-      note(`mcpServers.${name}`, server, file)
+      recordOrigin(`mcpServers.${name}`, server, file)
     }
   }
   return [...servers.values()]
 }
 
-/** Hooks of every file. `disableAllHooks` takes away all but an administrator's. */
-function mergedHooks(counting: readonly CountingFile[], note: Note): HookSettings | undefined {
-  const off = counting.find(({ fields }) => fields.disableAllHooks !== undefined)
-  if (off !== undefined) note('disableAllHooks', off.fields.disableAllHooks, off.file)
+/** Hooks of every file. `disableAllHooks` removes all except an administrator's. */
+function mergeHooks(effective: readonly EffectiveFile[], recordOrigin: RecordOrigin): HookSettings | undefined {
+  const off = effective.find(({ fields }) => fields.disableAllHooks !== undefined)
+  if (off !== undefined) recordOrigin('disableAllHooks', off.fields.disableAllHooks, off.file)
   const events = new Map<string, HookGroup[]>()
-  for (const { file, fields } of counting) {
+  for (const { file, fields } of effective) {
     if (off?.fields.disableAllHooks === true && file.level !== 'managed') continue
     for (const [event, groups] of Object.entries(fields.hooks ?? {})) {
       if (groups.length === 0) continue
       events.set(event, [...(events.get(event) ?? []), ...groups])
-      note(`hooks.${event}`, groups, file)
+      recordOrigin(`hooks.${event}`, groups, file)
     }
   }
   return events.size === 0 ? undefined : Object.fromEntries(events)
@@ -416,4 +431,39 @@ function mergedHooks(counting: readonly CountingFile[], note: Note): HookSetting
 
 function isOfProject({ level }: ReadFile): boolean {
   return level === 'project' || level === 'local'
+}
+
+/** A file, and its servers in effect. */
+interface ServersFile {
+  readonly file: Pick<ReadFile, 'level'>
+  readonly fields: Pick<Fields, 'mcpServers'>
+}
+
+// Spec R-MCP-17.
+/** Names of servers, in the form of tool names, of the project that replace one of the person: rules for the person's server do not apply to them. */
+function replacedServers(effective: readonly ServersFile[], disabled: ReadonlySet<string>): readonly string[] {
+  const first = new Map<string, { readonly server: JsonObject; readonly isOfProject: boolean }>()
+  const replaced = new Set<string>()
+  for (const { file, fields } of effective) {
+    const isOfProject = file.level === 'project' || file.level === 'local'
+    for (const [given, server] of Object.entries(fields.mcpServers ?? {})) {
+      if (isOfProject && disabled.has(given)) continue
+      const name = validServerName(given)
+      const found = first.get(name)
+      if (found === undefined) first.set(name, { server, isOfProject })
+      else if (found.isOfProject && !isOfProject && !isDeepStrictEqual(found.server, server)) replaced.add(name)
+    }
+  }
+  return [...replaced]
+}
+
+/** Whether a rule names this server, or several including this one. A rule for all servers names none. */
+function namesServer(rule: string, server: string): boolean {
+  const written = /^\s*(mcp__[^(\s]*)/.exec(rule)?.[1]
+  if (written === undefined) return false
+  const tools = `mcp__${server}__`
+  const star = written.indexOf('*')
+  if (star === -1) return `${written}__` === tools || written.startsWith(tools)
+  const beginning = written.slice(0, star)
+  return beginning !== 'mcp__' && (tools.startsWith(beginning) || beginning.startsWith(tools))
 }

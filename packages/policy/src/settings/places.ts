@@ -13,52 +13,52 @@ export interface SettingsPlace {
   readonly path: string
 }
 
-/** The levels that `--setting-sources` chooses among; an administrator's and the command line's always count. */
+/** The levels that `--setting-sources` selects; those of an administrator and of the command line always apply. */
 export type SettingSource = 'user' | 'project' | 'local'
 
-/** Where the files of settings are looked for. */
+/** Where settings files are searched. */
 export interface PlacesOptions {
-  /** Working directory; project files are looked for from here upwards. */
+  /** Working directory; project files are searched from here upwards. */
   readonly cwd: string
   /** The person's own folder. */
   readonly home: string
-  /** The environment, for variables that move the files. */
+  /** The environment, as variables can move the files. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Where an administrator's files are, the most urgent first; where the system has them when absent. */
+  /** Folders of an administrator's files, the highest precedence first. Default: those of the system. */
   readonly managedFolders?: readonly string[]
 }
 
 /**
- * Where settings files may be, the most urgent first; what the command line gives stands between `managed` and `local`.
- * At each level our own folder goes before the one that other agents use.
- * @throws ConfigurationError for a folder of an administrator that cannot be read.
+ * Where settings files may be, the highest precedence first; the command line comes between `managed` and `local`. At each level our own folder
+ * precedes that of other agents.
+ * @throws ConfigurationError for an administrator's folder that cannot be read.
  */
 export function settingsPlaces(options: PlacesOptions): readonly SettingsPlace[] {
   const { cwd } = options
   const own = (['halting', 'claude'] as const).map((name) => configFolder(name, options))
-  // Who works in their own home has no project there: its settings are theirs.
+  // In the home folder itself there is no project: its settings are personal.
   const ownEnds = new Set(own.map((folder) => realPath(folder)))
   const projects = ['.halting', '.claude']
     .map((folder) => join(cwd, folder))
-    .filter((folder) => !own.includes(folder) && !isOwn(folder, ownEnds))
+    .filter((folder) => !own.includes(folder) && !isPersonalFolder(folder, ownEnds))
   return [
     ...(options.managedFolders ?? managedFolders()).flatMap(managedPlaces),
-    ...projects.map((folder) => place('local', folder, 'settings.local.json')),
-    ...projects.map((folder) => place('project', folder, 'settings.json')),
-    ...own.map((folder) => place('user', folder, 'settings.json')),
+    ...projects.map((folder) => settingsPlace('local', folder, 'settings.local.json')),
+    ...projects.map((folder) => settingsPlace('project', folder, 'settings.json')),
+    ...own.map((folder) => settingsPlace('user', folder, 'settings.json')),
   ]
 }
 
-/** The same folder by another way; a link within a project is the project's, wherever it leads. */
-function isOwn(folder: string, own: ReadonlySet<string>): boolean {
+/** Whether it is the personal folder under another path. A link inside a project belongs to the project, wherever it leads. */
+function isPersonalFolder(folder: string, own: ReadonlySet<string>): boolean {
   return own.has(join(realPath(dirname(folder)), basename(folder)))
 }
 
-function place(level: SettingsLevel, folder: string, name: string): SettingsPlace {
+function settingsPlace(level: SettingsLevel, folder: string, name: string): SettingsPlace {
   return { level, path: join(folder, name) }
 }
 
-/** Beside the file a folder of further ones, of which the later by name goes before the earlier, and each before the file. */
+/** The file and a folder of further files. The last file by name has the highest precedence, and all of them precede the file. */
 function managedPlaces(folder: string): readonly SettingsPlace[] {
   const dropIns = join(folder, 'managed-settings.d')
   const names = filesIn(dropIns).filter((name) => name.endsWith('.json') && !name.startsWith('.'))
@@ -66,8 +66,8 @@ function managedPlaces(folder: string): readonly SettingsPlace[] {
     ...names
       .toSorted()
       .toReversed()
-      .map((name) => place('managed', dropIns, name)),
-    place('managed', folder, 'managed-settings.json'),
+      .map((name) => settingsPlace('managed', dropIns, name)),
+    settingsPlace('managed', folder, 'managed-settings.json'),
   ]
 }
 
@@ -77,7 +77,7 @@ function filesIn(folder: string): readonly string[] {
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
     if (code === 'ENOENT' || code === 'ENOTDIR') return []
-    // What an administrator wrote binds: it is not passed over.
+    // An administrator's settings are binding: they are never skipped.
     throw new ConfigurationError(`The settings in ${folder} cannot be read: ${messageOf(thrown)}.`)
   }
 }

@@ -4,14 +4,14 @@ import { excludeFromGit } from '../git/exclude.ts'
 import type { checkFile } from './check-file.ts'
 import type { DefaultLimits } from './fields.ts'
 import { withValue } from './json-edit.ts'
-import { checkInProject } from './keep-permissions.ts'
-import { changeSettingsFile, settingsFileText } from './own-settings.ts'
+import { checkInProject } from './store-permissions.ts'
+import { changeSettingsFile, settingsFileText } from './settings-file.ts'
 import { type PlacesOptions, settingsPlaces } from './places.ts'
 import { readSettingsFiles } from './read-files.ts'
 
 const limitNames = ['maxRunUsd', 'maxTokens', 'maxDuration', 'maxTurns'] as const
 
-/** Limits of a run, as `limits` in settings has them. */
+/** Limits of a run, as in `limits` of the settings. */
 export interface ProjectLimits {
   /** US dollars. */
   readonly maxRunUsd?: number
@@ -23,19 +23,19 @@ export interface ProjectLimits {
   readonly maxTurns?: number
 }
 
-/** One limit that was to be saved. JSON. */
+/** A limit to be saved. JSON. */
 export interface SavedLimit {
-  /** Its name below `limits`. */
+  /** Its name in `limits`. */
   readonly name: keyof ProjectLimits
   /** The limit. */
   readonly value: number | string
-  /** What the file had; absent where it had none. */
+  /** The previous value in the file; absent if there was none. */
   readonly before?: number | string | null
-  /** Why it was not written, since it would not count; absent where it was. */
+  /** Why it was not written, as it would have no effect; absent if it was written. */
   readonly notWritten?: string
 }
 
-/** What became of limits that were to be saved. JSON. */
+/** The result of saving limits. JSON. */
 export interface SavedLimits {
   /** The settings file. */
   readonly path: string
@@ -45,15 +45,16 @@ export interface SavedLimits {
 
 // Spec R-CALIB-9.
 /**
- * Writes limits into the settings that a person has for one project (`.halting/settings.local.json`). The rest of the file stays as it was written, and a crash
- * leaves the old file or the new one. What an administrator, the person's own settings, a default or another file of the project holds lower is not written,
- * since it would not count.
- * @throws ConfigurationError for a file that cannot be changed, or with which no run starts; for one that leads out of the project; in the person's home folder.
+ * Writes limits to the person's settings of one project (`.halting/settings.local.json`). The rest of the file is preserved as written, and after a
+ * crash the file is either the old or the new one. A limit is not written if a lower one applies: of an administrator, of the person, of another
+ * file of the project, or by default.
+ * @throws ConfigurationError for a file that cannot be changed, that prevents a run from starting, or that is outside of the project, and in the
+ * person's home folder.
  */
 export async function saveProjectLimits(
   limits: ProjectLimits,
   options: PlacesOptions & {
-    /** Limits that hold where no file has one. */
+    /** Limits that apply if no file sets one. */
     readonly defaultLimits?: DefaultLimits
   },
 ): Promise<SavedLimits> {
@@ -61,9 +62,9 @@ export async function saveProjectLimits(
   if (path === undefined)
     throw new ConfigurationError('Your home folder is not a project. Set the limits in your own settings.')
   checkInProject(path, options.cwd)
-  // Loaded when used.
+  // Loaded on demand.
   const { checkFile: check } = await import('./check-file.ts')
-  // What is wrong with this file is reported first, as for every change of settings.
+  // Problems of this file are reported first, as for every change of settings.
   await settingsFileText(path)
   const notWritten = await lowerLimits(limits, path, options)
   const wanted = limitNames.flatMap((name) => {
@@ -78,10 +79,10 @@ export async function saveProjectLimits(
       (now, { name, value, why }) => (why === undefined ? withValue(now, ['limits', name], value) : now),
       text,
     )
-    checkCounts(next, path, options.cwd, check)
+    checkIsLoadable(next, path, options.cwd, check)
     return next
   }
-  // Of this person alone: it is none of the changes that they commit.
+  // The file is personal and not part of the person's commits.
   if (isAny) await excludeFromGit(path)
   if (isAny) await changeSettingsFile(path, changed)
   return {
@@ -94,15 +95,15 @@ export async function saveProjectLimits(
   }
 }
 
-/** Why limits would not count, by their names: a lower one holds that is in another file. */
+/** Why limits would have no effect, by name: another file has a lower one. */
 async function lowerLimits(
   limits: ProjectLimits,
   path: string,
   { defaultLimits = {}, ...options }: Parameters<typeof saveProjectLimits>[1],
 ): Promise<ReadonlyMap<string, string>> {
   const files = (await readSettingsFiles(options)).filter(({ name }) => name !== path)
-  const { weighFiles } = await import('./weigh-files.ts')
-  const { settings, origins } = await weighFiles(files, { ...options, defaultLimits })
+  const { mergeReadFiles } = await import('./merge-read-files.ts')
+  const { settings, origins } = await mergeReadFiles(files, { ...options, defaultLimits })
   const ofProject = new Set(
     files.filter(({ level }) => level === 'local' || level === 'project').map(({ name }) => name),
   )
@@ -116,15 +117,15 @@ async function lowerLimits(
     const origin = origins.find(({ setting }) => setting === `limits.${name}`)
     const from = (own === undefined ? defaultLimits[name]?.from : origin?.from) ?? 'settings'
     const shown = own === undefined ? max : String(origin?.value)
-    const why = ofProject.has(from) ? 'a lower limit holds' : 'a project cannot raise a limit'
+    const why = ofProject.has(from) ? 'a lower limit applies' : 'a project cannot raise a limit'
     if (value > max) found.set(name, `${why} (${shown}, from ${from})`)
     else if (name === 'maxDuration' && value > longestDurationMs) found.set(name, 'a run lasts at most 24 days')
   }
   return found
 }
 
-/** @throws ConfigurationError for limits with which no run starts, such as one with a misspelled name. */
-function checkCounts(text: string, path: string, cwd: string, check: typeof checkFile): void {
+/** @throws ConfigurationError for limits that prevent a run from starting, for example with a misspelled name. */
+function checkIsLoadable(text: string, path: string, cwd: string, check: typeof checkFile): void {
   const json = text.replace(/^\uFEFF/, '')
   const content: unknown = JSON.parse(json)
   if (!isJsonObject(content)) return

@@ -16,9 +16,9 @@ import {
 
 /** Which settings files are read. */
 export interface ReadOptions extends PlacesOptions {
-  /** What `--settings` gives: a file, or JSON itself. */
+  /** The value of `--settings`: a file, or JSON. */
   readonly given?: string | undefined
-  /** Settings that a flag of their own sets: they count before `given`. */
+  /** Settings of a separate flag: they precede `given`. */
   readonly chosen?:
     | {
         /** The flag that sets them, for messages. */
@@ -27,16 +27,16 @@ export interface ReadOptions extends PlacesOptions {
         readonly content: JsonObject
       }
     | undefined
-  /** The levels that count beside an administrator's and the command line's; all when absent. */
+  /** The levels to read in addition to those of an administrator and the command line. Default: all. */
   readonly sources?: readonly SettingSource[] | undefined
-  /** Fields of the person's own files that count although `sources` leaves these out. */
+  /** Fields of the person's own files that apply even if `sources` excludes these files. */
   readonly alwaysOwn?: readonly string[] | undefined
 }
 
-/** A file that is there, or why all of it is passed over. */
+/** An existing file, or why it is ignored as a whole. */
 export type ReadFile = SettingsText & { readonly problem?: string }
 
-/** Reads the files that are there, the most urgent first. @throws ConfigurationError for one that cannot be read or is no JSON. */
+/** Reads the existing files, the highest precedence first. @throws ConfigurationError for a file that cannot be read or is not JSON. */
 export async function readSettingsFiles(options: ReadOptions): Promise<readonly ReadFile[]> {
   const { given, chosen, cwd, sources, alwaysOwn = [] } = options
   const isWanted = (level: SettingsLevel): boolean =>
@@ -48,9 +48,9 @@ export async function readSettingsFiles(options: ReadOptions): Promise<readonly 
       const text = await readIfThere(place.path, place.level)
       if (text === undefined) return undefined
       if (!isPartly(place.level)) return readPlace(place, text, cwd)
-      // What names none of them may be damaged: whoever leaves the file out does not read it.
+      // An excluded file without any of these names is not parsed, as it may be damaged.
       return alwaysOwn.some((name) => text.includes(name))
-        ? partOf(await readPlace(place, text, cwd), alwaysOwn)
+        ? withOnlyFields(await readPlace(place, text, cwd), alwaysOwn)
         : undefined
     }),
   )
@@ -63,13 +63,13 @@ export async function readSettingsFiles(options: ReadOptions): Promise<readonly 
   ]
 }
 
-/** The file with these fields alone; undefined where it has none of them. */
-function partOf(file: ReadFile, names: readonly string[]): ReadFile | undefined {
+/** The file with only these fields; undefined if it has none of them. */
+function withOnlyFields(file: ReadFile, names: readonly string[]): ReadFile | undefined {
   const content = Object.fromEntries(Object.entries(file.content).filter(([name]) => names.includes(name)))
   return Object.keys(content).length === 0 ? undefined : { ...file, content }
 }
 
-/** Servers beside the settings, as files of settings that say nothing else. What is wrong with one stops nothing: it is told. */
+/** MCP servers of other files, as settings files with nothing else. Problems in these are reported but do not prevent the start. */
 async function readMcpFiles(
   options: PlacesOptions,
   isWanted: (level: SettingsLevel) => boolean,
@@ -85,15 +85,15 @@ async function readMcpFiles(
       if (file === undefined) return []
       const common = { level, name: path, projectDirectory: options.cwd, json: file.json }
       if (file.problem !== undefined) return isFirst ? [{ ...common, content: {}, problem: file.problem }] : []
-      // True: what is in a JSON object is JSON.
+      // True: values of a JSON object are JSON.
       const servers = serversIn(file.content).filter((value) => value !== undefined) as Json[]
-      return servers.filter(holdsSomething).map((mcpServers) => ({ ...common, content: { mcpServers } }))
+      return servers.filter(hasServers).map((mcpServers) => ({ ...common, content: { mcpServers } }))
     })
   return (await Promise.all(files)).flat()
 }
 
-/** Every project that another program knows has an empty one. */
-function holdsSomething(servers: Json): boolean {
+/** Another program stores an empty one for every project that it knows. */
+function hasServers(servers: Json): boolean {
   return !isJsonObject(servers) || Object.keys(servers).length > 0
 }
 
@@ -126,19 +126,19 @@ async function readGiven(given: string, cwd: string): Promise<ReadFile> {
   return { level: 'flag', name: given, projectDirectory: cwd, ...parse(text, given) }
 }
 
-/** Nobody writes more by hand. */
+/** Larger files are not written by hand. */
 export const largestSettingsBytes: number = 1024 * 1024
-/** Another program keeps what it knows of every project in the same file. */
+/** Another program stores data about every project in the same file. */
 const largestOfOthers = 16 * 1024 * 1024
 
 async function readIfThere(
   path: string,
   level: SettingsLevel = 'flag',
-  mostBytes: number = largestSettingsBytes,
+  maxBytes: number = largestSettingsBytes,
 ): Promise<string | undefined> {
   if (isAbsent(path)) return undefined
   try {
-    return await boundedFile(path, mostBytes)
+    return await boundedFile(path, maxBytes)
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
@@ -148,7 +148,7 @@ async function readIfThere(
   }
 }
 
-/** Asked at once: most of these files are not there, and a look by a thread of the pool costs fifty times as much. */
+/** Synchronous: most of these files are missing, and a lookup by the thread pool is fifty times slower. */
 function isAbsent(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) === undefined
@@ -163,7 +163,7 @@ async function readPlace({ level, path }: SettingsPlace, text: string, cwd: stri
   try {
     return { ...common, ...parse(text, path) }
   } catch (thrown) {
-    // What an administrator wrote binds: it is not passed over.
+    // An administrator's settings are binding: they are never skipped.
     if (level === 'managed' || !(await isOfAnotherUser(path))) throw thrown
     return {
       ...common,
@@ -179,9 +179,9 @@ async function isOfAnotherUser(path: string): Promise<boolean> {
   return own !== undefined && (await stat(path)).uid !== own
 }
 
-/** What the file forbids cannot be seen when it is no JSON, so nothing runs. */
+/** If the file is not JSON, its restrictions are unknown, so nothing runs. */
 function parse(text: string, name: string): Pick<SettingsText, 'content' | 'json'> {
-  // Some editors begin a file with a mark of its encoding.
+  // Some editors write a byte order mark.
   const json = text.replace(/^\uFEFF/, '')
   if (json.trim() === '') return { content: {}, json }
   let value: unknown
@@ -196,16 +196,16 @@ function parse(text: string, name: string): Pick<SettingsText, 'content' | 'json
   return { content: value, json }
 }
 
-/** V8 quotes what it could not read: a link leads to whatever, also to keys. */
+/** V8 quotes the invalid text. As the file may be a link to anything, that could be a key. */
 function withoutText(message: string): string {
   return message.replace(/, (?:\.\.\.)?"[\s\S]*"(?:\.\.\.)? is not valid JSON$/, '')
 }
 
-/** V8 tells the line in some of its messages, the position in others, and in some neither. */
+/** Some messages of V8 contain the line, some the position, and some neither. */
 function placeOf(thrown: unknown, json: string): string {
   const message = messageOf(thrown)
   if (/\(line \d+/.test(message)) return ''
-  return ` (line ${json.slice(0, positionOf(message) ?? firstWrong(json)).split('\n').length})`
+  return ` (line ${json.slice(0, positionOf(message) ?? firstInvalidIndex(json)).split('\n').length})`
 }
 
 function positionOf(message: string): number | undefined {
@@ -213,8 +213,8 @@ function positionOf(message: string): number | undefined {
   return position === undefined ? undefined : Number(position)
 }
 
-/** How many characters could still be the beginning of JSON: up to there a text only ends too soon. */
-function firstWrong(json: string): number {
+/** The length of the longest prefix that could be the beginning of JSON. Up to there a text is only incomplete. */
+function firstInvalidIndex(json: string): number {
   let [right, wrong] = [0, json.length + 1]
   while (wrong - right > 1) {
     const middle = Math.floor((right + wrong) / 2)

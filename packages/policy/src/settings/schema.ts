@@ -6,58 +6,58 @@ import { isPackageName } from './ai-sdk-name.ts'
 import { notificationChannels, toolProfiles } from './fields.ts'
 import { hookEvents } from './hook-settings.ts'
 
-// What a settings file may hold. Loaded when there is a file with something to look at: zod is large.
+// What a settings file may contain. Loaded only for files that need a check, as zod is large.
 
-/** The message of a schema says what would be right. */
-function says(expected: string): { readonly error: string } {
+/** The message of a schema says what is expected. */
+function message(expected: string): { readonly error: string } {
   return { error: expected }
 }
 
-function filled(expected: string): z.ZodType<string> {
-  return z.string(says(expected)).refine((text) => text.trim() !== '', says(expected))
+function nonEmptyText(expected: string): z.ZodType<string> {
+  return z.string(message(expected)).refine((text) => text.trim() !== '', message(expected))
 }
 
-const truth = z.boolean(says('true or false'))
-const words = (expected: string): z.ZodType<string[]> =>
-  z.array(filled(expected), says(`a list, each entry ${expected}`))
-const seconds = z.number(says('a number of seconds')).positive(says('a number of seconds above 0')).optional()
+const truth = z.boolean(message('true or false'))
+const textList = (expected: string): z.ZodType<string[]> =>
+  z.array(nonEmptyText(expected), message(`a list, each entry ${expected}`))
+const seconds = z.number(message('a number of seconds')).positive(message('a number of seconds above 0')).optional()
 
-const scalar = z.union([z.string(), z.number(), z.boolean()], says('a string'))
+const scalar = z.union([z.string(), z.number(), z.boolean()], message('a string'))
 
 const sandbox = z.looseObject(
   {
     enabled: truth.optional(),
     autoAllowBashIfSandboxed: truth.optional(),
     allowUnsandboxedCommands: truth.optional(),
-    excludedCommands: words('a command').optional(),
+    excludedCommands: textList('a command').optional(),
     network: z
       .looseObject(
         {
-          allowedDomains: words('a domain').optional(),
-          deniedDomains: words('a domain').optional(),
+          allowedDomains: textList('a domain').optional(),
+          deniedDomains: textList('a domain').optional(),
           allowAllUnixSockets: truth.optional(),
           allowManagedDomainsOnly: truth.optional(),
         },
-        says('an object, such as {"allowedDomains": ["example.com"]}'),
+        message('an object, such as {"allowedDomains": ["example.com"]}'),
       )
       .optional(),
     filesystem: z
       .looseObject(
         {
-          allowWrite: words('a path').optional(),
-          denyWrite: words('a path').optional(),
-          denyRead: words('a path').optional(),
-          allowRead: words('a path').optional(),
+          allowWrite: textList('a path').optional(),
+          denyWrite: textList('a path').optional(),
+          denyRead: textList('a path').optional(),
+          allowRead: textList('a path').optional(),
           allowManagedReadPathsOnly: truth.optional(),
         },
-        says('an object, such as {"denyRead": ["~/work"]}'),
+        message('an object, such as {"denyRead": ["~/work"]}'),
       )
       .optional(),
   },
-  says('an object, such as {"enabled": true}'),
+  message('an object, such as {"enabled": true}'),
 )
 
-/** Keys by the object of `sandbox` that holds them. Those of other programs that this one has no use for are known. */
+/** Known keys, by the object of `sandbox` that contains them, including keys of other programs that have no effect here. */
 export const sandboxKeys: Readonly<Record<'sandbox' | 'network' | 'filesystem', readonly string[]>> = {
   sandbox: (
     'enabled autoAllowBashIfSandboxed excludedCommands network filesystem allowUnsandboxedCommands failIfUnavailable ' +
@@ -77,22 +77,24 @@ const handler = z.discriminatedUnion(
   [
     z.looseObject({
       type: z.literal('command'),
-      command: filled('a command (a string)'),
+      command: nonEmptyText('a command (a string)'),
       timeout: seconds,
       async: truth.optional(),
       once: truth.optional(),
     }),
     z.looseObject({
       type: z.literal('http'),
-      url: filled(address).refine((url) => /^https?:\/\//i.test(url) && URL.canParse(url), says(address)),
-      headers: z.record(z.string(), z.string(says('a string')), says('an object of strings by header name')).optional(),
+      url: nonEmptyText(address).refine((url) => /^https?:\/\//i.test(url) && URL.canParse(url), message(address)),
+      headers: z
+        .record(z.string(), z.string(message('a string')), message('an object of strings by header name'))
+        .optional(),
       timeout: seconds,
       once: truth.optional(),
     }),
     z.looseObject({
       type: z.literal('prompt'),
-      prompt: filled('a prompt (a string)'),
-      model: filled('the name of a model').optional(),
+      prompt: nonEmptyText('a prompt (a string)'),
+      model: nonEmptyText('the name of a model').optional(),
       timeout: seconds,
       once: truth.optional(),
     }),
@@ -106,12 +108,12 @@ const handler = z.discriminatedUnion(
 export const hookGroupSchema: z.ZodType = z.looseObject(
   {
     matcher: z
-      .string(says('a string'))
-      .refine(isPattern, says('tool names, such as Edit|Write, or a regular expression'))
+      .string(message('a string'))
+      .refine(isPattern, message('tool names, such as Edit|Write, or a regular expression'))
       .optional(),
-    hooks: z.array(handler, says('a list, such as [{"type": "command", "command": "…"}]')),
+    hooks: z.array(handler, message('a list, such as [{"type": "command", "command": "…"}]')),
   },
-  says('an object with hooks: {"matcher": "Bash", "hooks": [{"type": "command", "command": "…"}]}'),
+  message('an object with hooks: {"matcher": "Bash", "hooks": [{"type": "command", "command": "…"}]}'),
 )
 
 function isPattern(text: string): boolean {
@@ -123,12 +125,12 @@ function isPattern(text: string): boolean {
   }
 }
 
-/** No program can be started with other names and texts. */
+/** No program can be started with other names and values. */
 function canBeSet(env: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(env).every(([name, value]) => /^[^=\0]+$/.test(name) && !String(value).includes('\0'))
 }
 
-/** Keys of a hook, by its type, and of the group that it stands in. */
+/** Known keys of a hook, by its type, and of a hook group. */
 export const hookKeys: Readonly<Record<'group' | 'command' | 'http' | 'prompt', readonly string[]>> = {
   group: ['matcher', 'hooks'],
   command: 'type command timeout async once statusMessage'.split(' '),
@@ -140,35 +142,36 @@ export const knownHookEvents: readonly string[] = hookEvents
 
 interface Field {
   readonly schema: z.ZodType
-  /** What comes of a value of the wrong kind: without a guard, a limit or a choice that keeps things nothing runs. */
+  /** What a wrong value does. `stop`: nothing runs without a restriction, a limit or a setting that preserves data. */
   readonly whenWrong: 'stop' | 'pass over'
 }
 
 const stop = (schema: z.ZodType): Field => ({ schema, whenWrong: 'stop' })
 const passOver = (schema: z.ZodType): Field => ({ schema, whenWrong: 'pass over' })
 const ownPlace = 'a path that begins with / or ~/'
-const store = 'sqlite: and a path that begins with / or ~/, an address such as postgres://user@host/database, or files'
+const storeMessage =
+  'sqlite: and a path that begins with / or ~/, an address such as postgres://user@host/database, or files'
 const storeForm = /^(?:files|sqlite:(?:~\/|\/|[A-Za-z]:[\\/]).+)$/
 const days = 'a whole number of days, at least 1, after which unused sessions are removed (3650 keeps them)'
 
 const noLimit = ', or null for no limit'
-const whole = `a whole number of at least 1${noLimit}`
-const count = z.int(says(whole)).min(1, says(whole)).nullable().optional()
+const wholeNumber = `a whole number of at least 1${noLimit}`
+const wholeLimit = z.int(message(wholeNumber)).min(1, message(wholeNumber)).nullable().optional()
 const money = `a number of US dollars above 0${noLimit}`
-const dollars = z.number(says(money)).positive(says(money)).nullable().optional()
+const dollars = z.number(message(money)).positive(message(money)).nullable().optional()
 const time = `a duration of at most 24 days, such as 90s, 10m or 1h30m${noLimit}`
 
-/** Unknown names in it are looked at before. */
+/** Unknown names in it are checked before. */
 const limits = z.looseObject(
   {
-    maxTurns: count,
+    maxTurns: wholeLimit,
     maxRunUsd: dollars,
     maxBudgetUsd: dollars,
-    maxTokens: count,
-    maxDuration: z.string(says(time)).refine(isRunTime, says(time)).nullable().optional(),
-    maxToolCalls: count,
+    maxTokens: wholeLimit,
+    maxDuration: z.string(message(time)).refine(isRunTime, message(time)).nullable().optional(),
+    maxToolCalls: wholeLimit,
   },
-  says('an object, such as {"maxRunUsd": 5}'),
+  message('an object, such as {"maxRunUsd": 5}'),
 )
 
 function isRunTime(text: string): boolean {
@@ -184,14 +187,14 @@ function isWebSearch(given: unknown): boolean {
   return typeof mcp === 'string' && /^[^/]+\/.+$/.test(mcp) && Object.keys(others).length === 0
 }
 
-const tries = 'a whole number from 1 to 1000 (how often an answer is sent back while a goal is not met)'
+const triesMessage = 'a whole number from 1 to 1000 (how often an answer is sent back while a goal is not met)'
 const columns = 'a whole number of columns from 0 to 100'
 const refresh = 'a refresh interval of 1 to 86400 seconds'
 const wait = 'a duration of at most 31 days (744h), such as 8h, or none'
 const duration = 'a duration, such as 90s, 10m or 1h'
 
-/** Keys of Claude Code that loosen and guard nothing: existing files have them, and a line about each at every run helps nobody. */
-const ofOthers = (
+/** Keys of Claude Code that neither loosen nor restrict: existing files have them, and a warning in every run would help nobody. */
+const foreignKeys = (
   'alwaysThinkingEnabled attribution autoUpdatesChannel availableModels awsAuthRefresh awsCredentialExport ' +
   'companyAnnouncements effortLevel enabledPlugins extraKnownMarketplaces feedbackSurveyState fileSuggestion forceLoginMethod ' +
   'forceLoginOrgUUID language otelHeadersHelper plansDirectory prefersReducedMotion respectGitignore showTurnDuration ' +
@@ -206,17 +209,17 @@ const budgetKeys = 'an object with only per, usd, model and folder, such as {"pe
 const budgets = z.array(
   z.strictObject(
     {
-      per: z.enum(['day', 'month'], says('day or month')),
-      usd: z.number(says(budgetDollars)).positive(says(budgetDollars)).max(mostBudgetUsd, says(budgetDollars)),
-      model: filled('the id of a model, such as claude-opus-*').optional(),
+      per: z.enum(['day', 'month'], message('day or month')),
+      usd: z.number(message(budgetDollars)).positive(message(budgetDollars)).max(mostBudgetUsd, message(budgetDollars)),
+      model: nonEmptyText('the id of a model, such as claude-opus-*').optional(),
       folder: z
-        .string(says(ownPlace))
-        .refine((path) => /^(?:\/|~(?:\/|$))/.test(path), says(ownPlace))
+        .string(message(ownPlace))
+        .refine((path) => /^(?:\/|~(?:\/|$))/.test(path), message(ownPlace))
         .optional(),
     },
-    says(budgetKeys),
+    message(budgetKeys),
   ),
-  says('a list, such as [{"per": "day", "usd": 20}]'),
+  message('a list, such as [{"per": "day", "usd": 20}]'),
 )
 
 const tokens = 'a whole number of tokens, at least 1'
@@ -225,20 +228,20 @@ const packageName = 'the name of an npm package, such as @ai-sdk/amazon-bedrock 
 const subpath = 'a subpath of the package, such as anthropic'
 const identifier = 'the name of an export, such as createAmazonBedrock'
 const alias = 'an object of models by name (letters, digits, dots, dashes, underscores)'
-const object = z.record(z.string(), z.unknown(), says('an object'))
+const object = z.record(z.string(), z.unknown(), message('an object'))
 
 const aiSdkPackage = {
   entry: z
-    .string(says(subpath))
-    .refine((text) => /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/.test(text), says(subpath))
+    .string(message(subpath))
+    .refine((text) => /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/.test(text), message(subpath))
     .optional(),
   factory: z
-    .string(says(identifier))
-    .refine((text) => /^[\w$]+$/.test(text), says(identifier))
+    .string(message(identifier))
+    .refine((text) => /^[\w$]+$/.test(text), message(identifier))
     .optional(),
   options: object.optional(),
-  providerOptions: z.record(z.string(), object, says('an object of options by provider name')).optional(),
-  folder: filled('a path').optional(),
+  providerOptions: z.record(z.string(), object, message('an object of options by provider name')).optional(),
+  folder: nonEmptyText('a path').optional(),
 }
 const packageKeys = 'an object with only entry, factory, options, providerOptions and folder'
 const modelKeys =
@@ -246,67 +249,75 @@ const modelKeys =
 
 const aiSdk = z.strictObject(
   {
-    folder: filled('a path').optional(),
+    folder: nonEmptyText('a path').optional(),
     packages: z
-      .record(z.string().refine(isPackageName, says(packageName)), z.strictObject(aiSdkPackage, says(packageKeys)), {
-        error: ({ code }) => (code === 'invalid_key' ? `an object by ${packageName}` : 'an object by package'),
-      })
+      .record(
+        z.string().refine(isPackageName, message(packageName)),
+        z.strictObject(aiSdkPackage, message(packageKeys)),
+        {
+          error: ({ code }) => (code === 'invalid_key' ? `an object by ${packageName}` : 'an object by package'),
+        },
+      )
       .optional(),
     models: z
       .record(
-        z.string().refine((name) => /^[A-Za-z\d][\w.-]{0,99}$/.test(name), says(alias)),
+        z.string().refine((name) => /^[A-Za-z\d][\w.-]{0,99}$/.test(name), message(alias)),
         z.strictObject(
           {
             ...aiSdkPackage,
-            package: z.string(says(packageName)).refine(isPackageName, says(packageName)),
-            model: filled('the name of a model, as the provider knows it'),
-            contextWindow: z.int(says(tokens)).min(1, says(tokens)).optional(),
-            maxOutputTokens: z.int(says(tokens)).min(1, says(tokens)).optional(),
-            maxServerToolUses: z.int(says(uses)).min(0, says(uses)).optional(),
-            price: z.looseObject({}, says('an object of prices, such as {"input": 3, "output": 15}')).optional(),
+            package: z.string(message(packageName)).refine(isPackageName, message(packageName)),
+            model: nonEmptyText('the name of a model, as the provider knows it'),
+            contextWindow: z.int(message(tokens)).min(1, message(tokens)).optional(),
+            maxOutputTokens: z.int(message(tokens)).min(1, message(tokens)).optional(),
+            maxServerToolUses: z.int(message(uses)).min(0, message(uses)).optional(),
+            price: z.looseObject({}, message('an object of prices, such as {"input": 3, "output": 15}')).optional(),
           },
-          says(modelKeys),
+          message(modelKeys),
         ),
-        says(alias),
+        message(alias),
       )
       .optional(),
   },
-  says('an object with only folder, packages and models'),
+  message('an object with only folder, packages and models'),
 )
 
-/** Fields by their name; those of `permissions` with it before them. */
+/** Fields by name; those of `permissions` with that prefix. */
 export const fieldTable: Readonly<Record<string, Field>> = {
-  apiKeyHelper: passOver(filled('a command (a string)')),
+  apiKeyHelper: passOver(nonEmptyText('a command (a string)')),
   modelPrices: stop(
-    z.record(z.string(), z.looseObject({}, says('an object of prices')), says('an object of prices by model ID')),
+    z.record(z.string(), z.looseObject({}, message('an object of prices')), message('an object of prices by model ID')),
   ),
-  cleanupPeriodDays: stop(z.int(says(days)).min(1, says(days))),
+  cleanupPeriodDays: stop(z.int(message(days)).min(1, message(days))),
   sessionStore: stop(
-    z.string(says(store)).refine((text) => storeForm.test(text) || isPostgresAddress(text), says(store)),
+    z
+      .string(message(storeMessage))
+      .refine((text) => storeForm.test(text) || isPostgresAddress(text), message(storeMessage)),
   ),
   redactSecrets: stop(truth),
   fileCheckpointingEnabled: stop(truth),
   promptSuggestionEnabled: passOver(truth),
   hookSummaryEnabled: passOver(truth),
-  smallModel: passOver(filled('the name of a model')),
+  smallModel: passOver(nonEmptyText('the name of a model')),
   autoMemoryEnabled: passOver(truth),
   autoDreamEnabled: passOver(truth),
-  autoMemoryDirectory: passOver(z.string(says(ownPlace)).refine((path) => /^(?:\/|~\/)/.test(path), says(ownPlace))),
-  background: stop(z.enum(['wait', 'stop', 'keep'], says('one of wait, stop, keep'))),
-  confineJudged: stop(z.enum(['auto', 'off'], says('one of auto, off'))),
+  autoMemoryDirectory: passOver(
+    z.string(message(ownPlace)).refine((path) => /^(?:\/|~\/)/.test(path), message(ownPlace)),
+  ),
+  background: stop(z.enum(['wait', 'stop', 'keep'], message('one of wait, stop, keep'))),
+  confineJudged: stop(z.enum(['auto', 'off'], message('one of auto, off'))),
   tryReadOnly: stop(truth),
-  until: stop(words('a command')),
-  untilTries: stop(z.int(says(tries)).min(1, says(tries)).max(1_000, says(tries))),
-  untilTimeout: stop(z.string(says(duration)).refine((text) => (durationMs(text) ?? 0) > 0, says(duration))),
-  protect: stop(words('a glob, such as tests/**')),
+  until: stop(textList('a command')),
+  untilTries: stop(z.int(message(triesMessage)).min(1, message(triesMessage)).max(1_000, message(triesMessage))),
+  untilTimeout: stop(z.string(message(duration)).refine((text) => (durationMs(text) ?? 0) > 0, message(duration))),
+  protect: stop(textList('a glob, such as tests/**')),
   limits: stop(limits),
   budgets: stop(budgets),
   limitReminders: passOver(truth),
-  verifyChanges: passOver(z.enum(['ask', 'tell', 'off'], says('one of ask, tell, off'))),
-  onLimit: stop(z.enum(['end', 'pause'], says('one of end, pause'))),
-  pauseFor: stop(z.string(says(duration)).refine((text) => (durationMs(text) ?? 0) > 0, says(duration))),
-  waitForLimits: stop(z.string(says(wait)).refine((text) => waitMs(text) !== undefined, says(wait))),
-  webSearch: stop(z.unknown().refine(isWebSearch, says(search))),
+  verifyChanges: passOver(z.enum(['ask', 'tell', 'off'], message('one of ask, tell, off'))),
+  onLimit: stop(z.enum(['end', 'pause'], message('one of end, pause'))),
+  pauseFor: stop(z.string(message(duration)).refine((text) => (durationMs(text) ?? 0) > 0, message(duration))),
+  waitForLimits: stop(z.string(message(wait)).refine((text) => waitMs(text) !== undefined, message(wait))),
+  webSearch: stop(z.unknown().refine(isWebSearch, message(search))),
   disableAllHooks: stop(truth),
   allowManagedHooksOnly: passOver(truth),
   allowManagedPermissionRulesOnly: passOver(truth),
@@ -315,46 +326,46 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   sandbox: stop(sandbox),
   env: passOver(
     z
-      .record(z.string(), scalar, says('an object of strings by variable name'))
-      .refine(canBeSet, says('an object of strings by variable name, without = in a name and without NUL')),
+      .record(z.string(), scalar, message('an object of strings by variable name'))
+      .refine(canBeSet, message('an object of strings by variable name, without = in a name and without NUL')),
   ),
-  passEnvironment: passOver(words('the name of a variable')),
-  model: passOver(filled('the name of a model')),
-  openaiApi: passOver(z.enum(openAiApis, says(`one of ${openAiApis.join(', ')}`))),
-  toolProfile: stop(z.enum(toolProfiles, says(`one of ${toolProfiles.join(', ')}`))),
-  // Others have themes of other names in their files.
-  theme: passOver(filled('dark, light or none')),
-  preferredNotifChannel: passOver(z.enum(notificationChannels, says(`one of ${notificationChannels.join(', ')}`))),
+  passEnvironment: passOver(textList('the name of a variable')),
+  model: passOver(nonEmptyText('the name of a model')),
+  openaiApi: passOver(z.enum(openAiApis, message(`one of ${openAiApis.join(', ')}`))),
+  toolProfile: stop(z.enum(toolProfiles, message(`one of ${toolProfiles.join(', ')}`))),
+  // Other programs have themes with other names.
+  theme: passOver(nonEmptyText('dark, light or none')),
+  preferredNotifChannel: passOver(z.enum(notificationChannels, message(`one of ${notificationChannels.join(', ')}`))),
   statusLine: passOver(
     z.looseObject(
       {
-        type: z.literal('command', says('command')),
-        command: filled('a command (a string)'),
-        padding: z.int(says(columns)).min(0, says(columns)).max(100, says(columns)).optional(),
-        refreshInterval: z.number(says(refresh)).min(1, says(refresh)).max(86_400, says(refresh)).optional(),
+        type: z.literal('command', message('command')),
+        command: nonEmptyText('a command (a string)'),
+        padding: z.int(message(columns)).min(0, message(columns)).max(100, message(columns)).optional(),
+        refreshInterval: z.number(message(refresh)).min(1, message(refresh)).max(86_400, message(refresh)).optional(),
       },
-      says('an object, such as {"type": "command", "command": "…"}'),
+      message('an object, such as {"type": "command", "command": "…"}'),
     ),
   ),
   mcpServers: passOver(
     z.record(
       z.string(),
-      z.looseObject({}, says('an object, such as {"command": "npx", "args": ["-y", "a-server"]}')),
-      says('an object of servers by name'),
+      z.looseObject({}, message('an object, such as {"command": "npx", "args": ["-y", "a-server"]}')),
+      message('an object of servers by name'),
     ),
   ),
   includeCoAuthoredBy: passOver(truth),
   enableAllProjectMcpServers: passOver(truth),
-  enabledMcpjsonServers: passOver(words('the name of a server')),
-  disabledMcpjsonServers: stop(words('the name of a server')),
-  outputStyle: passOver(filled('the name of a style')),
-  ...Object.fromEntries(ofOthers.map((name) => [name, passOver(z.unknown())])),
-  'permissions.allow': passOver(words('a rule, such as Bash(npm test)')),
-  'permissions.deny': stop(words('a rule, such as Read(./.env)')),
-  'permissions.ask': stop(words('a rule, such as Bash(git push *)')),
-  'permissions.defaultMode': stop(z.enum(permissionModes, says(`one of ${permissionModes.join(', ')}`))),
-  'permissions.additionalDirectories': passOver(words('a path')),
+  enabledMcpjsonServers: passOver(textList('the name of a server')),
+  disabledMcpjsonServers: stop(textList('the name of a server')),
+  outputStyle: passOver(nonEmptyText('the name of a style')),
+  ...Object.fromEntries(foreignKeys.map((name) => [name, passOver(z.unknown())])),
+  'permissions.allow': passOver(textList('a rule, such as Bash(npm test)')),
+  'permissions.deny': stop(textList('a rule, such as Read(./.env)')),
+  'permissions.ask': stop(textList('a rule, such as Bash(git push *)')),
+  'permissions.defaultMode': stop(z.enum(permissionModes, message(`one of ${permissionModes.join(', ')}`))),
+  'permissions.additionalDirectories': passOver(textList('a path')),
   'permissions.disableBypassPermissionsMode': stop(
-    z.union([z.literal('disable'), z.boolean()], says('"disable", or omitted')),
+    z.union([z.literal('disable'), z.boolean()], message('"disable", or omitted')),
   ),
 }

@@ -7,24 +7,23 @@ import { settingsPlaces } from './places.ts'
 import { largestSettingsBytes, readSettingsFiles, type ReadOptions } from './read-files.ts'
 
 /**
- * Reads the settings files, the most urgent first (see `settingsPlaces`), and merges them: single values by precedence,
- * rules, directories, hooks and prices of all of them. A project's file adds its deny and ask rules; what runs or loosens
- * counts only where its folder is trusted, and some settings never.
- * @throws ConfigurationError for a file that is not readable or no JSON, and for one whose deny or ask rules, hooks or
- * limits cannot be read. Other values of a wrong kind are told, and do not count. A file that is no JSON and belongs to
- * another user is that user's to mend: it is passed over, and told.
+ * Reads and merges the settings files, the highest precedence first (see `settingsPlaces`): single values by precedence; rules, directories, hooks
+ * and prices of all files. A project's deny and ask rules always apply. What runs or loosens something applies only in a trusted folder, and some
+ * settings never do.
+ * @throws ConfigurationError for a file that cannot be read or is not JSON, and for one with invalid deny or ask rules, hooks or limits. Other
+ * invalid values are reported and ignored. A file of another user that is not JSON is ignored with a warning, as only that user can fix it.
  */
 export async function loadSettings(options: LoadOptions): Promise<LoadedSettings> {
   const files = await readSettingsFiles(options)
-  // Most runs find nothing to look at, and load nothing for it.
+  // Most runs have no settings files, and load nothing more.
   if (files.length === 0) return { settings: {}, warnings: [], files: [], origins: [], ignored: [] }
-  const { weighFiles } = await import('./weigh-files.ts')
-  return weighFiles(files, options)
+  const { mergeReadFiles } = await import('./merge-read-files.ts')
+  return mergeReadFiles(files, options)
 }
 
 /**
- * Whether an administrator, the person or the command line may have this setting: most have not, and their files need not be parsed. Files of projects are
- * not looked at.
+ * Whether settings of an administrator, the person or the command line may contain this setting, without parsing them. Files of projects are not
+ * checked.
  */
 export async function mentionsSetting(name: string, options: ReadOptions): Promise<boolean> {
   const { given = '', cwd } = options
@@ -37,7 +36,7 @@ export async function mentionsSetting(name: string, options: ReadOptions): Promi
   return found.some((text) => text.includes(name))
 }
 
-/** '' for what cannot be read: whoever loads the settings says why. What a shell hands in can be read once, and is left for who loads it. */
+/** Empty if the file cannot be read: loading the settings reports that. A pipe from the shell can be read only once, and is left for that. */
 async function textOfFile(path: string): Promise<string> {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isFile() === true
@@ -48,7 +47,7 @@ async function textOfFile(path: string): Promise<string> {
   }
 }
 
-/** What the files of a project would have run or loosened, for the question about trust. */
+/** What the files of a project would run or loosen, for the question about trust. */
 export async function projectOffers(options: LoadOptions): Promise<readonly Offer[]> {
   const files = await readSettingsFiles({
     ...options,
@@ -56,6 +55,6 @@ export async function projectOffers(options: LoadOptions): Promise<readonly Offe
     chosen: undefined,
     sources: ['project', 'local'],
   })
-  const { offersIn } = await import('./weigh-files.ts')
+  const { offersIn } = await import('./merge-read-files.ts')
   return offersIn(files)
 }

@@ -4,32 +4,32 @@ import { scriptsWithin } from './inner-scripts.ts'
 import { opaqueReason } from './opaque.ts'
 import { type ReadLine, readPlainLine } from './read-plain-line.ts'
 import { localeNow, notUnderstood, readScript } from './read-script.ts'
-import { RecentTexts } from './remembered.ts'
-import { assignedIn, type Assigned, setByCommand, staysStraight } from './variables.ts'
+import { RecentTexts } from './memoize.ts'
+import { findAssignments, type AssignedVariables, setByCommand, staysStraight } from './variables.ts'
 import { type ShellWord, shellWord, shellWords } from './words.ts'
-import { mostRunnerWords, runsItsArguments } from './wrappers.ts'
+import { maxRunnerWords, runsItsArguments } from './wrappers.ts'
 import { controlCharacters, parenthesesTooDeep, scriptsTooDeep, tooLong, tooManyWords } from './shell-texts.ts'
 
-/** What a command line will do, as far as it can be told without running it. */
+/** What a command line will do, as far as that is known without running it. */
 export interface ShellAnalysis {
-  /** Every simple command in it, however deep: in lists, pipes, groups, substitutions, and in scripts given as text. */
+  /** Every simple command in it, at any depth: in lists, pipes, groups, substitutions, and in scripts given as text. */
   readonly commands: readonly SimpleCommand[]
   readonly redirects: readonly ShellRedirect[]
-  /** Patterns that a loop goes through: the names that they fit become known. */
+  /** Patterns in loops, which reveal the matching names. */
   readonly patterns: readonly ShellWord[]
-  /** Why the rules for single commands cannot vouch for it; empty when they can. */
+  /** Why rules for single commands cannot vouch for the line; empty if they can. */
   readonly opaque: readonly string[]
-  /** What it does beside running commands: they may change what a later command means. */
+  /** What it does besides running commands, which may change the meaning of later commands. */
   readonly features: ReadonlySet<'function' | 'background' | 'coproc'>
-  /** Variables that it sets for what follows, loop variables too; not those set for one command alone. */
+  /** Variables that it sets for later commands, including loop variables; not those for one command only. */
   readonly variables: readonly string[]
 }
 
 export interface SimpleCommand {
-  /** Name and arguments; empty when there are only assignments or redirects. */
+  /** Name and arguments; empty if there are only assignments or redirects. */
   readonly words: readonly ShellWord[]
   readonly assignments: readonly ShellWord[]
-  /** Something is given to it to read: a pipe, a file or a text. */
+  /** Whether it reads from a pipe, a file or a text. */
   readonly hasInput: boolean
 }
 
@@ -41,42 +41,42 @@ interface ShellRedirect {
 const deepest = 8
 const longestCommand = 50_000
 const deepestNesting = 100
-/** Words, commands and redirects, those of all rounds of a loop: each may be looked up on disk several times. */
-export const mostWords = 400
+/** Maximum number of words, commands and redirects, with those of all loop iterations: each may be looked up on disk several times. */
+export const maxWords = 400
 const tooMany = tooManyWords
 class TooMany extends Error {}
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
-const unusual = /[\u0000-\u0008\u000B-\u001F\u007F]/
+const controlCharacter = /[\u0000-\u0008\u000B-\u001F\u007F]/
 
-/** The last one: rules of each kind, the tool and the mode ask about the same command one after another. */
-let last: { readonly command: string; readonly analysis: ShellAnalysis } | undefined
+/** The last result: rules of each kind, the tool and the mode ask about the same command in succession. */
+let lastAnalysis: { readonly command: string; readonly analysis: ShellAnalysis } | undefined
 
-/** Lines of before: the same ones come again and again. */
-const recent = new RecentTexts<ShellAnalysis>(256, 500)
+/** Earlier results, as the same lines are used repeatedly. */
+const recentAnalyses = new RecentTexts<ShellAnalysis>(256, 500)
 
 /**
- * A1: nothing that bash would run as a command is missing from `commands`, or else `opaque` is not empty.
- * A2: it takes a bounded time, whatever a model makes up: what goes beyond the bounds is opaque.
+ * A1: every command that bash would run is in `commands`, or `opaque` is not empty.
+ * A2: it takes bounded time for any input: text beyond the bounds is opaque.
  */
 export function analyseShell(command: string): ShellAnalysis {
-  if (last?.command !== command) last = { command, analysis: recentAnalysis(command) }
-  return last.analysis
+  if (lastAnalysis?.command !== command) lastAnalysis = { command, analysis: recentAnalysis(command) }
+  return lastAnalysis.analysis
 }
 
-/** How other characters than those of ASCII are read depends on the environment; escapes may write them, too. */
+/** The meaning of non-ASCII characters depends on the environment; escapes may produce them too. */
 function recentAnalysis(command: string): ShellAnalysis {
   const key = otherCharacters.test(command) ? `${localeNow() ?? ''}\n${command}` : command
-  const before = recent.get(key)
+  const before = recentAnalyses.get(key)
   if (before !== undefined) return before
   const analysis = analyse(command, 0, false)
-  recent.set(key, analysis)
+  recentAnalyses.set(key, analysis)
   return analysis
 }
 
 // oxlint-disable-next-line no-control-regex -- the range of ASCII
 const otherCharacters = /[^\u0000-\u007F]|\$'/
 
-/** Commands that are written the same are one object, so that what they mean is found once. */
+/** Commands with the same text are one object, so that results about them are cached. */
 const commandsKnown = new RecentTexts<SimpleCommand>(512, 1_000)
 
 function knownCommand(command: SimpleCommand): SimpleCommand {
@@ -87,14 +87,14 @@ function knownCommand(command: SimpleCommand): SimpleCommand {
   return command
 }
 
-/** `isAnySet`: what stands around it may set any variable. */
+/** `isAnySet`: the surrounding script may set any variable. */
 function analyse(command: string, depth: number, isAnySet: boolean): ShellAnalysis {
   const found: Found = { commands: [], redirects: [], patterns: [], opaque: [], features: new Set(), variables: [] }
   if (depth > deepest) return { ...found, opaque: [scriptsTooDeep] }
   if (command.length > longestCommand) return { ...found, opaque: [tooLong] }
   if (nestingOf(command) > deepestNesting) return { ...found, opaque: [parenthesesTooDeep] }
-  // Carriage returns above all: the parser and bash do not agree on where a line with one ends.
-  if (unusual.test(command)) found.opaque.push(controlCharacters)
+  // Above all carriage returns: parser and bash disagree about the end of such a line.
+  if (controlCharacter.test(command)) found.opaque.push(controlCharacters)
   const plain = readPlainLine(command)
   let isAny = isAnySet
   if (plain !== undefined) notePlain(plain, found)
@@ -105,11 +105,11 @@ function analyse(command: string, depth: number, isAnySet: boolean): ShellAnalys
   }
   const written = found.commands.slice()
   for (const { words } of written) {
-    if (found.commands.length > mostWords)
+    if (found.commands.length > maxWords)
       return { ...found, commands: [], redirects: [], patterns: [], opaque: [tooMany] }
     found.variables.push(...(setByCommand(words) ?? ['a variable']))
-    if (runsItsArguments(words) && words.length > mostRunnerWords) found.opaque.push(tooMany)
-    else lookWithin(words, { depth, isAny }, found)
+    if (runsItsArguments(words) && words.length > maxRunnerWords) found.opaque.push(tooMany)
+    else collectNested(words, { depth, isAny }, found)
   }
   return found
 }
@@ -126,7 +126,7 @@ function collectFrom(command: string, isAnySet: boolean, found: Found): { readon
   let isAny = isAnySet
   try {
     if (script !== undefined) {
-      const assigned = assignedIn(script, command.includes('\n'))
+      const assigned = findAssignments(script, command.includes('\n'))
       isAny ||= assigned.isAny
       new Collector(found, { ...assigned, isAny }).collect(script, true)
     }
@@ -137,25 +137,25 @@ function collectFrom(command: string, isAnySet: boolean, found: Found): { readon
   return { isAny }
 }
 
-/** Where a script within a command stands. */
-interface Around {
+/** The context of a script within a command. */
+interface ScriptContext {
   readonly depth: number
   readonly isAny: boolean
 }
 
 /** Adds the commands that a command runs from its arguments. */
-function lookWithin(words: readonly ShellWord[], around: Around, found: Found): void {
+function collectNested(words: readonly ShellWord[], around: ScriptContext, found: Found): void {
   const { depth, isAny } = around
   for (const inner of scriptsWithin(words)) {
     if (inner.kind === 'unknown') found.opaque.push(inner.why)
     else if (inner.kind === 'words') {
       found.commands.push(knownCommand({ words: inner.words, assignments: [], hasInput: false }))
-      if (depth < deepest) lookWithin(inner.words, { depth: depth + 1, isAny }, found)
+      if (depth < deepest) collectNested(inner.words, { depth: depth + 1, isAny }, found)
     } else merge(found, analyse(inner.script, depth + 1, isAny || inner.isElsewhere === true))
   }
 }
 
-/** How deep parentheses go at most, taking no account of quotes: enough to know what not to parse. */
+/** An upper bound for the nesting of parentheses that ignores quotes: enough to decide what not to parse. */
 function nestingOf(command: string): number {
   let [depth, most] = [0, 0]
   for (const character of command) {
@@ -183,20 +183,20 @@ function merge(found: Found, inner: ShellAnalysis): void {
   for (const feature of inner.features) found.features.add(feature)
 }
 
-const mostLaps = 50
+const maxLoopRounds = 50
 
-/** Goes through a script in the order in which it runs, with what variables hold. */
+/** Visits a script in the order of execution, with the values of variables. */
 class Collector {
   readonly #found: Found
-  readonly #assigned: Assigned
+  readonly #assigned: AssignedVariables
   readonly #scope: Map<string, ShellWord>
   #hasInput = false
-  #left = mostWords
+  #left = maxWords
 
-  constructor(found: Found, assigned: Assigned) {
+  constructor(found: Found, assigned: AssignedVariables) {
     this.#found = found
     this.#assigned = assigned
-    // The empty name says that no variable is known, those of the shell neither.
+    // The entry with an empty name means that no variable is known, not even those of the shell.
     this.#scope = new Map(assigned.isAny ? [['', { source: '', value: '', kind: 'dynamic' }]] : [])
   }
 
@@ -222,7 +222,7 @@ class Collector {
     if (this.#left < 0) throw new TooMany()
   }
 
-  /** A loop is gone through once for each of its words, where they are known. */
+  /** A loop is visited once for each of its words, if they are known. */
   #loop(node: For): void {
     const name = node.name.value
     for (const word of node.wordlist ?? []) this.collect(word, false)
@@ -230,14 +230,14 @@ class Collector {
     this.#found.patterns.push(...words.filter(({ kind, couldBePattern }) => kind === 'glob' || couldBePattern === true))
     const isKnown =
       node.wordlist !== undefined &&
-      words.length <= mostLaps &&
+      words.length <= maxLoopRounds &&
       words.every(({ kind }) => kind !== 'dynamic') &&
       this.#assigned.loops.get(name) === 1 &&
       !this.#assigned.unknown.has(name) &&
       !this.#assigned.isAny
     this.#scope.delete(name)
     for (const word of isKnown && words.length > 0 ? words : [undefined]) {
-      if (this.#found.commands.length > mostWords) break
+      if (this.#found.commands.length > maxWords) break
       if (word !== undefined) this.#scope.set(name, word)
       this.collect(node.body, false)
     }
@@ -249,7 +249,7 @@ class Collector {
       this.#scope.delete(name)
       const { unknown, isAny } = this.#assigned
       if (isAny || unknown.has(name) || unknown.has(`for ${name}`) || append === true || index !== undefined) continue
-      // After a colon of a value the shell puts the home directory in the place of a tilde.
+      // After a colon in a value, the shell expands a tilde to the home directory.
       if (value.type !== 'Word' || value.text.includes(':~')) continue
       const word = shellWord(value, this.#scope)
       if (word.kind === 'literal' || word.isRevision === true) this.#scope.set(name, word)
@@ -279,7 +279,7 @@ class Collector {
     const isCopy =
       (operator === '>&' || operator === '<&') && target !== undefined && /^(?:\d+-?|-)$/.test(target.value)
     if (target === undefined || isCopy) return
-    // Both ways at once counts as the way that changes something.
+    // A redirect in both directions counts as the one that changes something.
     const direction = operator === '<' || operator === '<&' ? 'in' : 'out'
     for (const word of shellWords(target, this.#scope)) this.#found.redirects.push({ direction, target: word })
   }

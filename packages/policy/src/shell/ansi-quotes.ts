@@ -17,8 +17,8 @@ const controls: Readonly<Record<string, string>> = {
 const escape = /\\(?:x([0-7][0-9A-Fa-f])|([01][0-7]{2})|([abeEfnrtv\\'"?]))/g
 
 /**
- * The value of `$'…'` if all versions of bash agree on its escapes: letters, `\xHH` with two digits and `\NNN` with three, both
- * of ASCII. Undefined for other escapes, and for the characters that bash uses internally.
+ * The value of `$'…'` if all versions of bash agree on its escapes: letters, and `\xHH` with two digits or `\NNN` with three, both in ASCII.
+ * Undefined for other escapes, and for characters that bash uses internally.
  */
 export function ansiValue(quoted: string): string | undefined {
   const inside = quoted.slice(2, -1)

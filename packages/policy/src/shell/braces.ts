@@ -1,10 +1,10 @@
-const mostWords = 100
-/** Longer texts are not expanded: each pair of braces reads the rest of the text again. */
+const maxWords = 100
+/** Longer texts are not expanded: each pair of braces scans the rest of the text again. */
 const longest = 2000
 
 /**
- * What braces come to, in order, as bash does it; undefined when there are too many, or when it is a form that is not
- * read here (letters, steps, leading zeros, braces that do not pair). Holds for text without quotes and expansions.
+ * The results of brace expansion in order, as in bash. Undefined if there are too many, or for a form that is not supported here (letters, steps,
+ * leading zeros, unpaired braces). For text without quotes and expansions.
  */
 export function bracesOf(text: string): readonly string[] | undefined {
   if (text.length > longest || !/^[\w./,{}@%+:=~*?-]*$/.test(text)) return undefined
@@ -16,7 +16,7 @@ export function bracesOf(text: string): readonly string[] | undefined {
   const after = inside === undefined ? undefined : bracesOf(text.slice(close + 1))
   if (inside === undefined || after === undefined) return undefined
   const all = inside.flatMap((choice) => after.map((rest) => text.slice(0, open) + choice + rest))
-  return all.length > mostWords ? undefined : all
+  return all.length > maxWords ? undefined : all
 }
 
 function closingOf(text: string, open: number): number | undefined {
@@ -33,7 +33,7 @@ function choicesOf(inside: string): readonly string[] | undefined {
   if (sequence !== null) {
     const [from, to] = [Number(sequence[1]), Number(sequence[2])]
     const count = Math.abs(to - from) + 1
-    return count > mostWords
+    return count > maxWords
       ? undefined
       : Array.from({ length: count }, (_, at) => String(from < to ? from + at : from - at))
   }
@@ -45,7 +45,7 @@ function choicesOf(inside: string): readonly string[] | undefined {
     if (character === ',' && depth === 0) parts.push('')
     else parts[parts.length - 1] += character
   }
-  // A pair without a comma stays as it is, or is a form that is not read here.
+  // A pair without a comma remains as it is, or is a form that is not supported here.
   if (parts.length === 1) return undefined
   const all = parts.map(bracesOf)
   return all.includes(undefined) ? undefined : all.flatMap((part) => part ?? [])

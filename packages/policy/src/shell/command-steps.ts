@@ -5,41 +5,41 @@ import { readScript } from './read-script.ts'
 import { type ShellWord, shellWord } from './words.ts'
 import { formsOf, nameOf } from './wrappers.ts'
 
-/** A program that a command line runs, and how its end shows in what the line came to. */
+/** A program that a command line runs, and how its exit code shows in the result of the line. */
 export interface CommandStep {
-  /** Name and arguments, without wrappers such as `timeout 60`; undefined for a word that only the shell knows. Without any: a redirect alone. */
+  /** Name and arguments, without wrappers such as `timeout 60`; undefined for a word that only the shell knows. Empty for a redirect alone. */
   readonly words: readonly (string | undefined)[]
   /** As it is written, with its wrappers and without redirects. */
   readonly source: string
   /**
-   * Where its exit code shows. `line`: a line that exits with 0 has run it, and it exited with 0. `printed`: a later command prints it, behind the text of
-   * `printedBehind`. `nowhere`: what follows it, a pipe or `|| true` hides it.
+   * Where its exit code is visible. `line`: if the line exits with 0, it has run and exited with 0. `printed`: a later command prints it, after the
+   * text of `printedBehind`. `nowhere`: a later command, a pipe or `|| true` hides it.
    */
   readonly status: 'line' | 'printed' | 'nowhere'
-  /** The text in front of the exit code that a later command prints; absent unless `status` is `printed`. */
+  /** The text before the exit code that a later command prints; absent unless `status` is `printed`. */
   readonly printedBehind?: string
-  /** Whether the line may have gone on without it: behind `&&` or `||`, in a branch, in a loop. */
+  /** Whether the line may have continued without it: after `&&` or `||`, in a branch, in a loop. */
   readonly isConditional: boolean
   /** Whether the line ends without waiting for it. */
   readonly isBackground: boolean
-  /** Whether its output is part of the output of the line, as far as other programs let it through. */
+  /** Whether its output is part of the output of the line, as far as other programs pass it on. */
   readonly isShown: boolean
-  /** The programs that its output goes through, with their arguments; a word that only the shell knows is ''. */
+  /** The programs that its output passes through, with their arguments; a word that only the shell knows is ''. */
   readonly through: readonly (readonly string[])[]
-  /** Where it runs by the `cd`s before it, from where the line starts; '' there, undefined where only the shell knows. */
+  /** Its folder relative to the start of the line, by the preceding `cd`s; '' for the start, undefined if only the shell knows it. */
   readonly folder: string | undefined
   /** Files that its redirects write, as they are written. */
   readonly writes: readonly string[]
-  /** The text that is given to it in the command line, by a here-document; '' without one. */
+  /** The text of a here-document that it reads; '' without one. */
   readonly input: string
 }
 
 const longestCommand = 50_000
 const deepest = 4
-const mostSteps = 400
+const maxSteps = 400
 
-/** How what stands around a command lets its exit code through. */
-interface Around {
+/** How the surroundings of a command pass on its exit code. */
+interface StepContext {
   readonly status: CommandStep['status']
   readonly printedBehind?: string
   /** The same for the first command of a pipe. */
@@ -51,18 +51,18 @@ interface Around {
 }
 
 /**
- * The programs that a command line runs, in the order in which they are written, with how the exit code of each shows. For those who ask what came of a
- * line that has ended: it permits nothing. Empty where the line cannot be read. Touches no file, and takes a bounded time.
+ * The programs that a command line runs, in the order of the text, with how the exit code of each is visible. For evaluating a line that has ended;
+ * it does not permit anything. Empty if the line cannot be parsed. Accesses no file, and takes bounded time.
  */
 export function commandSteps(command: string): readonly CommandStep[] {
   if (command.length > longestCommand) return []
   const walk = new Walk()
-  const around: Around = { status: 'line', isConditional: false, isBackground: false, isShown: true, through: [] }
+  const around: StepContext = { status: 'line', isConditional: false, isBackground: false, isShown: true, through: [] }
   walk.script(command, around, 0)
   return walk.steps.map((step, at) => shownLater(step, walk.steps.slice(at + 1)))
 }
 
-/** A file that a later command prints is shown. */
+/** A file that a later command prints counts as shown. */
 function shownLater(step: CommandStep, later: readonly CommandStep[]): CommandStep {
   if (step.isShown || step.writes.every((path) => path.startsWith('/dev/'))) return step
   const reader = later.find(
@@ -82,38 +82,38 @@ class Walk {
   #stopsAtFailure = false
   /** `set -o pipefail`. */
   #pipesFail = false
-  /** Whether the shell ignores `set -e` here: in what `&&`, `||` or `!` tests. */
+  /** Whether the shell ignores `set -e` here: in the conditions of `&&`, `||` and `!`. */
   #isTested = false
-  /** Whether the shell may have ended before, with exit code 0. */
+  /** Whether the shell may already have ended with exit code 0. */
   #mayHaveEnded = false
   #variables = new Map<string, ShellWord>()
-  /** Functions and aliases of the line, which take the place of programs: whether they may end the shell. */
+  /** Functions and aliases of the line, which replace programs, and whether they may end the shell. */
   readonly #own = new Map<string, boolean>()
 
-  script(command: string, around: Around, depth: number): void {
+  script(command: string, around: StepContext, depth: number): void {
     const { script } = readScript(command)
     if (script === undefined || (script.errors ?? []).length > 0) return
     this.#list(script.commands, around, depth)
   }
 
-  #list(statements: readonly Statement[], around: Around, depth: number): void {
+  #list(statements: readonly Statement[], around: StepContext, depth: number): void {
     for (const [at, statement] of statements.entries()) {
-      if (this.steps.length > mostSteps) return
+      if (this.steps.length > maxSteps) return
       const { command, background = false } = statement
       const isLast = at === statements.length - 1
-      if (background) this.#inSubshell(() => this.#node(command, { ...hidden(around), isBackground: true }, depth))
+      if (background) this.#inSubshell(() => this.#node(command, { ...hideStatus(around), isBackground: true }, depth))
       else if (isLast || this.#endsLine(command)) this.#node(command, around, depth)
       else this.#node(command, printedBy(statements[at + 1], command, around), depth)
     }
   }
 
-  /** Whether the line ends where a statement fails, although others follow. */
+  /** Whether the line ends if a statement fails, although others follow. */
   #endsLine(node: SyntaxNode): boolean {
     if (node.type !== 'AndOr') return this.#stopsAtFailure && !this.#isTested
     return node.operators.at(-1) === '||' && endsInFailure(node.commands.at(-1), ['exit'])
   }
 
-  #node(node: SyntaxNode, around: Around, depth: number): void {
+  #node(node: SyntaxNode, around: StepContext, depth: number): void {
     switch (node.type) {
       case 'Command':
         return this.#command(node, around, depth)
@@ -131,27 +131,28 @@ class Walk {
         this.#own.set(node.name.value, mayEndShell(node.body))
         return undefined
       case 'If': {
-        this.#list(node.clause.commands, hidden(around), depth)
+        this.#list(node.clause.commands, hideStatus(around), depth)
         const branches = [node.then, ...node.elif.flatMap(({ clause, then }) => [clause, then]), node.else]
-        for (const branch of branches) if (branch !== undefined) this.#list(branch.commands, maybe(around), depth)
+        for (const branch of branches)
+          if (branch !== undefined) this.#list(branch.commands, asConditional(around), depth)
         return undefined
       }
       case 'For':
       case 'ArithmeticFor':
       case 'Select':
-        return this.#list(node.body.commands, maybe(around), depth)
+        return this.#list(node.body.commands, asConditional(around), depth)
       case 'While':
-        this.#list(node.clause.commands, hidden(around), depth)
-        return this.#list(node.body.commands, maybe(around), depth)
+        this.#list(node.clause.commands, hideStatus(around), depth)
+        return this.#list(node.body.commands, asConditional(around), depth)
       case 'Case':
-        for (const { body } of node.items) this.#list(body.commands, maybe(around), depth)
+        for (const { body } of node.items) this.#list(body.commands, asConditional(around), depth)
         return undefined
       default:
         return undefined
     }
   }
 
-  #andOr(node: Extract<SyntaxNode, { type: 'AndOr' }>, around: Around, depth: number): void {
+  #andOr(node: Extract<SyntaxNode, { type: 'AndOr' }>, around: StepContext, depth: number): void {
     const { commands, operators } = node
     for (const [at, command] of commands.entries()) {
       // `a && b` needs both, `a || b` neither, and `a || exit 1` needs a.
@@ -159,28 +160,28 @@ class Walk {
       const or = behind.indexOf('||')
       const isNeeded = or < 0 || (or === behind.length - 1 && endsInFailure(commands.at(-1)))
       const isOther = operators[at - 1] === '||'
-      const inner = isNeeded && !isOther ? around : hidden(around)
+      const inner = isNeeded && !isOther ? around : hideStatus(around)
       const isFailure = isOther && passesFailure(command)
       this.#tested(at < commands.length - 1, () => {
         const mayHaveEnded = this.#mayHaveEnded
-        this.#node(command, at > 0 && inner.status === 'nowhere' ? maybe(around) : inner, depth)
+        this.#node(command, at > 0 && inner.status === 'nowhere' ? asConditional(around) : inner, depth)
         if (isFailure) this.#mayHaveEnded = mayHaveEnded
       })
     }
   }
 
-  #pipeline(node: Extract<SyntaxNode, { type: 'Pipeline' }>, around: Around, depth: number): void {
+  #pipeline(node: Extract<SyntaxNode, { type: 'Pipeline' }>, around: StepContext, depth: number): void {
     const isNegated = node.prefixes.some(({ type }) => type === 'Negation')
     const { firstPrintedBehind, ...others } = around
     for (const [at, command] of node.commands.entries()) {
       const behind = node.commands.slice(at + 1).map(wordsOfNode)
       const isLast = behind.length === 0
       const isPrinted = at === 0 && firstPrintedBehind !== undefined && !isNegated
-      const inner: Around = isPrinted
+      const inner: StepContext = isPrinted
         ? { ...others, status: 'printed', printedBehind: firstPrintedBehind }
         : (isLast || this.#pipesFail) && !isNegated
           ? others
-          : hidden(others)
+          : hideStatus(others)
       const step = (): void => this.#node(command, { ...inner, through: [...behind, ...around.through] }, depth)
       this.#tested(isNegated, () => {
         if (node.commands.length === 1) step()
@@ -196,7 +197,7 @@ class Walk {
     this.#isTested = before
   }
 
-  /** What changes the shell is undone behind it. */
+  /** Changes of the shell are undone afterwards. */
   #inSubshell(work: () => void): void {
     const [folder, stops, pipes, variables] = [this.#folder, this.#stopsAtFailure, this.#pipesFail, this.#variables]
     const mayHaveEnded = this.#mayHaveEnded
@@ -209,7 +210,7 @@ class Walk {
     this.#mayHaveEnded = mayHaveEnded
   }
 
-  /** A shell of its own, which takes over no options. */
+  /** A new shell, which inherits no options. */
   #inNewShell(work: () => void): void {
     const isTested = this.#isTested
     this.#inSubshell(() => {
@@ -221,7 +222,7 @@ class Walk {
     this.#isTested = isTested
   }
 
-  #command(node: Command, around: Around, depth: number): void {
+  #command(node: Command, around: StepContext, depth: number): void {
     for (const part of node.prefix) if (part.type === 'Assignment' && node.name === undefined) this.#assign(part)
     const { around: after, writes, input } = this.#redirected(node.redirects, around)
     const all = [...(node.name === undefined ? [] : [node.name]), ...node.args].map((word) =>
@@ -238,7 +239,8 @@ class Walk {
     }
     const texts = words.map(textOf)
     const isOwn = this.#own.has(name?.value ?? '')
-    const { firstPrintedBehind: _, ...shown } = this.#mayHaveEnded && after.status === 'line' ? maybe(after) : after
+    const { firstPrintedBehind: _, ...shown } =
+      this.#mayHaveEnded && after.status === 'line' ? asConditional(after) : after
     if (program === 'export') for (const part of node.args) if (part.type === 'Assignment') this.#assign(part)
     this.#heed(program, texts, after.isConditional)
     if (this.#own.get(name?.value ?? '') === true || endsShell(program, words)) this.#mayHaveEnded = true
@@ -252,7 +254,7 @@ class Walk {
     })
   }
 
-  /** What a builtin changes for the commands behind it. */
+  /** Applies what a builtin changes for the following commands. */
   #heed(program: string | undefined, texts: readonly (string | undefined)[], isConditional: boolean): void {
     if (program === 'cd' || program === 'pushd') this.#enter(texts)
     else if (program === 'set') this.#set(texts, isConditional)
@@ -282,22 +284,22 @@ class Walk {
     else this.#folder = from === undefined ? undefined : from === '' ? target : `${from}/${target}`
   }
 
-  /** An option that may not have been set counts as one that is not. */
+  /** An option that may not have been set counts as not set. */
   #set([, ...args]: readonly (string | undefined)[], isConditional: boolean): void {
     for (const [at, word = ''] of args.entries()) {
       if (word === '--' || word === '-') return
       const isOn = !isConditional && !(/^[-+]/.test(word) ? word : (args[at - 1] ?? '')).startsWith('+')
       if (/^[-+][a-z]*e/.test(word) || word === 'errexit') this.#stopsAtFailure = isOn
       if (word === 'pipefail') this.#pipesFail = isOn
-      // Nothing is run any more.
+      // From here on nothing runs.
       if (/^-[a-z]*n/.test(word) || word === 'noexec') this.#mayHaveEnded = true
     }
   }
 
   #redirected(
     redirects: readonly Redirection[],
-    around: Around,
-  ): { readonly around: Around; readonly writes: readonly string[]; readonly input: string } {
+    around: StepContext,
+  ): { readonly around: StepContext; readonly writes: readonly string[]; readonly input: string } {
     const writes: string[] = []
     let isShown = around.isShown
     let input = ''
@@ -316,12 +318,12 @@ class Walk {
   }
 }
 
-function hidden({ printedBehind: _, firstPrintedBehind: __, ...others }: Around): Around {
+function hideStatus({ printedBehind: _, firstPrintedBehind: __, ...others }: StepContext): StepContext {
   return { ...others, status: 'nowhere' }
 }
 
-function maybe(around: Around): Around {
-  return { ...hidden(around), isConditional: true }
+function asConditional(around: StepContext): StepContext {
+  return { ...hideStatus(around), isConditional: true }
 }
 
 function textOf({ kind, value, source }: ShellWord): string | undefined {
@@ -342,20 +344,20 @@ function endsInFailure(node: SyntaxNode | undefined, names: readonly string[] = 
   return names.includes(name) && (name === 'false' || hasFailureCode(node, /^["']?\$\{?\?\}?["']?$/))
 }
 
-/** Whether the first argument is an exit code of a failure, which the shell takes modulo 256, or a text that stands for one. */
+/** Whether the first argument is a failing exit code, which the shell takes modulo 256, or a text with one. */
 function hasFailureCode(node: SyntaxNode, others: RegExp): boolean {
   const [code] = node.type === 'Command' ? node.args : []
   const text = code?.text ?? ''
   return /^\d{1,9}$/.test(text) ? Number(text) % 256 !== 0 : others.test(text)
 }
 
-/** Whether an `exit` directly behind a command that failed passes that failure on. */
+/** Whether an `exit` directly after a failed command passes on its failure. */
 function passesFailure(node: SyntaxNode): boolean {
   if (node.type !== 'Command' || wordsOfNode(node)[0] !== 'exit') return false
   return node.args.length === 0 || hasFailureCode(node, /^["']?\$\{?\?\}?["']?$/)
 }
 
-/** Whether the shell may end at a command of these words with exit code 0, or so at the end of the line: `exit`, `exec true`, `trap 'exit 0' EXIT`. */
+/** Whether these words may end the shell with exit code 0, now or at the end of the line: `exit`, `exec true`, `trap 'exit 0' EXIT`. */
 function endsShell(program: string | undefined, [, ...args]: readonly ShellWord[]): boolean {
   const texts = args.map(({ source }) => source)
   if (program === 'command' || program === 'builtin') return /^["']?ex(?:it|ec)\b/.test(texts[0] ?? '')
@@ -366,7 +368,7 @@ function endsShell(program: string | undefined, [, ...args]: readonly ShellWord[
 
 const mentionsExit = /\b(?:exit|exec)\b/
 
-/** Whether the body of a function has an `exit` in it. */
+/** Whether the body of a function contains an `exit`. */
 function mayEndShell(node: SyntaxNode): boolean {
   if (node.type === 'Command') return /^(?:exit|exec|command|builtin|eval)$/.test(node.name?.value ?? '')
   let found = false
@@ -376,16 +378,16 @@ function mayEndShell(node: SyntaxNode): boolean {
   return found
 }
 
-/** How the exit code of a statement shows by that behind it: `echo "exit: $?"` prints it. */
-function printedBy(next: Statement | undefined, node: SyntaxNode, around: Around): Around {
-  const apart = hidden(around)
+/** How the exit code of a statement is shown by the next one: `echo "exit: $?"` prints it. */
+function printedBy(next: Statement | undefined, node: SyntaxNode, around: StepContext): StepContext {
+  const apart = hideStatus(around)
   if (next?.command.type !== 'Command') return apart
   const { name, args } = next.command
   if (name?.value !== 'echo' && name?.value !== 'printf') return apart
   const texts = args.map(({ text }) => text.replaceAll(/["']/g, '')).filter((text) => !/^-[neE]+$/.test(text))
   const [, before, variable] = /^(.*?)\$(\?|\{\?\}|\{PIPESTATUS\[0\]\})/s.exec(texts.join(' ')) ?? []
   const behind = before?.split(/\\n|\n/).at(-1)
-  // The shell runs what is in `$(...)` first.
+  // The shell runs the content of `$(...)` first.
   if (before === undefined || behind === undefined || variable === undefined || /\$\(|`/.test(before)) return apart
   if (!variable.includes('PIPE')) return { ...apart, status: 'printed', printedBehind: behind }
   return node.type === 'Pipeline'

@@ -1,118 +1,123 @@
 import type { ShellWord } from './words.ts'
 
-/** Which settings git prints: those of one name, where it fetches from and pushes to, or all. */
+/** Which settings git prints: those of one name, the URLs of remotes, or all. */
 export type ShownSettings = { readonly name: string } | 'addresses' | 'all'
 
-/** What a command does, as far as that is known before it runs. Paths are words: where they lead is judged elsewhere. */
+/** What a command does, as far as that is known before it runs. Paths are words, which are resolved elsewhere. */
 export type Effect =
-  /** The file's content is shown; `tree` is all that lies below it too, `through links` what links below it lead to as well. */
+  /** Content of the file is shown; `tree` includes everything below it, `through links` also the targets of links below it. */
   | { readonly kind: 'read' | 'read tree' | 'read through links'; readonly word: ShellWord }
   /** Names and attributes, no content. */
   | { readonly kind: 'list'; readonly word: ShellWord }
   | { readonly kind: 'write' | 'write tree'; readonly word: ShellWord }
-  /** It comes to another place as it is: links in it that count from where they lie then lead elsewhere. */
+  /** It is moved unchanged, so that relative links in it change their target. */
   | { readonly kind: 'relocate'; readonly word: ShellWord }
-  /** A git repository is used from a folder; `history` when content of tracked files is shown. */
+  /** A git repository is used from a folder; `history` if content of tracked files is shown. */
   | {
       readonly kind: 'git'
       readonly folder: ShellWord
       readonly history: boolean
       readonly entersSubmodules: boolean
-      /** Files of the work tree are opened by the paths of the index. */
+      /** Whether it opens files of the work tree by the paths of the index. */
       readonly readsIndex: boolean
       /** Which settings of git it prints. */
       readonly shows?: ShownSettings
     }
-  /** Files of these names, here or in a folder above, may choose which program runs: `by` when they do not name plain versions, `neverBy` whatever they hold. */
+  /**
+   * Files of these names, here or in a folder above, may choose the program: those of `by` unless they contain plain versions only, those of
+   * `neverBy` in any case.
+   */
   | {
       readonly kind: 'chosen'
       readonly by: readonly string[]
       readonly neverBy: readonly string[]
       readonly outside?: Outside
     }
-  /** Harmless in the environment that a line gets of which no part needs a rule, and in no other. */
+  /** Harmless only in the environment of a line of which no part needs a rule. */
   | { readonly kind: 'hardened'; readonly why: string }
   /**
-   * A program that only reads, with words that only the shell knows: they may be options that make it write or run. Harmless
-   * where the kernel confines it to reading.
+   * A program that only reads, with words that only the shell knows: they may be options that make it write or run. Harmless if the kernel confines
+   * it to reading.
    */
   | { readonly kind: 'unseen'; readonly why: string }
-  /** A program that no grammar describes, or words that the grammar does not. */
+  /** A program that no grammar describes, or arguments that its grammar does not describe. */
   | { readonly kind: 'unknown'; readonly why: string }
 
-/** What a program loads code and settings from: all of it lies outside of the session's folders, where nobody can have written it for the session. */
+/**
+ * Where a program loads code and settings from. All of it must be outside of the session's folders, where it cannot have been written for the
+ * session.
+ */
 export interface Outside {
-  /** Found by PATH. */
+  /** Programs found through PATH. */
   readonly programs: readonly string[]
   /** Variables that name files and folders. */
   readonly variables: readonly string[]
 }
 
-export function unseen(why: string): readonly Effect[] {
+export function unseenEffect(why: string): readonly Effect[] {
   return [{ kind: 'unseen', why }]
 }
 
-export function unknown(why: string): readonly Effect[] {
+export function unknownEffect(why: string): readonly Effect[] {
   return [{ kind: 'unknown', why }]
 }
 
 /**
- * What a value of an option or an operand is. What is `list`ed shows its name and attributes, not its content. A
- * `number` is checked: in another implementation the option takes no value, and the word is an operand or a script.
+ * What the value of an option or an operand is. For `list`, names and attributes are shown, but no content. A `number` is checked: in another
+ * implementation the option may take no value, and the word would be an operand or a script.
  */
 export type ValueKind = 'text' | 'number' | 'read' | 'read through links' | 'list' | 'write' | 'write tree'
 
 /**
- * What is known of one command. Options stand in one text, separated by spaces: `-abc` are letters without a value,
- * `-n:text` is a letter with one, `--all` takes none, `--lines:text` one, `--color?text` one after `=` or none.
- * An option that does not stand there asks, abbreviations too.
+ * The grammar of one command. Options are a text, separated by spaces: `-abc` are letters without a value, `-n:text` is a letter with one, `--all`
+ * takes none, `--lines:text` one, `--color?text` one after `=` or none. Any option that is not listed asks, including abbreviations.
  */
 export interface Grammar {
   readonly options: string
-  /** Options that the program has and that are asked about: they write, run, or read what nobody sees. */
+  /** Options that the program has and that ask, as they write, run, or read unknown files. */
   readonly refused?: string
-  /** What operands are, in order; the last one stands for all that follow. None are taken when it is empty. */
+  /** The operands in order; the last kind applies to all further ones. Empty: no operands are accepted. */
   readonly operands: readonly ValueKind[]
-  /** Without operands it works on the folder it is run in. */
+  /** Without operands it works on the current folder. */
   readonly defaultsToFolder?: true
   /** Options that make it read or list whole trees. */
   readonly tree?: readonly string[]
-  /** Options with which it follows links that lie in a tree. */
+  /** Options that make it follow links inside a tree. */
   readonly follows?: readonly string[]
   /** `-5` is a number. */
   readonly numbers?: true
-  /** Options stand before the first operand only. */
+  /** Options come before the first operand only. */
   readonly optionsFirst?: true
-  /** Every implementation reads options behind operands too, whatever POSIXLY_CORRECT says. */
+  /** Every implementation accepts options after operands, independent of POSIXLY_CORRECT. */
   readonly optionsAnywhere?: true
-  /** A letter takes its value from the next word, and what follows it in its own word are further letters. */
+  /** The value of a letter is the next word; characters after the letter are further letters. */
   readonly valuesApart?: true
-  /** Options and operands are harmless whatever they are: what only the shell knows may stand there. */
+  /** Any options and operands are harmless, so words that only the shell knows are accepted. */
   readonly anything?: true
-  /** Every word is an operand, also one with a dash. */
+  /** Every word is an operand, even with a leading dash. */
   readonly noOptions?: true
-  /** Options that say that the first operand, a text, is given in their place. */
+  /** Options that replace the first operand, a text. */
   readonly replacesFirst?: readonly string[]
-  /** Looks further than options and operands do: effects of its own, or why it is not known. */
-  readonly check?: (given: Given) => readonly Effect[]
+  /** A further check of options and operands: additional effects, or why the command is unknown. */
+  readonly check?: (given: ParsedArguments) => readonly Effect[]
 }
 
-/** Options and operands of one command, told apart. */
-export interface Given {
-  readonly options: readonly GivenOption[]
+/** The options and operands of one command. */
+export interface ParsedArguments {
+  readonly options: readonly ParsedOption[]
   readonly operands: readonly ShellWord[]
   /**
-   * All words from the first operand on, where an option is among them. BSD programs, and others under POSIXLY_CORRECT,
-   * take each of these words for an operand.
+   * All words from the first operand on, if one of them is an option. BSD programs, and others with POSIXLY_CORRECT, read each of these words as an
+   * operand.
    */
   readonly ordered: readonly ShellWord[] | undefined
-  /** How many operands stand before `--`; undefined without one. */
+  /** Number of operands before `--`; undefined without one. */
   readonly beforeDashes: number | undefined
 }
 
-export interface GivenOption {
+export interface ParsedOption {
   readonly name: string
   readonly value: ShellWord | undefined
-  /** An operand stands before it. */
+  /** Whether an operand precedes it. */
   readonly isLate: boolean
 }

@@ -6,15 +6,15 @@ import { formsOf } from './wrappers.ts'
 const longestCommand = 50_000
 
 /**
- * What exit code 1 of a command line says, where it is an answer and no failure: of grep, diff, test and their like. Only for one command, or the
- * last of one pipe: after a list nobody knows whose code it is.
+ * The meaning of exit code 1 of a command line if it is an answer and not a failure, as for grep, diff and test. Only for one command, or the last
+ * one of a single pipe: after a list it is unclear whose exit code it is.
  */
 export function answerOfExitOne(command: string): string | undefined {
   if (command.length > longestCommand) return undefined
   const last = lastCommandOf(command)
   if (last === undefined) return undefined
   if (last.type === 'TestCommand') return isFalse
-  // A redirect that fails also gives 1.
+  // A failing redirect also exits with 1.
   if (last.type !== 'Command' || last.name === undefined || !last.redirects.every(cannotFail)) return undefined
   const [name, ...args] = namesOf(last)
   if (name === 'git') return answerOfGit(args)
@@ -54,11 +54,11 @@ function cannotFail(redirect: Redirection): boolean {
   return to === '/dev/null' || (/^[<>]&$/.test(redirect.operator) && /^[12]$/.test(to))
 }
 
-/** The words of the command, without its wrappers; nothing where one is not known. */
+/** The words of the command, without its wrappers; empty if one is unknown. */
 function namesOf({ name, args }: Command): readonly string[] {
   const words = name === undefined ? [] : [name, ...args].flatMap((part) => shellWords(part))
   const inner = formsOf(words).at(-1) ?? []
-  // Its own exit codes tell of those of many commands.
+  // Its exit codes summarize those of several commands.
   if (words[0]?.kind !== 'literal' || inner[0]?.kind !== 'literal' || words.some(({ value }) => value === 'xargs'))
     return []
   return inner.map(({ value }) => value)
@@ -66,6 +66,6 @@ function namesOf({ name, args }: Command): readonly string[] {
 
 function answerOfGit([command, ...args]: readonly string[]): string | undefined {
   if (command === 'grep') return noMatch
-  const tells = command === 'diff' && args.some((arg) => /^--(?:exit-code|quiet|no-index)$/.test(arg))
-  return tells ? differ : undefined
+  const isAnswer = command === 'diff' && args.some((arg) => /^--(?:exit-code|quiet|no-index)$/.test(arg))
+  return isAnswer ? differ : undefined
 }

@@ -10,7 +10,7 @@ export interface HereDocument {
 const unusual = hereDocumentDelimiter
 
 /** Reads the delimiter after `<<`: a plain word, or a word that is quoted as a whole. */
-export function readEnd(reader: SourceReader): Pick<HereDocument, 'end' | 'isQuoted'> {
+export function readDelimiter(reader: SourceReader): Pick<HereDocument, 'end' | 'isQuoted'> {
   const pos = reader.position
   const quote = /['"\\]/.test(reader.peek()) ? reader.take() : ''
   // After a backslash no lines are joined.
@@ -20,7 +20,7 @@ export function readEnd(reader: SourceReader): Pick<HereDocument, 'end' | 'isQuo
   const end = reader.textFrom(pos + quote.length)
   const isClosed = quote === '' || quote === '\\' || reader.takeRaw() === quote
   if (end === '' || !isClosed || !/^[ \t\n;&|()<>]?$/.test(reader.peek())) throw new Unreadable(unusual)
-  // `<<E<(x)`: a process substitution belongs to the word that it follows, and none takes place.
+  // `<<E<(x)`: a process substitution would belong to the delimiter, and is not performed.
   if (/[<>]/.test(reader.peek()) && reader.peekSecond() === '(') throw new Unreadable(unusual)
   return { end, isQuoted: quote !== '' }
 }
@@ -40,7 +40,7 @@ export function readHereDocument(
       })
       return
     }
-    // In a substitution some versions of bash accept `E)` as the end, too.
+    // In a substitution some versions of bash also accept `E)` as the end.
     if (line.startsWith(end) && !/\w/.test(line.charAt(end.length))) throw new Unreadable(hereDocumentAmbiguousEnd)
   }
   throw new Unreadable(hereDocumentWithoutEnd)
@@ -54,7 +54,7 @@ function readJoined(reader: SourceReader, readText: () => void): void {
 }
 
 /** Skips the line of the delimiter. */
-export function skipEnd({ isQuoted }: HereDocument, reader: SourceReader): void {
+export function skipDelimiterLine({ isQuoted }: HereDocument, reader: SourceReader): void {
   const peek = (): string => (isQuoted ? reader.peekRaw() : reader.peek())
   while (!/^\n?$/.test(peek())) reader.takeRaw()
   if (peek() === '\n') reader.takeRaw()

@@ -1,17 +1,17 @@
 import { commandOfFind } from './programs/find.ts'
-import { isDescribed } from './describe.ts'
-import { formsOf, mostRunnerWords, nameOf, runsForFound, runsItsArguments } from './wrappers.ts'
+import { isDescribed } from './command-effects.ts'
+import { formsOf, maxRunnerWords, nameOf, runsOnFound, runsItsArguments } from './wrappers.ts'
 import type { ShellWord } from './words.ts'
 import { unknownRun } from './shell-texts.ts'
 
 /** A command inside the arguments of another one. */
 export type InnerScript =
-  /** `isElsewhere`: a program that may set variables starts the shell. */
+  /** `isElsewhere`: the shell is started by a program that may set variables. */
   | { readonly kind: 'script'; readonly script: string; readonly isElsewhere?: true }
   | { readonly kind: 'words'; readonly words: readonly ShellWord[] }
   | { readonly kind: 'unknown'; readonly why: string }
 
-/** Shells with a language of their own. What looks like a command of bash in it is one. */
+/** Shells with another language. What looks like a bash command in it counts as one. */
 export const otherShells: ReadonlySet<string> = new Set(['fish', 'csh', 'tcsh'])
 export const shells: ReadonlySet<string> = new Set([
   'bash',
@@ -27,15 +27,15 @@ export const shells: ReadonlySet<string> = new Set([
 
 /** Commands that a command runs from its arguments: `eval`, `bash -c`, `trap`, `find -exec`. */
 export function scriptsWithin(command: readonly ShellWord[]): readonly InnerScript[] {
-  // With the wrappers off: `nohup bash -c ...` is `bash -c ...`.
+  // Without wrappers: `nohup bash -c ...` is `bash -c ...`.
   const words = formsOf(command).at(-1) ?? []
   const name = words[0]
-  if (name === undefined || runsForFound(words)) return scriptsOf(words)
-  // `exec bash -c ...`, `sudo -u x bash -c ...`: what follows somewhere is run. Of a program that nothing is known of it may be.
+  if (name === undefined || runsOnFound(words)) return scriptsOf(words)
+  // `exec bash -c ...`, `sudo -u x bash -c ...`: some later words are run. For an unknown program they may be.
   const isRunner = runsItsArguments(words)
   if (!isRunner && (isDescribed(nameOf(name.value)) || shells.has(nameOf(name.value)))) return scriptsOf(words)
   const inner = words
-    .slice(1, mostRunnerWords)
+    .slice(1, maxRunnerWords)
     .flatMap((word, at) => (isRunner || shells.has(nameOf(word.value)) ? scriptsOf(words.slice(at + 1)) : []))
   const own = isRunner ? [] : scriptsOf(words)
   return [...own, ...inner.map((one) => (one.kind === 'script' ? { ...one, isElsewhere: true as const } : one))]
@@ -77,8 +77,8 @@ const longOptions: ReadonlySet<string> = new Set(
 )
 
 /**
- * The script that `-c` gives to a shell: the first word that is no option, and not that of `-o` or `-O`. Undefined without
- * `-c`: behind the first operand it is a word for the script.
+ * The script of `-c` of a shell: the first word that is neither an option nor the value of `-o` or `-O`. Undefined without `-c`: after the first
+ * operand it is an argument of the script.
  */
 export function scriptOfShell(args: readonly ShellWord[]): ShellWord | 'unknown' | undefined {
   let hasScript = false

@@ -183,8 +183,8 @@ export class WordLexer {
   }
 
   /**
-   * Bash removes backslashes between them before it reads the commands, so none is accepted. In double quotes it expands braces
-   * as if a quote between them closed the outer one.
+   * Bash removes backslashes between them before it reads the commands, so none is accepted. In double quotes it expands braces as if a quote
+   * between the backticks closed the outer quote.
    */
   #backticks(place: Place): void {
     const reader = this.#reader
@@ -274,7 +274,7 @@ export class WordLexer {
     if (this.#reader.peekSecond() === "'" || this.#dollar(place)) throw new Unreadable(dollarExpandsNothing)
   }
 
-  /** Bash removes quotes within quotes and then reads their content together with the text around them. */
+  /** Bash removes quotes within quotes and then reads their content together with the surrounding text. */
   #quotesInBraces(place: Exclude<Place, 'here-document'>): void {
     if (place === 'plain') return this.#doubleQuotes()
     const reader = this.#reader
@@ -285,7 +285,7 @@ export class WordLexer {
     this.#facts.add(`" ${pos} ${reader.position}`)
   }
 
-  /** `a[1]=`: bash takes blanks and operators between the brackets as part of the word. */
+  /** `a[1]=`: bash reads spaces and operators between the brackets as part of the word. */
   #bracket(before: string): void {
     const reader = this.#reader
     this.#text(reader.take())

@@ -1,4 +1,4 @@
-import { type HereDocument, readEnd, readHereDocument, skipEnd } from './here-documents.ts'
+import { type HereDocument, readDelimiter, readHereDocument, skipDelimiterLine } from './here-documents.ts'
 import { type Findings, type LexedWord, WordLexer } from './lexer-words.ts'
 import { SourceReader, TooMuch, Unreadable } from './source-reader.ts'
 import {
@@ -26,7 +26,7 @@ import {
   wordAfterCompound,
 } from './shell-texts.ts'
 
-/** What was read of a shell text, independently of the parser. */
+/** What was read from a shell text, independently of the parser. */
 export type Lexed =
   | ({ readonly kind: 'read' } & Findings)
   | { readonly kind: 'unreadable' | 'too much'; readonly why: string }
@@ -62,14 +62,14 @@ interface Frame {
   /** A here-document of the surrounding command begins at the next line end. */
   readonly isBeforeHereDocument: boolean
   next: Next
-  /** How many `case` commands are open. */
+  /** Number of open `case` commands. */
   cases: number
   hereDocuments: HereDocument[]
 }
 
 /**
- * Bash parses a substitution, prints it and parses what it printed. After a here-document it prints no separator, so that
- * `$(cat <<E … E⏎ls ; find)` runs `ls find`: in a substitution a here-document has to be alone.
+ * Bash parses a substitution, prints it and parses the printed text. After a here-document it prints no separator, so that `$(cat <<E … E⏎ls ;
+ * find)` runs `ls find`. Therefore a here-document must be alone in a substitution.
  */
 interface Substitution {
   hasSeparator: boolean
@@ -83,7 +83,7 @@ function beginHereDocument(substitution: Substitution): void {
   substitution.hereDocument = 'begun'
 }
 
-const mostFacts = 5000
+const maxFacts = 5000
 const openers: ReadonlySet<string> = new Set(['if', 'then', 'elif', 'else', 'while', 'until', 'do', '!', '{'])
 const closers: ReadonlySet<string> = new Set(['fi', 'done', 'esac', '}'])
 const afterCompound: ReadonlySet<string> = new Set(['then', 'elif', 'else', 'do'])
@@ -139,7 +139,7 @@ class CommandLexer {
   /** False at the end of the list. */
   #token(frame: Frame): boolean {
     const reader = this.#reader
-    if (this.#facts.size > mostFacts) throw new TooMuch(tooManyWords)
+    if (this.#facts.size > maxFacts) throw new TooMuch(tooManyWords)
     reader.takeWhile(/[ \t]/)
     const next = reader.peek()
     if (next === '') {
@@ -162,7 +162,7 @@ class CommandLexer {
     if (this.#isInBackticks) throw new Unreadable(backticksWithComment)
     let text = ''
     while (!/^\n?$/.test(reader.peekRaw())) text += reader.takeLiteral()
-    // Older versions of bash search comments for the end of a substitution, too.
+    // Older versions of bash also search comments for the end of a substitution.
     if (reader.isNested && /['"`()\\]/.test(text)) throw new Unreadable(substitutionCommentQuotes)
   }
 
@@ -259,7 +259,7 @@ class CommandLexer {
     }
     if (reader.peek() === '#') throw new Unreadable(redirectWithoutTarget)
     if (operator === '<<' || operator === '<<-') {
-      frame.hereDocuments.push({ ...readEnd(reader), stripsTabs: operator === '<<-' })
+      frame.hereDocuments.push({ ...readDelimiter(reader), stripsTabs: operator === '<<-' })
       reader.isHereDocumentNext = true
       if (this.#substitution !== undefined) beginHereDocument(this.#substitution)
       return
@@ -282,7 +282,7 @@ class CommandLexer {
     const pos = reader.position
     readHereDocument(document, reader, () => this.#words.quotedText('here-document'))
     this.#facts.add(`${document.isQuoted ? "<<'E'" : '<<E'} ${pos} ${reader.position}`)
-    skipEnd(document, reader)
+    skipDelimiterLine(document, reader)
   }
 
   #word(frame: Frame): void {

@@ -17,8 +17,8 @@ import {
 } from './shell-texts.ts'
 
 /**
- * Why a piece of shell may run commands that do not stand in it: arithmetic evaluates the values of variables, and
- * with them command substitutions inside array subscripts; some expansions evaluate text again. Undefined when it may not.
+ * Why a piece of shell may run commands that it does not contain. Arithmetic evaluates the values of variables, including command substitutions in
+ * array subscripts; some expansions evaluate text again. Undefined if it cannot.
  */
 export function opaqueReason(node: SyntaxNode, isKnownNumber: (name: string) => boolean): string | undefined {
   if (node.type === 'Script') {
@@ -27,7 +27,7 @@ export function opaqueReason(node: SyntaxNode, isKnownNumber: (name: string) => 
   }
   if (node.type === 'Command') {
     const { name } = node
-    // Inside `$(…)` bash prints the command and reads what it printed: a redirect moves behind such a word, which is reserved then.
+    // Inside `$(…)` bash prints the command and parses the printed text: a redirect then follows such a word, which becomes a reserved word.
     if (name !== undefined && reservedWords.has(name.text)) return mayBeReservedWord
     const isUnknown =
       name !== undefined && (!isKnownName(name) || shellWords(name).some(({ kind }) => kind !== 'literal'))
@@ -69,7 +69,7 @@ function isArithmetic(node: SyntaxNode): boolean {
   return node.type === 'ArithmeticExpansion' || node.type === 'ArithmeticCommand' || node.type === 'ArithmeticFor'
 }
 
-/** `$((x + 1))` where all that it names is known to be a number: what is evaluated again is that number. */
+/** `$((x + 1))` if all its variables are known to be numbers: evaluating again gives that number. */
 function holdsNumbers(node: SyntaxNode, isKnownNumber: (name: string) => boolean): boolean {
   if (node.type !== 'ArithmeticExpansion' || !setsNothing(node.text)) return false
   return (node.text.match(/[A-Za-z_]\w*/g) ?? []).every(isKnownNumber)
@@ -81,7 +81,7 @@ export function setsNothing(text: string): boolean {
 }
 
 function expansionReason({ prefix, index, operation, text }: ParameterExpansionPart): string | undefined {
-  // In double quotes and in here-documents single quotes inside braces quote nothing: what stands between them runs.
+  // In double quotes and here-documents, single quotes inside braces do not quote: their content runs.
   if (text.includes("'") && /[`$]/.test(text.slice(2))) return expansionQuotesMayQuoteNothing
   if (prefix === '!') return indirectExpansionRuns
   if (index !== undefined && !isPlainIndex(index)) return subscript
@@ -101,7 +101,7 @@ function isKnownName(name: Word): boolean {
   let isKnown = !name.text.startsWith('~')
   forEachChild(name, (part) => {
     const isQuote = part.type === 'DoubleQuoted' && part.parts.every((inner) => inner.type === 'Literal')
-    // `[` is a command of its own, and reads like the start of a glob.
+    // `[` is a separate command, and looks like the start of a glob.
     const isAnsi = part.type === 'AnsiCQuoted' && ansiValue(part.text) !== undefined
     const isPlain = part.type === 'Literal' || part.type === 'SingleQuoted' || isAnsi || isQuote
     if (!isPlain && name.text !== '[') isKnown = false

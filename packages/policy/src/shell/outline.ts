@@ -7,39 +7,39 @@ import { definesWhatItRuns } from './shell-texts.ts'
 
 /** A word of a command line. */
 export interface OutlineWord {
-  /** Its value; of a pattern the pattern, of what only the shell knows its source. */
+  /** Its value; for a pattern the pattern, for a word that only the shell knows its source. */
   readonly text: string
   /** Whether its value is known, is a pattern, or is known only to the shell. */
   readonly kind: 'literal' | 'pattern' | 'unknown'
 }
 
-/** One command of a line, with programs that only run it, such as `timeout`, taken off. */
+/** One command of a line, without wrappers such as `timeout`. */
 export interface OutlinedCommand {
-  /** The name first. Empty for assignments and redirects alone. */
+  /** The words, the name first. Empty for assignments and redirects alone. */
   readonly words: readonly OutlineWord[]
-  /** Something is given to it to read: a pipe, a file or a text. */
+  /** Whether it reads from a pipe, a file or a text. */
   readonly hasInput: boolean
-  /** Folders of which it shows the content of all files. */
+  /** Folders whose files it shows completely. */
   readonly readsTrees: readonly OutlineWord[]
-  /** It shows the content of files of a git repository. */
+  /** Whether it shows content of files in a git repository. */
   readonly showsHistory: boolean
 }
 
-/** What stands in a command line: for those who ask what its output may show. Nothing is decided by it about what may run. */
+/** The content of a command line, to determine what its output may show. It does not decide what may run. */
 export interface CommandOutline {
-  /** Every command in it, however deep. */
+  /** Every command in it, at any depth. */
   readonly commands: readonly OutlinedCommand[]
   /** Files that it reads by a redirect. */
   readonly readsFrom: readonly OutlineWord[]
   /** Files that it is known to write. */
   readonly writes: readonly OutlineWord[]
-  /** Why it is not understood in full; undefined where it is. */
+  /** Why it is not fully understood; undefined if it is. */
   readonly unclear: string | undefined
-  /** Whether all of it is known only to read. */
+  /** Whether all of it is known to be read-only. */
   readonly isReadOnly: boolean
 }
 
-/** Reads a command line without running it. Touches no file. */
+/** Reads a command line without running it. Accesses no file. */
 export function outlineOf(command: string): CommandOutline {
   const analysis = analyseShell(command)
   const { commands, redirects, opaque, features } = analysis
@@ -76,4 +76,36 @@ function wordsOf(effects: readonly Effect[], kinds: readonly Effect['kind'][]): 
 function outlineWord({ kind, value, source }: ShellWord): OutlineWord {
   if (kind === 'literal') return { text: value, kind }
   return kind === 'glob' ? { text: value, kind: 'pattern' } : { text: source, kind: 'unknown' }
+}
+
+/** A simple command of a command line, as far as it is known before it runs. */
+export interface PlainWords {
+  /** The words in order; undefined for one that only the shell knows, such as a variable. Empty for an assignment or a redirect. */
+  readonly words: readonly (string | undefined)[]
+  /** The command without wrappers such as `timeout 60` and `nice`; equal to `words` without any. */
+  readonly inner: readonly (string | undefined)[]
+}
+
+/** The commands of a line, in the order of the text. */
+export interface PlainLine {
+  /** The commands, each with its words. */
+  readonly commands: readonly PlainWords[]
+  /** Whether every command that bash would run is included, and no function replaces the name of a command. */
+  readonly isCertain: boolean
+}
+
+/** The programs that a command line names, to find them or the files that they use. It does not permit anything. */
+export function plainCommands(command: string): PlainLine {
+  const { commands, opaque, features } = analyseShell(command)
+  return {
+    commands: commands.map(({ words }) => ({
+      words: words.map(textOf),
+      inner: (formsOf(words).at(-1) ?? words).map(textOf),
+    })),
+    isCertain: opaque.length === 0 && !features.has('function'),
+  }
+}
+
+function textOf({ kind, value }: { readonly kind: string; readonly value: string }): string | undefined {
+  return kind === 'literal' ? value : undefined
 }

@@ -1,4 +1,12 @@
-import { type Effect, type Given, type GivenOption, type Grammar, unknown, unseen, type ValueKind } from './effects.ts'
+import {
+  type Effect,
+  type ParsedArguments,
+  type ParsedOption,
+  type Grammar,
+  unknownEffect,
+  unseenEffect,
+  type ValueKind,
+} from './effects.ts'
 import type { ShellWord } from './words.ts'
 import {
   followsLinksInFolder,
@@ -21,14 +29,14 @@ interface Option {
 
 const tables = new WeakMap<Grammar, ReadonlyMap<string, Option>>()
 
-/** Every option that the grammar knows, by its name with dashes. */
+/** Every option of the grammar, by its name with dashes. */
 export function optionsOf(grammar: Grammar): ReadonlyMap<string, Option> {
   const known = tables.get(grammar)
   if (known !== undefined) return known
   const table = new Map<string, Option>()
   for (const token of grammar.options.split(/\s+/).filter(Boolean)) {
     const [, name = '', mark, kind] = /^(--?[^:?]+)(?:([:?])(.+))?$/.exec(token) ?? []
-    // The texts are ours: what stands there is one of the kinds.
+    // True: the text of a grammar contains only these kinds.
     const option: Option = {
       takes: mark === undefined ? 'nothing' : mark === ':' ? 'value' : 'maybe',
       kind: (kind ?? 'text') as ValueKind,
@@ -41,86 +49,128 @@ export function optionsOf(grammar: Grammar): ReadonlyMap<string, Option> {
 }
 
 type ReadWords =
-  | { readonly kind: 'read'; readonly given: Given }
-  /** `unseen`: only the shell knows a word, which may be anything; `unknown`: a word is known and not described. */
+  | { readonly kind: 'read'; readonly parsed: ParsedArguments }
+  /** `unseen`: only the shell knows a word, which may be anything; `unknown`: a word is known but not described. */
   | { readonly kind: 'unseen' | 'unknown'; readonly why: string }
 
-/** Tells options, their values and operands apart, as getopt does but without abbreviations. */
-export function readWords(grammar: Grammar, given: readonly ShellWord[]): ReadWords {
-  // To a program a pipe is what its standard input is: something to read that nobody else has.
-  const args = given.map((word) => (word.isPipe === true ? literalWord('-') : word))
-  const table = optionsOf(grammar)
-  const options: GivenOption[] = []
-  const operands: ShellWord[] = []
-  let beforeDashes: number | undefined
-  let firstOperandAt: number | undefined
-  let hasLateOption = false
-  const not = (why: string): ReadWords => ({ kind: 'unknown', why })
-  // What only the shell knows is noted, and what stands behind it is read on: it may be known to do harm.
-  let firstUnseen: string | undefined
-  const noteUnseen = (why: string): void => void (firstUnseen ??= why)
-  for (let at = 0; at < args.length; at += 1) {
-    const word = args[at]
-    if (word === undefined) break
-    const { value } = word
-    if (word.couldBePattern === true) {
-      noteUnseen(wordMayBecomeFiles)
-      continue
-    }
-    if (operands.length > 0) firstOperandAt ??= at - 1
-    const isLate = firstOperandAt !== undefined
-    const isOver =
-      grammar.noOptions === true || beforeDashes !== undefined || (grammar.optionsFirst === true && operands.length > 0)
-    if (isOver) {
-      operands.push(word)
-      continue
-    }
-    const given = word.kind === 'dynamic' ? optionWithUnknown(word, table) : undefined
-    if (given !== undefined) {
-      options.push({ ...given, isLate })
-      hasLateOption ||= isLate
-      continue
-    }
-    if (word.kind === 'dynamic' && grammar.anything !== true && word.isRevision !== true) {
-      noteUnseen(unknownWordMayBeOption)
-      continue
-    }
-    if (word.kind !== 'literal' || !value.startsWith('-') || value === '-') {
-      if (word.kind === 'glob' && value.startsWith('-')) {
-        const option = optionWithPattern(word, table)
-        if (option === undefined) noteUnseen(optionIsPattern)
-        else options.push({ ...option, isLate })
-        hasLateOption ||= isLate
-      } else if (word.kind === 'glob' && couldStartWithDash(value)) operands.push({ ...word, couldBeOption: true })
-      else operands.push(word)
-      continue
-    }
-    hasLateOption ||= isLate
-    if (value === '--') {
-      beforeDashes = operands.length
-      continue
-    }
-    if (grammar.numbers === true && /^-\d+$/.test(value)) continue
-    const found = value.startsWith('--')
-      ? longOption(value, table)
-      : shortOptions(value, table, grammar.valuesApart === true)
-    if (found === undefined) return not(optionNotHarmless(value.split('=', 1)[0] ?? ''))
-    const last = found.at(-1)
-    if (last?.needs === true) {
-      at += 1
-      const next = args[at]
-      if (next === undefined) return not(optionWithoutValue)
-      if (next.kind === 'dynamic' && !next.isOne) noteUnseen(unknownWordMayBeSeveral)
-      if (next.kind === 'glob') noteUnseen(optionValueIsPattern)
-      options.push(...found.slice(0, -1).map((option) => ({ ...option, isLate })))
-      options.push({ name: last.name, value: next, isLate })
-    } else options.push(...found.map((option) => ({ ...option, isLate })))
+/** Separates options, their values and operands, as getopt does but without abbreviations. */
+export function readWords(grammar: Grammar, words: readonly ShellWord[]): ReadWords {
+  // For a program a pipe is like its standard input: nobody else can read it.
+  return new WordReader(
+    grammar,
+    words.map((word) => (word.isPipe === true ? literalWord('-') : word)),
+  ).read()
+}
+
+class WordReader {
+  readonly #grammar: Grammar
+  readonly #words: readonly ShellWord[]
+  readonly #table: ReadonlyMap<string, Option>
+  readonly #options: ParsedOption[] = []
+  readonly #operands: ShellWord[] = []
+  #at = 0
+  /** How many operands stand before `--`. */
+  #beforeDashes: number | undefined
+  #firstOperandAt: number | undefined
+  #hasLateOption = false
+  /** Why a word is known only to the shell. Reading continues, as a later word may be known to do harm. */
+  #firstUnseen: string | undefined
+
+  constructor(grammar: Grammar, words: readonly ShellWord[]) {
+    this.#grammar = grammar
+    this.#words = words
+    this.#table = optionsOf(grammar)
   }
-  const notNumber = options.find(({ name, value }) => table.get(name)?.kind === 'number' && !isNumber(value))
-  if (notNumber !== undefined) return not(takesNumber(notNumber.name))
-  if (firstUnseen !== undefined) return { kind: writesOperands(grammar) ? 'unknown' : 'unseen', why: firstUnseen }
-  const ordered = hasLateOption ? args.slice(firstOperandAt) : undefined
-  return { kind: 'read', given: { options, operands, ordered, beforeDashes } }
+
+  read(): ReadWords {
+    for (; this.#at < this.#words.length; this.#at += 1) {
+      const word = this.#words[this.#at]
+      const problem = word === undefined ? undefined : this.#readWord(word)
+      if (problem !== undefined) return { kind: 'unknown', why: problem }
+    }
+    const notNumber = this.#options.find(
+      ({ name, value }) => this.#table.get(name)?.kind === 'number' && !isNumber(value),
+    )
+    if (notNumber !== undefined) return { kind: 'unknown', why: takesNumber(notNumber.name) }
+    if (this.#firstUnseen !== undefined)
+      return { kind: writesOperands(this.#grammar) ? 'unknown' : 'unseen', why: this.#firstUnseen }
+    const ordered = this.#hasLateOption ? this.#words.slice(this.#firstOperandAt) : undefined
+    const parsed = { options: this.#options, operands: this.#operands, ordered, beforeDashes: this.#beforeDashes }
+    return { kind: 'read', parsed }
+  }
+
+  /** Reads one word, and its value where that is the next one. Returns why the command is unknown, if it is. */
+  #readWord(word: ShellWord): string | undefined {
+    const { kind, value } = word
+    if (word.couldBePattern === true) return this.#noteUnseen(wordMayBecomeFiles)
+    if (this.#operands.length > 0) this.#firstOperandAt ??= this.#at - 1
+    if (this.#areOptionsOver()) return this.#addOperand(word)
+    if (kind === 'dynamic') {
+      const option = optionWithUnknown(word, this.#table)
+      if (option !== undefined) return this.#addOptions([option])
+      if (this.#grammar.anything !== true && word.isRevision !== true) return this.#noteUnseen(unknownWordMayBeOption)
+    }
+    if (kind === 'glob' && value.startsWith('-')) return this.#readPattern(word)
+    if (kind === 'glob' && couldStartWithDash(value)) return this.#addOperand({ ...word, couldBeOption: true })
+    if (kind !== 'literal' || !value.startsWith('-') || value === '-') return this.#addOperand(word)
+    return this.#readOption(value)
+  }
+
+  #areOptionsOver(): boolean {
+    const { noOptions, optionsFirst } = this.#grammar
+    return (
+      noOptions === true || this.#beforeDashes !== undefined || (optionsFirst === true && this.#operands.length > 0)
+    )
+  }
+
+  /** A pattern that begins with a dash. */
+  #readPattern(word: ShellWord): undefined {
+    const option = optionWithPattern(word, this.#table)
+    if (option === undefined) this.#noteUnseen(optionIsPattern)
+    return this.#addOptions(option === undefined ? [] : [option])
+  }
+
+  #readOption(text: string): string | undefined {
+    this.#hasLateOption ||= this.#isLate()
+    if (text === '--') {
+      this.#beforeDashes = this.#operands.length
+      return undefined
+    }
+    if (this.#grammar.numbers === true && /^-\d+$/.test(text)) return undefined
+    const found = text.startsWith('--')
+      ? longOption(text, this.#table)
+      : shortOptions(text, this.#table, this.#grammar.valuesApart === true)
+    if (found === undefined) return optionNotHarmless(text.split('=', 1)[0] ?? '')
+    const last = found.at(-1)
+    if (last?.needs !== true) return this.#addOptions(found)
+    this.#at += 1
+    const value = this.#words[this.#at]
+    if (value === undefined) return optionWithoutValue
+    if (value.kind === 'dynamic' && value.isOne !== true) this.#noteUnseen(unknownWordMayBeSeveral)
+    if (value.kind === 'glob') this.#noteUnseen(optionValueIsPattern)
+    return this.#addOptions([...found.slice(0, -1), { name: last.name, value }])
+  }
+
+  #isLate(): boolean {
+    return this.#firstOperandAt !== undefined
+  }
+
+  #addOptions(found: readonly FoundOption[]): undefined {
+    const isLate = this.#isLate()
+    this.#hasLateOption ||= isLate
+    this.#options.push(...found.map((option) => ({ ...option, isLate })))
+    return undefined
+  }
+
+  #addOperand(word: ShellWord): undefined {
+    this.#operands.push(word)
+    return undefined
+  }
+
+  #noteUnseen(why: string): undefined {
+    this.#firstUnseen ??= why
+    return undefined
+  }
 }
 
 function isNumber(value: ShellWord | undefined): boolean {
@@ -146,7 +196,7 @@ function longOption(value: string, table: ReadonlyMap<string, Option>): readonly
   return [{ name, value: literalWord(value.slice(equals + 1)) }]
 }
 
-/** `--include=*.ts`: whatever names fit it, it stays this option with another text. */
+/** `--include=*.ts`: whatever names match, it remains this option with another text. */
 function optionWithPattern(word: ShellWord, table: ReadonlyMap<string, Option>): FoundOption | undefined {
   const [name = ''] = word.value.split('=', 1)
   const option = table.get(name)
@@ -155,7 +205,7 @@ function optionWithPattern(word: ShellWord, table: ReadonlyMap<string, Option>):
   return { name, value: { ...word, value: word.value.slice(name.length + 1) } }
 }
 
-/** `--author="$(…)"`: whatever stands in the quotes, it stays this option with a text. */
+/** `--author="$(…)"`: whatever the quotes contain, it remains this option with a text. */
 function optionWithUnknown(word: ShellWord, table: ReadonlyMap<string, Option>): FoundOption | undefined {
   const [, name = ''] = /^(--[a-z][a-z-]*)=/.exec(word.source) ?? []
   const option = table.get(name)
@@ -186,39 +236,39 @@ export function literalWord(value: string): ShellWord {
   return { source: value, value, kind: 'literal' }
 }
 
-/** Whether a name that the pattern fits may begin with a dash. */
+/** Whether a name that the pattern matches may begin with a dash. */
 export function couldStartWithDash(pattern: string): boolean {
   return /^[-*?[+@!]/.test(pattern)
 }
 
-/** What the words come to by the grammar: effects of options, operands and of the program's own check. */
+/** The effects of a command by its grammar: of options, operands and its additional check. */
 export function effectsByGrammar(grammar: Grammar, args: readonly ShellWord[]): readonly Effect[] {
   const read = readWords(grammar, args)
   if (read.kind !== 'read') return [{ kind: read.kind, why: read.why }]
-  const { given } = read
-  const names = new Set(given.options.map(({ name }) => name))
+  const { parsed } = read
+  const names = new Set(parsed.options.map(({ name }) => name))
   const has = (wanted: readonly string[] | undefined): boolean => wanted?.some((name) => names.has(name)) === true
   const isTree = grammar.tree?.length === 0 || has(grammar.tree)
-  if (isTree && has(grammar.follows)) return unknown(followsLinksInFolder)
+  if (isTree && has(grammar.follows)) return unknownEffect(followsLinksInFolder)
   const table = optionsOf(grammar)
   const effects: Effect[] = []
-  for (const { name, value } of given.options) {
+  for (const { name, value } of parsed.options) {
     const kind = table.get(name)?.kind ?? 'text'
     if (value !== undefined && kind !== 'text' && kind !== 'number') effects.push(...effectOf(kind, value, false))
   }
-  if (given.operands.length > 0 && grammar.operands.length === 0) return unknown(operandsUnknown)
-  const kinds = kindsOfOperands(grammar, given.options)
-  effects.push(...operandEffects(grammar, given.operands, kinds, isTree))
-  if (grammar.defaultsToFolder === true && given.operands.length < kinds.length)
+  if (parsed.operands.length > 0 && grammar.operands.length === 0) return unknownEffect(operandsUnknown)
+  const kinds = kindsOfOperands(grammar, parsed.options)
+  effects.push(...operandEffects(grammar, parsed.operands, kinds, isTree))
+  if (grammar.defaultsToFolder === true && parsed.operands.length < kinds.length)
     effects.push(...effectOf(kinds.at(-1) ?? 'list', literalWord('.'), isTree))
-  if (given.ordered !== undefined && grammar.optionsAnywhere !== true) {
-    const early = given.options.filter(({ isLate }) => !isLate)
-    effects.push(...operandEffects(grammar, given.ordered, kindsOfOperands(grammar, early), isTree))
+  if (parsed.ordered !== undefined && grammar.optionsAnywhere !== true) {
+    const early = parsed.options.filter(({ isLate }) => !isLate)
+    effects.push(...operandEffects(grammar, parsed.ordered, kindsOfOperands(grammar, early), isTree))
   }
-  return [...effects, ...(grammar.check?.(given) ?? [])]
+  return [...effects, ...(grammar.check?.(parsed) ?? [])]
 }
 
-function kindsOfOperands({ operands, replacesFirst }: Grammar, options: readonly GivenOption[]): readonly ValueKind[] {
+function kindsOfOperands({ operands, replacesFirst }: Grammar, options: readonly ParsedOption[]): readonly ValueKind[] {
   return options.some(({ name }) => replacesFirst?.includes(name) === true) ? operands.slice(1) : operands
 }
 
@@ -228,18 +278,18 @@ function operandEffects(
   kinds: readonly ValueKind[],
   isTree: boolean,
 ): readonly Effect[] {
-  // A pattern may become several words, and so move those after it.
+  // A pattern may become several words, and shift the words after it.
   const moves = words.findIndex((word) => word.kind === 'glob' || (word.kind === 'dynamic' && word.isOne !== true))
   if (moves !== -1 && grammar.anything !== true && moves < kinds.length - 1)
-    return (writesOperands(grammar) ? unknown : unseen)(patternMayBeSeveral)
+    return (writesOperands(grammar) ? unknownEffect : unseenEffect)(patternMayBeSeveral)
   return words.flatMap((word, index) => effectOf(kinds[Math.min(index, kinds.length - 1)] ?? 'text', word, isTree))
 }
 
 function effectOf(kind: ValueKind, word: ShellWord, isTree: boolean): readonly Effect[] {
   const checked: readonly Effect[] = word.couldBeOption === true ? [{ kind: 'list', word }] : []
-  // The names that a pattern fits are shown.
+  // The matching names are shown.
   if (kind === 'text' || kind === 'number') return word.kind === 'glob' ? [{ kind: 'list', word }] : checked
-  // Standard input. To `mkdir` and `touch` it is a name like others.
+  // Standard input. For `mkdir` and `touch` it is a name like others.
   if (word.value === '-' && (kind === 'read' || kind === 'read through links')) return []
   if (kind === 'read') return [...checked, { kind: isTree ? 'read tree' : 'read', word }]
   return [...checked, { kind, word }]

@@ -1,13 +1,13 @@
 import { analyseShell, type ShellAnalysis, type SimpleCommand } from './analysis.ts'
-import { effectsOf, onlyReads, takesAnything } from './describe.ts'
-import { type Effect, unknown, unseen } from './effects.ts'
-import { ofWords } from './remembered.ts'
+import { effectsOf, onlyReads, takesArbitraryText } from './command-effects.ts'
+import { type Effect, unknownEffect, unseenEffect } from './effects.ts'
+import { memoizeByWords } from './memoize.ts'
 import { formsOf } from './wrappers.ts'
 import type { ShellWord } from './words.ts'
 import { xargsPassesUnknown } from './shell-texts.ts'
 
 // Spec R-RULE-7.
-/** True when the command line changes nothing, by the list below. When in doubt, false. */
+/** Whether the command line changes nothing, according to the grammars. False in case of doubt. */
 export function isReadOnlyCommand(command: string): boolean {
   return isReadOnlyAnalysis(analyseShell(command))
 }
@@ -21,10 +21,7 @@ export function isReadOnlyAnalysis(analysis: ShellAnalysis): boolean {
   )
 }
 
-/**
- * True where the same list says that it changes nothing, or would say so if it knew the words that only the shell knows: such
- * a line runs where the kernel confines it to reading.
- */
+/** Whether the line changes nothing, or only words that only the shell knows are in doubt: such a line may run if the kernel confines it to reading. */
 export function isConfinableAnalysis(analysis: ShellAnalysis): boolean {
   return (
     analysis.commands.length > 0 &&
@@ -35,21 +32,23 @@ export function isConfinableAnalysis(analysis: ShellAnalysis): boolean {
       (command) =>
         isOnlyAssignments(command) ||
         (command.assignments.every(isHarmlessAssignment) &&
-          effectsOfCommand(command).every(({ kind }) => kind === 'unseen' || harmless.has(kind))),
+          effectsOfCommand(command).every(({ kind }) => kind === 'unseen' || harmlessEffects.has(kind))),
     ) &&
     analysis.redirects.every(({ direction, target }) => direction === 'in' || isHarmlessSink(target))
   )
 }
 
-/** Variables that change neither which programs run nor how the shell reads words. */
+/** Whether a variable changes neither which programs run nor how the shell reads words. */
 function isHarmlessToConfined(name: string): boolean {
-  return isHarmlessVariable(name) || isShellLocal(name) || (/^[A-Z][A-Z0-9_]*$/.test(name) && !heeded.test(name))
+  return (
+    isHarmlessVariable(name) || isShellLocal(name) || (/^[A-Z][A-Z0-9_]*$/.test(name) && !influencesConfined.test(name))
+  )
 }
 
-const heeded =
+const influencesConfined =
   /^(?:PATH|IFS|HOME|PWD|OLDPWD|CDPATH|ENV|SHELL|SHELLOPTS|BASH\w*|GLOBIGNORE|PS\d|PROMPT_COMMAND|TMPDIR|TMP|TEMP|POSIXLY_CORRECT|OPT\w+|FUNCNEST|LD_\w+|DYLD_\w+|GIT_\w+|GCONV_PATH|\w*PAGER|\w*EDITOR|VISUAL|LESS\w*|\w+_?OPT(?:IONS|S)?|\w+_CONFIG\w*|XDG_\w+|PYTHON\w*|PERL\w*|RUBY\w*|NODE_\w+|LUA_\w+)$/
 
-/** Nothing in it could change what its commands mean. */
+/** Whether nothing in the line can change the meaning of its commands. */
 function isPlain(analysis: ShellAnalysis): boolean {
   return (
     analysis.opaque.length === 0 &&
@@ -62,7 +61,7 @@ function isOnlyAssignments({ words }: SimpleCommand): boolean {
   return words.length === 0
 }
 
-/** A place to write to where nothing is kept. */
+/** Whether writing there has no lasting effect. */
 export function isHarmlessSink(target: ShellWord): boolean {
   return target.kind === 'literal' && /^\/dev\/(?:null|stdout|stderr|tty|fd\/\d+)$/.test(target.value)
 }
@@ -71,7 +70,7 @@ export function isHarmlessAssignment({ value }: ShellWord): boolean {
   return isHarmlessVariable(value.split(/\+?=/, 1)[0] ?? '')
 }
 
-/** Whether the variables that are set for a command alone change nothing. `read` cuts a line by IFS, and nothing else does. */
+/** Whether variables that are set for one command are harmless. IFS only changes how `read` splits a line. */
 export function setsHarmlessly({ words, assignments }: SimpleCommand): boolean {
   const isOfRead = words[0]?.kind === 'literal' && words[0].value === 'read'
   return assignments.every(
@@ -81,18 +80,18 @@ export function setsHarmlessly({ words, assignments }: SimpleCommand): boolean {
   )
 }
 
-/** Variables that no program takes commands, libraries or paths to programs from. */
+/** Whether no program takes commands, libraries or paths of programs from the variable. */
 export function isHarmlessVariable(name: string): boolean {
   return harmlessVariables.has(name) || /^LC_[A-Z]+$/.test(name)
 }
 
-/** Names that reach no other program: it takes capital letters, or one of these, to be in the environment already. */
+/** Whether the variable reaches no other program: names in the environment have capital letters, or are listed here. */
 export function isShellLocal(name: string): boolean {
   const isLocal = /^[a-z][a-z0-9_]*$/.test(name) && !/_proxy$|^npm_|^histchars$/.test(name)
   return (isLocal || scratchNames.has(name)) && process.env[name] === undefined
 }
 
-/** Names in capital letters that people give to what a command printed. Neither bash nor a described program knows them. */
+/** Capital names that people use for the output of a command. Neither bash nor a described program uses them. */
 const scratchNames: ReadonlySet<string> = new Set(
   (
     'BASE BRANCH BRANCHES CHANGED COMMIT COMMITS COUNT CURRENT CURRENT_BRANCH DIFF DIR DIRS FILE FILES FIRST HASH LAST ' +
@@ -108,13 +107,13 @@ const harmlessVariables: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** The command alone, without what stands around it. Wrappers are looked through. */
+/** The command alone, without its surroundings. Wrappers are removed. */
 export function isReadOnlySimpleCommand(command: SimpleCommand): boolean {
   if (command.words.length === 0 || !setsHarmlessly(command)) return false
-  return effectsOfCommand(command).every(({ kind }) => harmless.has(kind))
+  return effectsOfCommand(command).every(({ kind }) => harmlessEffects.has(kind))
 }
 
-const harmless: ReadonlySet<Effect['kind']> = new Set<Effect['kind']>([
+const harmlessEffects: ReadonlySet<Effect['kind']> = new Set<Effect['kind']>([
   'read',
   'read tree',
   'read through links',
@@ -124,25 +123,25 @@ const harmless: ReadonlySet<Effect['kind']> = new Set<Effect['kind']>([
   'hardened',
 ])
 
-/** Whether it changes nothing, as far as it is known. */
+/** Whether it changes nothing, as far as that is known. */
 export function isHarmlessEffect({ kind }: Effect): boolean {
-  return harmless.has(kind)
+  return harmlessEffects.has(kind)
 }
 
-/** What a command does, with its wrappers taken off. */
+/** What a command does, without its wrappers. */
 export function effectsOfCommand({ words }: SimpleCommand): readonly Effect[] {
   return effectsOfWords(words)
 }
 
-const effectsOfWords = ofWords((words): readonly Effect[] => {
+const effectsOfWords = memoizeByWords((words): readonly Effect[] => {
   const inner = formsOf(words).at(-1) ?? []
   const isFedArguments = words.length > inner.length && words.some(({ value }) => value === 'xargs')
   const effects = effectsOf(inner)
-  if (!isFedArguments || takesAnything(inner[0]?.value ?? '')) return effects
-  // xargs hands over arguments that nobody has seen.
+  if (!isFedArguments || takesArbitraryText(inner[0]?.value ?? '')) return effects
+  // xargs passes on arguments that nobody has checked.
   const why = xargsPassesUnknown
-  if (!onlyReads(inner[0]?.value ?? '')) return unknown(why)
-  return effects.every(({ kind }) => kind === 'unseen' || harmless.has(kind))
-    ? [...effects, ...unseen(why)]
-    : unknown(why)
+  if (!onlyReads(inner[0]?.value ?? '')) return unknownEffect(why)
+  return effects.every(({ kind }) => kind === 'unseen' || harmlessEffects.has(kind))
+    ? [...effects, ...unseenEffect(why)]
+    : unknownEffect(why)
 })

@@ -2,36 +2,39 @@ import { assigners } from './variables.ts'
 import { reservedWords } from './opaque.ts'
 import type { ShellWord } from './words.ts'
 
-/** Commands and redirects of a line that holds nothing else. */
+/** Commands and redirects of a line that contains nothing else. */
 export interface ReadLine {
   readonly commands: readonly { readonly words: readonly ShellWord[]; readonly isPiped: boolean }[]
-  /** Files that are written to. */
+  /** Files that are written. */
   readonly targets: readonly ShellWord[]
 }
 
 const longest = 1_000
-const mostWords = 60
+const maxWords = 60
 
-// What means the same to every shell: letters, digits and signs that no shell gives a meaning; text in quotes in which nothing is expanded.
+// Text that every shell reads in the same way: letters, digits and signs without a special meaning, and quoted text without expansions.
 const bare = String.raw`[A-Za-z0-9_./:=@%+,-]`
 const single = String.raw`'[ -&(-\[\]-~]*'`
 const double = String.raw`"[ #%-\[\]-_a-~]*"`
-const word = `(?:${bare}|${single}|${double})+`
-/** A blank or an operator stands behind each token, so that none ends within what a shell would read as one. */
-const end = '(?=[ ;|&]|$)'
-const token = new RegExp(` *(?:(&&|\\|\\||;|\\|)|2>&1${end}|[12]?>>?( ?)(${word})${end}|(${word})${end})`, 'y')
-const assigns = /^[A-Za-z_]\w*\+?=/
+const wordPattern = `(?:${bare}|${single}|${double})+`
+/** Each token is followed by a space or an operator, so that none ends inside a token of the shell. */
+const tokenEnd = '(?=[ ;|&]|$)'
+const token = new RegExp(
+  ` *(?:(&&|\\|\\||;|\\|)|2>&1${tokenEnd}|[12]?>>?( ?)(${wordPattern})${tokenEnd}|(${wordPattern})${tokenEnd})`,
+  'y',
+)
+const assignment = /^[A-Za-z_]\w*\+?=/
 
 // Spec R-RULE-7t.
 /**
- * Reads a line of simple commands, joined by `&&`, `||`, `;` and `|`, whose words only text makes up. Undefined for every other line: it is for the
- * parser and the lexer, which agree about each line that is read here.
+ * Parses a line of simple commands joined by `&&`, `||`, `;` and `|`, whose words are plain text. Undefined for any other line, which needs parser
+ * and lexer; they agree about each line that is parsed here.
  */
 export function readPlainLine(text: string): ReadLine | undefined {
   if (text.length > longest) return undefined
   const pipelines: ShellWord[][][] = [[[]]]
   const targets: ShellWord[] = []
-  let left = mostWords
+  let left = maxWords
   token.lastIndex = 0
   for (let at = 0; at < text.length; at = token.lastIndex) {
     const [all, operator, , target, source] = token.exec(text) ?? []
@@ -44,7 +47,7 @@ export function readPlainLine(text: string): ReadLine | undefined {
       command.push(read)
       continue
     }
-    // Nothing else stands before the name of a command.
+    // Nothing else may precede the name of a command.
     if (command.length === 0) return undefined
     if (operator === '|') pipeline.push([])
     else if (operator !== undefined) pipelines.push([[]])
@@ -62,11 +65,11 @@ function isSpecial(source: string): boolean {
   return /["'=]/.test(source) || reservedWords.has(source)
 }
 
-/** Undefined for what is more than its text: it sets a variable, or may. */
+/** Undefined for a word that sets a variable, or may do so. */
 function wordOf(source: string): ShellWord | undefined {
   const isQuoted = source.includes("'") || source.includes('"')
   const value = isQuoted ? source.replaceAll(/'([^']*)'|"([^"]*)"/g, '$1$2') : source
-  if (value === '' || value.startsWith('~') || assigns.test(source)) return undefined
+  if (value === '' || value.startsWith('~') || assignment.test(source)) return undefined
   const isSetting = assigners.has(value) || value === 'printf' || (isQuoted && setsQuoted(source))
   return isSetting ? undefined : { source, value, kind: 'literal' }
 }

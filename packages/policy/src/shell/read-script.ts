@@ -1,8 +1,6 @@
-import type { ParsedScript, SyntaxNode } from 'unbash'
-import { forEachChild, parse } from 'unbash'
-import { agreesWith } from './agreement.ts'
+import { forEachChild, parse, type ParsedScript, type SyntaxNode } from 'unbash'
+import { parserAgrees } from './parser-agreement.ts'
 import { type Lexed, lexShell } from './lexer.ts'
-import { holdsOperatorAsText } from './plain-text.ts'
 import {
   ambiguousReading,
   dependsOnLocale,
@@ -18,7 +16,7 @@ import {
 export interface ReadScript {
   /** Undefined if the parser fails, or would take too long. */
   readonly script: ParsedScript | undefined
-  /** Why bash may read it differently, in plain words. */
+  /** Why bash may read it differently. */
   readonly problem: string | undefined
 }
 
@@ -43,12 +41,12 @@ function problemOf(lexed: Lexed, script: ParsedScript): string | undefined {
   if (lexed.kind !== 'read') return doubt(lexed)
   if (dependsOnEncoding(lexed.text)) return dependsOnLocale
   if (holdsOperatorAsText(script)) return textMayBeOperator
-  return agreesWith(lexed, script) ? undefined : ambiguousReading
+  return parserAgrees(lexed, script) ? undefined : ambiguousReading
 }
 
 /**
- * In some encodings, such as GBK, the last byte of a UTF-8 character and an ASCII character after it, such as a backslash, are
- * one character. Bash reads by the encoding of its environment, or of a variable that an earlier line has set.
+ * In some encodings, such as GBK, the last byte of a UTF-8 character and a following ASCII character, such as a backslash, form one character. Bash
+ * uses the encoding of its environment, or of a variable that an earlier line has set.
  */
 function dependsOnEncoding(text: string): boolean {
   // oxlint-disable-next-line no-control-regex -- the range of ASCII
@@ -57,13 +55,13 @@ function dependsOnEncoding(text: string): boolean {
   return /\b(?:LC_[A-Z]|LANG)/.test(text) || (locale !== undefined && !/^(?:C|POSIX)$|utf-?8/i.test(locale))
 }
 
-/** By which bash reads characters, as far as the environment of this program says it. */
+/** The locale by which bash reads characters, as far as the environment of this program shows it. */
 export function localeNow(): string | undefined {
   const { LC_ALL, LC_CTYPE, LANG } = process.env
   return LC_ALL || LC_CTYPE || LANG || undefined
 }
 
-/** The parser recovers from every error that its authors know of; anything else that it throws is reported here. */
+/** The parser recovers from the errors that its authors anticipated; any other exception is reported here. */
 export function notUnderstood(thrown: unknown): string {
   const why = thrown instanceof RangeError ? nestedTooDeeply : parserFailed(String(thrown))
   return notParsed(why)
@@ -74,17 +72,17 @@ function doubt({ why }: { readonly why: string }): string {
 }
 
 const longestUnreadable = 10_000
-const mostText = 150_000
-const mostNodes = 50_000
+const maxText = 150_000
+const maxNodes = 50_000
 const deepestTree = 2000
 
-/** The parser parses a substitution when it is visited, including everything nested in it: this bounds the total cost. */
+/** The parser parses a substitution when it is visited, with everything nested in it: this bounds the total cost. */
 function isSmall(script: SyntaxNode): boolean {
   let [text, nodes] = [0, 0]
   const visit = (node: SyntaxNode, depth: number): boolean => {
     nodes += 1
     if (node.type === 'Script') text += node.end - node.pos
-    let isOver = text > mostText || nodes > mostNodes || depth > deepestTree
+    let isOver = text > maxText || nodes > maxNodes || depth > deepestTree
     if (!isOver)
       forEachChild(node, (child) => {
         isOver ||= visit(child, depth + 1)
@@ -92,4 +90,61 @@ function isSmall(script: SyntaxNode): boolean {
     return isOver
   }
   return !visit(script, 0)
+}
+
+/**
+ * Whether the parser took for plain text what the shell may read as an operator, a quote or an expansion. Visits every node of any type. In double
+ * quotes and here-documents only `$` and backticks are special.
+ */
+function holdsOperatorAsText(node: SyntaxNode, isQuoted = false): boolean {
+  if (node.type === 'ExtendedGlob') return true
+  // In a here-document with a quoted delimiter nothing is special.
+  if (node.type === 'HereDoc' && node.delimiter?.quoted === true) return false
+  const isQuotedWithin =
+    node.type === 'DoubleQuoted' || node.type === 'HereDocBody' || (isQuoted && node.type !== 'Script')
+  const sought = isQuotedWithin ? expansion : specialCharacter
+  if (bareTexts(node).some((text) => sought.test(text.replaceAll(/\\./gs, '')))) return true
+  let isFound = false
+  forEachChild(node, (child) => {
+    const isPattern = node.type === 'TestBinary' && node.operator === '=~' && child === node.right
+    if (!isFound && !(isPattern && isPlainPattern(child))) isFound = holdsOperatorAsText(child, isQuotedWithin)
+  })
+  return isFound
+}
+
+const specialCharacter = /[<>()|&;`$'"]/
+const expansion = /`|\$[\w({[@*#?$!-]/
+
+/** The text of a node outside of its parts. */
+function bareTexts(node: SyntaxNode): readonly string[] {
+  switch (node.type) {
+    case 'Word':
+    case 'Glob':
+    case 'BraceExpansion':
+    case 'HereDocBody':
+      return textsBetweenParts(node)
+    case 'Literal':
+      return [node.text]
+    default:
+      return []
+  }
+}
+
+function textsBetweenParts({
+  text,
+  pos,
+  parts,
+}: Extract<SyntaxNode, { readonly type: 'Word' | 'Glob' | 'BraceExpansion' | 'HereDocBody' }>): readonly string[] {
+  let at = 0
+  const texts: string[] = []
+  for (const part of parts ?? []) {
+    texts.push(text.slice(at, part.pos - pos))
+    at = part.end - pos
+  }
+  return [...texts, text.slice(at)]
+}
+
+/** `^[0-9]+$` on the right side of `=~` may end in a dollar sign. */
+function isPlainPattern(node: SyntaxNode): boolean {
+  return node.type === 'Word' && /^[^<>()|&;`$'"\\]*\$?$/.test(node.text)
 }

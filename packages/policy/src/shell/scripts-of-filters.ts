@@ -2,11 +2,11 @@ import { isHarmlessAwk } from './programs/awk.ts'
 import { isHarmlessSed } from './programs/sed.ts'
 import type { ShellWord } from './words.ts'
 
-/** The options of a program that filters text by a script. All others, and abbreviations, may give it another script. */
-interface Form {
+/** The options of a program that filters text by a script. Any other option, or an abbreviation, may give it another script. */
+interface FilterOptions {
   /** Letters without a value. */
   readonly letters: string
-  /** Letters with a value, which is the rest of the word or the next word. */
+  /** Letters whose value is the rest of the word or the next word. */
   readonly lettersWithValue: string
   /** A letter whose value is the rest of the word, or nothing. */
   readonly letterWithRest: string
@@ -17,7 +17,7 @@ interface Form {
   readonly isHarmless: (script: string) => boolean
 }
 
-const sed: Form = {
+const sed: FilterOptions = {
   letters: 'nErsuzb',
   lettersWithValue: 'l',
   letterWithRest: 'i',
@@ -26,7 +26,7 @@ const sed: Form = {
   longOfScript: '--expression',
   isHarmless: isHarmlessSed,
 }
-const awk: Form = {
+const awk: FilterOptions = {
   letters: '',
   lettersWithValue: 'Fv',
   letterWithRest: '',
@@ -35,7 +35,7 @@ const awk: Form = {
   longOfScript: '--source',
   isHarmless: isHarmlessAwk,
 }
-const forms: Readonly<Record<string, Form>> = {
+const forms: Readonly<Record<string, FilterOptions>> = {
   sed,
   gsed: sed,
   awk,
@@ -46,7 +46,7 @@ const forms: Readonly<Record<string, Form>> = {
   goawk: awk,
 }
 
-/** Whether a program that filters text may run, read or write by its script, whatever its options are. */
+/** Whether a filter program may run, read or write something through its script, with any options. */
 export function scriptMayReach(name: string, args: readonly ShellWord[]): boolean {
   const form = Object.hasOwn(forms, name) ? forms[name] : undefined
   if (form === undefined) return false
@@ -78,7 +78,7 @@ interface ReadOption {
   readonly takesNext: boolean
 }
 
-function optionOf(form: Form, text: string): ReadOption | 'none' | 'unknown' {
+function optionOf(form: FilterOptions, text: string): ReadOption | 'none' | 'unknown' {
   if (!text.startsWith('-') || text === '-') return 'none'
   if (text.startsWith('--')) {
     if (text === form.longOfScript) return { isScript: true, takesNext: true }

@@ -1,4 +1,4 @@
-// Why a shell command cannot be judged, or may do more than read. They follow "Not allowed:" or stand in a question to a person.
+// Why a shell command cannot be analyzed, or may do more than read. These follow "Not allowed:" or are part of a question to a person.
 
 // The command could not be parsed.
 
@@ -71,7 +71,7 @@ export const indirectExpansionRuns = 'an indirect expansion can run commands'
 export const expansionRuns = 'this kind of expansion can run commands'
 export const fileNameExpandedTwice = 'the shell expands this file name twice'
 
-// What runs is not part of the command, or only known at run time.
+// The program is not in the command, or is only known at run time.
 
 export const commandNameUnknown = 'the name of a command is only known at run time'
 export const notDescribed = (program: string): string => `${program} is not a command that is known to be harmless`
@@ -121,7 +121,7 @@ export const patternMayBeTestOperator = 'a file name that matches the pattern co
 
 // Single programs.
 
-export const lsofAsksOrTells = 'lsof may query name servers, or report files that were not checked'
+export const lsofAsksOrShows = 'lsof may query name servers, or report files that were not checked'
 export const xxdOptionWithoutNumber = 'an option of xxd needs a number'
 export const xxdWritesSecond = 'xxd writes its second file'
 export const xxdMayWrite = 'xxd may write a file'

@@ -5,24 +5,23 @@ import {
   notClosed,
   parenthesesTooDeep,
 } from './shell-texts.ts'
-/** Thrown where it cannot be predicted how bash reads a text; the message says why, in plain words. */
+/** Thrown if it cannot be predicted how bash reads a text; the message says why. */
 export class Unreadable extends Error {}
 
 /** Thrown for a text that would take a parser too long, or too much of the stack. */
 export class TooMuch extends Unreadable {}
 
-const mostNested = 100
+const maxNested = 100
 
 /**
- * Reads a shell text one character at a time and removes line continuations (a backslash before a line end) as bash does,
- * before anything else is read. Methods with `Raw` or `Literal` read where bash removes none: single quotes, comments and
- * quoted here-documents.
- *
- * S1: `position` counts characters of the joined text. S2: each character is consumed once, so reading takes linear time.
+ * Reads a shell text one character at a time and removes line continuations (a backslash before a line end) as bash does, before anything else is
+ * read. Methods with `Raw` or `Literal` are for places where bash removes none: single quotes, comments and quoted here-documents.
+ * ¶ S1: `position` counts characters of the joined text.
+ * S2: each character is consumed once, so reading takes linear time.
  */
 export class SourceReader {
   readonly #raw: string
-  /** What was consumed, where lines are joined; where none is it is the beginning of the text. */
+  /** The consumed text if lines are joined; otherwise it is the beginning of the text. */
   readonly #joined: string[] | undefined
   #at = 0
   #end: number
@@ -44,7 +43,7 @@ export class SourceReader {
     return this.#joined?.length ?? this.#at
   }
 
-  /** The joined text from a position to here. */
+  /** The joined text from a position to the present one. */
   textFrom(position: number): string {
     return this.#joined?.slice(position).join('') ?? this.#raw.slice(position, this.#at)
   }
@@ -87,7 +86,7 @@ export class SourceReader {
     return this.takeRaw()
   }
 
-  /** Consumes characters as long as they fit. */
+  /** Consumes characters as long as they match. */
   takeWhile(fits: RegExp): string {
     let taken = ''
     for (let next = this.peek(); next !== '' && fits.test(next); next = this.peek()) taken += this.take()
@@ -110,19 +109,19 @@ export class SourceReader {
   /** Reads the content of parentheses or braces. */
   nest(read: () => void): void {
     this.#nested += 1
-    if (this.#nested > mostNested) throw new TooMuch(parenthesesTooDeep)
+    if (this.#nested > maxNested) throw new TooMuch(parenthesesTooDeep)
     read()
     this.#nested -= 1
   }
 
-  /** The raw index of the next such character if the text before it fits; else -1. */
+  /** The raw index of the next such character if the text before it matches; otherwise -1. */
   findRaw(character: string, before: RegExp): number {
     const found = this.#raw.indexOf(character, this.#at)
     const isFound = found !== -1 && found < this.#end && before.test(this.#raw.slice(this.#at, found))
     return isFound ? found : -1
   }
 
-  /** The lines from here on, as bash compares them with the delimiter of a here-document; `start` is a raw index. */
+  /** The remaining lines, as bash compares them with the delimiter of a here-document; `start` is a raw index. */
   *lines(joins: boolean): Generator<{ readonly start: number; readonly text: string }> {
     let at = this.#at
     while (at < this.#end) {

@@ -7,40 +7,40 @@ import { bracesOf } from './braces.ts'
 export interface ShellWord {
   /** As it is written. */
   readonly source: string
-  /** With its quotes taken off and known variables put in; of a glob, a pattern in which quoted characters are escaped. */
+  /** Without quotes and with known variables inserted; for a glob, a pattern in which quoted characters are escaped. */
   readonly value: string
   /**
-   * `literal`: it is its value. `glob`: it becomes names of files. `dynamic`: it holds something that only the shell
-   * knows (a variable, the output of a command), or becomes several words.
+   * `literal`: it is its value. `glob`: it expands to file names. `dynamic`: it contains something that only the shell knows (a variable, the output
+   * of a command), or becomes several words.
    */
   readonly kind: 'literal' | 'glob' | 'dynamic'
-  /** Of a dynamic word: it stays one word, because all that is not known of it stands in quotes. */
+  /** For a dynamic word: it remains one word, as all unknown parts are quoted. */
   readonly isOne?: boolean
-  /** Of a dynamic word: outside of quotes stands what may come to a pattern, which then becomes names of files. */
+  /** For a dynamic word: its unquoted parts may become a pattern, which expands to file names. */
   readonly couldBePattern?: boolean
-  /** `<(…)` and nothing else: one path, that of a pipe in which stands what the commands in it write. They are judged themselves. */
+  /** `<(…)` and nothing else: the path of a pipe with the output of its commands, which are judged themselves. */
   readonly isPipe?: boolean
-  /** Of a dynamic word: ids of objects of git, with text that makes no option, no pattern and no path of them. */
+  /** For a dynamic word: git object ids, with text that makes them neither an option, nor a pattern, nor a path. */
   readonly isRevision?: boolean
-  /** A path that find puts in the place of `{}`: what it is called is known only then, and that it begins with no dash. */
+  /** A path that find inserts for `{}`: its name is only known at run time, but it has no leading dash. */
   readonly isFound?: boolean
-  /** Of a glob in the place of an operand: a name that it fits may begin with a dash. */
+  /** For a glob operand: a matching name may begin with a dash. */
   readonly couldBeOption?: boolean
 }
 
-/** What variables hold where a word stands; those that are not here are not known. */
+/** The values of variables at a word; variables that are not included are unknown. */
 export type Scope = ReadonlyMap<string, ShellWord>
 
 const nothingKnown: Scope = new Map()
 
-/** The words that one becomes: braces make several of it. */
+/** The words that one becomes: braces make several. */
 export function shellWords(node: CommandArgument, scope: Scope = nothingKnown): readonly ShellWord[] {
   if (node.type === 'Assignment') return [assignmentWord(node, scope)]
   if (!couldHaveBraces(node)) return [shellWord(node, scope)]
   const texts = bracesOf(node.text)
   if (texts === undefined)
     return [{ source: node.text, value: node.value, kind: 'dynamic', couldBePattern: /[*?[$`]/.test(node.text) }]
-  // An empty word that stands in no quotes is none.
+  // An empty word without quotes disappears.
   return texts.filter(Boolean).map((text) => ({
     source: node.text,
     value: text,
@@ -48,12 +48,12 @@ export function shellWords(node: CommandArgument, scope: Scope = nothingKnown): 
   }))
 }
 
-/** A word that begins with the home directory, where that is known: not behind what may set HOME. */
+/** Whether a word begins with the home directory, and that is known: not after something that may set HOME. */
 function isHome(text: string, scope: Scope): boolean {
   return /^~(?:\/|$)/.test(text) && !scope.has('')
 }
 
-/** The shell expands braces that the parser takes for text: `{a},b}`. */
+/** The shell expands braces that the parser reads as text: `{a},b}`. */
 function couldHaveBraces({ text, parts }: Word): boolean {
   const bare =
     parts?.map((part) => (isBare(part) ? part.text : part.type === 'BraceExpansion' ? '{,}' : 'x')).join('') ?? text
@@ -64,14 +64,14 @@ function isBare({ type }: WordPart): boolean {
   return type === 'Literal' || type === 'Glob' || type === 'ExtendedGlob'
 }
 
-/** The shell puts the home directory here too: words that look like an assignment have it after `=` and after each `:`. */
+/** The shell also expands a tilde in words that look like an assignment, after `=` and after each `:`. */
 const tildeLater = /^[A-Za-z_]\w*(?:\[.*\])?\+?=(?:.*:)?~/s
 
 export function shellWord(node: CommandArgument, scope: Scope = nothingKnown): ShellWord {
   if (node.type === 'Assignment') return assignmentWord(node, scope)
   const { text } = node
   if (isPipe(node)) return { source: text, value: node.value, kind: 'dynamic', isOne: true, isPipe: true }
-  // A tilde that is quoted is a character; ~ and ~/ are the home directory, every other form depends on the shell.
+  // A quoted tilde is a character; ~ and ~/ are the home directory, every other form depends on the shell.
   const isOddTilde = (text.startsWith('~') && !isHome(text, scope)) || tildeLater.test(text)
   if (!isOddTilde && partsOf(node).every(isPlainPart)) return { source: text, value: valueOf(node), kind: 'literal' }
   const read = isOddTilde ? undefined : readParts(node, scope)
@@ -90,8 +90,8 @@ export function shellWord(node: CommandArgument, scope: Scope = nothingKnown): S
 }
 
 /**
- * Commands that print ids of objects and nothing else, or the name that they were given. Not `git describe` and
- * `git rev-parse --abbrev-ref`: a name of a tag or a branch may begin with a dash, and be an option.
+ * Commands that print git object ids and nothing else, or the name that they were given. Excludes `git describe` and `git rev-parse --abbrev-ref`:
+ * the name of a tag or branch may begin with a dash, and be an option.
  */
 const printsIds = new RegExp(
   [
@@ -117,7 +117,7 @@ function namesRevision(parts: readonly (WordPart | DoubleQuotedChild)[], scope: 
   return hasIds && isSafe
 }
 
-/** Nothing of a path, a pattern or a list. */
+/** No path, pattern or list. */
 function isPlainText(part: WordPart | DoubleQuotedChild): boolean {
   return part.type === 'Literal' && /^[\w.~^-]*$/.test(part.text)
 }
@@ -127,18 +127,18 @@ function isPipe({ parts = [] }: Word): boolean {
   return parts.length === 1 && part?.type === 'ProcessSubstitution' && part.operator === '<'
 }
 
-/** Names that a line cannot set without being asked about, and that hold no pattern. */
+/** Names that a line cannot set without approval, and that contain no pattern. */
 const plainVariable =
   /^(?:HOME|PATH|PWD|OLDPWD|USER|LOGNAME|SHELL|HOSTNAME|UID|EUID|PPID|BASHPID|RANDOM|SECONDS|LINENO|[?#$!-])$/
 
 function couldHoldPattern(part: WordPart, scope: Scope): boolean {
-  if (plain.has(part.type) || part.type === 'ArithmeticExpansion') return false
+  if (plainNodeTypes.has(part.type) || part.type === 'ArithmeticExpansion') return false
   if (/^\$\((?:date|pwd|whoami|uname|nproc|id|hostname)(?: [\w+%:.-]+)*\)$/.test(part.text)) return false
   const name = nameOfVariable(part)
   if (name === undefined) return true
-  const held = scope.get(name)
-  // What a loop goes through is judged where the loop stands.
-  if (held !== undefined) return held.kind !== 'glob' && /[*?[\\]/.test(held.value)
+  const variable = scope.get(name)
+  // The words of a loop are judged at the loop.
+  if (variable !== undefined) return variable.kind !== 'glob' && /[*?[\\]/.test(variable.value)
   return !plainVariable.test(name)
 }
 
@@ -152,7 +152,7 @@ function assignmentWord(node: Extract<CommandArgument, { type: 'Assignment' }>, 
   }
 }
 
-const plain: ReadonlySet<SyntaxNode['type']> = new Set<SyntaxNode['type']>([
+const plainNodeTypes: ReadonlySet<SyntaxNode['type']> = new Set<SyntaxNode['type']>([
   'Literal',
   'SingleQuoted',
   'DoubleQuoted',
@@ -167,10 +167,10 @@ function partsOf(node: SyntaxNode): readonly SyntaxNode[] {
 
 /** Its value is known, and it is not a pattern. */
 function isPlainPart(part: SyntaxNode): boolean {
-  return plain.has(part.type) && (part.type !== 'AnsiCQuoted' || ansiValue(part.text) !== undefined)
+  return plainNodeTypes.has(part.type) && (part.type !== 'AnsiCQuoted' || ansiValue(part.text) !== undefined)
 }
 
-/** A leading tilde stays only where the shell expands it: `'~/x'` is the path `./~/x`. */
+/** A leading tilde remains only if the shell expands it: `'~/x'` is the path `./~/x`. */
 function valueOf(word: Word): string {
   return word.value.startsWith('~') && !word.text.startsWith('~') ? `./${word.value}` : word.value
 }
@@ -178,11 +178,11 @@ function valueOf(word: Word): string {
 interface Piece {
   readonly text: string
   readonly isPattern?: boolean
-  /** Its first character, a tilde, is the home directory and no character. */
+  /** Whether its first character, a tilde, means the home directory. */
   readonly isHome?: boolean
 }
 
-/** A word with patterns and variables that are known; undefined when something in it is not. */
+/** A word with patterns and known variables; undefined if something in it is unknown. */
 function readParts(word: Word, scope: Scope): Pick<ShellWord, 'value' | 'kind'> | undefined {
   const parts: readonly (WordPart | undefined)[] = word.parts ?? [undefined]
   const pieces: Piece[] = []
@@ -192,7 +192,7 @@ function readParts(word: Word, scope: Scope): Pick<ShellWord, 'value' | 'kind'> 
     pieces.push(...read)
   }
   const isGlob = pieces.some(({ isPattern }) => isPattern === true)
-  // An option of the shell may change what patterns fit; classes by name depend on the language.
+  // A shell option may change what patterns match; named classes depend on the locale.
   if (isGlob && (scope.has('') || /\[[:=.]/.test(word.text))) return undefined
   const value = pieces
     .map(({ text, isPattern }) =>
@@ -218,7 +218,7 @@ function piecesOf(
       return text === undefined ? undefined : [{ text }]
     }
     case 'Glob':
-      // Quotes among the characters of a class are not read here.
+      // Quotes among the characters of a class are not supported here.
       return /["'\\$`]/.test(part.text) ? undefined : [{ text: part.text, isPattern: true }]
     case 'DoubleQuoted': {
       const inner = part.parts.map((child, index) => {
@@ -229,9 +229,11 @@ function piecesOf(
       return inner.includes(undefined) ? undefined : inner.flatMap((piece) => piece ?? [])
     }
     default: {
-      const held = scope.get(nameOfVariable(part) ?? '')
-      // Without quotes it is cut at spaces, and what is in it may be a pattern.
-      return held?.kind === 'literal' && /^[\w./,:=@%+-]+$/.test(held.value) ? [{ text: held.value }] : undefined
+      const variable = scope.get(nameOfVariable(part) ?? '')
+      // Without quotes the value is split at spaces, and may contain patterns.
+      return variable?.kind === 'literal' && /^[\w./,:=@%+-]+$/.test(variable.value)
+        ? [{ text: variable.value }]
+        : undefined
     }
   }
 }
@@ -241,18 +243,18 @@ function quotedPiece(part: DoubleQuotedChild, scope: Scope, isFirst: boolean, en
   if (part.type === 'Literal') return { text: part.value }
   const name = nameOfVariable(part)
   if (name === undefined) return undefined
-  const held = scope.get(name)
-  if (held !== undefined && held.kind !== 'dynamic') return heldPiece(held, isFirst, endsFolder)
+  const variable = scope.get(name)
+  if (variable !== undefined && variable.kind !== 'dynamic') return variablePiece(variable, isFirst, endsFolder)
   if (!isFirst || !endsFolder || scope.has('')) return undefined
   return name === 'PWD' ? { text: '.' } : name === 'HOME' ? { text: '~', isHome: true } : undefined
 }
 
-/** What a variable holds, as a part of a word. A tilde that it begins with was written as the home directory, or as `./~`. */
-function heldPiece({ value, kind }: ShellWord, isFirst: boolean, endsFolder: boolean): Piece | undefined {
+/** The value of a variable, as a part of a word. A leading tilde was written as the home directory, or as `./~`. */
+function variablePiece({ value, kind }: ShellWord, isFirst: boolean, endsFolder: boolean): Piece | undefined {
   const isHome = value.startsWith('~')
   const isReadAsWritten = isFirst && (endsFolder || value.includes('/'))
   if ((isHome || value.startsWith('./~')) && !isReadAsWritten) return undefined
-  // The names that a pattern fits, one after another.
+  // The matching names, one after another.
   return { text: value, isHome, ...(kind === 'glob' && { isPattern: true }) }
 }
 
@@ -266,10 +268,10 @@ function startsWithSlash(part: WordPart): boolean {
   return (part.type === 'Literal' || part.type === 'SingleQuoted') && part.value.startsWith('/')
 }
 
-/** All that is not known stands in double quotes, and is no list. */
+/** All unknown parts are in double quotes, and are not lists. */
 function isOneWord(word: Word): boolean {
   return (word.parts ?? []).every((part) => {
-    if (plain.has(part.type) && part.type !== 'DoubleQuoted') return true
+    if (plainNodeTypes.has(part.type) && part.type !== 'DoubleQuoted') return true
     return (
       part.type === 'DoubleQuoted' &&
       part.parts.every((inner) => !/[@]/.test(inner.type === 'Literal' ? '' : inner.text))

@@ -3,30 +3,29 @@ import { realPath } from '@halting/journal/files'
 import type { Offer } from './offers.ts'
 import { isTooBroad, readTrust, trustedByClaude, type TrustOwner } from './trust-store.ts'
 
-/** Whether what a folder brings counts, and how far. */
+/** Whether the settings of a folder apply, and to what extent. */
 export interface FolderTrust {
-  /** The folder by its real path. */
+  /** The real path of the folder. */
   readonly folder: string
   /** Whether the folder is trusted. */
   readonly trusted: boolean
-  /** Whose word it is; why not, where it is not trusted. */
+  /** Who trusts it, or why it is not trusted. */
   readonly because: string
   /** Whether one thing that the folder offers may take effect. */
   lets(offer: Offer): boolean
-  /** What the person should know of the record itself. */
+  /** A problem of the stored records, for the person. */
   readonly problem?: string
 }
 
-/** Which folder's trust is asked for, and whether it is trusted for this run only. */
+/** The folder in question, and whether it is trusted for this run only. */
 export interface TrustQuestion extends TrustOwner {
-  /** Trusted for this run, and by what: `--trust`. False: not trusted for this run, whatever the records say. */
+  /** What trusts it for this run, such as `--trust`. False: it is not trusted in this run, whatever the records say. */
   readonly once?: string | false | undefined
 }
 
 /**
- * Whether the folder is trusted. It decides by its real path alone and reads nothing of the folder: no file in it, and no
- * `.git` that points elsewhere, has a say in it. The record of the nearest folder around it counts; at one folder ours
- * goes before that of Claude Code.
+ * Whether the folder is trusted, by its real path only. It reads nothing in the folder, so no file in it and no `.git` that points elsewhere has an
+ * influence. The record of the closest folder above applies; for the same folder our record precedes that of Claude Code.
  */
 export async function folderTrust(question: TrustQuestion): Promise<FolderTrust> {
   const folder = realPath(question.cwd)

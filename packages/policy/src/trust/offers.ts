@@ -3,26 +3,28 @@ import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '@halting/core'
 import { isAiSdkName } from '../settings/ai-sdk-name.ts'
 import type { Fields } from '../settings/fields.ts'
-import { tightening } from '../sandbox/sandbox-settings.ts'
-import { namedScripts, type NamedScript } from './hook-scripts.ts'
-import { isDangerousVariable } from './variables.ts'
+import { restrictionsOf } from '../sandbox/sandbox-settings.ts'
+import { readFileSync, statSync } from 'node:fs'
+import { isInside } from '../files/paths.ts'
+import { realPath } from '@halting/journal/files'
+import { resolve } from 'node:path'
 
-/** One thing that a project would have run, set or loosened. It counts where the folder is trusted. */
+/** Something that a project would run, set or loosen. It takes effect if the folder is trusted. */
 export interface Offer {
-  /** The setting, as a person would look for it. */
+  /** The setting, by the name that a person would search for. */
   readonly setting: string
-  /** What would run, or what would be allowed: what the question shows. */
+  /** What would run or be allowed, as shown in the question. */
   readonly text: string
-  /** Counts only where a person was asked about exactly this. */
+  /** Whether it takes effect only after a question that named it. */
   readonly needsNaming: boolean
-  /** The same for the same content alone: what a project changes later was not what was trusted. */
+  /** Equal for equal content only: a later change by the project is not trusted. */
   readonly id: string
-  /** The name of the server that it is about. */
+  /** The name of the server, if it is one. */
   readonly server?: string
 }
 
-/** Settings that count from a project only where its folder is trusted, beside hooks, rules and variables. */
-const single = [
+/** Settings that a project can set only in a trusted folder, in addition to hooks, rules and variables. */
+const singleSettings = [
   'apiKeyHelper',
   'statusLine',
   'model',
@@ -35,13 +37,13 @@ const single = [
   'webSearch',
 ] as const
 
-/** Settings that never count from a project: they lose a person's work, money or secrets, or have something outlive a run. */
+/** Settings that a project can never set: they could cost the person work, money or secrets, or outlive a run. */
 export const ownOnly = [
   'modelPrices',
-  // A package runs within the program, where the keys are: no sandbox holds it.
+  // A package runs inside this program, with access to its keys and outside any sandbox.
   'aiSdk',
   'cleanupPeriodDays',
-  // It sends every session to where it says.
+  // It sends every session to the place that it names.
   'sessionStore',
   'fileCheckpointingEnabled',
   'promptSuggestionEnabled',
@@ -62,7 +64,7 @@ export const ownOnly = [
   'preferredNotifChannel',
 ] as const
 
-/** All that a project's file would have run or loosened. */
+/** Everything that a project's file would run or loosen. */
 export function offersOf(fields: Fields, projectDirectory: string): readonly Offer[] {
   const { hooks = {}, allow = [], additionalDirectories = [], env = {}, defaultMode, mcpServers = {} } = fields
   const { until = [], protect = [] } = fields
@@ -72,7 +74,9 @@ export function offersOf(fields: Fields, projectDirectory: string): readonly Off
         handlers.map((handler) => hookOffer(event, matcher ?? '', handler, projectDirectory)),
       ),
     ),
-    ...single.filter((name) => isOffered(name, fields)).map((name) => singleOffer(name, fields, projectDirectory)),
+    ...singleSettings
+      .filter((name) => isOffered(name, fields))
+      .map((name) => singleOffer(name, fields, projectDirectory)),
     ...until.map((command) => offer('until', command)),
     ...protect.map((glob) => offer('protect', glob)),
     ...allow.map((rule) => offer('permissions.allow', rule)),
@@ -83,59 +87,62 @@ export function offersOf(fields: Fields, projectDirectory: string): readonly Off
   ]
 }
 
-/** What only shuts the sandbox needs no trust. Whether a person has one elsewhere is no part of what a project offers. */
-function isOffered(name: (typeof single)[number], fields: Fields): boolean {
+/** Restrictions of the sandbox need no trust. Whether the person has enabled one elsewhere does not change what a project offers. */
+function isOffered(name: (typeof singleSettings)[number], fields: Fields): boolean {
   const { sandbox } = fields
   if (name !== 'sandbox' || sandbox === undefined) return fields[name] !== undefined
-  return !isDeepStrictEqual(tightening(sandbox, false), sandbox)
+  return !isDeepStrictEqual(restrictionsOf(sandbox, false), sandbox)
 }
 
-/** What of a sandbox counts without trust. */
-function shutting({ sandbox }: Fields, isWantedAnyway: boolean): Pick<Fields, 'sandbox'> {
-  const kept = sandbox === undefined ? {} : tightening(sandbox, isWantedAnyway)
-  return Object.keys(kept).length === 0 ? {} : { sandbox: kept }
+/** The sandbox settings that apply without trust. */
+function restrictionsOnly({ sandbox }: Fields, isWantedAnyway: boolean): Pick<Fields, 'sandbox'> {
+  const restrictions = sandbox === undefined ? {} : restrictionsOf(sandbox, isWantedAnyway)
+  return Object.keys(restrictions).length === 0 ? {} : { sandbox: restrictions }
 }
 
-export interface Letting {
+export interface TrustDecision {
   readonly lets: (offer: Offer) => boolean
-  /** The person has commands in a sandbox whatever the project says. */
+  /** Whether the person has enabled the sandbox, whatever the project says. */
   readonly isSandboxed: boolean
-  /** Where the scripts lie that its hooks name. */
+  /** The folder of the scripts that its hooks name. */
   readonly projectDirectory: string
-  /** Servers that the person's own settings let in from any project that they trust. */
+  /** Whether personal settings enable a server in every trusted project. */
   readonly letsServer: (name: string) => boolean
 }
 
-/** The part of a project's file that counts: its deny and ask rules, and what `lets` lets in. */
-export function letIn(fields: Fields, { lets, isSandboxed, projectDirectory, letsServer }: Letting): Fields {
+/** The effective part of a project's file: its deny and ask rules, and what `lets` accepts. */
+export function trustedFields(
+  fields: Fields,
+  { lets, isSandboxed, projectDirectory, letsServer }: TrustDecision,
+): Fields {
   const { deny, ask, redactSecrets, allow, additionalDirectories, env, hooks, defaultMode, mcpServers, others } = fields
   const { disabledMcpjsonServers, autoMemoryEnabled, autoDreamEnabled, until, protect, limits, waitForLimits } = fields
-  const keptUntil = until?.filter((command) => lets(offer('until', command)))
-  const keptServers = Object.entries(mcpServers ?? {}).filter(
+  const trustedUntil = until?.filter((command) => lets(offer('until', command)))
+  const trustedServers = Object.entries(mcpServers ?? {}).filter(
     ([name, server]) => letsServer(name) || lets(serverOffer(name, server)),
   )
-  const keptHooks = Object.entries(hooks ?? {}).map(([event, groups]) => {
-    const kept = groups.map((group) => ({
+  const trustedHooks = Object.entries(hooks ?? {}).map(([event, groups]) => {
+    const trustedGroups = groups.map((group) => ({
       ...group,
       hooks: group.hooks.filter((handler) => lets(hookOffer(event, group.matcher ?? '', handler, projectDirectory))),
     }))
-    return [event, kept.filter((group) => group.hooks.length > 0)] as const
+    return [event, trustedGroups.filter((group) => group.hooks.length > 0)] as const
   })
-  const keptEnv = Object.entries(env ?? {}).filter(([name, value]) => lets(envOffer(name, value)))
-  const keptSingle = single.filter(
+  const trustedEnv = Object.entries(env ?? {}).filter(([name, value]) => lets(envOffer(name, value)))
+  const trustedSingle = singleSettings.filter(
     (name) => fields[name] !== undefined && lets(singleOffer(name, fields, projectDirectory)),
   )
   return {
     ...(deny && { deny }),
     ...(ask && { ask }),
-    // It takes away; false would loosen.
+    // True restricts; false would loosen.
     ...(redactSecrets === true && { redactSecrets }),
     ...(autoMemoryEnabled === false && { autoMemoryEnabled }),
     ...(autoDreamEnabled === false && { autoDreamEnabled }),
-    // Where they are lower than others; that is looked at when the files are merged.
+    // Only lower limits apply, which is checked when the files are merged.
     ...(limits && { limits }),
     ...(waitForLimits !== undefined && { waitForLimits }),
-    ...(keptUntil !== undefined && keptUntil.length > 0 && { until: keptUntil }),
+    ...(trustedUntil !== undefined && trustedUntil.length > 0 && { until: trustedUntil }),
     ...(protect && { protect: protect.filter((glob) => lets(offer('protect', glob))) }),
     ...(allow && { allow: allow.filter((rule) => lets(offer('permissions.allow', rule))) }),
     ...(additionalDirectories && {
@@ -143,27 +150,27 @@ export function letIn(fields: Fields, { lets, isSandboxed, projectDirectory, let
         lets(offer('permissions.additionalDirectories', path)),
       ),
     }),
-    ...(env && { env: Object.fromEntries(keptEnv) }),
-    ...(hooks && { hooks: Object.fromEntries(keptHooks) }),
+    ...(env && { env: Object.fromEntries(trustedEnv) }),
+    ...(hooks && { hooks: Object.fromEntries(trustedHooks) }),
     ...(defaultMode !== undefined && lets(offer('permissions.defaultMode', defaultMode)) && { defaultMode }),
-    ...(mcpServers && { mcpServers: Object.fromEntries(keptServers) }),
+    ...(mcpServers && { mcpServers: Object.fromEntries(trustedServers) }),
     ...(disabledMcpjsonServers && { disabledMcpjsonServers }),
-    ...shutting(fields, isSandboxed),
-    ...Object.fromEntries(keptSingle.map((name) => [name, fields[name]])),
+    ...restrictionsOnly(fields, isSandboxed),
+    ...Object.fromEntries(trustedSingle.map((name) => [name, fields[name]])),
     others,
   }
 }
 
 function offer(setting: string, value: unknown): Offer {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  // These take away all that asks or holds, or load a package: a trust that saw nothing of them does not cover them.
+  // These remove all questions or confinement, or load a package, so a trust that did not show them does not cover them.
   const needsNaming =
     setting === 'sandbox' || value === 'bypassPermissions' || (setting === 'model' && isAiSdkName(text))
   return { setting, text, needsNaming, id: idOf([setting, value]) }
 }
 
-/** A command that prints a key, or the status line, runs what its script holds, as a hook does. */
-function singleOffer(name: (typeof single)[number], fields: Fields, projectDirectory: string): Offer {
+/** A command that prints a key, or a status line command, runs the content of its script, like a hook. */
+function singleOffer(name: (typeof singleSettings)[number], fields: Fields, projectDirectory: string): Offer {
   const { apiKeyHelper, statusLine } = fields
   if (name === 'statusLine' && statusLine !== undefined) {
     const { type: _, command, ...rest } = statusLine
@@ -177,7 +184,7 @@ function singleOffer(name: (typeof single)[number], fields: Fields, projectDirec
   return scripts.length === 0 ? made : { ...made, ...withScripts(made.text, scripts, [name, apiKeyHelper]) }
 }
 
-/** What the scripts hold is a part of what was trusted. Without any the id is that of the command alone. */
+/** The content of scripts is part of what was trusted. Without scripts the id is that of the command. */
 function withScripts(
   text: string,
   scripts: readonly NamedScript[],
@@ -199,7 +206,7 @@ function envOffer(name: string, value: string): Offer {
   }
 }
 
-/** A server runs a program, or is told what the model says to it: all of what it says is shown. */
+/** A server runs a program, or receives data from the model, so its whole entry is shown. */
 function serverOffer(name: string, server: JsonObject): Offer {
   const { command, args, url, type: _, ...rest } = server
   const words = [command, ...(Array.isArray(args) ? args : args === undefined ? [] : [args])]
@@ -223,9 +230,9 @@ function hookOffer(
   handler: NonNullable<Fields['hooks']>[string][number]['hooks'][number],
   projectDirectory: string,
 ): Offer {
-  const { type, ...said } = handler
-  // What else it says may change what comes of it: a header sends a variable, `async` keeps a guard from deciding.
-  const { command, url, prompt, statusMessage: _, ...more } = said as { readonly [field: string]: unknown }
+  const { type, ...fields } = handler
+  // Other fields can change the effect: a header may send a variable, `async` keeps a guard from deciding.
+  const { command, url, prompt, statusMessage: _, ...more } = fields as { readonly [field: string]: unknown }
   const runs = String(command ?? url ?? prompt)
   const rest = Object.keys(more).length === 0 ? '' : ` ${JSON.stringify(more)}`
   const text = `${event}${matcher === '' ? '' : `(${matcher})`}: ${type === 'command' ? '' : `${type} `}${runs}${rest}`
@@ -237,4 +244,85 @@ function hookOffer(
 
 function idOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32)
+}
+
+/** A script of the project that a command names. */
+interface NamedScript {
+  /** Relative to the project. */
+  readonly path: string
+  /** Hash of its content. */
+  readonly content: string
+}
+
+const maxScripts = 50
+const largestBytes = 4 * 1024 * 1024
+
+/** The files inside a project that the words of a command name, as their content is what runs. Scripts that these run in turn are not checked. */
+export function namedScripts(command: string, projectDirectory: string): readonly NamedScript[] {
+  const root = realPath(projectDirectory)
+  const found = new Map<string, NamedScript>()
+  for (const word of wordsOf(command, projectDirectory).slice(0, 1_000)) {
+    if (found.size >= maxScripts) break
+    const real = realPath(resolve(projectDirectory, word))
+    if (real === root || !isInside(real, root)) continue
+    const content = hashOf(real)
+    const path = real.slice(root.length + 1)
+    if (content !== undefined) found.set(path, { path, content })
+  }
+  return [...found.values()]
+}
+
+function wordsOf(command: string, projectDirectory: string): readonly string[] {
+  const filled = command.replaceAll(
+    /\$(?:(?:CLAUDE|HALTING)_PROJECT_DIR\b|\{(?:CLAUDE|HALTING)_PROJECT_DIR\}|PWD\b|\{PWD\})/g,
+    () => projectDirectory.replaceAll(' ', '\u0000'),
+  )
+  return filled
+    .replaceAll(/["']/g, '')
+    .split(/[\s;&|()<>=`]+/)
+    .map((word) => word.replaceAll('\u0000', ' '))
+    .filter((word) => word !== '' && !word.startsWith('~'))
+}
+
+/** Undefined for anything but a file. A file that cannot be read, or is too large for a script, is identified by its metadata. */
+function hashOf(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found?.isFile() !== true) return undefined
+  if (found.size > largestBytes) return `size ${found.size} at ${found.mtimeMs}`
+  try {
+    return createHash('sha256').update(readFileSync(path)).digest('hex').slice(0, 32)
+  } catch {
+    return 'unreadable'
+  }
+}
+
+/**
+ * Variables that a trusted project may set without having been named in a question: they affect only output and timing. Any other variable may make
+ * a program run, load, fetch or send something (`PATH`, `NODE_OPTIONS`, `LD_PRELOAD`, a base URL, a proxy, `MAKEFLAGS` …), and no list of those can
+ * be complete.
+ */
+const harmlessVariables: ReadonlySet<string> = new Set([
+  'CI',
+  'COLUMNS',
+  'DEBUG',
+  'FORCE_COLOR',
+  'LANG',
+  'LINES',
+  'LOG_LEVEL',
+  'NODE_ENV',
+  'NO_COLOR',
+  'RAILS_ENV',
+  'RACK_ENV',
+  'APP_ENV',
+  'TZ',
+  'BASH_DEFAULT_TIMEOUT_MS',
+  'BASH_MAX_TIMEOUT_MS',
+  'BASH_MAX_OUTPUT_LENGTH',
+  'MCP_TIMEOUT',
+  'MCP_TOOL_TIMEOUT',
+])
+
+/** Whether a project's variable takes effect only after a question that named it. */
+function isDangerousVariable(name: string): boolean {
+  return !harmlessVariables.has(name)
 }

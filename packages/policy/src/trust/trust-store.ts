@@ -9,51 +9,51 @@ import { configFolder, realPath, makeDurableFolder, writeWhole, takeLock } from 
 import { isInside } from '../files/paths.ts'
 import type { PlacesOptions } from '../settings/places.ts'
 
-/** What was decided about a folder. */
+/** The decision about a folder. */
 export interface TrustRecord {
   /** Whether the folder is trusted. */
   readonly trusted: boolean
-  /** When, as an ISO date. */
+  /** Time of the decision, as an ISO date. */
   readonly since: string
-  /** What the question named, by id: what the folder's own settings bring later was not trusted with it. */
+  /** Ids of the offers that the question named: settings that the folder adds later are not trusted. */
   readonly offers: readonly string[]
 }
 
-/** Decisions about trust by folder. */
+/** Decisions about trust, by folder. */
 export type TrustRecords = ReadonlyMap<string, TrustRecord>
 
-/** Whose trust is meant: the folder, the person's home and the environment. */
+/** The folder, the person's home and the environment for which trust is decided. */
 export type TrustOwner = Pick<PlacesOptions, 'cwd' | 'home' | 'env'>
 
-/** The one file that says which folders are trusted; no project can say it. */
+/** The file that says which folders are trusted. It is outside of all projects. */
 export function trustFile(owner: TrustOwner): string {
   return join(configFolder('halting', owner), 'trust.json')
 }
 
-/** The stored decisions about trust, as they were read. */
+/** The stored decisions, as they were read. */
 export interface ReadRecords {
   /** The decisions, by folder. */
   readonly records: TrustRecords
-  /** Why nothing of the file counts. */
+  /** Why the file is ignored. */
   readonly problem?: string
 }
 
-const none: ReadRecords = { records: new Map() }
+const noRecords: ReadRecords = { records: new Map() }
 const largestBytes = 16 * 1024 * 1024
 
-/** Whom the person trusts. A file that is damaged, or that others may write, trusts nobody. */
+/** The folders that the person trusts. A file that is damaged, or that others may write, trusts nobody. */
 export async function readTrust(owner: TrustOwner): Promise<ReadRecords> {
   const path = trustFile(owner)
-  const read = await readOwn(path)
-  if (read.kind === 'absent') return none
-  if (read.kind === 'unfit') return { ...none, problem: `${path} ${read.why}: its trusted folders are ignored.` }
+  const read = await readPersonalFile(path)
+  if (read.kind === 'absent') return noRecords
+  if (read.kind === 'unfit') return { ...noRecords, problem: `${path} ${read.why}: its trusted folders are ignored.` }
   const records = recordsIn(read.text)
   return records === undefined
-    ? { ...none, problem: `${path} is damaged: its trusted folders are ignored. Fix or delete it.` }
+    ? { ...noRecords, problem: `${path} is damaged: its trusted folders are ignored. Fix or delete it.` }
     : { records }
 }
 
-/** Changes the records, one process at a time; what is there survives a crash. @throws ConfigurationError for a damaged file. */
+/** Changes the records, one process at a time; a crash does not lose them. @throws ConfigurationError for a damaged file. */
 export async function changeTrust(
   owner: TrustOwner,
   change: (records: Map<string, TrustRecord>) => void,
@@ -73,7 +73,7 @@ export async function changeTrust(
   }
 }
 
-/** @throws ConfigurationError where nothing can be written, such as a home that is read-only. */
+/** @throws ConfigurationError if nothing can be written, for example in a read-only home folder. */
 async function lockTrust(path: string): Promise<() => Promise<void>> {
   try {
     await makeDurableFolder(dirname(path))
@@ -88,7 +88,7 @@ async function lockTrust(path: string): Promise<() => Promise<void>> {
 
 const patienceMs = 20_000
 
-/** One process at a time. @throws ConfigurationError for one that does not let go. */
+/** Waits until no other process has the lock. @throws ConfigurationError if another process does not release it. */
 export async function lockFile(path: string, what: string): Promise<() => Promise<void>> {
   const until = performance.now() + patienceMs
   for (;;) {
@@ -115,7 +115,7 @@ function recordsIn(text: string): TrustRecords | undefined {
   return records
 }
 
-/** Which folders another program of this person trusts. Not all of them count (`isTooBroad`). */
+/** Folders that Claude Code trusts for this person. Not all of them count (`isTooBroad`). */
 export async function trustedByClaude(owner: TrustOwner): Promise<ReadonlySet<string>> {
   const { projects = {} } = await stateOfClaude(owner)
   if (!isJsonObject(projects)) return new Set()
@@ -124,36 +124,36 @@ export async function trustedByClaude(owner: TrustOwner): Promise<ReadonlySet<st
   return new Set(Object.entries(projects).flatMap((entry) => (isTrusted(entry) ? [entry[0]] : [])))
 }
 
-/** How this person has Claude Code call them (its `preferredNotifChannel`); undefined where they did not choose. */
+/** How Claude Code notifies this person (its `preferredNotifChannel`); undefined if they did not choose. */
 export async function notificationChannelOfClaude(owner: TrustOwner): Promise<NotificationChannel | undefined> {
   const { preferredNotifChannel: chosen } = await stateOfClaude(owner)
   return notificationChannels.find((channel) => channel === chosen)
 }
 
-/** What Claude Code stores of this person beside its settings; empty where there is none, or others may write it. */
+/** The state of Claude Code for this person, outside of its settings; empty if the file is missing, or if others may write it. */
 async function stateOfClaude(owner: TrustOwner): Promise<JsonObject> {
   const { env, home } = owner
   const path = join(env['CLAUDE_CONFIG_DIR'] ? configFolder('claude', owner) : home, '.claude.json')
-  const read = await readOwn(path)
+  const read = await readPersonalFile(path)
   const content = read.kind === 'read' ? parsed(read.text) : undefined
   return isJsonObject(content) ? content : {}
 }
 
-/** Folders that hold more than projects: who trusts what is inside them trusts downloads, and what others put there. */
+/** Folders that contain more than projects: trusting one would also trust downloads and files of other people. */
 export function isTooBroad(folder: string, { home }: Pick<TrustOwner, 'home'>): boolean {
   const shared = ['/tmp', '/var/tmp', '/dev/shm', tmpdir()].map((path) => realPath(path))
   return isInside(realPath(home), folder) || shared.some((one) => isInside(one, folder))
 }
 
-type OwnFile =
+type PersonalFile =
   | { readonly kind: 'absent' }
   | { readonly kind: 'unfit'; readonly why: string }
   | { readonly kind: 'read'; readonly text: string }
 
-/** A file that only this person writes. The checks are of the file that is read. */
-async function readOwn(path: string): Promise<OwnFile> {
+/** A file that only this person can write. The checks apply to the open file. */
+async function readPersonalFile(path: string): Promise<PersonalFile> {
   try {
-    // A pipe in its place would hold the program up.
+    // Opening a pipe could block the program.
     if (!(await stat(path)).isFile()) return { kind: 'unfit', why: 'is not a file' }
     const file = await open(path, 'r')
     try {

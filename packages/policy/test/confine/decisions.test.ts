@@ -22,46 +22,47 @@ function open(options: Partial<PermissionOptions> = {}): RulePermissions {
   return createPermissions({ cwd: temporaryFolder(), wall: wallOf(landlock), ...options })
 }
 
-/** What becomes of a line, and to what it is confined. */
-function decided(permissions: RulePermissions, command: string): readonly [string, string | undefined] {
+/** The decision about a line, and its confinement. */
+function outcomeOf(permissions: RulePermissions, command: string): readonly [string, string | undefined] {
   const decision = permissions.decide(bashCall(command))
   if (decision instanceof Promise) throw new Error('rules decide at once')
   return [decision.behavior, permissions.confinementOf({ callId: 'call_1', command })?.kind]
 }
 
-describe('Where the kernel confines', () => {
+describe('With kernel confinement', () => {
   test.each(['ls', 'git status', 'cat a | head', 'for f in *.ts; do wc -l "$f"; done', 'x=$(pwd); echo "$x"'])(
-    'what was judged to read only runs confined: %s',
-    (command) => expect(decided(open(), command)).toEqual(['allow', 'read']),
+    'a command that was judged read-only runs confined: %s',
+    (command) => expect(outcomeOf(open(), command)).toEqual(['allow', 'read']),
   )
 
-  test.each(['ps aux', 'ps -ef | grep node', 'uptime; free'])('what looks at processes sees them: %s', (command) =>
-    expect(decided(open(), command)).toEqual(['allow', 'look']),
+  test.each(['ps aux', 'ps -ef | grep node', 'uptime; free'])(
+    'a command that inspects processes can see them: %s',
+    (command) => expect(outcomeOf(open(), command)).toEqual(['allow', 'look']),
   )
 
-  test('what shows sockets and open files of others runs unconfined in a plain line, and asks in any other', () => {
+  test('a command that shows sockets and open files of other processes runs unconfined in a plain line, and asks in any other', () => {
     for (const command of ['ss -tlnp', 'lsof -nP -iTCP -sTCP:LISTEN', 'ss -tln | grep LISTEN'])
-      expect(decided(open(), command)).toEqual(['allow', undefined])
+      expect(outcomeOf(open(), command)).toEqual(['allow', undefined])
     for (const command of [
       "ss -tln; test -[v] 'a[$(touch M)]'",
       'ss -tlnp | grep "$x"',
       'ss -tlnp; git status',
       'echo $(ss -tlnp)',
     ])
-      expect(decided(open(), command)[0]).toBe('ask')
+      expect(outcomeOf(open(), command)[0]).toBe('ask')
   })
 
   test.each(['touch "it\'s" && echo $HOME', 'make && git status', 'make; x=$(pwd); echo "$x"', 'make && ls'])(
-    'the rules that are offered for a line let it run: %s',
+    'the offered rules allow the line: %s',
     (command) => {
       const allow = open().remedyFor(bashCall(command))?.rules ?? []
       expect(allow.length).toBeGreaterThan(0)
-      expect(decided(open({ allow }), command)).toEqual(['allow', undefined])
+      expect(outcomeOf(open({ allow }), command)).toEqual(['allow', undefined])
     },
   )
 
   test('a line that is not plain sees no processes', () => {
-    expect(decided(open(), 'ps aux | grep "$x"')).toEqual(['allow', 'read'])
+    expect(outcomeOf(open(), 'ps aux | grep "$x"')).toEqual(['allow', 'read'])
   })
 
   test.each([
@@ -73,9 +74,9 @@ describe('Where the kernel confines', () => {
     'sed -n "${n}p" a.ts',
     'cat /etc/hosts',
     'NAME=$(cat package.json); echo $NAME | xargs ls',
-  ])('words that only the shell knows ask without it, and not with it: %s', (command) => {
-    expect(decided(open(), command)).toEqual(['allow', 'read'])
-    for (const means of [off, none]) expect(decided(open({ wall: wallOf(means) }), command)[0]).toBe('ask')
+  ])('words that only the shell knows ask without confinement, and run with it: %s', (command) => {
+    expect(outcomeOf(open(), command)).toEqual(['allow', 'read'])
+    for (const means of [off, none]) expect(outcomeOf(open({ wall: wallOf(means) }), command)[0]).toBe('ask')
   })
 
   test.each([
@@ -98,44 +99,44 @@ describe('Where the kernel confines', () => {
     'git $X',
     'cat $((x))',
     'grep -r x /proc',
-  ])('what is not described asks with it, too: %s', (command) => {
-    expect(decided(open(), command)[0]).toBe('ask')
+  ])('a command without a grammar asks even with confinement: %s', (command) => {
+    expect(outcomeOf(open(), command)[0]).toBe('ask')
   })
 
-  test('rules, hooks, persons and modes let a command run as it is', () => {
-    expect(decided(open({ allow: ['Bash(ls)'] }), 'ls')).toEqual(['allow', undefined])
-    expect(decided(open({ allow: ['Bash'] }), 'ls')).toEqual(['allow', undefined])
-    expect(decided(open({ mode: 'bypassPermissions' }), 'ls')).toEqual(['allow', undefined])
-    expect(decided(open({ sandbox: { holds: () => true }, wall: wallOf(off) }), 'ls')).toEqual(['allow', undefined])
+  test('rules, hooks, persons and modes let a command run unconfined', () => {
+    expect(outcomeOf(open({ allow: ['Bash(ls)'] }), 'ls')).toEqual(['allow', undefined])
+    expect(outcomeOf(open({ allow: ['Bash'] }), 'ls')).toEqual(['allow', undefined])
+    expect(outcomeOf(open({ mode: 'bypassPermissions' }), 'ls')).toEqual(['allow', undefined])
+    expect(outcomeOf(open({ sandbox: { holds: () => true }, wall: wallOf(off) }), 'ls')).toEqual(['allow', undefined])
     const permissions = open()
     expect(permissions.decide({ ...bashCall('ls'), hookDecision: 'allow' })).toEqual({ behavior: 'allow' })
     expect(permissions.confinementOf({ callId: 'call_1', command: 'ls' })).toBeUndefined()
-    // Asked about: who lets it run is a person.
-    expect(decided(permissions, 'npm test')).toEqual(['ask', undefined])
+    // It asks, so only a person can allow it.
+    expect(outcomeOf(permissions, 'npm test')).toEqual(['ask', undefined])
   })
 
-  test('a command that a person put in the place of another one is judged by itself', () => {
+  test('a replacement command from a person is judged by itself', () => {
     const permissions = open()
-    expect(decided(permissions, 'npm test')).toEqual(['ask', undefined])
+    expect(outcomeOf(permissions, 'npm test')).toEqual(['ask', undefined])
     expect(permissions.confinementOf({ callId: 'call_1', command: 'npm run build' })).toBeUndefined()
     expect(permissions.confinementOf({ callId: 'call_1', command: 'ls' })?.kind).toBe('read')
   })
 
-  test('of two calls with one id none escapes', () => {
+  test('two calls with the same id stay confined', () => {
     const permissions = open()
     void permissions.decide(bashCall('ls'))
     void permissions.decide(bashCall('npm test'))
     expect(permissions.confinementOf({ callId: 'call_1', command: 'ls' })?.kind).toBe('read')
   })
 
-  test('a call that another process decided about is judged by its command', () => {
+  test('a call that another process outcomeOf about is judged by its command', () => {
     const permissions = open({ allow: ['Bash(npm test)'] })
     expect(permissions.confinementOf({ callId: 'resumed', command: 'ls' })?.kind).toBe('read')
     expect(permissions.confinementOf({ callId: 'resumed', command: 'npm test' })).toBeUndefined()
     expect(permissions.confinementOf({ callId: 'resumed', command: 'touch x' })).toBeUndefined()
   })
 
-  test('calls of subagents are told apart', () => {
+  test('calls of subagents are distinguished', () => {
     const permissions = open({ allow: ['Bash(ls)'] })
     void permissions.decide({ ...bashCall('pwd'), agentId: 'one' })
     void permissions.decide(bashCall('ls'))
@@ -143,19 +144,19 @@ describe('Where the kernel confines', () => {
     expect(permissions.confinementOf({ callId: 'call_1', command: 'ls' })).toBeUndefined()
   })
 
-  test('plan mode runs what is confined', () => {
-    expect(decided(open({ mode: 'plan' }), 'wc -l $(git ls-files)')).toEqual(['allow', 'read'])
-    expect(decided(open({ mode: 'plan' }), 'touch x')[0]).toBe('deny')
+  test('plan mode runs confined commands', () => {
+    expect(outcomeOf(open({ mode: 'plan' }), 'wc -l $(git ls-files)')).toEqual(['allow', 'read'])
+    expect(outcomeOf(open({ mode: 'plan' }), 'touch x')[0]).toBe('deny')
   })
 
-  test('deny rules for files stay in force: words that only the shell knows ask', () => {
+  test('deny rules remain in force: words that only the shell knows ask', () => {
     const permissions = open({ deny: ['Read(.env)'] })
-    expect(decided(permissions, 'cat $FILE')[0]).toBe('ask')
-    expect(decided(permissions, 'cat .env')[0]).toBe('deny')
-    expect(decided(permissions, "find . -name '*.ts' | xargs grep x")[0]).toBe('ask')
+    expect(outcomeOf(permissions, 'cat $FILE')[0]).toBe('ask')
+    expect(outcomeOf(permissions, 'cat .env')[0]).toBe('deny')
+    expect(outcomeOf(permissions, "find . -name '*.ts' | xargs grep x")[0]).toBe('ask')
   })
 
-  test('what rules open can be read, and no more', () => {
+  test('places that rules open are readable, and no others', () => {
     const cwd = temporaryFolder()
     const readable = (allow: readonly string[]): readonly string[] => {
       const permissions = createPermissions({ cwd, wall: wallOf(landlock), allow })
@@ -168,13 +169,13 @@ describe('Where the kernel confines', () => {
       '/srv/data',
       '/srv/one.txt',
     ])
-    // Of a pattern that fits some of the files of a folder the others stay closed.
+    // If a pattern matches some files of a folder, the others remain closed.
     expect(readable(['Read(~/*.md)', 'Read(//**/*.md)', 'Read(//srv/data/**/*.csv)'])).toEqual([cwd])
     expect(readable(['Read'])).toEqual([cwd, '/'])
   })
 })
 
-describe('Lines of which one part has a rule', () => {
+describe('Lines in which one part has a rule', () => {
   const rules = { allow: ['Bash(npm test)', 'Bash(git add:*)'] }
   test.each([
     'npm test | tail -20',
@@ -184,9 +185,9 @@ describe('Lines of which one part has a rule', () => {
     'npm test || true',
     "npm test | grep -E 'a|b'",
     'npm test > /dev/null && echo "all is well"',
-  ])('run where the line is plain and the rest is harmless: %s', (command) => {
+  ])('run if the line is plain and the rest is harmless: %s', (command) => {
     for (const means of [landlock, none, off])
-      expect(decided(open({ ...rules, wall: wallOf(means) }), command)).toEqual(['allow', undefined])
+      expect(outcomeOf(open({ ...rules, wall: wallOf(means) }), command)).toEqual(['allow', undefined])
   })
 
   test.each([
@@ -200,32 +201,32 @@ describe('Lines of which one part has a rule', () => {
     'for f in a b; do npm test; done; echo \\x',
   ])('ask otherwise: %s', (command) => {
     for (const means of [landlock, none])
-      expect(decided(open({ ...rules, wall: wallOf(means) }), command)[0]).toBe('ask')
-    // Where nothing confines by choice, or on other systems, commands run by what was read of them.
+      expect(outcomeOf(open({ ...rules, wall: wallOf(means) }), command)[0]).toBe('ask')
+    // Without confinement (by choice, or on other systems), commands run if they were judged read-only.
     const isUnseen = /^npm test; (?:test|\[) /.test(command)
-    expect(decided(open({ ...rules, wall: wallOf(off) }), command)[0]).toBe(isUnseen ? 'ask' : 'allow')
+    expect(outcomeOf(open({ ...rules, wall: wallOf(off) }), command)[0]).toBe(isUnseen ? 'ask' : 'allow')
   })
 
-  test('the rules that are offered let it run', () => {
+  test('run with the offered rules', () => {
     const permissions = open(rules)
     expect(permissions.remedyFor(bashCall('npm test; git status'))).toEqual({
       rules: ['Bash(git status)'],
     })
-    expect(decided(open({ allow: ['Bash(npm test)', 'Bash(git status)'] }), 'npm test; git status')).toEqual([
+    expect(outcomeOf(open({ allow: ['Bash(npm test)', 'Bash(git status)'] }), 'npm test; git status')).toEqual([
       'allow',
       undefined,
     ])
   })
 })
 
-describe('Where nothing confines', () => {
+describe('Without any confinement', () => {
   test.each(['ls', 'git status', 'cat a.ts | head -5', "grep -rn 'x' src && ls *.ts", 'git log --oneline | wc -l'])(
     'a plain line runs: %s',
-    (command) => expect(decided(open({ wall: wallOf(none) }), command)).toEqual(['allow', undefined]),
+    (command) => expect(outcomeOf(open({ wall: wallOf(none) }), command)).toEqual(['allow', undefined]),
   )
 
   test.each(['echo "$HOME"', 'x=$(pwd); echo "$x"', 'for f in a b; do cat "$f"; done', 'cat <(ls)', "echo $'a'"])(
-    'any other line asks, and says why: %s',
+    'any other line asks and gives the reason: %s',
     (command) => {
       const permissions = open({ wall: wallOf(none) })
       const decision = permissions.decide(bashCall(command))
@@ -237,24 +238,24 @@ describe('Where nothing confines', () => {
   )
 })
 
-describe('Finding out what confines', () => {
-  test('on other systems nothing does, and commands run by what was read of them', () => {
+describe('Detection of confinement', () => {
+  test('finds none on other systems, where commands run if they were judged read-only', () => {
     expect(detectWall({ path: '/usr/bin', writable: [], platform: 'darwin' })).toMatchObject({ kind: 'off' })
   })
 
-  test('no program is taken from where commands can write', () => {
+  test('uses no program from a folder that commands can write', () => {
     const folder = temporaryFolder()
     for (const name of ['perl', 'bwrap']) writeFileSync(join(folder, name), '#!/bin/sh\necho 7\n', { mode: 0o755 })
     const means = detectWall({ path: folder, writable: [folder, '/usr'] })
     expect(means.kind === 'landlock' ? means.perl : means.kind).toBe(process.platform === 'linux' ? 'none' : 'off')
   })
 
-  test('is done once, when it is first asked, and stored until the machine starts again', () => {
+  test('runs once on first use, and stores its result until the next boot', () => {
     const configFolder = join(temporaryFolder(), 'config')
     const options = { home: '/', configFolder, path: process.env['PATH'] ?? '', writable: [], isSandboxed: () => false }
     const wall = new SessionWall({ ...options, setting: 'auto' })
     const means = wall.means()
-    // No folder is made for it.
+    // No folder is created for it.
     expect(existsSync(configFolder)).toBe(false)
     mkdirSync(configFolder)
     expect(new SessionWall({ ...options, setting: 'auto' }).means()).toEqual(means)
@@ -265,7 +266,7 @@ describe('Finding out what confines', () => {
       kind: means.kind,
       circumstances: expect.stringContaining(readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()),
     })
-    // Of another start of the machine, damaged, or naming another program: it is found out anew.
+    // A stored result of another boot, a damaged one, or one that names another program is detected again.
     for (const text of [
       JSON.stringify({ ...stored, circumstances: 'x' }),
       '{',
@@ -277,13 +278,13 @@ describe('Finding out what confines', () => {
     }
   })
 
-  test('is off where a setting says so, and where a sandbox confines all commands', () => {
+  test('is off if a setting says so, or if a sandbox confines all commands', () => {
     const options = { home: '/', configFolder: '/nowhere', path: '', writable: [] }
     expect(new SessionWall({ ...options, setting: 'off', isSandboxed: () => false }).means().kind).toBe('off')
     expect(new SessionWall({ ...options, setting: 'auto', isSandboxed: () => true }).means().kind).toBe('off')
   })
 
-  test('a folder that cannot be written costs nothing but time', () => {
+  test('works without a writable folder, and only takes longer', () => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'config'), '')
     mkdirSync(join(folder, 'other'))

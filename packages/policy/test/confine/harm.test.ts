@@ -1,4 +1,4 @@
-// Holds R-WALL-1 of docs/spec: whatever a confined command turns out to be, it changes nothing, reaches nobody and reads nothing that is not open.
+// Holds R-WALL-1 of docs/spec: a confined command of any kind changes nothing, reaches nobody and reads no closed file.
 import { spawn } from 'node:child_process'
 import {
   chmodSync,
@@ -29,7 +29,7 @@ interface Machine {
   readonly port: number
 }
 
-/** A project, what lies beside it, a home with keys, a process with a secret and a server. Not below `/tmp`, which can be listed. */
+/** A project, files next to it, a home with keys, a process with a secret and a server. Not below `/tmp`, which can be listed. */
 async function makeMachine(): Promise<Machine> {
   const parent = join(isRoot ? '/var/lib' : join(homedir(), '.cache'), 'halting-tests')
   mkdirSync(parent, { recursive: true })
@@ -59,7 +59,7 @@ async function makeMachine(): Promise<Machine> {
   }
 }
 
-/** All that lies in the machine, with modes, times and contents. */
+/** Everything on the machine, with modes, times and contents. */
 function stateOf({ base }: Machine): string {
   const look = (path: string): readonly string[] => {
     const stats = lstatSync(path)
@@ -73,7 +73,7 @@ function stateOf({ base }: Machine): string {
 const hasPython = (await runLine('python3 -c ""', { cwd: '/', home: '/' })).exitCode === 0
 const inPython = (program: string): string => `python3 - <<'E'\n${program}\nE`
 
-/** Lines that change something where nothing confines them. */
+/** Lines that change something without confinement. */
 const changing: readonly string[] = [
   'touch M sub/M ../M ../outside/M /tmp/halting-wall-M ~/M; echo x > N; echo x >> file; : > file',
   'rm -rf file sub ../outside; rmdir sub; unlink file',
@@ -92,7 +92,7 @@ const inPythonChanging: readonly string[] = [
   'import ctypes, os, errno\nlibc = ctypes.CDLL(None, use_errno=True)\nfd = os.open("file", os.O_RDONLY)\nfor call in ((91, fd, 0), (93, fd, 1, 1), (190, fd, b"user.x", b"y", 1, 0), (77, fd, 0), (285, fd, 0, 0, 100), (452, -100, b"file", 0, 0)):\n  if libc.syscall(*call) == 0: print("DID IT", call)\nimport fcntl\nfor request in (0x40086602, 0x401c5820, 0x40806685):\n  try: fcntl.ioctl(fd, request, b"\\0" * 128); print("DID IT", request)\n  except OSError: pass',
 ]
 
-/** Lines that show the secret, or reach somebody, where nothing confines them. */
+/** Lines that reveal the secret, or reach another process, without confinement. */
 const reaching = ({ outside, home, victim, port }: Machine): readonly string[] => [
   `cat ${outside}/file ../outside/file ~/.ssh/id ${home}/.ssh/id; head -c 100 < ../outside/file; grep -r . .. ; ls -laR ${outside} | wc -l`,
   `cat /proc/${victim}/environ; strings /proc/${victim}/environ; grep -a . /proc/[0-9]*/environ; cat /proc/${victim}/task/*/environ; xargs -0 -a /proc/${victim}/environ`,
@@ -111,7 +111,7 @@ const everyWay = allMeans.flatMap((means): readonly (readonly [string, Means, nu
   ...(isRoot ? [[`${means.kind} as another user`, means, nobody] as const] : []),
 ])
 
-describe.skipIf(allMeans.length === 0)('What a confined command does (needs Landlock or bubblewrap)', () => {
+describe.skipIf(allMeans.length === 0)('A confined command (needs Landlock or bubblewrap)', () => {
   test.each(everyWay)(
     'changes nothing: %s',
     async (_name, means, asUser) => {
@@ -128,7 +128,7 @@ describe.skipIf(allMeans.length === 0)('What a confined command does (needs Land
     120_000,
   )
 
-  test('where nothing confines them, each of these lines changes something', async () => {
+  test('is needed: without confinement each of these lines changes something', async () => {
     for (const line of [...changing, ...(hasPython ? inPythonChanging.map(inPython) : [])]) {
       const machine = await makeMachine()
       const before = stateOf(machine)
@@ -139,7 +139,7 @@ describe.skipIf(allMeans.length === 0)('What a confined command does (needs Land
   }, 60_000)
 
   test.each(everyWay)(
-    'reads nothing that is not open, and reaches nobody: %s',
+    'reads no closed file, and reaches no other process: %s',
     async (_name, means, asUser) => {
       const machine = await makeMachine()
       for (const line of reaching(machine)) {
@@ -150,7 +150,7 @@ describe.skipIf(allMeans.length === 0)('What a confined command does (needs Land
     120_000,
   )
 
-  test.each(everyWay)('sends no signal to others, and sends them to its own: %s', async (_name, means, asUser) => {
+  test.each(everyWay)('sends signals to its own processes only: %s', async (_name, means, asUser) => {
     const machine = await makeMachine()
     const { project: cwd, home, victim } = machine
     const options = { means, cwd, home, asUser }
@@ -162,7 +162,7 @@ describe.skipIf(allMeans.length === 0)('What a confined command does (needs Land
   })
 
   test.skipIf(!hasPython).each(everyWay)(
-    'reaches nobody by descriptors, datagrams and priorities: %s',
+    'reaches no other process by descriptors, datagrams or priorities: %s',
     async (_name, means, asUser) => {
       const { project: cwd, home, victim, outside } = await makeMachine()
       const place = join(outside, 'd')
@@ -194,7 +194,7 @@ for work in (datagram, owned, lambda: os.setpriority(os.PRIO_USER, 61234, 19), l
   )
 
   test.each(everyWay)(
-    'has no capability, cannot gain one, and changes how no other process runs: %s',
+    'has no capability, cannot gain one, and cannot change how another process runs: %s',
     async (_name, means, asUser) => {
       const { project: cwd, home, victim } = await makeMachine()
       const { output } = await runLine(
@@ -208,7 +208,7 @@ for work in (datagram, owned, lambda: os.setpriority(os.PRIO_USER, 61234, 19), l
     },
   )
 
-  test.each(everyWay)('talks to no other process by System V or message queues: %s', async (_name, means, asUser) => {
+  test.each(everyWay)('cannot communicate by System V or message queues: %s', async (_name, means, asUser) => {
     const { project: cwd, home } = await makeMachine()
     const { output } = await runLine('ipcmk -M 100; ipcmk -Q; ipcmk -S 1; echo end', { means, cwd, home, asUser })
     expect(output).not.toMatch(/id: \d+/)
@@ -224,7 +224,7 @@ for work in (datagram, owned, lambda: os.setpriority(os.PRIO_USER, 61234, 19), l
     },
   )
 
-  test('looks at the processes of the machine, and at no environment of theirs', async () => {
+  test('sees the processes of the machine, but not their environments', async () => {
     const machine = await makeMachine()
     for (const means of allMeans) {
       const options = { means, cwd: machine.project, home: machine.home, kind: 'look' } as const

@@ -1,9 +1,9 @@
-// Holds R-WALL-2 of docs/spec: what people run daily prints the same and ends with the same code, confined or not.
+// Holds R-WALL-2 of docs/spec: commands of daily use have the same output and exit code, confined or not.
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createPermissions } from '../../src/permissions/permissions.ts'
-import { environmentWithoutRule } from '../../src/git/git-environment.ts'
+import { hardenedEnvironment } from '../../src/git/git-environment.ts'
 import { sampled } from '../support/deep.ts'
 import { bashCall } from '../judge/support.ts'
 import { makeWorld, removeWorld } from '../judge/world.ts'
@@ -11,7 +11,7 @@ import { allMeans, type Means, runLine } from './support.ts'
 
 const world = makeWorld()
 const outerHome = process.env['HOME']
-// Links that lead out, which these commands are not about.
+// Links that lead outside, which do not matter for these commands.
 for (const name of ['link', 'tree-out', 'out.txt', 'src/out.ts', 'chain', 'chain2', 'up', 'a=', 'x:'])
   rmSync(join(world.project, name), { recursive: true })
 afterAll(() => {
@@ -19,7 +19,7 @@ afterAll(() => {
   process.env['HOME'] = outerHome
 })
 
-/** Commands of which the answer is another one each time, or that wait, or write settings of their own. */
+/** Commands whose output differs each time, that wait, or that write their own settings. */
 const changing =
   /\b(?:cargo|rustc|time|rg --json|date|uptime|ps|top|free|sleep|df|RANDOM|SECONDS|BASHPID|w|pgrep|lsof)\b|\$\$|tail -[fF]|xargs -P/
 
@@ -30,7 +30,7 @@ function commandsIn(file: string): readonly string[] {
     .map((line) => line.replaceAll('⏎', '\n'))
 }
 
-/** Those that run confined, each with what it may read. */
+/** The commands that run confined, each with its readable files. */
 function confined(
   means: Means,
 ): readonly { readonly command: string; readonly kind: 'read' | 'look'; readonly readable: readonly string[] }[] {
@@ -49,18 +49,18 @@ function confined(
 
 describe.skipIf(allMeans.length === 0)('Confined commands (needs Landlock or bubblewrap)', () => {
   test.each(allMeans.map((means) => [means.kind, means] as const))(
-    'print the same: %s',
+    'print the same output as unconfined ones: %s',
     async (kind, means) => {
       const { project: cwd, home } = world
       const all = confined(means)
       const commands = sampled(all, { deep: 12, quick: 30 })
-      const env = { ...environmentWithoutRule(), TMPDIR: '/tmp', LANG: 'C.UTF-8' }
-      // In a namespace of its own only this user has a name, and the folder above is another one.
+      const env = { ...hardenedEnvironment(), TMPDIR: '/tmp', LANG: 'C.UTF-8' }
+      // In a separate user namespace only this user has a name, and the parent folder differs.
       const asShown = (text: string): string =>
         kind === 'bubblewrap'
           ? text.replaceAll(/^(?:.* \.\.|total \d+)$/gm, '').replaceAll(/\b(?:root|nobody|nogroup)\b/g, 'user')
           : text
-      // Ripgrep prints files in the order in which its threads come to them.
+      // Ripgrep prints files in the order in which its threads find them.
       const shown = (text: string, command: string): string =>
         /\brg\b/.test(command) ? asShown(text).split('\n').toSorted().join('\n') : asShown(text)
       const differing: string[] = []

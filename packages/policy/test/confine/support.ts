@@ -10,7 +10,7 @@ export type Means = Extract<WallMeans, { readonly kind: 'landlock' | 'bubblewrap
 
 const path = process.env['PATH'] ?? ''
 
-/** All that confines commands on this machine. */
+/** All ways to confine commands on this machine. */
 export const allMeans: readonly Means[] = [findLandlock(path, []), findNamespaces(path, [])].filter(
   (means): means is Means => means?.kind === 'landlock' || means?.kind === 'bubblewrap',
 )
@@ -21,7 +21,7 @@ export const isRoot: boolean = process.getuid?.() === 0
 export const nobody = 65_534
 
 export interface RunOptions {
-  /** Runs it as it is when absent. */
+  /** Default: unconfined. */
   readonly means?: Means | undefined
   readonly cwd: string
   readonly home: string
@@ -36,14 +36,14 @@ export interface Ran {
   readonly exitCode: number | null
 }
 
-/** Runs a line of bash as the tool does: both outputs are one, nothing is read, the process leads a group of its own. */
+/** Runs a line of bash as the tool does: stdout and stderr are merged, stdin is empty, the process has its own group. */
 export function runLine(line: string, options: RunOptions): Promise<Ran> {
   const { means, cwd, home, env = {}, kind = 'read', readable = [], asUser } = options
   const plain = {
     file: 'bash',
     args: ['-c', `exec 2>&1; ${line}`],
     directory: cwd,
-    // The search path of whoever runs the tests may name folders that are closed to others.
+    // The search path of the user who runs the tests may name folders that are closed to others.
     env: { ...process.env, ...(asUser !== undefined && { PATH: '/usr/bin:/bin' }), ...env, HOME: home },
     firstDescriptor: 3,
   }
@@ -55,7 +55,7 @@ export function runLine(line: string, options: RunOptions): Promise<Ran> {
     started: () => undefined,
   }
   const temporary = wall === undefined ? undefined : started.env['TMPDIR']
-  // The program that makes it is that user, where it is not a test.
+  // In production the program that creates it is that user.
   if (asUser !== undefined && temporary !== undefined)
     for (const folder of [dirname(temporary), temporary]) chownSync(folder, asUser, asUser)
   const child = spawn(started.file, started.args, {

@@ -1,4 +1,4 @@
-// Holds R-EASK-1 to R-EASK-6 of docs/spec: what runs confined to the workspace in `acceptEdits`, and what asks although it could.
+// Holds R-EASK-1 to R-EASK-6 of docs/spec: which commands run confined to the workspace in `acceptEdits`, and which ask although they could.
 import { execFileSync } from 'node:child_process'
 import { linkSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -203,30 +203,30 @@ const besideUnknown = [
   'git branch x origin/main',
 ]
 
-describe('In acceptEdits, where the kernel confines', () => {
-  test('what no rule covers runs confined to the workspace', () => {
+describe('In acceptEdits with kernel confinement', () => {
+  test('a command that no rule covers runs confined to the workspace', () => {
     expect(outcomes(confined)).toEqual(all(confined, 'edit'))
   })
 
-  test('what confined commands could not do, or would leave half done, asks', () => {
+  test('a command asks if it cannot work confined, or would fail halfway', () => {
     expect(outcomes(asking)).toEqual(all(asking, 'ask'))
   })
 
-  test('commands of git that write the index or the history run, and git may write to its folder', () => {
+  test('git commands that write the index or the history run, and git may write its folder', () => {
     expect(outcomes(writing)).toEqual(all(writing, 'edit, git'))
   })
 
-  test('they ask with anything beside them that is not known, and with what may run a program or move the branch', () => {
+  test('they ask next to unknown commands, and next to commands that may run a program or move the branch', () => {
     expect(outcomes(besideUnknown)).toEqual(all(besideUnknown, 'ask'))
   })
 
-  test('what was judged to read only stays confined to reading', () => {
+  test('commands that were judged read-only remain confined to reading', () => {
     const lines = ['git status', 'ls | head', 'cat $FILE', 'grep -rn curl .', 'ps aux']
     expect(outcomes(lines)).toEqual({ ...all(lines, 'read'), 'ps aux': 'look' })
     expect(outcomes(['ss -tln'])).toEqual({ 'ss -tln': 'as it is' })
   })
 
-  test('a line that rules cover runs as it is, and one of which a part has a rule runs confined as a whole', () => {
+  test('a line that rules cover runs unconfined, and a line with a rule for one part runs confined as a whole', () => {
     const permissions = open(project(), { allow: ['Bash(npm test)', 'Bash(curl *)', 'Bash(git stash)'] })
     const lines = [
       'npm test',
@@ -248,18 +248,18 @@ describe('In acceptEdits, where the kernel confines', () => {
     ])
   })
 
-  test('deny and ask rules for commands come first, and deny rules for files are left to the kernel', () => {
+  test('deny and ask rules for commands come first, and the kernel enforces deny rules for files', () => {
     const permissions = open(project(), {
       deny: ['Bash(make deploy)', 'Read(.env)'],
       ask: ['Bash(npm publish *)', 'Bash(./release.sh)'],
     })
     const lines = ['make deploy', './release.sh', 'npm test', 'cat .env | make', 'make']
     expect(lines.map((line) => outcome(permissions, line))).toEqual(['deny', 'ask', 'edit', 'deny', 'edit'])
-    // Where a rule for commands could not be held against it, nobody knows.
+    // Deny rules for commands cannot be checked for it.
     expect(outcome(permissions, 'eval "$X"')).toBe('ask')
   })
 
-  test('the model may ask to run a command as it is: only a rule answers for that', () => {
+  test('the model may request an unconfined command, which only a rule allows', () => {
     const permissions = open(project(), { allow: ['Bash(npm test)'] })
     const lines = ['make', 'git status', 'ls', 'npm test', 'mkdir x']
     expect(lines.map((line) => outcome(permissions, line, { unconfined: true }))).toEqual([
@@ -276,7 +276,7 @@ describe('In acceptEdits, where the kernel confines', () => {
       'as it is',
       'edit',
     ])
-    // Where nothing would confine it, there is nothing to ask for.
+    // Without confinement there is nothing to request.
     const plain = open(project(), {
       wall: { ...wallWith({ kind: 'off', why: 'x' }), means: () => ({ kind: 'off', why: 'x' }) },
     })
@@ -286,7 +286,7 @@ describe('In acceptEdits, where the kernel confines', () => {
     expect(outcome(open(project(), { mode: 'bypassPermissions' }), 'make', { unconfined: true })).toBe('as it is')
   })
 
-  test('rules that are offered for a command that was to run as it is let it', () => {
+  test('rules that are offered for an unconfined command allow it', () => {
     const cwd = project()
     for (const command of ['git status', 'make && git status', 'mkdir x', 'x=$(pwd); make "$x"', 'curl x']) {
       const { call, ...request } = bashCall(command)
@@ -296,13 +296,13 @@ describe('In acceptEdits, where the kernel confines', () => {
     }
   })
 
-  test('what is to run in the background asks, unless it only reads', () => {
+  test('background commands ask unless they only read', () => {
     const permissions = open(project())
     expect(outcome(permissions, 'npm run dev', { run_in_background: true })).toBe('ask')
     expect(outcome(permissions, 'tail -f a.ts', { run_in_background: true })).toBe('read')
   })
 
-  test('in other modes, and where the kernel does not confine, commands without a rule ask as ever', () => {
+  test('other modes, and systems without confinement, ask for commands without a rule', () => {
     const cwd = project()
     for (const mode of ['default', 'dontAsk', 'plan'] as const)
       expect(outcome(open(cwd, { mode }), 'npm test')).toBe(mode === 'default' ? 'ask' : 'deny')
@@ -310,7 +310,7 @@ describe('In acceptEdits, where the kernel confines', () => {
     expect(outcome(open(cwd, { sandbox: { holds: () => true } }), 'curl x')).toBe('as it is')
   })
 
-  test('a hook of the repository, a signature and a repository that is stored elsewhere ask', () => {
+  test('a repository hook, a signature and a repository stored elsewhere ask', () => {
     const cwd = project()
     const permissions = open(cwd)
     const why = (line: string): string => permissions.explain(line).message ?? 'runs'
@@ -349,7 +349,7 @@ describe('In acceptEdits, where the kernel confines', () => {
     expect(outcome(open(other), 'make')).toBe('edit')
   })
 
-  test('links and other names of files are followed to where they lead', () => {
+  test('links and other names of files are followed to their targets', () => {
     const cwd = project()
     symlinkSync('/srv', join(cwd, 'out'))
     symlinkSync('.git', join(cwd, 'repository'))
@@ -361,12 +361,12 @@ describe('In acceptEdits, where the kernel confines', () => {
     expect(outcome(permissions, 'rm two')).toBe('edit')
   })
 
-  test('beside a hostile command git may write its folder only if the mode allowed that command before', () => {
+  test('next to a hostile command git may write its folder only if the mode allowed that command before', () => {
     const cwd = project()
     const permissions = open(cwd)
-    // To confined commands `/tmp` is inside.
+    // For confined commands `/tmp` is inside.
     const without = open(cwd, { wall: wallWith({ kind: 'off', why: 'x' }), additionalDirectories: ['/tmp'] })
-    // What is obeyed later is so in the directories of the session, of which `/tmp` is none.
+    // Control files are protected in the directories of the session, and `/tmp` is not one of them.
     const corpus = readCorpus('commands').filter(({ command }) => !command.includes('../home/'))
     const rows = sampled(corpus, { deep: 8, quick: 80 })
     expect(rows.length).toBeGreaterThan(5)
@@ -379,7 +379,7 @@ describe('In acceptEdits, where the kernel confines', () => {
     }
   })
 
-  test('an alias asks for what it stands for', () => {
+  test('an alias asks like the command that it stands for', () => {
     const cwd = project()
     for (const [name, value] of [
       ['st', 'status'],
@@ -399,7 +399,7 @@ describe('In acceptEdits, where the kernel confines', () => {
   })
 })
 
-describe('What a person reads', () => {
+describe('Texts for a person', () => {
   test.each([
     ['curl x', needsNetwork('curl')],
     ['make && npm install', needsNetwork('npm install')],
@@ -409,13 +409,13 @@ describe('What a person reads', () => {
     ['make && git add a.ts', gitBesideUnknown('git add', 'make')],
     ['node x &', runsBesideConversation],
     ['make > /srv/x', noRuleForWriting('/srv/x')],
-  ])('the question says why: %s', (line, why) => {
-    const told = open(project()).explain(line)
-    expect([told.behavior, told.message]).toEqual(['ask', expect.stringContaining(why)])
-    expect(told.parts.filter(({ behavior }) => behavior === 'ask').map(({ because }) => because)).toEqual([why])
+  ])('give the reason for the question: %s', (line, why) => {
+    const explanation = open(project()).explain(line)
+    expect([explanation.behavior, explanation.message]).toEqual(['ask', expect.stringContaining(why)])
+    expect(explanation.parts.filter(({ behavior }) => behavior === 'ask').map(({ because }) => because)).toEqual([why])
   })
 
-  test('a command that the model wants unconfined says so', () => {
+  test('say that the model requests an unconfined command', () => {
     const { call, ...request } = bashCall('make')
     const decision = open(project()).decide({
       ...request,
@@ -424,7 +424,7 @@ describe('What a person reads', () => {
     expect(decision).toEqual({ behavior: 'ask', message: expect.stringContaining(asksOutside) })
   })
 
-  test('each part says what becomes of it', () => {
+  test('say for each part what happens to it', () => {
     const permissions = open(project(), { allow: ['Bash(npm test)'] })
     const because = (line: string): readonly string[] => permissions.explain(line).parts.map((part) => part.because)
     expect(because('make && npm test && ls')).toEqual([runsInWorkspace, runsInWorkspace, runsInWorkspace])
@@ -436,7 +436,7 @@ describe('What a person reads', () => {
     expect(permissions.explain('npm test').confinedTo).toBeUndefined()
   })
 
-  test('why commands without a rule ask, where they are not confined', () => {
+  test('say why commands without a rule ask if they are not confined', () => {
     const cwd = project()
     const off = wallWith({ kind: 'off', why: 'bubblewrap is missing' })
     expect(open(cwd, { wall: off }).explain('make').editsOff).toBe('bubblewrap is missing')
@@ -444,7 +444,7 @@ describe('What a person reads', () => {
     expect(open(cwd).explain('make').editsOff).toBeUndefined()
   })
 
-  test('the mode is offered where a command would run confined in it', () => {
+  test('offer the mode in which a command would run confined', () => {
     const cwd = project()
     const offered = (line: string, wall = wallWith()): boolean =>
       (open(cwd, { mode: 'default', wall }).suggest?.(bashCall(line)) ?? []).some(({ type }) => type === 'setMode')

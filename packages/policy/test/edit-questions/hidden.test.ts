@@ -1,7 +1,7 @@
-// Holds R-EASK-2 of docs/spec: a command that asks does so wherever in a line it stands, and however it is started.
+// Holds R-EASK-2 of docs/spec: a command that asks does so at any position of a line, and in any wrapper.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { phrasesAsked, programsAsked } from '../../src/shell/asked-before.ts'
+import { phrasesThatAsk, programsThatAsk } from '../../src/shell/asking-programs.ts'
 import { drawn } from '../support/deep.ts'
 import { open, outcome, project } from './support.ts'
 
@@ -11,7 +11,7 @@ function quoted(text: string): string {
 
 type Wrap = (inner: string) => string
 
-/** Ways to run a simple command from another one, of which each gives a simple command again. */
+/** Ways to run a simple command from another one; the result is a simple command again. */
 const wrappers: readonly Wrap[] = [
   ...(
     'time,nohup,timeout 5,timeout -k 1 5s,nice -n 5,stdbuf -oL,command,xargs,xargs -n 1,env A=1,env -i,exec,setsid,ionice -c 3,flock x,watch,' +
@@ -54,12 +54,12 @@ const places: readonly Wrap[] = [
   (inner) => `y=$((z+1)); ${inner}`,
 ]
 
-// What shows the machine runs as it does in other modes where the whole line only reads.
+// Commands that show the machine run as in other modes if the whole line only reads.
 const judged = new Set(['ps', 'pgrep', 'pstree', 'top', 'lsof', 'ss'])
-const named = [...programsAsked.network, ...programsAsked.outside]
+const named = [...programsThatAsk.network, ...programsThatAsk.outside]
   .filter((program) => !judged.has(program))
   .map((program) => `${program} one`)
-const phrases = [...phrasesAsked('network').values(), ...phrasesAsked('outside').values()].flat()
+const phrases = [...phrasesThatAsk('network').values(), ...phrasesThatAsk('outside').values()].flat()
 const gits = (
   'push,fetch,stash,checkout main,reset --hard,merge x,rebase x,config a.b c,clean -fd,-C src stash,worktree add x,--no-pager stash pop,-c a.b=c stash,' +
   'restore a.ts,switch main,commit --amend,rm a.ts,apply x,gc,unknown'
@@ -67,7 +67,7 @@ const gits = (
   .split(',')
   .map((rest) => `git ${rest}`)
 
-test('a command that asks does so in every wrapper and at every place of a line', () => {
+test('a command that asks does so in every wrapper and at every position of a line', () => {
   const permissions = open(project())
   fc.assert(
     fc.property(
@@ -83,7 +83,7 @@ test('a command that asks does so in every wrapper and at every place of a line'
   )
 })
 
-test('a program that is none of them runs in the same wrappers, so that it is not the wrapper that asks', () => {
+test('a harmless program runs in the same wrappers, so the wrapper is not what asks', () => {
   const permissions = open(project())
   const quiet = wrappers.filter((wrap) => !/strace|coproc/.test(wrap('x')))
   const outcomes = quiet.map((wrap) => [wrap('make all'), outcome(permissions, wrap('make all'))])

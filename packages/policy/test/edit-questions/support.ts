@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const bubblewrap: EditMeans = { kind: 'bubblewrap', file: '/usr/bin/bwrap', canDisableUserNamespaces: true }
 
-/** A machine on which both walls work. */
+/** A machine on which both kinds of confinement work. */
 export function wallWith(edits: EditMeans = bubblewrap): WallPort {
   return {
     means: () => ({ kind: 'landlock', perl: '/usr/bin/perl', version: 7 }),
@@ -18,7 +18,7 @@ export function wallWith(edits: EditMeans = bubblewrap): WallPort {
   }
 }
 
-/** A folder that is a repository with one commit, below a home folder of its own. */
+/** A folder with a repository of one commit, in its own home folder. */
 export function project(): string {
   const home = temporaryFolder()
   const cwd = join(home, 'project')
@@ -38,7 +38,7 @@ export function open(cwd: string, options: Partial<PermissionOptions> = {}): Rul
   return createPermissions({ cwd, wall: wallWith(), mode: 'acceptEdits', ...options })
 }
 
-/** What becomes of a line: that it asks, with the reason, or to what it is confined. `git` marks that its folder may be written. */
+/** The outcome of a line: that it asks, with the reason, or its confinement. `git` means that its git folder is writable. */
 export function outcome(
   permissions: RulePermissions,
   command: string,

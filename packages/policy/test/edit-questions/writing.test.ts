@@ -1,4 +1,4 @@
-// Holds R-EASK-2a and R-EASK-3 of docs/spec: what git is let do, it can do in the wall, and with its folder shut it changes nothing.
+// Holds R-EASK-2a and R-EASK-3 of docs/spec: confined git can do what it is allowed to, and with its folder protected it changes nothing.
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -14,7 +14,7 @@ const hidden = (
   'switch --detach HEAD~1,restore .,revert --no-edit HEAD,rebase --onto HEAD~1 HEAD,add -A,tag x,gc'
 ).split(',')
 
-/** A project with staged and unstaged changes, and a wall around it. */
+/** A project with staged and unstaged changes, and its confinement. */
 function begin(): {
   readonly cwd: string
   readonly run: (line: string, writesGit: boolean) => ReturnType<typeof runLine>
@@ -53,19 +53,19 @@ function begin(): {
   }
 }
 
-describe.skipIf(means === undefined)('In the wall (needs bubblewrap)', () => {
-  test.each(sampled(writing, { deep: 1, quick: 4 }))('git can do what it is let do: %s', async (line) => {
+describe.skipIf(means === undefined)('Under confinement (needs bubblewrap)', () => {
+  test.each(sampled(writing, { deep: 1, quick: 4 }))('git can do what it is allowed to: %s', async (line) => {
     const { run } = begin()
     const { output, exitCode, aftermath } = await run(line, true)
     expect([exitCode, aftermath.takenBack, output]).toEqual([0, [], expect.any(String)])
   })
 
   test.each(sampled(hidden, { deep: 1, quick: 4 }))(
-    'with its folder shut it changes neither the tree nor the repository: git %s',
+    'with its folder protected, git changes neither the work tree nor the repository: git %s',
     async (rest) => {
       const { run, state } = begin()
       const before = state()
-      // Hidden from whoever reads the line.
+      // Hidden from the analysis.
       await run(`x=${rest.split(' ')[0]}; eval "git $x ${rest.split(' ').slice(1).join(' ')}"`, false)
       expect(state()).toBe(before)
     },

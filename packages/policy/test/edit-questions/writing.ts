@@ -1,4 +1,4 @@
-/** Lines in which git writes its index or history alone, in the project of `project()`. */
+/** Lines in which git writes only its index or history, in the project of `project()`. */
 export const writing: readonly string[] = [
   'git add a.ts',
   'git add -A && git commit -m "x"',

@@ -29,7 +29,7 @@ const perl = '/usr/bin/perl'
 interface World extends Place {
   /** The folder of all caches of confined commands. */
   readonly folder: string
-  /** That of this project. */
+  /** The folder of this project. */
   own(): string
 }
 
@@ -41,8 +41,8 @@ function put(folder: string, files: Readonly<Record<string, string>>): void {
   }
 }
 
-/** All that can be told of a folder: names, kinds, modes, times of change and contents. */
-function told(folder: string): readonly string[] {
+/** Everything observable in a folder: names, kinds, modes, times of change and contents. */
+function snapshotOf(folder: string): readonly string[] {
   if (!existsSync(folder)) return []
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => !name.startsWith('.halting'))
@@ -68,7 +68,7 @@ function world(kind: 'overlay' | 'plain', sharing?: World): World {
     home,
     directories: [made.project],
     path: '/usr/bin:/bin',
-    // One that starts nothing: no overlay is found to work.
+    // A program that starts nothing: detection finds no overlays.
     bubblewrap: kind === 'overlay' ? (means?.file ?? '') : '/bin/false',
   })
   const own = (): string => {
@@ -87,7 +87,7 @@ const real = {
   'go/pkg/mod/module/file': 'module',
 }
 
-/** What signs in, or is private, beside caches and in them. */
+/** Credentials and private data next to caches and inside them. */
 const secrets = (
   '.npmrc .yarnrc.yml .cargo/credentials .cargo/credentials.toml .m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties ' +
   '.gradle/init.gradle .gradle/init.d/own.gradle .composer/auth.json .gem/credentials .bundle/config .ivy2/.credentials .sbt/1.0/credentials.sbt ' +
@@ -99,24 +99,24 @@ const secrets = (
 ).split(' ')
 
 describe.skipIf(means === undefined).each(['overlay', 'plain'] as const)('caches of confined commands (%s)', (kind) => {
-  it('never write to those of the person, and are there for the next confined command', async () => {
+  it('never write to the caches of the person, and persist for the next confined command', async () => {
     const at = world(kind)
     put(at.home, real)
-    const before = told(at.home)
+    const before = snapshotOf(at.home)
     const poison =
       'for f in .cache/go-build/ab/entry .cache/pip/http/entry .cache/ccache/0/entry .npm/_cacache/content/entry .cargo/registry/index/entry ' +
       'go/pkg/mod/module/file; do mkdir -p ~/${f%/*} && echo poison >~/$f; done; mkdir -p ~/.cache/new; echo poison >~/.cache/new/entry; rm -rf ~/.cache/pip; true'
     expect(await at.run(poison)).toMatchObject({ exitCode: 0 })
-    expect(told(at.home)).toEqual(before)
+    expect(snapshotOf(at.home)).toEqual(before)
     const again = await at.run(
       'cd ~ && cat .cache/go-build/ab/entry .cache/ccache/0/entry .cache/new/entry; ls .cache/pip',
     )
     expect(again.output).toMatch(kind === 'overlay' ? /^(poison\n){3}ls: .*No such file/ : /^(poison\n){3}/)
-    // A command without the wall has the person's home, and no path leads from there to what was written.
-    expect(told(at.home).filter((line) => line.includes('poison'))).toEqual([])
+    // An unconfined command has the person's home, and no path leads from there to the written files.
+    expect(snapshotOf(at.home).filter((line) => line.includes('poison'))).toEqual([])
   })
 
-  it('hide what signs in, by any way to it', async () => {
+  it('hide credentials from every access path', async () => {
     const at = world(kind)
     put(at.home, { ...real, ...Object.fromEntries(secrets.map((name) => [name, 'SECRET'])) })
     const { output } = await at.run(
@@ -127,11 +127,11 @@ describe.skipIf(means === undefined).each(['overlay', 'plain'] as const)('caches
     expect(output).not.toMatch(/credentials|token$/m)
   })
 
-  it('cannot be left: no name leads to the real caches, or to where writes go', async () => {
+  it('give no access to the real caches, or to the folder that receives the writes', async () => {
     const at = world(kind)
     put(at.home, real)
     await at.run('true')
-    const before = told(at.home)
+    const before = snapshotOf(at.home)
     const folder = at.own()
     const names = [at.folder, folder, dirname(at.folder), `/proc/self/root${folder}`, `/proc/1/root${folder}`]
     const tries = [
@@ -146,11 +146,11 @@ describe.skipIf(means === undefined).each(['overlay', 'plain'] as const)('caches
       `(${tries.join('; ')}) 2>/dev/null; grep -c 'caches/.*written' /proc/self/mountinfo`,
     )
     expect(output).not.toMatch(/written|slots|overlays\.json/)
-    expect(told(at.home)).toEqual(before)
+    expect(snapshotOf(at.home)).toEqual(before)
     expect(readdirSync(folder).includes('x') || readdirSync(at.folder).includes('x')).toBe(false)
   })
 
-  it('are those of one project', async () => {
+  it('belong to one project', async () => {
     const at = world(kind)
     await at.run('mkdir -p ~/.cache/tool && echo one >~/.cache/tool/entry')
     const other = world(kind, at)
@@ -159,7 +159,7 @@ describe.skipIf(means === undefined).each(['overlay', 'plain'] as const)('caches
     expect((await at.run('cat ~/.cache/tool/entry')).output).toBe('one\n')
   })
 
-  it('serve commands that run at once', async () => {
+  it('serve concurrent commands', async () => {
     const at = world(kind)
     put(at.home, real)
     const line = (name: string): string =>
@@ -174,7 +174,7 @@ describe.skipIf(means === undefined).each(['overlay', 'plain'] as const)('caches
     expect(slots).toEqual(kind === 'overlay' ? ['0', '1', '2', '3', '4'] : [])
   })
 
-  it('are left out where a command could reach them', async () => {
+  it('are omitted if a command could reach their folder', async () => {
     const at = world(kind)
     const inside = new ToolCaches({
       folder: join(at.project, '.halting/caches'),
@@ -190,7 +190,7 @@ describe.skipIf(means === undefined).each(['overlay', 'plain'] as const)('caches
 })
 
 describe.skipIf(means === undefined)('overlays of caches', () => {
-  it('show the caches of the person as they are, and what changed in them later', async () => {
+  it('show the present caches of the person, including later changes', async () => {
     const at = world('overlay')
     put(at.home, real)
     const all = Object.keys(real)
@@ -204,7 +204,7 @@ describe.skipIf(means === undefined)('overlays of caches', () => {
     expect(output).toBe('neweraddedpipown\ngo-build\npip\n')
   })
 
-  it('give a slot back when a command is killed', async () => {
+  it('release their slot when a command is killed', async () => {
     const at = world('overlay')
     await at.run('mkdir -p ~/.cache/tool')
     const killed = at.run('echo begun >~/.cache/tool/entry; kill -9 $$')
@@ -213,7 +213,7 @@ describe.skipIf(means === undefined)('overlays of caches', () => {
     expect(readdirSync(join(at.own(), 'slots'))).toEqual(['0'])
   })
 
-  it('put away what was written shortly before the machine went down', async () => {
+  it('set aside what was written shortly before a crash', async () => {
     const at = world('overlay')
     await at.run('mkdir -p ~/.cache/tool; echo kept >~/.cache/tool/entry')
     const lock = join(at.own(), 'slots/0/lock')
@@ -226,7 +226,7 @@ describe.skipIf(means === undefined)('overlays of caches', () => {
     expect((await at.run('cat ~/.cache/tool/entry')).output).toContain('No such file')
   })
 
-  it('are left out one by one where they cannot be mounted, and the next command runs', async () => {
+  it('are omitted one by one if they cannot be mounted, and the next command runs', async () => {
     const at = world('overlay')
     put(at.home, real)
     await at.run('echo one >~/.cache/entry')
@@ -242,7 +242,7 @@ describe.skipIf(means === undefined)('overlays of caches', () => {
     for (const exitCode of [126, 0, 0]) expect(await at.run('echo ran')).toMatchObject({ exitCode })
   })
 
-  it('change nothing of the person whatever is done in them, and look like folders that were copied', async () => {
+  it('change nothing of the person, and behave like copied folders', async () => {
     const at = world('overlay')
     const names = constantFrom('a', 'b', 'd', 'd/a', 'd/e', 'd/e/f', 'new', 'd/new')
     const step = oneof(
@@ -263,13 +263,13 @@ describe.skipIf(means === undefined)('overlays of caches', () => {
           for (const name of ['.', 'd', 'd/e', 'a']) utimesSync(join(folder, name), 1, 1)
         }
         rmSync(at.folder, { recursive: true, force: true })
-        const before = told(cache)
+        const before = snapshotOf(cache)
         const lines = steps.map((words) => words.join('')).join('; ')
         const line = `umask 022; (${lines}) 2>/dev/null; ${show}`
         const inCache = await at.run(`cd ~/.cache/pip; ${line}`)
         const inCopy = await at.run(`cd copy; ${line}`)
         expect(inCache.output).toBe(inCopy.output)
-        expect(told(cache)).toEqual(before)
+        expect(snapshotOf(cache)).toEqual(before)
         expect((await at.run(`cd ~/.cache/pip; ${show}`)).output).toBe(inCopy.output)
       }),
       { numRuns: isDeep ? 40 : 5 },
@@ -277,8 +277,8 @@ describe.skipIf(means === undefined)('overlays of caches', () => {
   })
 })
 
-describe.skipIf(allMeans.length === 0 || means === undefined)('commands that only read', () => {
-  it.each(allMeans)('see nothing of what confined commands wrote ($kind)', async (reading) => {
+describe.skipIf(allMeans.length === 0 || means === undefined)('read-only commands', () => {
+  it.each(allMeans)('do not see what confined commands wrote ($kind)', async (reading) => {
     const at = world('overlay')
     put(at.home, real)
     await at.run('echo poison >~/.cache/go-build/ab/entry')
@@ -295,7 +295,7 @@ describe('places of caches', () => {
   const paths = (more: Partial<typeof options> & { readonly env?: Record<string, string> }): readonly string[] =>
     cachePlaces({ ...options, ...more }).map(({ path }) => path)
 
-  it('are the folder of caches, and those of tools that are there', () => {
+  it('include the folder of caches and the existing caches of tools', () => {
     expect(paths({})).toEqual([`${home}/.cache`])
     const folder = temporaryFolder()
     for (const name of ['.cargo/registry', 'go/pkg/mod', 'other']) mkdirSync(join(folder, name), { recursive: true })
@@ -314,7 +314,7 @@ describe('places of caches', () => {
     ])
   })
 
-  it('are those that variables name', () => {
+  it('follow variables', () => {
     const env = { XDG_CACHE_HOME: '/data/caches', GOCACHE: '/data/go/', CCACHE_DIR: 'relative' }
     expect(paths({ env })).toEqual([`${home}/.cache`, '/data/caches', '/data/go'])
     const [, inner] = cachePlaces({ ...options, env: { XDG_CACHE_HOME: '/data/caches', GOCACHE: '/data/caches/x/y' } })
@@ -335,17 +335,17 @@ describe('places of caches', () => {
     '/usr/share',
     '/etc',
     '/run/user/1000',
-  ])('are never %s, whatever a variable says', (path) => {
+  ])('never include %s, whatever a variable says', (path) => {
     expect(paths({ env: { GOCACHE: path } })).toEqual([`${home}/.cache`])
   })
 
-  it('are not in a project that lies among caches, or around it', () => {
+  it('exclude a project inside or around caches', () => {
     expect(paths({ directories: [`${home}/.cache/project`] })).toEqual([])
     expect(paths({ directories: [home] })).toEqual([])
   })
 })
 
-describe.skipIf(!existsSync(perl))('caches that are not used', () => {
+describe.skipIf(!existsSync(perl))('unused caches', () => {
   const days = (count: number): Date => new Date(Date.now() - count * 86_400_000)
 
   function project(folder: string, name: string, used: number, slots: readonly number[]): void {
@@ -361,7 +361,7 @@ describe.skipIf(!existsSync(perl))('caches that are not used', () => {
     while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20))
   }
 
-  it('are removed after thirty days, those of commands that ran at once with others sooner, and never under a command', async () => {
+  it('are removed after thirty days, extra slots earlier, and never during a command', async () => {
     const folder = temporaryFolder()
     project(folder, 'old', 31, [31, 31])
     project(folder, 'fresh', 29, [29, 2, 4])

@@ -22,13 +22,13 @@ function failing(bin: string, text: string): string {
   return bin
 }
 
-describe.skipIf(process.platform !== 'linux')('what confines commands to the workspace', () => {
-  test.skipIf(means === undefined)('is bubblewrap, and that is remembered until the machine starts again', () => {
+describe.skipIf(process.platform !== 'linux')('detection of workspace confinement', () => {
+  test.skipIf(means === undefined)('finds bubblewrap, and remembers it until the next boot', () => {
     const { home, project, bin } = folders()
     const memory = join(home, 'memory.json')
     expect(detectEdits({ path, directories: [project], home, memory })).toMatchObject({ kind: 'bubblewrap' })
     const stored = JSON.parse(readFileSync(memory, 'utf8')) as { circumstances: string }
-    // It is not tried again: the program that would be tried fails.
+    // It is not tested again: the program for the test would fail.
     const broken = failing(bin, 'No permissions to create a new namespace')
     const options = { path: broken, directories: [project], home, memory }
     expect(detectEdits(options)).toMatchObject({ kind: 'bubblewrap', file: join(bin, 'bwrap') })
@@ -36,7 +36,7 @@ describe.skipIf(process.platform !== 'linux')('what confines commands to the wor
     expect(detectEdits(options)).toMatchObject({ kind: 'off' })
   })
 
-  test.skipIf(means === undefined)('is tried for each directory', () => {
+  test.skipIf(means === undefined)('tests each directory', () => {
     const { home, project, bin } = folders()
     const memory = join(home, 'memory.json')
     detectEdits({ path, directories: [project], home, memory })
@@ -44,20 +44,20 @@ describe.skipIf(process.platform !== 'linux')('what confines commands to the wor
     expect(detectEdits({ path: broken, directories: [project, bin], home, memory })).toMatchObject({ kind: 'off' })
   })
 
-  test('is nothing where the home, the system or /tmp could be written', () => {
+  test('finds nothing if the home, the system or /tmp would be writable', () => {
     const { home, project } = folders()
     const whyOff = (directory: string): unknown => detectEdits({ path, directories: [project, directory], home })
-    expect(whyOff(home)).toMatchObject({ kind: 'off', why: expect.stringContaining('your home folder is in') })
+    expect(whyOff(home)).toMatchObject({ kind: 'off', why: expect.stringContaining('contains your home folder') })
     expect(whyOff(join(home, '..'))).toMatchObject({
       kind: 'off',
-      why: expect.stringContaining('your home folder is in'),
+      why: expect.stringContaining('contains your home folder'),
     })
-    expect(whyOff('/')).toMatchObject({ kind: 'off', why: 'folders of the system are in /' })
+    expect(whyOff('/')).toMatchObject({ kind: 'off', why: '/ contains system folders' })
     expect(whyOff('/tmp')).toMatchObject({ kind: 'off', why: 'other programs use /tmp' })
     symlinkSync(home, join(project, 'link'))
     expect(whyOff(join(project, 'link'))).toMatchObject({
       kind: 'off',
-      why: expect.stringContaining('your home folder is in'),
+      why: expect.stringContaining('contains your home folder'),
     })
   })
 
@@ -70,13 +70,13 @@ describe.skipIf(process.platform !== 'linux')('what confines commands to the wor
     ],
     ["bwrap: Can't mount proc on /newroot/proc: Operation not permitted", /\/proc of their own/],
     ['bwrap: something else', /^commands cannot be confined to this folder \(bwrap: something else\)$/],
-  ])('%s: the reason is told in words', (text, why) => {
+  ])('%s: gives the reason in words', (text, why) => {
     const { home, project, bin } = folders()
     const found = detectEdits({ path: failing(bin, text), directories: [project], home })
     expect(found).toMatchObject({ kind: 'off', why: expect.stringMatching(why) })
   })
 
-  test('no bubblewrap, or one that commands could replace, is none', () => {
+  test('accepts neither a missing bubblewrap nor one that commands could replace', () => {
     const { home, project, bin } = folders()
     expect(detectEdits({ path: bin, directories: [project], home })).toMatchObject({ why: 'bubblewrap is missing' })
     failing(project, '')

@@ -37,7 +37,7 @@ const mounts: EditMounts = {
   caches: [],
   readable: [],
   directories: [project],
-  shut: {
+  protectedTree: {
     readOnly: [],
     pinned: [],
     masked: [],
@@ -48,38 +48,41 @@ const mounts: EditMounts = {
   filterDescriptor: undefined,
 }
 
-/** Where something is mounted read-only, in the folder of this test. */
-function readOnlyIn(given: Partial<EditMounts>): readonly string[] {
+/** The read-only mounts in the folder of this test. */
+function readOnlyMountsIn(given: Partial<EditMounts>): readonly string[] {
   const args = editArguments({ ...mounts, ...given })
   return args.filter((at, index) => args[index - 2] === '--ro-bind-try' && at.startsWith(`${base}/`))
 }
 
 const tools = mounts.visible.tools
-const shutIn = (names: readonly string[], pinned: readonly string[] = []): Partial<EditMounts> => ({
-  shut: {
-    ...mounts.shut,
+const protectedIn = (names: readonly string[], pinned: readonly string[] = []): Partial<EditMounts> => ({
+  protectedTree: {
+    ...mounts.protectedTree,
     readOnly: names.map((name) => join(project, name)),
     pinned: pinned.map((name) => join(project, name)),
   },
 })
 
-test('what lies in a folder that is read-only has no mount of its own', () => {
-  expect(readOnlyIn(shutIn(['.git', '.git/hooks', '.git/config']))).toEqual([...tools, join(project, '.git')])
+test('a place inside a read-only folder has no separate mount', () => {
+  expect(readOnlyMountsIn(protectedIn(['.git', '.git/hooks', '.git/config']))).toEqual([
+    ...tools,
+    join(project, '.git'),
+  ])
 })
 
-test('it has one where a link leads out of the folder, and where something in the folder is written', () => {
+test('it has one if a link leads out of the folder, or if something in the folder is writable', () => {
   const paths = ['.git', '.git/linked/x'].map((name) => join(project, name))
-  expect(readOnlyIn(shutIn(['.git', '.git/linked/x']))).toEqual([...tools, ...paths])
+  expect(readOnlyMountsIn(protectedIn(['.git', '.git/linked/x']))).toEqual([...tools, ...paths])
   const written = ['.git', '.git/hooks'].map((name) => join(project, name))
-  expect(readOnlyIn(shutIn(['.git', '.git/hooks'], ['.git/objects']))).toEqual([...tools, ...written])
-  expect(readOnlyIn(shutIn(['.git', '.git/hooks'], ['.git/hooks']))).toEqual([...tools, ...written])
+  expect(readOnlyMountsIn(protectedIn(['.git', '.git/hooks'], ['.git/objects']))).toEqual([...tools, ...written])
+  expect(readOnlyMountsIn(protectedIn(['.git', '.git/hooks'], ['.git/hooks']))).toEqual([...tools, ...written])
 })
 
-test('what is read beside the workspace is mounted from the outside in, and once', () => {
-  expect(readOnlyIn({ readable: [join(further, 'inner'), further] })).toEqual([...tools, further])
+test('further readable places are mounted once, from the outside in', () => {
+  expect(readOnlyMountsIn({ readable: [join(further, 'inner'), further] })).toEqual([...tools, further])
 })
 
-test('a tool over which a cache is mounted has no mount of its own', () => {
+test('a tool below a mounted cache has no separate mount', () => {
   const caches = ['--bind', join(base, 'at'), join(home, '.m2/repository')]
-  expect(readOnlyIn({ caches })).toEqual([join(home, '.cargo/bin')])
+  expect(readOnlyMountsIn({ caches })).toEqual([join(home, '.cargo/bin')])
 })

@@ -1,4 +1,5 @@
-// Holds R-EWALL-2, R-EWALL-5, R-EWALL-8, R-EWALL-8a, R-EWALL-9 and R-EWALL-9a of docs/spec where a command puts links and other folders in the place of those that were scanned.
+// Holds R-EWALL-2, R-EWALL-5, R-EWALL-8, R-EWALL-8a, R-EWALL-9 and R-EWALL-9a of docs/spec for commands that replace scanned folders by links and other
+// folders.
 import {
   existsSync,
   mkdirSync,
@@ -17,8 +18,8 @@ import type { PlacePattern } from '../../src/sandbox/expand.ts'
 import { EditWall } from '../../src/sandbox/edit-wall.ts'
 import { means, type Place, place, runLine } from './support.ts'
 
-describe.skipIf(means === undefined)('what lies outside', () => {
-  test('is not moved where a link replaces a folder that was scanned', async () => {
+describe.skipIf(means === undefined)('a file outside', () => {
+  test('is not moved when a link replaces a scanned folder', async () => {
     const { write, run, project, home } = place()
     write({ 'sub/person/x': '', 'sub/person/deep/x': '' })
     mkdirSync(join(home, 'person/deep'), { recursive: true })
@@ -30,7 +31,7 @@ describe.skipIf(means === undefined)('what lies outside', () => {
     expect(existsSync(join(project, 'sub2/person/x'))).toBe(true)
   })
 
-  test('keeps its files where a link replaces the folder of a denied file that was missing', async () => {
+  test('stays in place when a link replaces the folder of a missing denied file', async () => {
     const { run, project, home } = place()
     writeFileSync(join(home, 'key'), 'mine')
     const named = { anchors: [project], glob: globPattern('keys/key'), named: [join(project, 'keys/key')] }
@@ -39,7 +40,7 @@ describe.skipIf(means === undefined)('what lies outside', () => {
     expect(existsSync(join(home, 'key'))).toBe(true)
   })
 
-  test('keeps its mode where a link to it cannot be moved', async () => {
+  test('keeps its mode when a link to it cannot be moved', async () => {
     if (means === undefined || !existsSync('/dev/shm')) return
     const { project, home } = place()
     writeFileSync(join(home, 'key'), 'mine', { mode: 0o400 })
@@ -54,14 +55,14 @@ describe.skipIf(means === undefined)('what lies outside', () => {
     expect(statSync(join(home, 'key')).mode & 0o777).toBe(0o400)
   })
 
-  test('is not read where a link leads out that takes the place of what a rule for reading names', async () => {
+  test('is not read through a link in the place of a readable path', async () => {
     const { run, project, home } = withSecret()
     await run(`ln -s '${home}/.ssh' docs`)
     const { output } = await run('cat docs/id', { readable: [join(project, 'docs')] })
     expect(output).not.toContain('S3CRET')
   })
 
-  test('is not written where a link leads out that takes the place of a directory of the session', async () => {
+  test('is not written through a link in the place of a directory of the session', async () => {
     const { run, project, home, write } = withSecret()
     write({ 'a/.ssh/x': '' })
     const directories = [project, join(project, 'a/.ssh'), join(home, '.ssh')]
@@ -71,7 +72,7 @@ describe.skipIf(means === undefined)('what lies outside', () => {
     expect(readFileSync(join(home, '.ssh/id'), 'utf8')).toBe('S3CRET')
   })
 
-  test('is not read where tools of the person are links to the workspace', async () => {
+  test('is not read through tools of the person that are links to the workspace', async () => {
     const { run, project, home, write } = withSecret()
     write({ 'dot/gitconfig': '', 'dot/tool': '' })
     mkdirSync(join(home, '.local/bin'), { recursive: true })
@@ -85,7 +86,7 @@ describe.skipIf(means === undefined)('what lies outside', () => {
     expect(output).not.toContain('S3CRET')
   })
 
-  test('is read where settings of the person are links to the workspace and stay there', async () => {
+  test('is read through settings of the person that are links to the workspace', async () => {
     const { run, project, home, write } = place()
     write({ 'dot/gitconfig': '[user]\nname = me\n' })
     symlinkSync(join(project, 'dot/gitconfig'), join(home, '.gitconfig'))
@@ -93,8 +94,8 @@ describe.skipIf(means === undefined)('what lies outside', () => {
   })
 })
 
-describe.skipIf(means === undefined)('what a command does to folders above', () => {
-  test('does not open to the next one what deny rules name', async () => {
+describe.skipIf(means === undefined)('a command that changes folders above a file', () => {
+  test('does not give the next command access to denied files', async () => {
     const { run, project, write } = place()
     write({ 'a/conf/key': 'S3CRET', 'a/conf/deep/x': 'S3CRET', 'c/d/lock': 'mine' })
     const named = (name: string): PlacePattern => ({
@@ -112,7 +113,7 @@ describe.skipIf(means === undefined)('what a command does to folders above', () 
     expect(existsSync(join(project, 'a/conf/new'))).toBe(true)
   })
 
-  test('does not hide what is obeyed later in a folder that is not searched', async () => {
+  test('does not hide control files in a skipped folder', async () => {
     const { run, project, write } = place()
     write({ 'lib/sub/.envrc': 'mine' })
     await run('touch pyvenv.cfg lib/pyvenv.cfg')
@@ -128,7 +129,7 @@ describe.skipIf(means === undefined)('what a command does to folders above', () 
   })
 
   test.skipIf(process.getuid?.() === 0)(
-    'does not hide what is obeyed later by taking rights (not as root)',
+    'does not hide control files by removing permissions (not as root)',
     async () => {
       const { run, project, write } = place()
       write({ 'sub/.envrc': 'mine' })

@@ -28,7 +28,7 @@ const means = detectOverlays({ path, writable: [], bubblewrap, folder: probe })
 rmSync(probe, { recursive: true, force: true })
 const perl = means.kind === 'overlay' ? means.perl : ''
 
-/** A folder with `lower/known/file`, `lower/.secret`, `lower/deep/token`, and where an overlay of it is mounted. */
+/** A folder with `lower/known/file`, `lower/.secret`, `lower/deep/token`, and a mount point for an overlay of it. */
 function world(name = ''): { readonly root: string; readonly overlay: Overlay; readonly at: string } {
   const root = temporaryFolder()
   const own = join(root, `own${name}`)
@@ -67,7 +67,7 @@ function run(
 }
 
 describe.skipIf(means.kind === 'none')('the launcher of overlays', () => {
-  it('shows the lower folder and takes what is written elsewhere', () => {
+  it('shows the lower folder and redirects writes', () => {
     const { overlay, at } = world()
     const { stdout, stderr, status } = run(
       `cd ${at} && cat known/file && echo new >made && rm .secret && ls -A`,
@@ -88,21 +88,24 @@ describe.skipIf(means.kind === 'none')('the launcher of overlays', () => {
     },
   )
 
-  it('gives the command its variables of perl, and does not obey them', () => {
+  it('passes perl variables to the command without obeying them', () => {
     const { overlay } = world()
     expect(run('echo "$PERL5OPT ${PERL_BADLANG-none} ${LC_ALL-none}"', overlay).stdout).toBe('-Mnothing none none\n')
   })
 
-  it.each(['C.UTF-8', 'xx_XX=y', ''])('gives the command its language %j, of which perl does not speak', (language) => {
-    const { overlay } = world()
-    const { stdout, stderr } = run('echo "<${LC_ALL-none}>"', overlay, { env: { LC_ALL: language } })
-    expect({ stdout, stderr: stderr.replaceAll(/^.*setlocale.*\n/gm, '') }).toEqual({
-      stdout: `<${language}>\n`,
-      stderr: '',
-    })
-  })
+  it.each(['C.UTF-8', 'xx_XX=y', ''])(
+    'passes the language %j to the command, without a warning of perl',
+    (language) => {
+      const { overlay } = world()
+      const { stdout, stderr } = run('echo "<${LC_ALL-none}>"', overlay, { env: { LC_ALL: language } })
+      expect({ stdout, stderr: stderr.replaceAll(/^.*setlocale.*\n/gm, '') }).toEqual({
+        stdout: `<${language}>\n`,
+        stderr: '',
+      })
+    },
+  )
 
-  it('hides names, paths, and what is not on a list', () => {
+  it('hides names, paths, and everything that is not listed', () => {
     const { overlay, at } = world()
     const hidden = ['.secret', 'deep/token', 'absent', 'absent/deeper']
     expect(run(`cd ${at}; find . | sort; cat .secret deep/token`, { ...overlay, hidden })).toMatchObject({
@@ -116,7 +119,7 @@ describe.skipIf(means.kind === 'none')('the launcher of overlays', () => {
     expect(listed).toMatchObject({ stdout: 'known\nknown\n', stderr: '', status: 0 })
   })
 
-  it('names no folder outside in what the command reads of its mounts', () => {
+  it('shows no outside folder in the mounts that the command reads', () => {
     const { overlay } = world()
     const { stdout } = run('grep overlay /proc/self/mountinfo', overlay)
     expect(stdout).toContain('userxattr')
@@ -124,7 +127,7 @@ describe.skipIf(means.kind === 'none')('the launcher of overlays', () => {
     expect(stdout).not.toContain(overlay.upper)
   })
 
-  it('starts nothing when an overlay cannot be mounted', () => {
+  it('starts nothing if an overlay cannot be mounted', () => {
     const { overlay } = world()
     for (const broken of [{ lower: ['/not/there'] }, { at: '/not/there' }, { upper: '/proc/upper' }]) {
       const { status, stderr, stdout } = run('echo ran', { ...overlay, ...broken })
@@ -133,7 +136,7 @@ describe.skipIf(means.kind === 'none')('the launcher of overlays', () => {
     }
   })
 
-  it.skipIf(!isRoot)('works for a user who is not root, again and again in one slot', () => {
+  it.skipIf(!isRoot)('works repeatedly in one slot for a user who is not root', () => {
     const { root, overlay, at } = world()
     const slots = join(root, 'slots')
     mkdirSync(slots)
@@ -150,7 +153,7 @@ describe.skipIf(means.kind === 'none')('the launcher of overlays', () => {
     expect(readdirSync(slots)).toEqual(['0'])
   })
 
-  it('waits for the slot of a command whose sandbox is about to end, and makes one more where it goes on', () => {
+  it('waits for the slot of a sandbox that is about to end, and creates another one if it continues', () => {
     const { root, overlay } = world()
     const slots = join(root, 'slots')
     mkdirSync(join(slots, '0'), { recursive: true })
@@ -172,7 +175,7 @@ describe.skipIf(means.kind === 'none')('the launcher of overlays', () => {
     holder.kill('SIGKILL')
   })
 
-  it('starts nothing where a link leads to a folder that the command would be given', () => {
+  it('starts nothing if a link leads to a folder that the command would get', () => {
     const { overlay, at } = world()
     symlinkSync('known', join(overlay.lower[0] ?? '', 'link'))
     expect(run(`ls ${at}/link`, { ...overlay, folders: ['link/below'] })).toMatchObject({
@@ -182,16 +185,16 @@ describe.skipIf(means.kind === 'none')('the launcher of overlays', () => {
   })
 })
 
-describe('detecting overlays', () => {
-  it('says why there are none', () => {
+describe('detection of overlays', () => {
+  it('says why overlays are unavailable', () => {
     const folder = temporaryFolder()
     const options = { path: '/nowhere', writable: ['/usr'], bubblewrap, folder }
-    expect(detectOverlays(options)).toEqual({ kind: 'none', why: 'there is no perl that could mount overlays' })
+    expect(detectOverlays(options)).toEqual({ kind: 'none', why: 'perl, which mounts overlays, is missing' })
     expect(detectOverlays({ ...options, path, writable: [], bubblewrap: '/bin/false' })).toMatchObject({ kind: 'none' })
     expect(detectOverlays({ path, writable: [], bubblewrap, folder: '/dev/null/none' })).toMatchObject({ kind: 'none' })
   })
 
-  it.skipIf(means.kind === 'none')('remembers that they work, and leaves nothing else', () => {
+  it.skipIf(means.kind === 'none')('remembers that overlays work, and leaves nothing else behind', () => {
     const folder = temporaryFolder()
     const memory = join(folder, 'memory.json')
     const options = { path, writable: [], bubblewrap, folder: join(folder, 'uppers'), memory }

@@ -12,8 +12,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { versionControlFolders } from '../../src/sandbox/obeyed-names.ts'
-import { obeyedGroups } from '../../src/obeyed-places.ts'
+import { versionControlFolders } from '../../src/sandbox/folder-scan.ts'
+import { controlFileGroups } from '../../src/control-files.ts'
 import { means, type Place, place } from './support.ts'
 
 function git(project: string, ...args: readonly string[]): string {
@@ -39,13 +39,13 @@ function repository(files: Readonly<Record<string, string>> = { 'a.txt': 'one\n'
 
 const identity = { GIT_AUTHOR_NAME: 'a', GIT_AUTHOR_EMAIL: 'a@b', GIT_COMMITTER_NAME: 'a', GIT_COMMITTER_EMAIL: 'a@b' }
 
-describe.skipIf(means === undefined)('what is obeyed later', () => {
-  const folderNames = Object.values(obeyedGroups.folders).flatMap((names) => names.split(' '))
-  const fileNames = Object.values(obeyedGroups.files).flatMap((names) => names.split(' '))
-  // Of these what is obeyed alone is shut.
+describe.skipIf(means === undefined)('a control file', () => {
+  const folderNames = Object.values(controlFileGroups.folders).flatMap((names) => names.split(' '))
+  const fileNames = Object.values(controlFileGroups.files).flatMap((names) => names.split(' '))
+  // In these folders only the control files are protected.
   const partly = ['.aws', '.kube', '.gnupg', '.docker', '.cargo', '.bundle']
 
-  test('stays as it is under every name of the list', async () => {
+  test('remains unchanged under every listed name', async () => {
     const { write, run, project } = place()
     const folders = folderNames.filter((name) => !partly.includes(name) && !name.includes('/'))
     write(
@@ -63,7 +63,7 @@ describe.skipIf(means === undefined)('what is obeyed later', () => {
     expect(folders.filter((name) => existsSync(join(project, name, 'new')))).toEqual([])
   })
 
-  test('is moved aside under every name of the list when a command made it', async () => {
+  test('is moved aside under every listed name if a command created it', async () => {
     const { run, project } = place()
     const folders = folderNames.filter((name) => !partly.includes(name))
     const { aftermath } = await run(
@@ -79,14 +79,14 @@ describe.skipIf(means === undefined)('what is obeyed later', () => {
     for (const { movedTo } of aftermath.takenBack) expect(existsSync(movedTo)).toBe(true)
   })
 
-  test('leaves no placeholders', async () => {
+  test('leaves no placeholders behind', async () => {
     const { run, project } = repository()
     const { output } = await run('ls -A; git status --porcelain --ignored')
     expect(output).toBe('.git\na.txt\n')
     expect(spawnSync('ls', ['-A'], { cwd: project, encoding: 'utf8' }).stdout).toBe('.git\na.txt\n')
   })
 
-  test('is found below folders that were there and in new ones', async () => {
+  test('is found in existing and in new folders', async () => {
     const { write, run, project } = place()
     write({ 'sub/deep/.envrc': 'mine', 'sub/a': '' })
     const { aftermath } = await run(
@@ -101,7 +101,7 @@ describe.skipIf(means === undefined)('what is obeyed later', () => {
     ])
   })
 
-  test('what only services for building obey counts at the root alone', async () => {
+  test('of CI services counts at the root only', async () => {
     const { run } = place()
     const { aftermath } = await run(
       'mkdir -p vendor/x/.github/workflows; touch vendor/x/.travis.yml vendor/x/Jenkinsfile',
@@ -109,7 +109,7 @@ describe.skipIf(means === undefined)('what is obeyed later', () => {
     expect(aftermath.takenBack).toEqual([])
   })
 
-  test('tricks with the folders above bring nothing in, and lose nothing', async () => {
+  test('is neither created nor lost by moving folders above it', async () => {
     const { write, run, project } = place()
     write({ 'sub/.vscode/settings.json': 'mine', 'other/.envrc': 'mine', 'plain/x': '1' })
     const { aftermath } = await run(
@@ -125,7 +125,7 @@ describe.skipIf(means === undefined)('what is obeyed later', () => {
     ])
   })
 
-  test('a link at such a name stays, and where it leads is shut', async () => {
+  test('may be a link, which remains and whose target is protected', async () => {
     const { write, run, project } = place()
     write({ 'shared/claude/settings.json': 'mine', 'ci/hooks/pre-commit': 'mine' })
     symlinkSync('shared/claude', join(project, '.claude'))
@@ -140,7 +140,7 @@ describe.skipIf(means === undefined)('what is obeyed later', () => {
     expect(aftermath.takenBack.map(({ path }) => path)).toContain(join(project, '.claude'))
   })
 
-  test('where a link leads is not replaced by renaming what is above', async () => {
+  test('cannot be replaced by renaming a folder above the target of its link', async () => {
     const { write, run, project } = place()
     write({ 'ci/hooks/pre-commit': 'mine' })
     symlinkSync('ci/hooks', join(project, '.husky'))
@@ -148,7 +148,7 @@ describe.skipIf(means === undefined)('what is obeyed later', () => {
     expect(existsSync(join(project, '.husky/pre-commit'))).toBe(false)
   })
 
-  test('links, hard links, mounts and rights do not open it', async () => {
+  test('cannot be written through links, hard links, mounts or permissions', async () => {
     const { write, run, project } = place()
     write({ '.envrc': 'mine', '.vscode/tasks.json': 'mine' })
     const { output } = await run(
@@ -162,7 +162,7 @@ describe.skipIf(means === undefined)('what is obeyed later', () => {
     expect(output).not.toMatch(/^(?:changed|unshared|mounted|unmounted|remounted)$/m)
   })
 
-  test('no program comes to be that runs as who owns it', async () => {
+  test('cannot become a set-user-ID program', async () => {
     const { run, project } = place()
     const lines = [
       'touch a && chmod 4755 a',
@@ -181,27 +181,27 @@ describe.skipIf(means === undefined)('what is obeyed later', () => {
       expect([name, statSync(join(project, name)).mode & 0o4000]).toEqual([name, 0])
   })
 
-  test('a command that takes away rights cannot keep what it made', async () => {
+  test('is moved aside even if the command removed permissions', async () => {
     const { run, project } = place()
     await run('mkdir -p sub/.vscode; echo evil > sub/.vscode/x; chmod 0 sub/.vscode; chmod 555 sub')
     expect(existsSync(join(project, 'sub/.vscode'))).toBe(false)
   })
 
-  test('a process that is left behind is gone when the command has ended', async () => {
+  test('cannot be changed by a process after its command has ended', async () => {
     const { run, project } = place()
     await run('(setsid nohup bash -c "sleep 0.3; mkdir .vscode; touch late" >/dev/null 2>&1 &)')
     await new Promise((resolve) => setTimeout(resolve, 600))
     expect(existsSync(join(project, '.vscode')) || existsSync(join(project, 'late'))).toBe(false)
   })
 
-  test('many new folders do not hide it in one that was there', async () => {
+  test('is found in an existing folder in spite of many new ones', async () => {
     const { write, run, project } = place()
     write({ 'a/b/c/d/x': '' })
     const { aftermath } = await run('mkdir -p z{1..30}/y{1..60}; mkdir a/b/c/d/.vscode')
     expect(aftermath.takenBack.map(({ path }) => path)).toEqual([join(project, 'a/b/c/d/.vscode')])
   })
 
-  test('names that are not UTF-8 hide nothing', async () => {
+  test('is found next to names that are not UTF-8', async () => {
     const { run, project } = place()
     const { aftermath } = await run("mkdir -p $'odd\\xff/deep/.vscode'; mkdir $'fine\\xfe'")
     expect(aftermath.takenBack).toHaveLength(1)
@@ -212,7 +212,7 @@ describe.skipIf(means === undefined)('what is obeyed later', () => {
     await expect(async () => run('true')).rejects.toThrow(/not UTF-8.*Rename it/)
   })
 
-  test('what was there before is never moved, whoever made it', async () => {
+  test('that existed before is never moved, independent of its author', async () => {
     const { run, project, write } = place()
     write({ '.vscode/x': 'mine', 'sub/.claude/y': 'mine' })
     expect((await run('true')).aftermath.takenBack).toEqual([])
@@ -221,7 +221,7 @@ describe.skipIf(means === undefined)('what is obeyed later', () => {
     expect(readFileSync(join(project, 'sub/.envrc'), 'utf8')).toBe('made between')
   })
 
-  test('nor is what lies deeper than the scan goes, and what a command makes there is moved', async () => {
+  test('below the scanned depth is not moved either, unless a command created it', async () => {
     const { run, project, write } = place()
     write(Object.fromEntries(Array.from({ length: 1_300 }, (_, at) => [`d${at}/x`, ''])))
     write({ 'd999/.git/HEAD': 'mine', 'd998/.envrc': 'mine', 'd1298/.envrc': 'mine' })
@@ -233,7 +233,7 @@ describe.skipIf(means === undefined)('what is obeyed later', () => {
     expect(existsSync(join(project, 'd999/.git/HEAD'))).toBe(true)
   })
 
-  test('packages that are hard links into a store outside are read-only, and their caches are not', async () => {
+  test('is not the store behind hard-linked packages, which are read-only except for their caches', async () => {
     const { run, project, home, write } = place()
     const ownCopy = 'npm/node_modules/d/package.json'
     const linked = [
@@ -249,7 +249,7 @@ describe.skipIf(means === undefined)('what is obeyed later', () => {
     expect(readFileSync(join(project, 'bun/node_modules/.cache/x'), 'utf8')).toBe('written\n')
   })
 
-  test('of two commands at once neither loses what the other one made', async () => {
+  test('is not lost between concurrent commands', async () => {
     const { run, project } = place()
     const slow = run('mkdir .vscode; sleep 0.6; mkdir .idea')
     const quick = run('sleep 0.2; mkdir .claude')
@@ -262,7 +262,7 @@ describe.skipIf(means === undefined)('what is obeyed later', () => {
 })
 
 describe.skipIf(means === undefined)('repositories', () => {
-  test('are read-only as a whole, so that commands of git fail before they touch a file', async () => {
+  test('are read-only as a whole, so that git commands fail before they change a file', async () => {
     const { run, project, write } = repository()
     write({ 'a.txt': 'changed\n' })
     for (const line of [
@@ -286,7 +286,7 @@ describe.skipIf(means === undefined)('repositories', () => {
     ])
   })
 
-  test('are written by commands of git that change the index and the history', async () => {
+  test('are writable for git commands that change only the index and the history', async () => {
     const { run, project, write } = repository()
     write({ 'a.txt': 'changed\n' })
     const { exitCode, output, aftermath } = await run('git add -A && git commit -qm two', {
@@ -299,10 +299,10 @@ describe.skipIf(means === undefined)('repositories', () => {
     expect(git(project, 'status', '--porcelain', '--ignored')).toBe('')
   })
 
-  test('are not cleaned up by a commit: what git leaves running for that would end with the command', async () => {
+  test('are not maintained in the background after a commit, as that would end with the command', async () => {
     const { run, project, write } = repository()
     git(project, 'config', 'gc.auto', '1')
-    // git guesses from one folder how many objects there are.
+    // git estimates the number of objects from one folder.
     for (const digit of [1, 2, 3]) write({ [`.git/objects/17/${String(digit).repeat(38)}`]: '' })
     const isOfCleaning = (name: string): boolean => /^gc\.|\.lock$|^pack$/.test(name)
     const left = (): readonly string[] => [
@@ -324,7 +324,7 @@ describe.skipIf(means === undefined)('repositories', () => {
     expect(git(project, 'log', '--format=%s')).toBe('three\ntwo\ntwo\none\n')
   })
 
-  test('keep what git obeys also when they are written', async () => {
+  test('keep their control files even while they are writable', async () => {
     const { run, project } = repository()
     const before = readFileSync(join(project, '.git/config'), 'utf8')
     await run(
@@ -338,7 +338,7 @@ describe.skipIf(means === undefined)('repositories', () => {
     expect(git(project, 'log', '--format=%s')).toBe('one\n')
   })
 
-  test('hooks and settings in the project, which their settings name, are shut too', async () => {
+  test('have hooks and settings in the project protected if their settings name them', async () => {
     const { run, project } = repository({ 'tools/hooks/pre-commit': 'mine', 'more.config': '' })
     git(project, 'config', 'core.hooksPath', 'tools/hooks')
     git(project, 'config', 'include.path', '../more.config')
@@ -351,7 +351,7 @@ describe.skipIf(means === undefined)('repositories', () => {
     expect(aftermath.takenBack.map(({ path }) => path)).toEqual([join(project, 'later.config')])
   })
 
-  test('of submodules and linked working trees are shut, and read', async () => {
+  test('of submodules and linked work trees are protected and readable', async () => {
     const { run, project, write } = repository()
     git(project, 'worktree', 'add', '-q', 'tree')
     const inner = repository()
@@ -365,7 +365,7 @@ describe.skipIf(means === undefined)('repositories', () => {
     expect(readFileSync(join(project, 'module/a.txt'), 'utf8')).toBe('changed\n')
   })
 
-  test('of other repositories, to which a .git leads, are not read', async () => {
+  test('of others, to which a .git file leads, are not readable', async () => {
     const outer = repository()
     git(outer.project, 'commit', '-q', '--allow-empty', '-m', 'S3CRET')
     const [byCommon, byFile, byBoth] = [repository(), place(), place()]
@@ -383,7 +383,7 @@ describe.skipIf(means === undefined)('repositories', () => {
     }
   })
 
-  test('a directory inside a repository sees it, and does not write it', async () => {
+  test('around a directory are visible but not writable', async () => {
     const { run, project, write } = repository({ 'sub/a.txt': 'one\n', 'other.txt': 'one\n' })
     write({ 'sub/a.txt': 'two\n' })
     const { output } = await run(
@@ -395,7 +395,7 @@ describe.skipIf(means === undefined)('repositories', () => {
     expect(git(project, 'diff', '--cached', '--name-only')).toBe('')
   })
 
-  test('do not come to be by the project itself becoming one', async () => {
+  test('cannot be created by turning the project itself into one', async () => {
     const { run, project } = place()
     const { aftermath } = await run(
       'git init -q --bare . ; git config core.fsmonitor evil; git init -q --bare sub; echo x > commondir',

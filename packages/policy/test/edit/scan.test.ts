@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { type FolderScan, FolderScanner } from '../../src/sandbox/edit-walk.ts'
+import { type FolderScan, FolderScanner } from '../../src/sandbox/folder-scan.ts'
 
-/** A folder that was changed long enough ago. */
+/** A folder whose last change is long enough ago. */
 async function projectWith(folders: readonly string[]): Promise<string> {
   const root = mkdtempSync(join(tmpdir(), 'halting-scan-'))
   for (const folder of folders) mkdirSync(join(root, folder), { recursive: true })
@@ -13,7 +13,7 @@ async function projectWith(folders: readonly string[]): Promise<string> {
   return root
 }
 
-const sorted = ({ folders, obeyed, bare, sockets, packages, isComplete }: FolderScan): unknown => ({
+const sorted = ({ folders, controlFiles: obeyed, bare, sockets, packages, isComplete }: FolderScan): unknown => ({
   folders: folders.toSorted(),
   obeyed: [...obeyed].toSorted(([left], [right]) => (left < right ? -1 : 1)),
   bare: [...bare],
@@ -22,7 +22,7 @@ const sorted = ({ folders, obeyed, bare, sockets, packages, isComplete }: Folder
   isComplete,
 })
 
-test('gives the last scan again as long as no folder has changed', async () => {
+test('returns the last scan as long as no folder has changed', async () => {
   const root = await projectWith(['a/.git', 'b/c'])
   const scanner = new FolderScanner()
   const before = scanner.scan([root])
@@ -75,7 +75,7 @@ const changes: readonly (readonly [name: string, change: (root: string) => void]
   ['a folder is gone', (root) => rmSync(join(root, 'b'), { recursive: true })],
 ]
 
-test.each(changes)('finds the same as a scanner that knows nothing when %s', async (_, change) => {
+test.each(changes)('finds the same as a fresh scanner when %s', async (_, change) => {
   const root = await projectWith(['a/.git', 'b/c/d'])
   symlinkSync('/nowhere', join(root, 'b/.envrc'))
   await wait(120)
@@ -96,8 +96,8 @@ test.skipIf(process.getuid?.() === 0)('reads a folder that could not be read bef
   chmodSync(join(root, 'a/b'), 0)
   await wait(120)
   const scanner = new FolderScanner()
-  expect(scanner.scan([root]).obeyed.size).toBe(0)
+  expect(scanner.scan([root]).controlFiles.size).toBe(0)
   chmodSync(join(root, 'a/b'), 0o700)
-  expect(scanner.scan([root]).obeyed.size).toBe(1)
+  expect(scanner.scan([root]).controlFiles.size).toBe(1)
   rmSync(root, { recursive: true })
 })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { EditConfinement } from '../../src/sandbox/confinement.ts'
-import type { Aftermath } from '../../src/sandbox/edit-command.ts'
+import type { CommandAftermath } from '../../src/sandbox/edit-command.ts'
 import { detectEdits } from '../../src/sandbox/edit-detect.ts'
 import type { EditMeans } from '../../src/sandbox/edit-means.ts'
 import { EditWall, type EditWallOptions } from '../../src/sandbox/edit-wall.ts'
@@ -15,7 +15,7 @@ type Bubblewrap = Extract<EditMeans, { readonly kind: 'bubblewrap' }>
 const tried = mkdtempSync(join(tmpdir(), 'halting-edit-test-'))
 const found = detectEdits({ path: process.env['PATH'] ?? '', directories: [tried], home: '/nowhere' })
 rmSync(tried, { recursive: true })
-/** Undefined on machines on which commands cannot be confined to a workspace: these tests are skipped there. */
+/** Undefined on machines that cannot confine commands to a workspace: these tests are skipped there. */
 export const means: Bubblewrap | undefined = found.kind === 'bubblewrap' ? found : undefined
 
 /** A project, a home and a wall, each in folders of their own. */
@@ -35,7 +35,7 @@ export interface Place {
 interface Ran {
   readonly output: string
   readonly exitCode: number | null
-  readonly aftermath: Aftermath
+  readonly aftermath: CommandAftermath
 }
 
 export function place(options: Partial<EditWallOptions> = {}): Place {

@@ -18,10 +18,10 @@ import { basename, dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { globPattern } from '../../src/files/glob-pattern.ts'
 import type { PlacePattern } from '../../src/sandbox/expand.ts'
-import { ownFolderName } from '../../src/sandbox/own-folders.ts'
+import { processFolderName } from '../../src/sandbox/process-folders.ts'
 import { means, place } from './support.ts'
 
-/** A name in the real /tmp that nobody else uses, removed with the test. */
+/** A unique name in the real /tmp, removed with the test. */
 function ownName(): string {
   const path = mkdtempSync('/tmp/W-edit-')
   rmSync(path, { recursive: true })
@@ -43,7 +43,7 @@ s.connect('${path}')
 print(s.recv(100).decode())"`
 
 describe.skipIf(means === undefined)('/tmp', () => {
-  test('what a command makes is there for everybody when it has ended, and for later commands to change', async () => {
+  test('shows files of an ended command to everybody, and lets later commands change them', async () => {
     const { run } = place()
     const [file, folder] = [ownName(), ownName()]
     await run(`echo one > ${file}; mkdir ${folder}; echo two > ${folder}/x`)
@@ -56,7 +56,7 @@ describe.skipIf(means === undefined)('/tmp', () => {
     expect([existsSync(file), existsSync(folder)]).toEqual([false, false])
   })
 
-  test('what was there before is read, where the command names it, and not changed', async () => {
+  test('lets commands read but not change existing files that they name', async () => {
     const { run } = place()
     const [file, folder] = [ownName(), ownName()]
     writeFileSync(file, 'mine\n')
@@ -70,7 +70,7 @@ describe.skipIf(means === undefined)('/tmp', () => {
     expect(readdirSync(folder)).toEqual(['x'])
   })
 
-  test('something of another one is never replaced, and nothing is lost', async () => {
+  test('never replaces an existing file, and loses nothing', async () => {
     const { run, wall } = place()
     const file = ownName()
     onTestFinished(() => rmSync(`${file}.confined`, { force: true }))
@@ -84,7 +84,7 @@ describe.skipIf(means === undefined)('/tmp', () => {
     expect([readFileSync(file, 'utf8'), readFileSync(`${file}.confined`, 'utf8')]).toEqual(['mine\n', 'confined\n'])
   })
 
-  test('a folder of programs in /tmp leaves nothing behind, though its place is made for the command', async () => {
+  test('keeps nothing of a folder of programs, although the command gets one', async () => {
     const folder = ownName()
     mkdirSync(join(folder, 'project/bin'), { recursive: true })
     writeFileSync(join(folder, 'project/bin/tool'), '#!/bin/sh\necho tool\n', { mode: 0o755 })
@@ -96,7 +96,7 @@ describe.skipIf(means === undefined)('/tmp', () => {
     expect([first.output, second.output, existsSync(`${folder}.confined`)]).toEqual(['tool\n', 'tool\n', false])
   })
 
-  test('what a person has replaced is theirs', async () => {
+  test('leaves files alone that a person has replaced', async () => {
     const { run } = place()
     const file = ownName()
     await run(`echo confined > ${file}`)
@@ -108,7 +108,7 @@ describe.skipIf(means === undefined)('/tmp', () => {
     expect(readFileSync(file, 'utf8')).toBe('mine\n')
   })
 
-  test('links, caches of code and hidden names stay with the confined commands', async () => {
+  test('keeps links, code caches and hidden names inside the session', async () => {
     const { run } = place()
     const link = ownName()
     const { output } = await run(
@@ -120,7 +120,7 @@ describe.skipIf(means === undefined)('/tmp', () => {
     expect((await run('cat /tmp/jest_W-edit/code')).output).toBe('evil\n')
   })
 
-  test('a socket of another program in a folder that a command left is not in reach', async () => {
+  test('protects a socket that another program created in a folder of a command', async () => {
     const { run } = place()
     const folder = ownName()
     const bound = `python3 -c "import socket; socket.socket(socket.AF_UNIX).bind('${folder}/own')"`
@@ -136,10 +136,10 @@ describe.skipIf(means === undefined)('/tmp', () => {
     expect(existsSync(`${folder}/socket`)).toBe(true)
   })
 
-  test('what killed programs left is removed, unless files of a command are in it', async () => {
+  test('is cleaned up after killed programs, unless it contains files of a command', async () => {
     const { pid } = spawnSync('true')
     const [empty, full] = ['empty', 'full'].map((name) =>
-      mkdtempSync(join('/tmp', `${ownFolderName('confined').replace(String(process.pid), String(pid))}${name}`)),
+      mkdtempSync(join('/tmp', `${processFolderName('confined').replace(String(process.pid), String(pid))}${name}`)),
     ) as [string, string]
     onTestFinished(() => [empty, full].forEach((folder) => rmSync(folder, { recursive: true, force: true })))
     for (const folder of [empty, full]) for (const name of ['etc', '1']) mkdirSync(join(folder, name))
@@ -150,19 +150,19 @@ describe.skipIf(means === undefined)('/tmp', () => {
     expect([empty, full].map((folder) => existsSync(folder))).toEqual([false, true])
   })
 
-  test('nothing is left there when all is done', async () => {
+  test('is empty at the end', async () => {
     const { run, wall } = place()
     const file = ownName()
     const hidden = `.${basename(ownName())}`
     writeFileSync(file, 'mine\n')
     await run(`cat ${file}; echo > /tmp/${hidden}; false`)
-    // Other sessions have such folders at the same time.
+    // Other sessions may have such folders at the same time.
     const [own = ''] = readdirSync('/tmp').filter(
       (name) => name.startsWith('halting-confined-') && existsSync(join('/tmp', name, 'aside', hidden)),
     )
     expect(readdirSync(join('/tmp', own))).toEqual(['1', 'aside', 'etc'])
     expect(readdirSync(join('/tmp', own, '1'))).toEqual([])
-    // The empty folder is used again.
+    // The empty folder is reused.
     await run(`cat ${file}; rm /tmp/${hidden}; false`)
     expect(readdirSync(join('/tmp', own))).toEqual(['1', 'aside', 'etc'])
     wall.dispose()
@@ -171,7 +171,7 @@ describe.skipIf(means === undefined)('/tmp', () => {
 })
 
 describe.skipIf(means === undefined)('sockets', () => {
-  test('of programs outside are out of reach, wherever they are', async () => {
+  test('of outside programs cannot be reached, wherever they are', async () => {
     const { run, project, home } = place()
     const inTemporary = ownName()
     mkdirSync(inTemporary)
@@ -185,7 +185,7 @@ describe.skipIf(means === undefined)('sockets', () => {
     expect((await run(connect(`\\0W-edit-${basename(inTemporary)}`))).output).toMatch(/refused/)
   })
 
-  test('that were bound by a relative name are out of reach too', async () => {
+  test('cannot be reached if they were bound by a relative name', async () => {
     const { run, project } = place()
     const child = spawn(
       'python3',
@@ -200,7 +200,7 @@ describe.skipIf(means === undefined)('sockets', () => {
     expect((await run(connect('rel'))).exitCode).toBe(1)
   })
 
-  test('of a test suite work, also anew in a later command', async () => {
+  test('of a test suite work, also again in a later command', async () => {
     const { run } = place()
     const suite = `python3 -c "
 import os, socket
@@ -210,7 +210,7 @@ c = socket.socket(socket.AF_UNIX); c.connect('own.sock'); print('connected')"`
     expect([await run(suite), await run(suite)].map(({ output }) => output)).toEqual(['connected\n', 'connected\n'])
   })
 
-  test('there is no network, and a loopback of its own', async () => {
+  test('reach no network, but a separate loopback interface', async () => {
     const { run } = place()
     const server = createServer((client) => client.end('reached'))
     onTestFinished(() => void server.close())
@@ -226,7 +226,7 @@ s = socket.create_server(('127.0.0.1', 0)); c = socket.create_connection(s.getso
   })
 })
 
-describe.skipIf(means === undefined)('what else is out of reach', () => {
+describe.skipIf(means === undefined)('a confined command cannot access', () => {
   test('the home, other homes, /run and folders that nobody named', async () => {
     const { run, home } = place()
     writeFileSync(join(home, 'secret'), 'S3CRET')
@@ -242,7 +242,7 @@ describe.skipIf(means === undefined)('what else is out of reach', () => {
     expect(readdirSync(home).toSorted()).toEqual(['.gitconfig', '.npmrc', '.ssh', 'secret'])
   })
 
-  test('keys and passwords beside tools of the person', async () => {
+  test('keys and passwords next to tools of the person', async () => {
     const { run, home } = place()
     const secrets = ['.foundry/keystores/dev', '.dotnet/corefx/cryptography/x509stores/my/a.pfx', '.wasmer/wasmer.toml']
     const further = ['.luarocks/upload_config.lua', '.local/share/uv/credentials/credentials.toml']
@@ -269,7 +269,7 @@ describe.skipIf(means === undefined)('what else is out of reach', () => {
     expect(output.startsWith('0\n') && output.endsWith('\n0\n')).toBe(true)
   })
 
-  test('keys of services, agents and proxies of the environment', async () => {
+  test('keys of services, agents and proxies in the environment', async () => {
     const { run } = place()
     const env = {
       ANTHROPIC_API_KEY: 'S3CRET',
@@ -295,7 +295,7 @@ print(call(101 if x64 else 117, 16, 1, 0, 0), call(425, 1, 0), call(250 if x64 e
     expect(output).toMatch(/core_pattern: (?:Read-only file system|Permission denied)/)
   })
 
-  test('what deny rules name', async () => {
+  test('files of deny rules', async () => {
     const { run, write, project } = place()
     write({ '.env': 'S3CRET', 'secrets/key': 'S3CRET', 'lock.json': 'mine', 'a.txt': 'open\n' })
     const pattern = (name: string): PlacePattern => ({
@@ -315,7 +315,7 @@ print(call(101 if x64 else 117, 16, 1, 0, 0), call(425, 1, 0), call(250 if x64 e
     expect(aftermath.takenBack.map(({ path }) => path)).toEqual([join(project, 'new.json')])
   })
 
-  test('what deny rules name, by another name', async () => {
+  test('files of deny rules under another name', async () => {
     const { run, write, project } = place()
     write({ '.env': 'S3CRET', 'secrets/deep/key': 'S3CRET', 'lock.json': 'mine', 'src/a.txt': 'open\n' })
     linkSync(join(project, '.env'), join(project, 'hard.ts'))
@@ -333,7 +333,7 @@ print(call(101 if x64 else 117, 16, 1, 0, 0), call(425, 1, 0), call(250 if x64 e
     await expect(async () => run(line, { denied })).rejects.toThrow(/is another name of a file that a deny rule/)
   })
 
-  test('a link in the workspace to what is outside', async () => {
+  test('outside files through a link in the workspace', async () => {
     const { run, project, home } = place()
     writeFileSync(join(home, 'secret'), 'S3CRET')
     symlinkSync(join(home, 'secret'), join(project, 'link'))
@@ -342,10 +342,7 @@ print(call(101 if x64 else 117, 16, 1, 0, 0), call(425, 1, 0), call(250 if x64 e
     expect(readFileSync(join(home, 'secret'), 'utf8')).toBe('S3CRET')
   })
 
-  test.skipIf(!existsSync('/etc/chromium.d'))(
-    'settings of browsers are seen: they are started by scripts that read them',
-    async () => {
-      expect(await place().run('cat /etc/chromium.d/*')).toMatchObject({ exitCode: 0 })
-    },
-  )
+  test.skipIf(!existsSync('/etc/chromium.d'))('anything except settings of browsers, which scripts start', async () => {
+    expect(await place().run('cat /etc/chromium.d/*')).toMatchObject({ exitCode: 0 })
+  })
 })

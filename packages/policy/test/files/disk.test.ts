@@ -1,10 +1,10 @@
-// What is done at once comes to the same as what is done by the threads of the pool.
+// Synchronous calls and calls of the thread pool have the same results.
 import { constants, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Disk, localDisk, type OpenFile, waitingDisk } from '../../src/files/disk.ts'
+import { type Disk, localDisk, type OpenFile, threadPoolDisk } from '../../src/files/disk.ts'
 
 let folder: string
 beforeEach(() => {
@@ -45,30 +45,30 @@ async function perform(file: OpenFile, doing: Step): Promise<unknown> {
   return 'closed'
 }
 
-test('a file is read the same, whatever is read of it in which order', async () => {
+test('both disks read a file the same, in any order of reads', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(0, 1, 1_000, 262_144, 300_000),
       fc.array(step, { maxLength: 6 }),
       async (size, steps) => {
         writeFileSync(at('file'), Buffer.from(Array.from({ length: size }, (_, index) => index % 251)))
-        const told: unknown[][] = []
-        for (const disk of [localDisk, waitingDisk]) {
+        const results: unknown[][] = []
+        for (const disk of [localDisk, threadPoolDisk]) {
           const file = await disk.open(at('file'), constants.O_RDONLY)
           const one: unknown[] = []
           for (const each of steps) one.push(await outcome(() => perform(file, each)))
           await file.close()
-          told.push(one)
+          results.push(one)
         }
-        expect(told[0]).toEqual(told[1])
+        expect(results[0]).toEqual(results[1])
       },
     ),
     { numRuns: 25 },
   )
 })
 
-test('what is written is all there, also in several pieces and beyond what is done at once', async () => {
-  for (const disk of [localDisk, waitingDisk])
+test('both disks write everything, in several pieces and beyond one chunk', async () => {
+  for (const disk of [localDisk, threadPoolDisk])
     for (const sizes of [[0], [10, 20], [262_144, 1], [300_000, 300_000]]) {
       rmSync(at('new'), { force: true })
       const file = await disk.open(at('new'), constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o640)
@@ -82,7 +82,7 @@ test('what is written is all there, also in several pieces and beyond what is do
     }
 })
 
-test('the system refuses the same in the same words', async () => {
+test('both disks report the same errors in the same words', async () => {
   mkdirSync(at('folder'))
   symlinkSync('nowhere', at('link'))
   const { O_RDONLY, O_NOFOLLOW, O_DIRECTORY, O_CREAT, O_EXCL, O_WRONLY } = constants
@@ -99,7 +99,7 @@ test('the system refuses the same in the same words', async () => {
     (disk) => disk.rm(at('none'), { force: true }),
   ]
   for (const attempt of tries) {
-    const [one, other] = await Promise.all([localDisk, waitingDisk].map((disk) => words(attempt(disk))))
+    const [one, other] = await Promise.all([localDisk, threadPoolDisk].map((disk) => words(attempt(disk))))
     expect(one).toBe(other)
   }
 })
@@ -111,14 +111,14 @@ async function words(work: Promise<unknown>): Promise<string> {
   )
 }
 
-test('a file whose close is awaited does not give its number away while the pool reads it', async () => {
+test('a file that is being closed keeps its descriptor while the pool reads it', async () => {
   writeFileSync(at('large'), Buffer.alloc(2_000_000, 7))
   writeFileSync(at('other'), Buffer.alloc(2_000_000, 9))
   const file = await localDisk.open(at('large'), constants.O_RDONLY)
   const buffer = Buffer.alloc(2_000_000)
   const reading = file.read(buffer, 0, buffer.length)
   const closing = file.close()
-  // It would get the number that is free.
+  // Otherwise it would get the free descriptor.
   const other = await localDisk.open(at('other'), constants.O_RDONLY)
   const { bytesRead } = await reading
   await Promise.all([closing, other.close()])

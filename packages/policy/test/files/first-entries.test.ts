@@ -1,4 +1,4 @@
-// Holds R-RULE-7d of docs/spec: what vanishes while a folder is listed hides nothing else that is in it.
+// Holds R-RULE-7d of docs/spec: an entry that vanishes while a folder is listed hides no other entry.
 import { Dir, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -26,7 +26,7 @@ function failing(error: Error, times?: number): () => number {
   return () => spy.mock.calls.length
 }
 
-test('an entry that vanishes hides no other', () => {
+test('a vanishing entry hides no other entry', () => {
   const folder = folderOfThree()
   failing(vanished, 3)
   expect(
@@ -39,7 +39,7 @@ test('an entry that vanishes hides no other', () => {
   expect(found.map(({ path }) => path).toSorted()).toEqual(['a', 'b', 'c'].map((name) => join(folder, name)))
 })
 
-test('where entries vanish again and again a folder is not taken for empty', () => {
+test('a folder whose entries keep vanishing does not count as empty', () => {
   const folder = folderOfThree()
   const tries = failing(vanished)
   expect(firstEntries(folder, 10)).toEqual({ entries: [], isAll: false })

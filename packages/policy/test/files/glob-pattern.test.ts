@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fitsPath, globPattern, reachedWith } from '../../src/files/glob-pattern.ts'
+import { matchesPath, globPattern, reachedPositions } from '../../src/files/glob-pattern.ts'
 
-test('a pattern fits a path by the walk over its segments: to look at the last name first changes nothing of that', () => {
+test('checking the last name first does not change which paths a pattern matches', () => {
   const segment = fc.constantFrom(
     '**',
     '*',
@@ -21,7 +21,7 @@ test('a pattern fits a path by the walk over its segments: to look at the last n
   fc.assert(
     fc.property(fc.array(segment, { maxLength: 5 }), fc.array(name, { maxLength: 5 }), (segments, names) => {
       const pattern = globPattern(segments.join('/'))
-      expect(fitsPath(pattern, names)).toBe(reachedWith(pattern, names).reached.has(pattern.length))
+      expect(matchesPath(pattern, names)).toBe(reachedPositions(pattern, names).reached.has(pattern.length))
     }),
   )
 })
@@ -32,6 +32,6 @@ test.each([
   ['a?b', 'a\u{1F600}b', true],
   ['*\u{1F600}', 'a\u{1F600}\u{1F600}', true],
   ['[\u{1F600}]', '\u{1F600}', true],
-])('%s stands for whole characters in %s: %s', (pattern, name, fits) => {
-  expect(fitsPath(globPattern(pattern), [name])).toBe(fits)
+])('%s matches whole characters in %s: %s', (pattern, name, fits) => {
+  expect(matchesPath(globPattern(pattern), [name])).toBe(fits)
 })

@@ -1,4 +1,4 @@
-// Holds R-PLACE-7 of docs/spec: what may wait is known by what is mounted.
+// Holds R-PLACE-7 of docs/spec: the mounts decide which paths may block.
 import { array, assert, constantFrom, property, record } from 'fast-check'
 import { expect, test } from 'vitest'
 import { LocalMounts } from '../../src/files/mounts.ts'
@@ -12,7 +12,7 @@ function localIn(table: string): (path: string) => boolean {
     () => table,
     () => 0,
   )
-  return (path) => mounts.has(path)
+  return (path) => mounts.isOnLocalMount(path)
 }
 
 test.each([
@@ -28,33 +28,33 @@ test.each([
   'virtiofs',
   'proc',
   'what-comes',
-])('a mount of the type %s may wait, and so may what is mounted below it', (type) => {
+])('a mount of the type %s may block, and so may everything mounted below it', (type) => {
   const isLocal = localIn(root + line('/net', type) + line('/net/disk', 'ext4') + line('/other', 'tmpfs'))
   expect(['/net', '/net/a', '/net/disk/a'].filter(isLocal)).toEqual([])
   expect(['/network', '/other/net', '/', '/a'].filter((path) => !isLocal(path))).toEqual([])
 })
 
-test('a mount that another one hides may wait all the same', () => {
+test('a hidden mount may still block', () => {
   const isLocal = localIn(root + line('/net', 'nfs') + line('/net', 'ext4'))
   expect(isLocal('/net/a')).toBe(false)
 })
 
-test('a name with blanks and line ends is read as it is', () => {
+test('a name with spaces and line ends is read correctly', () => {
   const isLocal = localIn(root + line(String.raw`/my\040net\012\134x`, 'nfs'))
   expect(isLocal('/my net\n\\x/a')).toBe(false)
   expect(isLocal(String.raw`/my\040net/a`)).toBe(true)
 })
 
-test('where the table is missing, empty or has a line that cannot be read, anything may wait', () => {
+test('anything may block if the table is missing, empty or has an invalid line', () => {
   for (const table of ['', '\n', `${root}what is this\n`, 'no table']) expect(localIn(table)('/a')).toBe(false)
 })
 
-test('a path that names no one place may wait', () => {
+test('a path that is not exact may block', () => {
   const isLocal = localIn(root)
   expect(['a', '', 'C:\\a', '/a\uFFFD', '/a\uD800'].filter(isLocal)).toEqual([])
 })
 
-test('a mount that comes or goes counts within a second, and the table is not read more often than that', () => {
+test('a mount change is noticed within a second, and the table is not read more often', () => {
   const now = { ms: 5, table: root, reads: 0 }
   const mounts = new LocalMounts(
     () => {
@@ -63,19 +63,19 @@ test('a mount that comes or goes counts within a second, and the table is not re
     },
     () => now.ms,
   )
-  expect(mounts.has('/net/a')).toBe(true)
+  expect(mounts.isOnLocalMount('/net/a')).toBe(true)
   now.table = root + line('/net', 'nfs')
   now.ms += 999
-  for (let times = 0; times < 100; times += 1) mounts.has('/net/a')
+  for (let times = 0; times < 100; times += 1) mounts.isOnLocalMount('/net/a')
   expect(now.reads).toBe(1)
   now.ms += 1
-  expect(mounts.has('/net/a')).toBe(false)
+  expect(mounts.isOnLocalMount('/net/a')).toBe(false)
   now.table = root
   now.ms += 1_000
-  expect(mounts.has('/net/a')).toBe(true)
+  expect(mounts.isOnLocalMount('/net/a')).toBe(true)
 })
 
-test('what is known of a path is what the table says of it', () => {
+test('answers about a path follow the table', () => {
   const path = array(constantFrom('a', 'b', 'ab'), { maxLength: 4 }).map((names) => `/${names.join('/')}`)
   const mount = record({ point: path, type: constantFrom('ext4', 'tmpfs', 'nfs') })
   assert(
@@ -90,15 +90,15 @@ test('what is known of a path is what the table says of it', () => {
   )
 })
 
-test('after a command a mount counts at once', () => {
+test('a mount is noticed at once after a command', () => {
   let table = root
   const mounts = new LocalMounts(
     () => table,
     () => 5,
   )
-  expect(mounts.has('/net/a')).toBe(true)
+  expect(mounts.isOnLocalMount('/net/a')).toBe(true)
   table = root + line('/net', 'nfs')
-  expect(mounts.has('/net/a')).toBe(true)
+  expect(mounts.isOnLocalMount('/net/a')).toBe(true)
   mounts.expire()
-  expect(mounts.has('/net/a')).toBe(false)
+  expect(mounts.isOnLocalMount('/net/a')).toBe(false)
 })

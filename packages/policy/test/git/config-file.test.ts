@@ -1,4 +1,4 @@
-// Holds R-RULE-7q of docs/spec: what git reads in a configuration file is what the judge reads in it.
+// Holds R-RULE-7q of docs/spec: the judge reads the same settings in a configuration file as git.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ function readByGit(text: string): Reading {
 
 const isVerbatim = readByGit('[a]b = x\ty')?.[0]?.[1] === 'x\ty'
 
-/** Before 2.45 git made a space of each tab inside a value. */
+/** Before 2.45 git replaced each tab inside a value by a space. */
 function comparable(reading: Reading): Reading {
   return reading?.map(([name, value]) => [name, isVerbatim ? value : value?.replaceAll(/[\t\r]/g, ' ')])
 }
@@ -75,7 +75,7 @@ const header = fc
   .map(([name, part, last]) => `[${name}${part === null ? '' : ` "${part.replaceAll('\0', '')}"`}]${last}`)
 const likely = fc.array(fc.oneof(setting, header), { maxLength: 8 }).map((some) => some.join(''))
 
-test('random files are read as git reads them, and those that it refuses are refused', () => {
+test('random files are parsed as git parses them, or rejected if git rejects them', () => {
   let readable = 0
   fc.assert(
     fc.property(
@@ -92,7 +92,7 @@ test('random files are read as git reads them, and those that it refuses are ref
     ),
     { numRuns: drawn(2_000) },
   )
-  // Else the generator says nothing about values.
+  // Otherwise the generator would not test values.
   expect(readable).toBeGreaterThan(drawn(2_000) / 10)
 }, 300_000)
 
@@ -116,7 +116,7 @@ test.each([
   expect(readByGit(text)?.[0]?.[1]).toBe(expected)
 })
 
-test('a file with a NUL byte is not read: git cuts names and values there', () => {
+test('a file with a NUL byte is rejected, as git truncates names and values there', () => {
   expect(readByUs('[core "fsmonitor\0"]\nx = y\n')).toBeUndefined()
   expect(readByUs('[core]\nx = y\0z\n')).toBeUndefined()
 })

@@ -1,4 +1,4 @@
-// Holds R-LEARN-1a of docs/spec: rules of one person are no change of the project.
+// Holds R-LEARN-1a of docs/spec: personal rules are not a change of the project.
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
@@ -16,7 +16,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { changeTrust } from '../../src/trust/trust-store.ts'
 import { realPath } from '@halting/journal/files'
-import { settingsWriter } from '../../src/settings/keep-permissions.ts'
+import { settingsWriter } from '../../src/settings/store-permissions.ts'
 import { expect, onTestFinished, test } from 'vitest'
 
 const rule = {
@@ -25,7 +25,7 @@ const rule = {
   rules: [{ toolName: 'Bash', ruleContent: 'npm test' }],
 } as const
 
-/** A folder for temporary files is never trusted, so that these stand beside. */
+/** A temporary folder is never trusted, so these folders are elsewhere. */
 function place(): { readonly root: string; readonly home: string } {
   const base = join(homedir(), '.cache/halting-tests')
   mkdirSync(base, { recursive: true })
@@ -51,8 +51,8 @@ function repository(path: string): string {
   return path
 }
 
-/** As a person who answers "for this project, for me". */
-async function keepIn(cwd: string, home: string): Promise<void> {
+/** As for a person who answers "for this project, for me". */
+async function storeRuleIn(cwd: string, home: string): Promise<void> {
   const owner = { cwd, home, env: {} }
   await changeTrust(
     owner,
@@ -66,14 +66,14 @@ async function keepIn(cwd: string, home: string): Promise<void> {
 
 const line = '**/.halting/settings.local.json'
 
-test('what a person keeps for themselves does not appear in git status, and no tracked file has changed', async () => {
+test('a personal file does not appear in git status, and no tracked file changes', async () => {
   const { root, home } = place()
   const cwd = repository(join(root, 'project'))
   const exclude = join(cwd, '.git/info/exclude')
   writeFileSync(exclude, '# mine\n*.swp')
   chmodSync(exclude, 0o640)
-  await keepIn(cwd, home)
-  await keepIn(cwd, home)
+  await storeRuleIn(cwd, home)
+  await storeRuleIn(cwd, home)
   expect([git(cwd, 'status', '--porcelain'), readFileSync(exclude, 'utf8')]).toEqual(['', `# mine\n*.swp\n${line}\n`])
   expect(statSync(exclude).mode & 0o777).toBe(0o640)
 })
@@ -105,24 +105,24 @@ test.each([
       return cwd
     },
   ],
-])('so in %s', async (_what, made) => {
+])('the same holds in %s', async (_what, made) => {
   const { root, home } = place()
   const cwd = made(join(root, 'project'))
   mkdirSync(cwd, { recursive: true })
-  await keepIn(cwd, home)
+  await storeRuleIn(cwd, home)
   expect(git(cwd, 'status', '--porcelain')).toBe('')
 })
 
-test('so for the file of another program, where that is the one', async () => {
+test('the same holds for the file of another program', async () => {
   const { root, home } = place()
   const cwd = repository(join(root, 'project'))
   mkdirSync(join(cwd, '.claude'))
   writeFileSync(join(cwd, '.claude/settings.local.json'), '{}')
-  await keepIn(cwd, home)
+  await storeRuleIn(cwd, home)
   expect(git(cwd, 'status', '--porcelain')).toBe('')
 })
 
-test('what is for everybody stays a change', async () => {
+test('a shared file remains visible as a change', async () => {
   const { root, home } = place()
   const cwd = repository(join(root, 'project'))
   const owner = { cwd, home, env: {} }
@@ -134,7 +134,7 @@ test('what is for everybody stays a change', async () => {
   expect(git(cwd, 'status', '--porcelain')).toBe('?? .halting/\n')
 })
 
-test('no file elsewhere is written: not through a link, and not of a repository that a folder merely names', async () => {
+test('no other file is written: neither through a link, nor in a repository that a folder only names', async () => {
   const { root, home } = place()
   const linked = repository(join(root, 'linked'))
   const elsewhere = join(root, 'elsewhere')
@@ -142,13 +142,13 @@ test('no file elsewhere is written: not through a link, and not of a repository 
   rmSync(join(linked, '.git/info'), { recursive: true, force: true })
   mkdirSync(join(linked, '.git/info'))
   symlinkSync(elsewhere, join(linked, '.git/info/exclude'))
-  await keepIn(linked, home)
+  await storeRuleIn(linked, home)
   const other = repository(join(root, 'other'))
   rmSync(join(other, '.git/info'), { recursive: true, force: true })
   const naming = join(root, 'naming')
   mkdirSync(naming)
   writeFileSync(join(naming, '.git'), `gitdir: ${join(other, '.git')}\n`)
-  await keepIn(naming, home)
+  await storeRuleIn(naming, home)
   expect([readFileSync(elsewhere, 'utf8'), lstatSync(join(linked, '.git/info/exclude')).isSymbolicLink()]).toEqual([
     'theirs\n',
     true,
@@ -156,13 +156,13 @@ test('no file elsewhere is written: not through a link, and not of a repository 
   expect(existsSync(join(other, '.git/info'))).toBe(false)
 })
 
-test('without a repository, and where the file is not text, the rule is kept all the same', async () => {
+test('the rule is stored even without a repository, and if the file is not text', async () => {
   const { root, home } = place()
   const plain = join(root, 'plain')
   mkdirSync(plain)
-  await keepIn(plain, home)
+  await storeRuleIn(plain, home)
   const odd = repository(join(root, 'odd'))
   writeFileSync(join(odd, '.git/info/exclude'), Buffer.from([0xff, 0x0a]))
-  await keepIn(odd, home)
+  await storeRuleIn(odd, home)
   expect(readFileSync(join(odd, '.git/info/exclude'))).toEqual(Buffer.from([0xff, 0x0a]))
 })

@@ -1,4 +1,4 @@
-// Holds R-RULE-7r of docs/spec: the paths that git reads in an index are those that the judge checks, whatever the file is.
+// Holds R-RULE-7r of docs/spec: the judge checks exactly the paths that git reads in an index, for any file.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -51,7 +51,7 @@ function foldersOf(paths: readonly string[]): ReadonlySet<string> {
   return folders
 }
 
-/** Undefined where git refuses the index. */
+/** Undefined if git rejects the index. */
 function pathsByGit(bytes: Buffer): readonly string[] | undefined {
   writeFileSync(file, bytes)
   const args = ['-c', 'index.threads=3', 'ls-files', '-z', '--cached', '--sparse']
@@ -59,7 +59,7 @@ function pathsByGit(bytes: Buffer): readonly string[] | undefined {
   return status === 0 ? stdout.toString('latin1').split('\0').slice(0, -1) : undefined
 }
 
-test('of each version the folders are those of all paths', () => {
+test('the folders of all paths are found in every version', () => {
   for (const bytes of indexes) {
     const paths = readIndexPaths(bytes, 20)
     expect(paths?.hasSubmodules).toBe(false)
@@ -81,7 +81,7 @@ const places = indexes.flatMap((bytes, at) =>
   }),
 )
 
-test('where bytes are changed, git reads no other paths than those that were checked', () => {
+test('changed bytes never make git read unchecked paths', () => {
   let accepted = 0
   fc.assert(
     fc.property(

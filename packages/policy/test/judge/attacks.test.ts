@@ -1,11 +1,11 @@
-// Holds R-RULE-1b, R-RULE-5 and R-RULE-7 of docs/spec against commands that got through judges of this kind before.
+// Holds R-RULE-1b, R-RULE-5 and R-RULE-7 of docs/spec against commands that bypassed similar judges before.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { judged } from './support.ts'
 
-/** A project with a link that leads out, a secret, and a file whose name is an option. */
+/** A project with a link to the outside, a secret, and a file whose name is an option. */
 function project(): string {
   const outside = temporaryFolder()
   mkdirSync(join(outside, 'deep'))
@@ -21,7 +21,7 @@ function project(): string {
 }
 
 test.each([
-  // Paths as the kernel reads them.
+  // Paths as the kernel resolves them.
   'cat link/../x',
   'cat ./link/../x',
   'head -1 sub/../link/../x',
@@ -292,7 +292,7 @@ test.each([
   'time -p rm x',
   'coproc rm x',
   'echo x | while read l; do rm x; done',
-])('deny Bash(rm:*) is not got round by: %s', (command) => {
+])('deny Bash(rm:*) cannot be bypassed by: %s', (command) => {
   const cwd = project()
   for (const mode of ['default', 'bypassPermissions'] as const)
     expect([mode, judged(command, { cwd, mode, allow: ['Bash'], deny: ['Bash(rm:*)'] })]).not.toEqual([mode, 'allow'])
@@ -353,7 +353,7 @@ test.each([
   'diff .env /dev/null',
   'x=$(cat .env)',
   'echo "$(<.env)"',
-])('a file under a deny rule is not read by: %s', (command) => {
+])('a denied file cannot be read by: %s', (command) => {
   const cwd = project()
   for (const mode of ['default', 'bypassPermissions'] as const) {
     const rules = { allow: ['Bash'], deny: ['Read(.env)', 'Read(secret/**)'] }

@@ -1,4 +1,4 @@
-// Holds the bounds of R-RULE-7 and R-RULE-7i of docs/spec: no command takes the judge long, whatever its size, and none makes it fail.
+// Holds the bounds of R-RULE-7 and R-RULE-7i of docs/spec: the judge is quick and never fails, for commands of any size.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -17,9 +17,9 @@ const books = [
   { allow: ['Bash'], deny: ['Bash(git push --force *)', 'Bash(npm publish *)', 'Bash(rm -rf *)', 'Edit(src/**)'] },
 ] as const
 
-// How long it takes `bench/judge.mjs` measures. What takes for ever is ended by the time limit of a test.
+// `bench/judge.mjs` measures the time. The test timeout ends endless cases.
 test.each(worstCommands)(
-  '$name is judged, and soon',
+  '$name is judged quickly',
   ({ command }) => {
     const cwd = temporaryFolder()
     for (let at = 0; at < 20; at += 1) writeFileSync(join(cwd, `file-${at}.ts`), 'x')
@@ -56,7 +56,7 @@ test('arbitrary text never makes the judge fail', () => {
   }
 }, 120_000)
 
-test('bytes never make the judge fail', () => {
+test('arbitrary bytes never make the judge fail', () => {
   const random = randomFrom(13)
   const cwd = temporaryFolder()
   for (let round = 0; round < drawn(2000); round += 1) {

@@ -1,4 +1,4 @@
-// Holds R-RULE-1d and R-RULE-7 of docs/spec from the other side: what people run daily is not asked about under the rules that they would write.
+// Holds R-RULE-1d and R-RULE-7 of docs/spec from the other side: commands of daily use do not ask under the rules that people would write.
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -7,7 +7,7 @@ import { judged } from './support.ts'
 import { makeWorld, removeWorld } from './world.ts'
 
 const world = makeWorld()
-// A project without links that lead out of it.
+// A project without links to the outside.
 for (const name of [
   'link',
   'tree-out',
@@ -54,7 +54,7 @@ function rows(): readonly Row[] {
   return found
 }
 
-test('commands that people run daily are not asked about', () => {
+test('commands of daily use do not ask', () => {
   process.env['HOME'] = world.home
   const all = rows()
   const asked = all.filter(({ command, ...rules }) => judged(command, { cwd: world.project, ...rules }) !== 'allow')

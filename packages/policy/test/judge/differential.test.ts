@@ -1,4 +1,5 @@
-// Holds A1 of packages/policy/src/shell/analysis.ts and R-RULE-7 of docs/spec: what bash runs of a line is what the analysis names, or nobody vouches for the line.
+// Holds A1 of packages/policy/src/shell/analysis.ts and R-RULE-7 of docs/spec: the analysis names everything that bash runs for a line, or claims
+// nothing.
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -32,10 +33,10 @@ afterAll(() => {
 
 const trial: Trial = { world, hasRules: false, programs: join(world.root, 'marks') }
 
-/** What would go on for long where programs are real. */
+/** Lines that would run for long with real programs. */
 const isEndless = (line: string): boolean => /\b(?:sleep|yes|tail|top|watch)\b/.test(line)
 
-/** New lines, each once. */
+/** New lines, without duplicates. */
 function makeLines(maker: LineMaker, many: number, seen: Set<string>): readonly string[] {
   const made = new Set(Array.from({ length: many }, () => maker.next()))
   const lines = [...made].filter((line) => !line.includes('\0') && !seen.has(line))
@@ -45,7 +46,7 @@ function makeLines(maker: LineMaker, many: number, seen: Set<string>): readonly 
 
 describe.skipIf(!isBubblewrapThere)(`${count} lines of seed ${seed} (needs bubblewrap)`, () => {
   test(
-    'run what the analysis names, and none that is let through does harm',
+    'run only commands that the analysis names, and no allowed line does harm',
     async () => {
       const maker = new LineMaker(seed, world)
       const isAllowed = judgeOf(trial)
@@ -82,7 +83,7 @@ describe.skipIf(!isBubblewrapThere)(`${count} lines of seed ${seed} (needs bubbl
     6 * 3_600_000,
   )
 
-  test('show each fault of a reading', async () => {
+  test('reveal each known fault of a reading', async () => {
     const lines = makeLines(new LineMaker(1, world), 3_000, new Set())
     const claimed = lines.filter((line) => claimsAll(analyseShell(line)))
     const readOtherwise = Object.entries(wrongReadings).map(([fault, reading]) => {
@@ -97,7 +98,7 @@ describe.skipIf(!isBubblewrapThere)(`${count} lines of seed ${seed} (needs bubbl
     expect(unseen.map(({ fault }) => fault)).toEqual([])
   }, 120_000)
 
-  test('are traced by all that bash runs, writes and misses', async () => {
+  test('trace everything that bash runs, writes and does not find', async () => {
     const [run] = await runTraced(world, [
       `echo 'a b' $'c\\nd' "$(mark1)" > w1; f() { env mark2; }; f; cat < r1 <(command mark3 '')`,
     ])
@@ -110,7 +111,7 @@ describe.skipIf(!isBubblewrapThere)(`${count} lines of seed ${seed} (needs bubbl
   })
 })
 
-test('a trace is read as the words of commands', () => {
+test('have traces that are read as words of commands', () => {
   const trace =
     "\u0001 echo 'a b' $'c\\n\\377' ''\n\u0001\u0001 x=1\n\u0001 for i in a\n\u0001 [[ x == y ]]\n\u0001 (( 1 ))\n\u0001 m 'a'\\''b' 'c\nd'\n"
   expect(readTrace(trace)).toEqual([
@@ -119,7 +120,7 @@ test('a trace is read as the words of commands', () => {
   ])
 })
 
-test('a line that disagrees is made as small as it can be', async () => {
+test('are reduced to a minimal disagreement', async () => {
   const smallest = await shrink('for i in a b; do echo "${x:-$(mark1)}"; done # why', async (lines) =>
     lines.map((line) => /\$\(.*k.*\)/.test(line)),
   )

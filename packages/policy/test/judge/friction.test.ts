@@ -1,4 +1,4 @@
-// Holds R-RULE-7 of docs/spec: what changes nothing runs by itself, and in acceptEdits what changes the project.
+// Holds R-RULE-7 of docs/spec: commands that change nothing run without asking, and in acceptEdits those that change the project.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { execFileSync } from 'node:child_process'
@@ -19,7 +19,7 @@ function project(name: string): string {
   return cwd
 }
 
-// Nothing is run, so all tests look at the same ones.
+// Nothing is run, so all tests share these folders.
 const cwd = project('plain')
 const withLinks = project('links')
 symlinkSync(join(folder, 'file'), join(withLinks, 'leads-out'))
@@ -225,6 +225,6 @@ test.each([
   'cd src && rm -rf ..',
   'ln -s / x',
   'chmod 777 a.ts',
-])('asks also in acceptEdits: %s', (command) => {
+])('asks in acceptEdits too: %s', (command) => {
   expect(judged(command, { cwd: withLinks, mode: 'acceptEdits' })).toBe('ask')
 })

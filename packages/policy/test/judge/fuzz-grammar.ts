@@ -1,9 +1,9 @@
 import { gitCommands } from '../../src/shell/grammars/git.ts'
-import { grammars } from '../../src/shell/describe.ts'
+import { grammars } from '../../src/shell/command-effects.ts'
 import { optionsOf } from '../../src/shell/read-grammar.ts'
 import type { Grammar } from '../../src/shell/effects.ts'
 
-/** Numbers that are the same for the same seed. */
+/** A random number generator with a seed. */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -14,7 +14,7 @@ export function randomFrom(seed: number): () => number {
   }
 }
 
-/** What would wait for ever. */
+/** Commands that would wait forever. */
 const leftOut: ReadonlySet<string> = new Set(['sleep'])
 const names = Object.keys(grammars).filter((name) => !leftOut.has(name))
 const endless: ReadonlySet<string> = new Set(['-f', '-F', '--follow', '--retry', '--pid', '-s'])
@@ -87,7 +87,7 @@ const texts = [
   "'$f'",
   '\\n',
 ]
-/** Output of git in the place of a word. */
+/** Output of git in place of a word. */
 const outputs = [
   '$(git rev-parse HEAD)',
   '"$(git rev-parse --short HEAD)"',
@@ -131,7 +131,7 @@ const assigned = [
   'f=~/.ssh/id',
   'f=src/*',
 ]
-/** Words whose way through a variable is tried: what the shell makes of them depends on where they stand. */
+/** Words that are passed through a variable: their expansion depends on their position. */
 const carried =
   '~/.ssh/id ~/.ssh/* ~ ~/.ssh "~/.ssh/id" \\~/.ssh/id ~+/.env ~root {~/.ssh/id,a.ts} a=~/.ssh/id x:~/.ssh/id x=y:~/.ssh/id .env ../outside/x out.txt a= a.ts src "$HOME/.ssh/id" "$HOME" ""~/.ssh/id ~/".ssh"/id ~""/.ssh/id \'\'/etc/hostname link/.. -la'.split(
     ' ',
@@ -312,7 +312,7 @@ const jqParts = [
 
 type Random = () => number
 
-/** Makes one command after another: programs that are known with words that may tempt them. */
+/** Generates commands: known programs with words that may trick the judge. */
 export class CommandMaker {
   readonly #random: Random
 
@@ -401,7 +401,7 @@ export class CommandMaker {
     return grammar === undefined ? name : `${name} ${this.#words(grammar)}${redirect}`
   }
 
-  /** A path that goes through a variable, or through two. */
+  /** A path that is passed through one variable, or two. */
   #carried(): string {
     const [first, second] = [this.#pick(carried), this.#pick(carried)]
     const use = `${this.#pick(readers)} ${this.#pick(['', '', '< '])}${this.#pick(uses)}`
@@ -417,7 +417,7 @@ export class CommandMaker {
     ])
   }
 
-  /** A variable that is set where it may count, later, or not at all. */
+  /** A variable that is set before its use, after it, or not at all. */
   #setSomewhere(): string {
     const [safe, other] = [this.#pick(['f=a.ts', 'f=src', 'f=.', '']), this.#pick(carried)]
     const use = `${this.#pick(readers)} ${this.#pick(['', '', '< '])}${this.#pick(uses)}`

@@ -1,4 +1,5 @@
-// Holds R-RULE-7 of docs/spec: generated commands that run without a rule change nothing, run nothing else and show nothing that is not the project's.
+// Holds R-RULE-7 of docs/spec: generated commands that run without a rule change nothing, start no other program and reveal nothing outside of the
+// project.
 import { afterAll, expect, test } from 'vitest'
 import { generatorSeed, isDeep } from '../support/deep.ts'
 import { CommandMaker } from './fuzz-grammar.ts'
@@ -14,7 +15,7 @@ afterAll(() => {
 })
 
 test.skipIf(!isBubblewrapThere)(
-  `${count} generated commands, and none of those that run without a rule does harm (needs bubblewrap)`,
+  `${count} generated commands do no harm if they run without a rule (needs bubblewrap)`,
   async () => {
     process.env['HOME'] = trial.world.home
     const maker = new CommandMaker(generatorSeed)

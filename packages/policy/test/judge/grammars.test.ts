@@ -1,12 +1,12 @@
-// Holds R-RULE-7 of docs/spec: grammars are held against what the programs say of themselves.
+// Holds R-RULE-7 of docs/spec: grammars are compared with the help texts of the programs.
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import { gitCommands } from '../../src/shell/grammars/git.ts'
-import { grammars } from '../../src/shell/describe.ts'
+import { grammars } from '../../src/shell/command-effects.ts'
 import { optionsOf } from '../../src/shell/read-grammar.ts'
 import type { Grammar } from '../../src/shell/effects.ts'
 
-/** Programs that tell nothing that can be read this way, or are builtins of the shell with other words. */
+/** Programs without a help text that can be parsed, and builtins of the shell with other options. */
 const silent: ReadonlySet<string> = new Set([
   'echo',
   'printf',
@@ -25,7 +25,7 @@ function known(grammar: Grammar): ReadonlySet<string> {
   return new Set([...optionsOf(grammar).keys(), ...(grammar.refused ?? '').split(' ')])
 }
 
-/** Long and short options that a help text names at the beginning of its lines. */
+/** Long and short options at the beginning of lines of a help text. */
 function optionsNamed(help: string): readonly string[] {
   const heads = help.split('\n').flatMap((line) => /^\s{1,8}(-\S.*?)(?:\s{2,}|$)/.exec(line)?.[1] ?? [])
   // In the help of cut `-M` is the end of a range.
@@ -38,21 +38,21 @@ function optionsNamed(help: string): readonly string[] {
 
 const gnu = Object.keys(grammars).filter((name) => !silent.has(name) && isGnu(name))
 
-/** Other systems have other programs of these names, with options of their own: there what is not known asks. */
+/** Other systems have different programs of these names, whose unknown options ask. */
 function isGnu(name: string): boolean {
   const { stdout } = spawnSync(name, ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
   return /GNU|GLIBC|util-linux|procps|^file-|^hostname \d/.test(stdout ?? '')
 }
 
-describe('every option that a program names is known, as harmless or as refused', () => {
-  test('there are programs to look at', () => {
+describe('every option that a program documents is known as harmless or as refused', () => {
+  test('there are programs to check', () => {
     expect(process.platform !== 'linux' || gnu.length > 20).toBe(true)
   })
 
   test.each(gnu.length > 0 ? gnu : ['none'])('%s', (name) => {
     const grammar = grammars[name]
     if (grammar === undefined) return
-    // That of hostname goes to the other output.
+    // hostname prints its help to stderr.
     const { stdout, stderr } = spawnSync(name, ['--help'], { encoding: 'utf8' })
     const all = known(grammar)
     expect(
@@ -66,12 +66,12 @@ describe('every option that a program names is known, as harmless or as refused'
 describe('a grammar', () => {
   const every = [...Object.entries(grammars), ...Object.entries(gitCommands)]
 
-  test.each(every)('%s knows no option that it also refuses', (_, grammar) => {
+  test.each(every)('%s does not both accept and refuse an option', (_, grammar) => {
     const refused = (grammar.refused ?? '').split(' ').filter(Boolean)
     expect(refused.filter((option) => optionsOf(grammar).has(option))).toEqual([])
   })
 
-  test.each(every)('%s is written as it is read', (_, grammar) => {
+  test.each(every)('%s is written in the form that is parsed', (_, grammar) => {
     for (const token of grammar.options.split(/\s+/).filter(Boolean))
       expect(token).toMatch(
         /^(?:-[A-Za-z0-9]+|-[A-Za-z0-9][:?]\w+(?: \w+)?|--[A-Za-z0-9][\w-]*(?:[:?](?:text|number|read|list|write))?)$/,
@@ -79,7 +79,7 @@ describe('a grammar', () => {
   })
 })
 
-test('options of git that run, write or read elsewhere are in no grammar', () => {
+test('git options that run, write or read elsewhere are in no grammar', () => {
   const dangerous = [
     '--output',
     '--ext-diff',
@@ -100,7 +100,7 @@ test('options of git that run, write or read elsewhere are in no grammar', () =>
   ]
   for (const [name, grammar] of Object.entries(gitCommands)) {
     const found = dangerous.filter((option) => optionsOf(grammar).has(option))
-    // `-c` is another one there.
+    // Here `-c` has another meaning.
     const own: Readonly<Record<string, readonly string[]>> = {
       'rev-parse': ['--git-dir'],
       log: ['-c'],

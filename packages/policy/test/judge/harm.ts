@@ -1,28 +1,28 @@
 import { createPermissions, type RulePermissions } from '../../src/permissions/permissions.ts'
 import { isReadOnlyCommand } from '../../src/shell/read-only.ts'
-import { environmentWithoutRule } from '../../src/git/git-environment.ts'
+import { hardenedEnvironment } from '../../src/git/git-environment.ts'
 import { isObeyed } from './protected-names.ts'
 import { bashCall } from './support.ts'
 import { canary, runAsOne, runMany, together, type World } from './world.ts'
 
-/** Rules about the canaries that lie in the project. */
+/** Rules about the canaries in the project. */
 const denied = ['Read(.env)', 'Edit(.env)', 'Read(secret/**)', 'Edit(secret/**)', 'Edit(package.json)']
 
-/** Where commands are judged and run. Without rules what the project holds may be shown and, in acceptEdits, changed. */
+/** Where commands are judged and run. Without rules they may show the project and, in acceptEdits, change it. */
 export interface Trial {
   readonly world: World
   readonly hasRules: boolean
-  /** Searched for programs before all else. */
+  /** The first folder of the search path. */
   readonly programs?: string
 }
 
-/** Commands that run without a question, each once. */
+/** Commands that run without a question, without duplicates. */
 export interface Allowed {
   readonly reading: readonly string[]
   readonly editing: readonly string[]
 }
 
-/** How commands are judged: by the default mode, and every twelfth in acceptEdits. */
+/** How commands are judged: in the default mode, and every twelfth in acceptEdits. */
 export function judgeOf({ world, hasRules }: Trial): (command: string, at: number) => boolean {
   const deny = hasRules ? denied : []
   const plain = createPermissions({ cwd: world.project, deny })
@@ -45,11 +45,11 @@ export function byKind(commands: readonly string[]): Allowed {
 export const pieces = <T>(list: readonly T[], size: number): readonly (readonly T[])[] =>
   Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size))
 
-/** git notes in its index when a file was looked at: `git diff` does so whatever it is told. */
+/** git records in its index when a file was checked: `git diff` does so in any case. */
 const exceptIndex = (changed: readonly string[]): readonly string[] =>
   changed.filter((path) => path !== 'project/.git' && path !== 'project/.git/index')
 
-/** What changed that acceptEdits does not allow to change. `kept` is a folder of the project that holds a `.git`. */
+/** Changes that acceptEdits does not allow. `kept` is a folder of the project with a `.git`. */
 function changedWrongly(changed: readonly string[], { hasRules }: Trial): readonly string[] {
   return exceptIndex(changed).filter(
     (path) =>
@@ -59,19 +59,19 @@ function changedWrongly(changed: readonly string[], { hasRules }: Trial): readon
   )
 }
 
-/** Runs commands that are allowed, and says which of them did what they must not do. */
+/** Runs allowed commands, and reports those that did harm. */
 export async function findHarm({ reading, editing }: Allowed, trial: Trial): Promise<readonly string[]> {
   const { world, hasRules, programs } = trial
   const shows = (text: string): string =>
     (text.match(new RegExp(canary, 'g')) ?? []).find((found) => hasRules || found !== 'CANARY-DENIED') ?? ''
   const path: Readonly<Record<string, string>> =
     programs === undefined ? {} : { PATH: `${programs}:${process.env['PATH'] ?? '/usr/bin:/bin'}` }
-  const env = { ...environmentWithoutRule(), ...path }
+  const env = { ...hardenedEnvironment(), ...path }
   const found: string[] = []
   await together(pieces(reading, 300), 2, async (commands) => {
     const { printed, changed } = await runAsOne(world, commands, env)
     if (exceptIndex(changed).length === 0 && shows(printed) === '') return
-    // Which of them it was is looked for one by one.
+    // The harmful command is searched for one by one.
     const each = await runMany(world, commands, env)
     const guilty = each.flatMap((outcome, at) =>
       exceptIndex(outcome.changed).length > 0 || shows(outcome.printed) !== ''

@@ -1,9 +1,9 @@
-// Holds R-RULE-7a, R-RULE-7p and R-RULE-7r of docs/spec: whatever a `.git` holds, what git does without a rule runs no program, writes nothing and shows nothing from
-// outside. Each hostile `.git` is judged for every reading command, and what is let through is run.
+// Holds R-RULE-7a, R-RULE-7p and R-RULE-7r of docs/spec: with any `.git`, git without a rule runs no program, writes nothing and shows nothing from
+// outside. Each hostile `.git` is judged for every reading command, and allowed commands are run.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
-import { gitTurnedOff } from '../../src/git/git-environment.ts'
+import { gitHardening } from '../../src/git/git-environment.ts'
 import { isWhole } from '../support/deep.ts'
 import { judged } from './support.ts'
 import { environmentIn, isBubblewrapThere, makeWorld, type Outcome, removeWorld, runMany, type World } from './world.ts'
@@ -46,7 +46,7 @@ interface Hostile {
   readonly setup: string
 }
 
-/** Another repository, and files that fit where a `.git` has such. */
+/** Another repository, and files as they occur in a `.git`. */
 const other = `
   git init -q --template= -b CANARY-BRANCH ../outside/repo; cd ../outside/repo
   echo CANARY-OUTSIDE > CANARY-NAME; git add .; git commit -q -m CANARY-MESSAGE; git tag -a -m CANARY-TAG CANARY-TAG; git branch x
@@ -101,7 +101,7 @@ const pathKeys =
 
 const attributes = `echo '*.ts filter=x diff=x merge=x' > .gitattributes; touch a.ts; mkdir hooks; for h in post-index-change reference-transaction; do cp evil hooks/$h; done`
 
-/** As git writes it, and as only git reads it. */
+/** As git writes it, and in spellings that only git accepts. */
 const spellings: readonly ((key: string, value: string) => string)[] = [
   (key, value) => `git config ${key} "${value}"`,
   (key, value) => {
@@ -177,7 +177,7 @@ function harmOf({ printed, changed }: Outcome): string | undefined {
   return left.length === 0 ? undefined : `changed ${left.join(' ')}`
 }
 
-/** What each command did that was let through and should not have been. */
+/** The harm of each command that was wrongly allowed. */
 async function harmIn(
   world: World,
   commands: readonly string[],
@@ -186,7 +186,7 @@ async function harmIn(
 ): Promise<readonly string[]> {
   const through = commands.map((command) => (isHardened ? command : `${command}; make test`)).filter(lets)
   if (through.length === 0) return []
-  const outcomes = await runMany(world, through, isHardened ? gitTurnedOff() : {})
+  const outcomes = await runMany(world, through, isHardened ? gitHardening() : {})
   return outcomes.flatMap((outcome, at) => {
     const harm = harmOf(outcome)
     return harm === undefined ? [] : [`${through[at]}: ${harm}`]
@@ -196,7 +196,7 @@ async function harmIn(
 describe.skipIf(!isBubblewrapThere)('a hostile .git (needs bubblewrap)', () => {
   const step = isWhole ? 1 : 288
   const drawnOnes = every.filter((_, at) => at % step === 0)
-  /** Of the commands it is another part each time. */
+  /** A different part of the commands each time. */
   const commandsFor = (at: number): readonly string[] => commands.filter((_, place) => (place + at) % step === 0)
 
   test(`does no harm without a rule (${drawnOnes.length} of ${every.length})`, async () => {
@@ -232,14 +232,14 @@ describe.skipIf(!isBubblewrapThere)('a hostile .git (needs bubblewrap)', () => {
   ]
 
   test.each(every.filter(({ name }) => harmful.includes(name)))(
-    'does harm where nobody judges it: $name',
+    'does harm if nobody judges it: $name',
     async (hostile) => {
       expect(await inWorld(hostile, (world) => harmIn(world, commands, () => true, false))).not.toEqual([])
     },
     600_000,
   )
 
-  test('is no reason to ask where it is none', async () => {
+  test('is no reason to ask in a harmless repository', async () => {
     const asked = await inWorld({ name: '', setup: '' }, async (world) =>
       commands.filter((command) => judged(command, { cwd: world.project }) !== 'allow'),
     )

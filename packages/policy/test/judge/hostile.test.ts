@@ -1,7 +1,7 @@
-// Holds R-RULE-1b, R-RULE-5 and R-RULE-7 of docs/spec against a corpus of hostile commands: each does its harm where nobody judges it, and none is let through.
+// Holds R-RULE-1b, R-RULE-5 and R-RULE-7 of docs/spec against a corpus of hostile commands: each does its harm if nobody judges it, and none is allowed.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { environmentWithoutRule } from '../../src/git/git-environment.ts'
+import { hardenedEnvironment } from '../../src/git/git-environment.ts'
 import { isReadOnlyCommand } from '../../src/shell/read-only.ts'
 import { sampled } from '../support/deep.ts'
 import { type HostileRow, readCorpus } from './corpus/read-corpus.ts'
@@ -23,7 +23,7 @@ const isThere = (program: string): boolean => spawnSync('sh', ['-c', `command -v
 const programs = new Map([...new Set(rows.flatMap(({ needs }) => needs))].map((name) => [name, isThere(name)]))
 const missing = (row: HostileRow): readonly string[] => row.needs.filter((name) => programs.get(name) !== true)
 
-/** The rules that a person would have, none of which is about what the corpus does. */
+/** Rules that a person would have, unrelated to the commands of the corpus. */
 const usual = [
   'Bash(git status:*)',
   'Bash(npm test:*)',
@@ -37,7 +37,7 @@ const usual = [
 const worlds = new Map<string, World>()
 const outerHome = process.env['HOME']
 
-/** One world for all rows before which the same stands. */
+/** One world for all rows with the same setup. */
 function worldOf({ setup }: HostileRow): World {
   const known = worlds.get(setup)
   if (known !== undefined) return known
@@ -54,7 +54,7 @@ function worldOf({ setup }: HostileRow): World {
 
 const placed = (text: string, { root }: World): string => text.replaceAll('@W', root)
 
-/** By which rules and modes a row is let through. */
+/** The rules and modes that allow a row. */
 function waysThrough(row: HostileRow): readonly string[] {
   const world = worldOf(row)
   process.env['HOME'] = world.home
@@ -88,22 +88,22 @@ afterAll(() => {
   process.env['HOME'] = outerHome
 })
 
-test('there are 500 of them at least, none twice', () => {
+test('the corpus has at least 500 different commands', () => {
   expect(rows.length).toBeGreaterThanOrEqual(500)
   const keys = rows.map(({ command, setup, deny }) => JSON.stringify([command, setup, deny]))
   expect(keys.filter((key, at) => keys.indexOf(key) !== at)).toEqual([])
 })
 
-/** What runs without a rule gets an environment of its own: what is let through is run as the tool runs it. */
+/** Commands without a rule get a special environment: allowed commands are run as the tool runs them. */
 async function isDisarmed(row: HostileRow): Promise<boolean> {
   const world = worldOf(row)
   const command = placed(row.command, world)
   if (!isBubblewrapThere || !/\b(?:git|less|more)\b/.test(command) || !isReadOnlyCommand(command)) return false
-  const [outcome] = await runMany(world, [command], environmentWithoutRule())
+  const [outcome] = await runMany(world, [command], hardenedEnvironment())
   return outcome !== undefined && !didHarm(row, outcome)
 }
 
-test('none is let through', async () => {
+test('no command is allowed', async () => {
   const through: string[] = []
   for (const row of rows) {
     const ways = waysThrough(row)
@@ -116,10 +116,10 @@ function inPieces<T>(items: readonly T[], size: number): readonly (readonly T[])
   return Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size))
 }
 
-const told = ({ group, command }: HostileRow, { printed, changed }: Outcome): string =>
+const describeRow = ({ group, command }: HostileRow, { printed, changed }: Outcome): string =>
   `${group}: ${command}\n    ${printed.slice(0, 300)} changed ${changed.join(' ')}`
 
-/** A program that the row runs and that this machine has not; undefined where all are there. */
+/** A program that the row runs and that is missing on this machine; undefined if none is. */
 function absentProgram({ printed }: Outcome): string | undefined {
   const named = [
     ...printed.matchAll(/([\w.+-]+): (?:command )?not found|run command [‘']([\w.+-]+)[’']: No such file/g),
@@ -127,12 +127,12 @@ function absentProgram({ printed }: Outcome): string | undefined {
   return named.map(([, one, other]) => one ?? other ?? '').find((name) => name !== '' && !isThere(name))
 }
 
-describe.skipIf(!isBubblewrapThere)('where nobody judges them (needs bubblewrap)', () => {
-  // A part of them for somebody who waits.
+describe.skipIf(!isBubblewrapThere)('without judging (needs bubblewrap)', () => {
+  // Only a part of them in quick runs.
   const run = sampled(rows, { deep: 12, quick: 24 }).filter((row) => missing(row).length === 0)
   const skipped = [...programs].filter(([, is]) => !is).map(([name]) => name)
 
-  test(`each does its harm${skipped.length > 0 ? ` (but those that need ${skipped.join(', ')})` : ''}`, async () => {
+  test(`each command does its harm${skipped.length > 0 ? ` (except those that need ${skipped.join(', ')})` : ''}`, async () => {
     const absent = new Set<string>()
     const harmless = async (rows: readonly HostileRow[]): Promise<readonly (readonly [HostileRow, Outcome])[]> => {
       const byWorld = new Map<World, HostileRow[]>()
@@ -149,7 +149,7 @@ describe.skipIf(!isBubblewrapThere)('where nobody judges them (needs bubblewrap)
       })
       return outcomes.flat()
     }
-    // A command has five seconds, which on a busy machine may be too few: once more.
+    // A command has five seconds, which may be too few on a busy machine: retry once.
     const again = (await harmless(run)).flatMap(([row, outcome]) => {
       const program = absentProgram(outcome)
       if (program !== undefined) absent.add(program)
@@ -157,6 +157,6 @@ describe.skipIf(!isBubblewrapThere)('where nobody judges them (needs bubblewrap)
     })
     const left = await harmless(again)
     if (absent.size > 0) console.log(`not shown, for want of ${[...absent].join(', ')}`)
-    expect(left.map(([row, outcome]) => told(row, outcome)).join('\n')).toBe('')
+    expect(left.map(([row, outcome]) => describeRow(row, outcome)).join('\n')).toBe('')
   }, 900_000)
 })

@@ -21,8 +21,8 @@ const daily = readFileSync(new URL('corpus/friction.txt', import.meta.url), 'utf
 
 const join = '\\\n'
 
-/** What each script prints. No programs are found, so a word that was cut in two runs nothing. */
-function printed(scripts: readonly string[]): readonly string[] {
+/** The output of each script. No programs are found, so a wrongly split word runs nothing. */
+function outputsOf(scripts: readonly string[]): readonly string[] {
   const options = { cwd: temporaryFolder(), encoding: 'utf8', env: { PATH: '/nowhere' } } as const
   const functions = `show() { printf '<%s>' "$@"; printf '\\n'; }; cat() { while read -r line; do printf '%s\\n' "$line"; done; }; `
   return scripts.map((script) => spawnSync('/bin/bash', ['-c', functions + script], options).stdout)
@@ -52,11 +52,11 @@ describe('line continuations', () => {
     [`ls ${join}`, lastLineContinued],
     [`cat <<E\n$(echo 'a${join}b')\nE`, 'a here-document joins lines within quotes'],
     [`echo \`ls ${join}\``, 'backticks are not closed, or contain backslashes or quotes'],
-  ])('%j is not read', (raw, why) => {
+  ])('%j is rejected', (raw, why) => {
     expect(lexShell(raw)).toEqual({ kind: 'unreadable', why })
   })
 
-  test('bash does the same with the joined text', () => {
+  test('bash reads the joined text in the same way', () => {
     const pieces = ['show a', "show 'b c'", 'show "d $f"', 'show $f', 'show $(show e)', "show $'g\\th'", 'f=i', 'show {j,k}', 'cat <<E\nl $f $(show m)\nE\n', "cat <<'E'\nn $f\nE\n", 'if true; then show o; fi', 'for x in p q; do show $x; done', '[[ -n $f ]] && show r', '# s', 'show "${f:-t}" ${f%i}', 'show \\$ \\u', 'case $f in i) show v;; *) show w;; esac', 'show <(true) x | cat > /dev/null'] // prettier-ignore
     const at = fc.integer({ min: 0, max: 1000 })
     const scripts = fc
@@ -77,7 +77,7 @@ describe('line continuations', () => {
       return lexed.kind === 'read' ? [{ script, text: lexed.text }] : []
     })
     expect(read.length).toBeGreaterThan(scripts.length / 3)
-    const [raw, joined] = [printed(read.map(({ script }) => script)), printed(read.map(({ text }) => text))]
+    const [raw, joined] = [outputsOf(read.map(({ script }) => script)), outputsOf(read.map(({ text }) => text))]
     expect(read.map(({ script }, index) => [script, joined[index]])).toEqual(
       read.map(({ script }, index) => [script, raw[index]]),
     )
@@ -85,12 +85,12 @@ describe('line continuations', () => {
 })
 
 describe('two readings', () => {
-  test('agree on what people run daily', () => {
+  test('agree on commands of daily use', () => {
     const asked = daily.filter((command) => /parsed|plain text|one way/.test(analyseShell(command).opaque[0] ?? ''))
     expect(asked).toEqual([])
   })
 
-  test('every word of a tree is visited', () => {
+  test('visit every word of a tree', () => {
     const maker = new CommandMaker(5)
     const generated = Array.from({ length: drawn(3000) }, () => maker.next())
     for (const command of [...daily, ...readCorpus('commands').map((row) => row.command), ...generated]) {
@@ -137,8 +137,8 @@ afterEach(() => {
   else process.env['LC_ALL'] = restored
 })
 
-// In GBK the last byte of the sign and the backslash are one character, so that the quote ends and the rest runs.
-test('text that another encoding would read differently asks', () => {
+// In GBK the last byte of the sign and the backslash form one character, so that the quote ends and the rest runs.
+test('text asks if another encoding would change its meaning', () => {
   const line = String.raw`echo "€"; ls #"`
   expect(judged(line, { cwd: '/' })).toBe('allow')
   expect(

@@ -1,4 +1,5 @@
-// Holds R-RULE-7 and R-RULE-7j of docs/spec for programs of which there are several: BSD, busybox, mawk, the awk of its authors, and those of GNU under POSIXLY_CORRECT.
+// Holds R-RULE-7 and R-RULE-7j of docs/spec for programs with several implementations: BSD, busybox, mawk, the awk of its authors, and GNU programs
+// under POSIXLY_CORRECT.
 import { spawnSync } from 'node:child_process'
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +8,7 @@ import { judged } from './support.ts'
 import { canary, isBubblewrapThere, makeWorld, removeWorld, runMany } from './world.ts'
 
 const world = makeWorld()
-// What an option names where it is taken for a file.
+// Files with the names of options, for implementations that read these as files.
 for (const name of ['-n', '-5', '-e', '-s', '-r', '-u', '-c', '-l', '-d', '--', '-i', '-z', '-A', '-H', '-E'])
   symlinkSync('../outside/x', join(world.project, name))
 symlinkSync('../outside', join(world.project, '-v'))
@@ -26,7 +27,7 @@ const bwk = 'awk() { original-awk "$@"; }; '
 
 interface Row {
   readonly command: string
-  /** What has another implementation run it; undefined where none that does so is on this machine. */
+  /** Makes another implementation run it; undefined if this machine has none. */
   readonly by?: string
   readonly harm: 'leak' | 'ran' | RegExp
 }
@@ -78,7 +79,7 @@ const rows: readonly Row[] = [
   { command: `sed 's,[],[],g;s,;w new#,,' a.ts`, by: busybox('sed'), harm: /^project\/new#,,$/ },
   { command: `sed 's,[^],[^],g;s,;w new#,,' a.ts`, by: busybox('sed'), harm: /^project\/new#,,$/ },
   { command: `sed ',[],s,;w new,,' a.ts; sed '\\,[],s,[],w new,' a.ts`, by: busybox('sed'), harm: /^project\/new,$/ },
-  // Those of BSD.
+  // BSD programs.
   { command: "sed -n -l 'w new' p", harm: /new/ },
   { command: 'sed -l "$x" p', harm: /new/ },
   { command: "sed '/[[:a]]/s/[[:b:]]/w new\n/' a.ts", harm: /new/ },
@@ -103,7 +104,7 @@ const missing = ['original-awk', 'busybox'].filter((program) => !isThere(program
 const run = rows.filter(({ by = '' }) => by !== '' && !missing.some((program) => by.includes(`{ ${program} `)))
 
 test.skipIf(!isBubblewrapThere)(
-  `each does its harm in such an implementation (needs bubblewrap)${missing.length > 0 ? ` (but those that need ${missing.join(', ')})` : ''}`,
+  `each command does its harm in such an implementation (needs bubblewrap)${missing.length > 0 ? ` (except those that need ${missing.join(', ')})` : ''}`,
   async () => {
     const outcomes = await runMany(
       world,
@@ -134,6 +135,6 @@ test.each([
   'ls -T 4 -w 80 -I node_modules',
   'sed -l 5 -n l b.ts',
   'git log main -n 3',
-])('runs where no file has the name of an option: %s', (command) => {
+])('runs if no file has the name of an option: %s', (command) => {
   expect(judged(command, { cwd: plainWorld.project })).toBe('allow')
 })

@@ -1,4 +1,4 @@
-// Holds R-RULE-5 of docs/spec against paths that lead elsewhere than they say: each does so, and neither a tool nor a command opens it.
+// Holds R-RULE-5 of docs/spec against misleading paths: each leads elsewhere, and neither a tool nor a command opens it.
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createPermissions, type PermissionOptions } from '../../src/permissions/permissions.ts'
@@ -54,9 +54,9 @@ prepare()
 const lines = readFileSync(new URL('corpus/paths.txt', import.meta.url), 'utf8').split('\n')
 const from = lines.indexOf('== denied')
 const isPath = (line: string): boolean => line !== '' && !line.startsWith('==') && !line.startsWith('//')
-const placed = (line: string): string => line.replaceAll('@W', world.root)
-const outside = lines.slice(0, from).filter(isPath).map(placed)
-const denied = lines.slice(from).filter(isPath).map(placed)
+const corpusPaths = (line: string): string => line.replaceAll('@W', world.root)
+const outside = lines.slice(0, from).filter(isPath).map(corpusPaths)
+const denied = lines.slice(from).filter(isPath).map(corpusPaths)
 
 const quoted = (path: string): string =>
   path.startsWith('~/') ? `~/'${path.slice(2)}'` : `'${path.replaceAll("'", String.raw`'\''`)}'`
@@ -70,7 +70,7 @@ function toolSays(name: 'Read' | 'Grep' | 'Edit', path: string, options: Partial
   return decision instanceof Promise ? 'later' : decision.behavior
 }
 
-/** Tools take `..` off by text, and open what is left. */
+/** Tools resolve `..` as text, and open the result. */
 function isOpenedByTool(path: string): boolean {
   try {
     return canary.test(
@@ -81,11 +81,11 @@ function isOpenedByTool(path: string): boolean {
   }
 }
 
-test('there are 150 of them at least', () => {
+test('the corpus has at least 150 paths', () => {
   expect(new Set([...outside, ...denied]).size).toBeGreaterThanOrEqual(150)
 })
 
-test.skipIf(!isBubblewrapThere)('each leads where it must not (needs bubblewrap)', async () => {
+test.skipIf(!isBubblewrapThere)('each path leads outside (needs bubblewrap)', async () => {
   const paths = [...outside, ...denied]
   const found = await runMany(
     world,
@@ -94,7 +94,7 @@ test.skipIf(!isBubblewrapThere)('each leads where it must not (needs bubblewrap)
   expect(paths.filter((_, at) => !canary.test(found[at]!.printed))).toEqual([])
 })
 
-test('none that leads out is read or changed without asking', () => {
+test('no path that leads outside is read or changed without asking', () => {
   const through = outside.filter(
     (path) =>
       (isOpenedByTool(path) &&
@@ -109,7 +109,7 @@ test('none that leads out is read or changed without asking', () => {
   expect(through).toEqual([])
 })
 
-test('none that leads to a denied file is read, in no mode', () => {
+test('no path that leads to a denied file is read, in any mode', () => {
   const deny = ['Read(.env)', 'Read(secret/**)']
   const through = denied.filter((path) =>
     (['default', 'acceptEdits', 'bypassPermissions'] as const).some(

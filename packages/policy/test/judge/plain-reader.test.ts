@@ -1,4 +1,4 @@
-// Holds R-RULE-7t of docs/spec: a line that text alone makes up is read as the parser and the lexer read it.
+// Holds R-RULE-7t of docs/spec: the fast reader of plain lines agrees with the parser and the lexer.
 import { array, assert, constantFrom, oneof, property, stringMatching, tuple } from 'fast-check'
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -44,14 +44,14 @@ const spaced = array(tuple(piece, constantFrom(' ', ' ', ' ', ' ', '', '  ')), {
 )
 const anyText = stringMatching(/^[a-c2>&|;'" =$.~-]{1,14}$/)
 
-/** Behind a line end the same line is read by the parser and the lexer. */
+/** After a line end, the parser and the lexer read the same line. */
 function sameAsRead(line: string): boolean {
   if (readPlainLine(line) === undefined) return false
   expect(analyseShell(line)).toEqual(analyseShell(`${line}\n`))
   return true
 }
 
-test('random lines mean what the parser and the lexer take them for', () => {
+test('random lines have the meaning that the parser and the lexer find', () => {
   let read = 0
   assert(
     property(oneof({ weight: 4, arbitrary: spaced }, { weight: 1, arbitrary: anyText }), (line) => {
@@ -62,7 +62,7 @@ test('random lines mean what the parser and the lexer take them for', () => {
   expect(read).toBeGreaterThan(50)
 })
 
-test('so do the lines of the corpora', () => {
+test('lines of the corpora have that meaning too', () => {
   const folder = new URL('corpus/', import.meta.url)
   const lines = readdirSync(folder)
     .filter((name) => name.endsWith('.txt'))

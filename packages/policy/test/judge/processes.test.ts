@@ -1,4 +1,4 @@
-// What the kernel tells of processes is not read without a rule, wherever the agent works (spec R-RULE-7d), and what it tells of the machine is (R-RULE-10a).
+// Data of processes in /proc is not read without a rule, in any folder (spec R-RULE-7d), and data of the machine is (R-RULE-10a).
 import { createPermissions } from '../../src/permissions/permissions.ts'
 import { Dir, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ test.each([
   'grep -r KEY /proc',
   'grep -r KEY /',
   'rg KEY /',
-])('%s asks, also where the session works in /', (command) => {
+])('%s asks, even if the session runs in /', (command) => {
   expect(judged(command, { cwd: '/' })).toBe('ask')
   expect(judged(command, { cwd: '/', mode: 'acceptEdits' })).toBe('ask')
 })
@@ -37,15 +37,15 @@ test.each([
   'cat /*/*/no-such-file',
   'cat proc/1*9/no-such-file',
   'cd /proc && cat */no-such-file',
-])('%s asks: a process with that file may begin meanwhile', (command) => {
+])('%s asks, as a process with that file may start meanwhile', (command) => {
   expect(judged(command, { cwd: '/' })).toBe('ask')
 })
 
-test('a rule lets a pattern through that may name processes', () => {
+test('a rule allows a pattern that may name processes', () => {
   expect(judged('cat /proc/*/no-such-file', { cwd: '/', allow: ['Read(//proc/*/no-such-file)'] })).toBe('allow')
 })
 
-test('a pattern asks where its folder cannot be listed for a reason of this process', () => {
+test('a pattern asks if this process cannot list its folder', () => {
   const cwd = temporaryFolder()
   writeFileSync(join(cwd, 'a.txt'), '')
   expect(judged('cat *.txt', { cwd })).toBe('allow')
@@ -57,13 +57,13 @@ test('a pattern asks where its folder cannot be listed for a reason of this proc
 })
 
 test.each(['cat /proc/cpuinfo', 'cat /proc/meminfo', 'cat /proc/cpu*', 'cat /proc/meminf?'])(
-  '%s tells of the machine, and runs there',
+  '%s shows the machine, and runs there',
   (command) => {
     expect(judged(command, { cwd: '/' })).toBe('allow')
   },
 )
 
-test('so do the tools for files', () => {
+test('file tools can read the same files', () => {
   const permissions = createPermissions({ cwd: '/' })
   const behavior = (name: string, input: object): unknown =>
     permissions.decide({
@@ -83,9 +83,14 @@ test('so do the tools for files', () => {
   ]).toEqual([asks, asks, asks, asks, asks, asks, { behavior: 'allow' }])
 })
 
-const told = ['cat /etc/os-release', 'head -3 /proc/meminfo', 'grep -c processor /proc/cpuinfo', 'cat < /proc/version']
+const publicReads = [
+  'cat /etc/os-release',
+  'head -3 /proc/meminfo',
+  'grep -c processor /proc/cpuinfo',
+  'cat < /proc/version',
+]
 
-test.each(told)('%s runs from any folder, and not where a rule denies it', (command) => {
+test.each(publicReads)('%s runs in any folder, unless a rule denies it', (command) => {
   const cwd = temporaryFolder()
   expect([judged(command, { cwd }), judged(command, { cwd, mode: 'dontAsk' })]).toEqual(['allow', 'allow'])
   expect(judged(command, { cwd, deny: ['Read(//etc/**)', 'Read(//usr/lib/**)', 'Read(//proc/**)'] })).toBe('deny')

@@ -1,4 +1,4 @@
-/** Files of a project that other programs obey later. */
+/** Control files of a project. */
 export const ofProject: readonly string[] = `
   .git/hooks/pre-commit .git/config .git src/.git/config .husky/pre-commit .githooks/x .hg/hgrc .halting/settings.json
   .halting/settings.local.json .claude/settings.json .mcp.json .claude.json .cursor/mcp.json .codex/config.toml .gemini/settings.json
@@ -18,7 +18,7 @@ const hidden: ReadonlySet<string> = new Set(
   ofProject.flatMap((name) => name.split('/').filter((part) => part.startsWith('.'))),
 )
 
-/** Whether a path has a hidden part that is one of these; programs obey no other hidden files of a project. */
+/** Whether a path has a hidden part that is one of these; programs use no other hidden files of a project as control files. */
 export function isObeyed(path: string): boolean {
   return path.split('/').some((part) => hidden.has(part.toLowerCase()))
 }

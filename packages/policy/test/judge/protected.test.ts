@@ -1,4 +1,4 @@
-// Holds R-RULE-7b, R-RULE-7n and R-RULE-7o of docs/spec: what is run or obeyed later is changed by a rule alone that spells its name.
+// Holds R-RULE-7b, R-RULE-7n and R-RULE-7o of docs/spec: only a rule that spells out its name allows changing a control file.
 import {
   linkSync,
   mkdirSync,
@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path'
 import { createPermissions, type PermissionOptions } from '../../src/permissions/permissions.ts'
 import type { PermissionRequest } from '@halting/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { neverMadeInSandbox, obeyedGroups, readOnlyInSandbox } from '../../src/obeyed-places.ts'
+import { neverMadeInSandbox, controlFileGroups, readOnlyInSandbox } from '../../src/control-files.ts'
 import { sampled } from '../support/deep.ts'
 import { ofProject } from './protected-names.ts'
 import { bashCall, judged } from './support.ts'
@@ -57,7 +57,7 @@ function says(name: string, path: string, options: Partial<PermissionOptions>): 
   return decision instanceof Promise ? 'later' : decision.behavior
 }
 
-/** What people write who want edits to run, and name nothing by it. */
+/** Broad rules of people who want edits to run, which name no file. */
 const broad: readonly (readonly string[])[] = [
   ['Edit'],
   ['Write', 'Edit', 'NotebookEdit'],
@@ -70,7 +70,7 @@ const broad: readonly (readonly string[])[] = [
   ['Edit(.[a-z]*)', 'Edit(~/.?*/**)', 'Edit(/.gi?/**)', 'Edit(//etc*/**)', 'Edit(**/[.]*)'],
 ]
 
-const elsewhere = `
+const outsidePlaces = `
   @/home/.bashrc @/home/.ssh/authorized_keys @/home/.config/autostart/x.desktop @/home/.config/systemd/user/x.service
   @/home/.local/bin/git @/home/.gitconfig @/home/.config/git/config @/home/.vim/plugin/x.vim @/home/.m2/settings.xml @/home/.anything
   @/home/bin/git @/home/Library/LaunchAgents/x.plist @/home/.halting/settings.json @/home/.pam_environment @/settings/x
@@ -83,8 +83,8 @@ const elsewhere = `
   .split(/\s+/)
 
 describe.each(['default', 'acceptEdits'] as const)('in the mode %s', (mode) => {
-  test.each(sampled([...ofProject, ...elsewhere], { deep: 4, quick: 16 }))(
-    '%s is changed by no tool and no rule that does not name it',
+  test.each(sampled([...ofProject, ...outsidePlaces], { deep: 4, quick: 16 }))(
+    '%s is changed by no tool without a rule that names it',
     (name) => {
       const path = placed(name)
       const through = broad.flatMap((allow) =>
@@ -118,7 +118,7 @@ describe.each(['default', 'acceptEdits'] as const)('in the mode %s', (mode) => {
     'CLAUDE.md',
     '.cursorrules',
     '.github/copilot-instructions.md',
-  ])('%s is changed as ever', (name) => {
+  ])('%s can be changed as before', (name) => {
     for (const allow of broad.slice(0, 5))
       expect([allow, says('Edit', name, { mode, allow })]).toEqual([allow, 'allow'])
     expect(judged(`echo x > '${name}'`, { cwd: at('project'), mode, allow: ['Edit'] })).toBe('allow')
@@ -142,19 +142,19 @@ describe.each(['default', 'acceptEdits'] as const)('in the mode %s', (mode) => {
     'usr/bin/x',
     'a~1~',
     'x.ts~1',
-  ])('%s is changed as ever, too', (name) => {
+  ])('%s can be changed as before, too', (name) => {
     expect(says('Write', name, { mode, allow: ['Edit'] })).toBe('allow')
   })
 
-  test('a file of another project is changed by a rule for all', () => {
+  test('a rule for all files allows a file of another project', () => {
     expect(says('Write', at('other/src/b.ts'), { mode, allow: ['Edit'] })).toBe('allow')
     expect(says('Write', at('home/tools/b.ts'), { mode, allow: ['Edit(~/**)'] })).toBe('allow')
     expect(says('Write', '/dev/shm/x', { mode, allow: ['Edit'] })).toBe('allow')
   })
 })
 
-test.each(sampled([...ofProject, ...elsewhere], { deep: 1, quick: 3 }))(
-  '%s is changed in bypassPermissions, and after a yes of a hook',
+test.each(sampled([...ofProject, ...outsidePlaces], { deep: 1, quick: 3 }))(
+  '%s can be changed in bypassPermissions, and after approval by a hook',
   (name) => {
     expect(says('Write', placed(name), { mode: 'bypassPermissions' })).toBe('allow')
     const byHook = createPermissions({ cwd: at('project') }).decide({
@@ -239,7 +239,7 @@ describe('other ways to write the same path', () => {
       }
   })
 
-  test('a hard link to such a file is not written through', () => {
+  test('a write through a hard link to such a file asks', () => {
     writeFileSync(at('home/.bashrc'), 'mine\n')
     linkSync(at('home/.bashrc'), at('project/notes'))
     for (const mode of ['default', 'acceptEdits'] as const)
@@ -275,14 +275,14 @@ describe('a rule that names it', () => {
     expect(judged(`echo x > '${placed(path)}'`, { cwd: at('project'), allow: [rule] })).toBe('allow')
   })
 
-  test('for one tool allows that tool', () => {
+  test('allows only the tool that it is for', () => {
     for (const allow of [['Write(.npmrc)'], ['Edit', 'Write(.npmrc)']]) {
       expect(says('Write', '.npmrc', { allow })).toBe('allow')
       expect(says('Edit', '.npmrc', { allow })).toBe('ask')
     }
   })
 
-  test('of two ends of a path each has to be named', () => {
+  test('is needed for the path and for the real path', () => {
     mkdirSync(at('project/.git/hooks'), { recursive: true })
     symlinkSync('.git/hooks', at('project/h'))
     expect(says('Write', 'h/x', { allow: ['Edit(.git/hooks/**)'] })).toBe('ask')
@@ -290,7 +290,7 @@ describe('a rule that names it', () => {
     expect(says('Write', 'h/x', { mode: 'acceptEdits', allow: ['Edit(.git/hooks/**)'] })).toBe('allow')
   })
 
-  test.each(sampled([...ofProject, ...elsewhere], { deep: 1, quick: 3 }))(
+  test.each(sampled([...ofProject, ...outsidePlaces], { deep: 1, quick: 3 }))(
     'is offered for %s, and allows it',
     (name) => {
       for (const [options, asked] of [
@@ -306,7 +306,7 @@ describe('a rule that names it', () => {
     },
   )
 
-  test('is one, also where the project is reached through a link', () => {
+  test('also works if the project is reached through a link', () => {
     symlinkSync(at('project'), at('through'))
     const permissions = createPermissions({ cwd: at('through') })
     const rulesFor = (path: string): unknown => permissions.suggest?.(request('Write', path))[0]
@@ -314,7 +314,7 @@ describe('a rule that names it', () => {
     expect(rulesFor(at('through/src/a.ts'))).toMatchObject({ rules: [{ toolName: 'Edit', ruleContent: '/src/a.ts' }] })
   })
 
-  test('is named by what asks', () => {
+  test('is named by the question', () => {
     const permissions = createPermissions({ cwd: at('project'), allow: ['Edit'] })
     const asked = request('Write', '.git/hooks/pre-commit')
     expect(permissions.decide(asked)).toEqual({
@@ -328,13 +328,13 @@ describe('a rule that names it', () => {
   })
 })
 
-describe('where the project lies in such a place', () => {
+describe('a project in a protected place', () => {
   test.each([
     ['home/.config/nvim', 'init.lua', '../git/config'],
     ['project/.claude/worktrees/a', 'src/a.ts', '../../settings.json'],
     ['settings/app', 'x', '../git/config'],
     ['project/.git/worktrees', 'src/a.ts', '../config'],
-  ])('%s: its own files are changed as ever, and not those beside it', (cwd, own, other) => {
+  ])('%s: lets its own files change as before, but not those next to it', (cwd, own, other) => {
     mkdirSync(at(cwd), { recursive: true })
     for (const options of [{ mode: 'acceptEdits' as const }, { allow: ['Edit'] }]) {
       expect(says('Write', join(at(cwd), own), { cwd: at(cwd), ...options })).toBe('allow')
@@ -343,14 +343,14 @@ describe('where the project lies in such a place', () => {
     }
   })
 
-  test('a home folder that is the project keeps its settings', () => {
+  test('protects the settings of a home folder that is the project', () => {
     for (const name of ['.bashrc', '.config/x', '.anything', 'bin/x'])
       expect(says('Write', at(`home/${name}`), { cwd: at('home'), mode: 'acceptEdits', allow: ['Edit'] })).toBe('ask')
     expect(says('Write', at('home/tools/x'), { cwd: at('home'), mode: 'acceptEdits' })).toBe('allow')
   })
 })
 
-test('what a plugin of the project brings is changed by no rule that does not name the plugin', () => {
+test("protects files of a project's plugin unless a rule names the plugin", () => {
   const options = { readableFolders: [at('project/my-plugin')] }
   for (const path of ['my-plugin/hooks/hooks.json', 'my-plugin/.mcp.json', 'my-plugin/commands/x.md'])
     for (const allow of broad)
@@ -359,7 +359,7 @@ test('what a plugin of the project brings is changed by no rule that does not na
   expect(says('Write', 'src/a.ts', { ...options, allow: ['Edit'] })).toBe('allow')
 })
 
-describe('what git obeys by another name', () => {
+describe('control files of git under other names', () => {
   const broadly = (path: string): readonly string[] =>
     broad.flatMap((allow) => (['default', 'acceptEdits'] as const).map((mode) => says('Write', path, { mode, allow })))
 
@@ -378,7 +378,7 @@ describe('what git obeys by another name', () => {
     expect(says('Write', path, { allow: [`Edit(/${path})`] })).toBe('allow')
   })
 
-  test('a folder that is a bare repository, or becomes one, asks for its settings and hooks', () => {
+  test('ask in a folder that is a bare repository, or becomes one', () => {
     for (const folder of ['', 'x.git/']) {
       mkdirSync(at(`project/${folder}objects`), { recursive: true })
       expect(new Set(broadly(`${folder}HEAD`))).toEqual(new Set(['ask']))
@@ -391,7 +391,7 @@ describe('what git obeys by another name', () => {
   })
 })
 
-test('a folder that holds such a place is not taken away or moved without asking', () => {
+test('ask when a folder that contains them is removed or moved', () => {
   for (const name of ['.vimrc', '.cursor/mcp.json', '.yarn/releases/x', 'sitecustomize.py', '.pnp.cjs']) {
     mkdirSync(dirname(at(`project/lib/${name}`)), { recursive: true })
     writeFileSync(at(`project/lib/${name}`), '')
@@ -401,9 +401,9 @@ test('a folder that holds such a place is not taken away or moved without asking
   }
 })
 
-test('the guide names all of them, and the sandbox shuts what rules protect', () => {
+test('are listed in the guide, and the sandbox protects what rules protect', () => {
   const guide = readFileSync(new URL('../../../../docs/guide/permissions.md', import.meta.url), 'utf8')
-  for (const [kind, groups] of Object.entries(obeyedGroups))
+  for (const [kind, groups] of Object.entries(controlFileGroups))
     for (const [group, names] of Object.entries(groups)) {
       const cell = names
         .split(' ')

@@ -1,4 +1,4 @@
-// Holds R-RULE-1f to R-RULE-1i and R-RULE-5d of docs/spec: deny and ask rules are about what a command does, however it is written.
+// Holds R-RULE-1f to R-RULE-1i and R-RULE-5d of docs/spec: deny and ask rules apply to what a command does, in any spelling.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ function rulesOf(title: string): { readonly deny?: readonly string[]; readonly a
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'halting-spellings-')))
 const outerHome = process.env['HOME']
-// Aliases of whoever runs this are not looked at.
+// Aliases of the user who runs the tests are ignored.
 beforeAll(() => {
   process.env['HOME'] = folder
 })
@@ -56,7 +56,7 @@ function ways(command: string, options: object): readonly PermissionMode[] {
   return modes.filter((mode) => judged(command, { cwd, mode, allow: ['Bash'], ...options }) === 'allow')
 }
 
-test('what a rule is about does not run by another spelling, in any mode', () => {
+test('a rule applies to other spellings of its command, in any mode', () => {
   const groups = groupsIn('spellings-denied')
   const through = groups.flatMap(({ title, commands }) =>
     commands.flatMap((command) => {
@@ -70,12 +70,12 @@ test('what a rule is about does not run by another spelling, in any mode', () =>
   expect(new Set(programs).size).toBeGreaterThanOrEqual(60)
 }, 60_000)
 
-test('it is the rules that keep them from running', () => {
+test('without the rules these spellings run', () => {
   const commands = groupsIn('spellings-denied').flatMap((group) => group.commands)
   expect(commands.filter((command) => judged(command, { cwd, allow: ['Bash'] }) !== 'allow')).toEqual([])
 })
 
-test('what has nothing to do with a rule runs as before', () => {
+test('unrelated commands run as before', () => {
   const stopped = groupsIn('spellings-unrelated').flatMap(({ title, commands }) =>
     commands.flatMap((command) => {
       const behavior = judged(command, { cwd, allow: ['Bash'], ...rulesOf(title) })
@@ -85,7 +85,7 @@ test('what has nothing to do with a rule runs as before', () => {
   expect(stopped).toEqual([])
 })
 
-test('rules about files count for what git changes', () => {
+test('rules about files apply to changes by git', () => {
   const groups = groupsIn('git-changes')
   const found = groups.flatMap(({ title, commands }) =>
     commands.flatMap((command) =>
@@ -96,14 +96,14 @@ test('rules about files count for what git changes', () => {
     ),
   )
   expect(found).toEqual([])
-  // A rule that asks asks about what is denied above.
+  // An ask rule applies to everything that is denied above.
   const named = groups.find(({ title }) => title === 'deny')?.commands ?? []
   const asked = named.filter((command) => judged(command, { cwd, allow: ['Bash'], ask: ['Edit(./src/**)'] }) !== 'ask')
   expect(asked).toEqual([])
   expect(named.length).toBeGreaterThan(30)
 })
 
-test('other rules say nothing about what git changes', () => {
+test('other rules do not apply to changes by git', () => {
   const known = groupsIn('git-changes')
     .flatMap((group) => group.commands)
     .filter((command) => !/\$|xargs/.test(command))
@@ -177,6 +177,6 @@ test.each([
   ['terraform -chdir=x plan', 'Bash(terraform plan *)'],
   ['yarn run build', 'Bash(yarn build *)'],
   ['git rm src/c.ts', 'Edit(./src/**)'],
-])('no allow rule is wider for it: %s is not allowed by %s', (command, rule) => {
+])('allow rules do not become wider: %s is not allowed by %s', (command, rule) => {
   expect(judged(command, { cwd, allow: [rule] })).toBe('ask')
 })

@@ -7,7 +7,7 @@ export function bashCall(command: string): PermissionRequest {
   return { call: { type: 'tool_use', id: 'call_1', name: 'Bash', input: { command } }, tool: bash, readOnly: false }
 }
 
-/** What becomes of a command under these rules. */
+/** The decision about a command under these rules. */
 export function judged(command: string, options: Partial<PermissionOptions> & { readonly cwd: string }): string {
   const decision = createPermissions(options).decide(bashCall(command))
   if (decision instanceof Promise) throw new Error('rules decide at once')

@@ -1,4 +1,4 @@
-// Words are judged as bash makes them: what we say that they become is held against bash itself.
+// Words are judged as bash expands them: our expansions are compared with those of bash.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,8 +11,8 @@ import { bracesOf } from '../../src/shell/braces.ts'
 import { drawn } from '../support/deep.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/** The arguments that programs get, one list for each call of `show`. */
-function shown(script: string, cwd: string): readonly (readonly string[])[] {
+/** The arguments that programs receive, one list for each call of `show`. */
+function wordsByBash(script: string, cwd: string): readonly (readonly string[])[] {
   const { stdout } = spawnSync(
     'bash',
     ['-c', `show() { [ $# = 0 ] || printf '%s\\0' "$@"; printf '\\n\\0'; }; ${script}`],
@@ -27,8 +27,8 @@ function shown(script: string, cwd: string): readonly (readonly string[])[] {
     .map((list) => list.split('\0').slice(0, -1))
 }
 
-/** The same by what the analysis says; undefined when it does not know. */
-function told(script: string): readonly (readonly string[])[] | undefined {
+/** The same from the analysis; undefined if it does not know them. */
+function wordsByAnalysis(script: string): readonly (readonly string[])[] | undefined {
   const calls = analyseShell(script).commands.filter(({ words }) => words[0]?.value === 'show')
   const isKnown = calls.every(({ words }) => words.every(({ kind }) => kind === 'literal'))
   return isKnown ? calls.map(({ words }) => words.slice(1).map(({ value }) => value)) : undefined
@@ -55,23 +55,23 @@ const piece = fc.constantFrom(
 )
 
 describe('words', () => {
-  test('braces are those of bash', () => {
+  test('expand braces like bash', () => {
     const cwd = temporaryFolder()
     const samples = fc
       .sample(fc.array(piece, { minLength: 1, maxLength: 8 }), drawn(3000))
       .map((pieces) => pieces.join(''))
-    // Of the first there is no word at all.
+    // The first one gives no word at all.
     const texts = ['{,}', ...new Set(samples)].filter(
       (text) => bracesOf(text) !== undefined && !text.startsWith('-') && text !== '}' && text !== '{',
     )
-    const lists = shown(texts.map((text) => `show ${text}`).join('\n'), cwd)
+    const lists = wordsByBash(texts.map((text) => `show ${text}`).join('\n'), cwd)
     expect(texts.length).toBeGreaterThan(50)
     expect(texts.map((text) => [text, bracesOf(text)?.filter(Boolean)])).toEqual(
       texts.map((text, at) => [text, lists[at]]),
     )
   })
 
-  test('escapes have the value that bash gives them, or are unknown', () => {
+  test('give escapes their value in bash, or leave them unknown', () => {
     const codes = Array.from({ length: 256 }, (_, code) => code)
     const hex = (code: number): string => code.toString(16)
     const forms = codes.flatMap((code) => [
@@ -124,7 +124,7 @@ describe('words', () => {
     )
   })
 
-  test('quotes are removed as bash does it, or the word is unknown', () => {
+  test('lose their quotes like in bash, or are unknown', () => {
     const pieces = ["'", '"', '\\', '$', '`', 'a', 'b', ' ', '{', '}', ',', '..', '~', '/', '#', '!', '=', '[', ']', '*', "$'", '\\\n', '\\n', '\\x2d', '"a"', "'b'", '{a,b}', '$f', '"$f"', '${f}', '\u00E9', '-'] // prettier-ignore
     const words = fc
       .sample(fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 8 }), drawn(20_000))
@@ -140,13 +140,13 @@ describe('words', () => {
     expect(known.length).toBeGreaterThan(words.length / 20)
     const home = process.env['HOME'] ?? ''
     const ours = known.map((script) =>
-      (told(script)?.[0] ?? []).map((value) => value.replace(/^~/, home).replace(/^\.\/~/, '~')),
+      (wordsByAnalysis(script)?.[0] ?? []).map((value) => value.replace(/^~/, home).replace(/^\.\/~/, '~')),
     )
-    const lists = shown(known.map((script) => `( ${script}\n )`).join('\n'), temporaryFolder())
+    const lists = wordsByBash(known.map((script) => `( ${script}\n )`).join('\n'), temporaryFolder())
     expect(known.map((script, at) => [script, ours[at]])).toEqual(known.map((script, at) => [script, lists[at]]))
   })
 
-  test('variables, quotes and loops are those of bash, or are not known', () => {
+  test('expand variables, quotes and loops like bash, or are unknown', () => {
     const cwd = temporaryFolder()
     const plain = fc.constantFrom(
       'f=a',
@@ -195,13 +195,13 @@ describe('words', () => {
     fc.assert(
       fc.property(fc.array(statement, { minLength: 2, maxLength: 6 }), (statements) => {
         const script = ['f=a', 'g=b', ...statements].join('\n')
-        const ours = told(script)
+        const ours = wordsByAnalysis(script)
         if (ours === undefined || ours.length === 0) return
         known += 1
-        const real = shown(script, cwd)
+        const real = wordsByBash(script, cwd)
         const same = (list: readonly string[], other: readonly string[]): boolean =>
           JSON.stringify(list) === JSON.stringify(other)
-        // What is in a branch that is not taken is told too.
+        // The analysis includes branches that are not taken.
         const isTrue = /&& |if |while /.test(script)
           ? real.every((list) => ours.some((other) => same(list, other)))
           : JSON.stringify(real) === JSON.stringify(ours)
@@ -212,7 +212,7 @@ describe('words', () => {
     expect(known).toBeGreaterThan(drawn(60) / 2)
   })
 
-  test('patterns find at least what bash finds', () => {
+  test('with patterns match at least the files that bash finds', () => {
     const cwd = temporaryFolder()
     for (const name of ['a', 'ab', 'b', '.h', 'B', '-x', 'a b', 'd/a', 'd/.e', 'd/x/y', '[x]', 'x*y', 'c.txt']) {
       mkdirSync(join(cwd, name, '..'), { recursive: true })
@@ -247,7 +247,7 @@ describe('words', () => {
         if (word?.kind !== 'glob' || text.startsWith('/')) return
         const places = placesOf(word, { directories: [cwd], isUnknown: false })
         if (places.isUnknown) return
-        const found = (shown(`shopt -s nullglob; show ${text}`, cwd)[0] ?? [])
+        const found = (wordsByBash(`shopt -s nullglob; show ${text}`, cwd)[0] ?? [])
           .filter(Boolean)
           .map((name) => realPath(kernelPath(name, cwd)))
         const ours = new Set(places.paths.map((path) => realPath(path)))
@@ -257,7 +257,7 @@ describe('words', () => {
     )
   })
 
-  test('paths are those of the kernel', () => {
+  test('resolve paths like the kernel', () => {
     const root = temporaryFolder()
     mkdirSync(join(root, 'a/b/c'), { recursive: true })
     mkdirSync(join(root, 'd/e'), { recursive: true })

@@ -13,15 +13,15 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Without it nothing hostile is run: a mistake in a row would reach this machine. */
+/** Without it nothing hostile is run: a mistake in a row would affect this machine. */
 export const isBubblewrapThere =
   process.platform === 'linux' &&
   spawnSync('bwrap', ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--unshare-net', 'true']).status === 0
 
-/** A canary: it stands in files, names of files and variables that no command is to show. */
+/** A canary, in files, names of files and variables that no command may reveal. */
 export const canary = /CANARY-[A-Z]+/
 
-/** A machine in small: `project` with a repository and all kinds of links, what lies `outside`, a `home`, and `ran`, where a program that nobody named leaves a mark. */
+/** A small machine: `project` with a repository and all kinds of links, `outside`, a `home`, and `ran`, where an unnamed program leaves a mark. */
 export interface World {
   readonly root: string
   readonly project: string
@@ -57,7 +57,7 @@ export function makeWorld(): World {
     'outside/tree/CANARY-NAME': 'CANARY-OUTSIDE\n',
     'home/.ssh/id': 'CANARY-HOME\n',
     'home/.bashrc': '# start\n',
-    // As after the first use of rustup, which makes it.
+    // rustup creates it on first use.
     'home/.rustup/settings.toml': 'version = "12"\n',
     'home/.netrc': 'machine x login y password CANARY-HOME\n',
     'home/.gitconfig': '[user]\n\tname = A\n\temail = a@example.org\n[init]\n\tdefaultBranch = main\n',
@@ -94,7 +94,7 @@ export function makeWorld(): World {
     'project/up': '..',
     'project/to-git': '.git',
     'project/dangling': '../outside/new',
-    // Where `a=~/.ssh/id` and `x:~/.ssh/id` lead when the shell has put the home directory in.
+    // Where `a=~/.ssh/id` and `x:~/.ssh/id` lead after the shell has inserted the home directory.
     [`project/a=${at('home')}`]: at('home'),
     [`project/x:${at('home')}`]: at('home'),
   }
@@ -118,12 +118,12 @@ export function removeWorld({ root }: World): void {
   rmSync(root, { recursive: true, force: true })
 }
 
-/** Paths that are there in one alone, or differ. */
+/** Paths that exist on one side only, or differ. */
 function changedPaths(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): readonly string[] {
   return [...new Set([...before.keys(), ...after.keys()])].filter((path) => before.get(path) !== after.get(path))
 }
 
-/** Variables that programs take commands and options from: none of these is to be heeded by what runs without a rule. */
+/** Variables from which programs take commands and options: commands without a rule must ignore all of them. */
 const tempting = (project: string): Record<string, string> => ({
   PAGER: `${project}/evil`,
   EDITOR: `${project}/evil`,
@@ -143,14 +143,13 @@ export interface Outcome {
   readonly changed: readonly string[]
 }
 
-/** What lies in a world: a line for each path, with its kind, mode, time, size and target. */
+/** The content of a world: a line for each path, with its kind, mode, time, size and target. */
 const listing = `find . ! -path ./up/\\* -printf '%P\\t%y %m %T@ %s %l\\n'`
 
 /**
- * Runs scripts of bash one after another in a copy of the world, which stands where the world does and is put back to what it was
- * after each that changed it. Nothing else can be written, and there is no network. What a script leaves running and can still print
- * (bash does not wait for `>(…)`) is waited for, for seven seconds in all.
- * @param launch Words before `bash`, such as a program that confines it.
+ * Runs bash scripts one after another in a copy of the world, mounted in its place and restored after each script that changed it. Nothing else is
+ * writable, and there is no network. Waits up to seven seconds for background output (bash does not wait for `>(…)`).
+ * @param launch Arguments before `bash`, such as a program that confines it.
  */
 export async function runMany(
   world: World,
@@ -197,14 +196,11 @@ function driver(root: string, project: string, side: string, count: number): str
     done`
 }
 
-/** Variables that programs heed. */
+/** Variables that programs use. */
 const heeded =
   '$PATH|$IFS|$HOME|$BASH_ENV|$ENV|$PS4|$LD_PRELOAD|$LD_LIBRARY_PATH|$EDITOR|$PAGER|$GIT_DIR|$GIT_CONFIG_COUNT|$GIT_PAGER|$NODE_OPTIONS|$PERL5OPT|$CDPATH|$TMPDIR|$SHELLOPTS'
 
-/**
- * Runs commands in one bash, each in a subshell, all in one copy of the world. A line tells a variable that programs heed and that a
- * command changed.
- */
+/** Runs commands in one bash, each in a subshell, all in one copy of the world. The output has a line for each used variable that a command changed. */
 export async function runAsOne(
   world: World,
   commands: readonly string[],
@@ -243,14 +239,14 @@ interface Confined {
   readonly env: Readonly<Record<string, string>>
   /** Further arguments of bubblewrap. */
   readonly options?: readonly string[]
-  readonly mostMs?: number
+  readonly maxMs?: number
 }
 
-/** Runs a script where nothing but `side` and a copy of the world can be written. */
+/** Runs a script that can write only `side` and a copy of the world. */
 export function inBubblewrap(
   world: World,
   side: string,
-  { script, env, options = [], mostMs = 0 }: Confined,
+  { script, env, options = [], maxMs = 0 }: Confined,
 ): Promise<void> {
   const args = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp', '--tmpfs', '/dev/shm']
   args.push('--bind', side, side, '--ro-bind', world.root, `${side}/template`, '--bind', `${side}/copy`, world.root)
@@ -260,14 +256,14 @@ export function inBubblewrap(
     const child = execFile(
       'bwrap',
       args,
-      { env: { ...environmentIn(world), ...env }, maxBuffer: 40_000_000, timeout: mostMs, killSignal: 'SIGKILL' },
+      { env: { ...environmentIn(world), ...env }, maxBuffer: 40_000_000, timeout: maxMs, killSignal: 'SIGKILL' },
       () => resolve(),
     )
     child.stdin?.end()
   })
 }
 
-/** Several at a time, in the order of the list. */
+/** Runs several at a time, and returns the results in the order of the list. */
 export async function together<T, R>(items: readonly T[], atOnce: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   let next = 0

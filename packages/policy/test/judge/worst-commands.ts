@@ -1,4 +1,4 @@
-/** Commands of up to 100 kB that make much work for whoever looks at them. */
+/** Commands of up to 100 kB that are expensive to analyze. */
 export const worstCommands: readonly { readonly name: string; readonly command: string }[] = [
   ['95 commands of git with options', `xargs ${'git -a '.repeat(95)}`],
   ['95 commands of git that nobody knows', `xargs ${'git $x '.repeat(95)}`],

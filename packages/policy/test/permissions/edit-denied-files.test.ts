@@ -37,6 +37,6 @@ test.each([
   ['git diff HEAD~1 -- src; make', 'ask', 'edit'],
   ['git archive HEAD', 'ask', 'edit'],
   ['git status', 'read', 'read'],
-])('%s runs confined to what shuts denied files, or asks', (command, withRules, without) => {
+])('%s runs confined without access to denied files, or asks', (command, withRules, without) => {
   expect([kindOf(command, ['Read(.env)', 'Read(secret/**)']), kindOf(command, [])]).toEqual([withRules, without])
 })

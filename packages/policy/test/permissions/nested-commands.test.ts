@@ -51,7 +51,7 @@ const wrapped = fc
   .array(fc.constantFrom(...nestings.keys()), { maxLength: 5 })
   .map((steps) => steps.reduce((command, step) => nestings[step]?.(command) ?? command, 'forbidden --now'))
 
-describe('a command that is nested in whatever way', () => {
+describe('a command with any nesting', () => {
   test('is denied by a rule for it, in every mode', () => {
     const permissions = createPermissions({ cwd: '/', allow: ['Bash'], deny: ['Bash(forbidden *)'] })
     const bypassing = createPermissions({ cwd: '/', mode: 'bypassPermissions', deny: ['Bash(forbidden *)'] })
@@ -65,7 +65,7 @@ describe('a command that is nested in whatever way', () => {
     )
   })
 
-  test('is not allowed by rules for all that stands around it', () => {
+  test('is not allowed by rules for the commands around it', () => {
     const around = ['echo *', 'ls', 'true', 'cat *', 'bash *', 'sh *', 'eval *', 'f', 'timeout *', ':']
     const permissions = createPermissions({ cwd: '/', allow: around.map((rule) => `Bash(${rule})`) })
     const allowing = createPermissions({
@@ -75,7 +75,8 @@ describe('a command that is nested in whatever way', () => {
     fc.assert(
       fc.property(wrapped, (command) => {
         expect(behaviorOf(permissions, command)).toBe('ask')
-        // And it is that command that was missing, not the nesting that was not understood; quotes in an expansion may ask, whatever they hold.
+        // The missing rule must be about that command, not about a nesting that was not understood. Quotes in an expansion may ask, whatever they
+        // contain.
         const mayAsk = /\$\{y:-.*'/s.test(command)
         expect(behaviorOf(allowing, command)).toMatch(mayAsk ? /^(?:allow|ask)$/ : /^allow$/)
       }),
@@ -83,7 +84,7 @@ describe('a command that is nested in whatever way', () => {
     )
   })
 
-  test('nothing that a model may send makes it throw or hang', () => {
+  test('never throws or hangs, whatever a model sends', () => {
     const permissions = createPermissions({ cwd: '/', allow: ['Bash(echo *)'], deny: ['Bash(rm *)', 'Read(.env)'] })
     const piece = fc.constantFrom(
       '$(',
@@ -139,7 +140,7 @@ describe('a command that is nested in whatever way', () => {
     ['bash -c "'.repeat(5000), 'ask'],
     [`echo $((${'1+'.repeat(20_000)}1))`, 'ask'],
     [`cd a; cd b; cat ${'a/b/c/d '.repeat(300)}`, 'allow'],
-  ])('and no size of it takes long: %#', (command, expected) => {
+  ])('takes no long time at any size: %#', (command, expected) => {
     const permissions = createPermissions({
       cwd: '/',
       allow: ['Bash(echo *)'],

@@ -1,4 +1,4 @@
-// Holds R-RULE-9c of docs/spec: a rule that lets any program run is named as such.
+// Holds R-RULE-9c of docs/spec: a rule that lets any program run is reported as such.
 import { createPermissions } from '../../src/permissions/permissions.ts'
 import { runsAnything } from '../../src/permissions/runs-anything.ts'
 import { expect, test } from 'vitest'
@@ -92,7 +92,7 @@ test.each([
   expect(runsAnything(rule)).toBeUndefined()
 })
 
-test('what rules say of a command says it of the rule that decides, once a part', () => {
+test('an explanation mentions it once per part, for the rule that decides', () => {
   const permissions = createPermissions({ cwd: temporaryFolder(), allow: ['Bash(git *)', 'Bash(npm test)'] })
   const { parts } = permissions.explain('git -c a=b push && npm test && ls && make x')
   expect(parts.map(({ part, runsAnything: said }) => [part, said])).toEqual([

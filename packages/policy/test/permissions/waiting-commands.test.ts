@@ -1,4 +1,4 @@
-// Holds R-WAIT-13 and R-WAIT-14 of docs/spec: what Wait looks at again and again is judged as Bash and Read judge it.
+// Holds R-WAIT-13 and R-WAIT-14 of docs/spec: what Wait polls is judged as Bash and Read judge it.
 import type { PermissionRequest } from '@halting/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -13,8 +13,8 @@ function requestOf(name: string, input: PermissionRequest['call']['input'], read
   return { call: { type: 'tool_use', id: 'c', name, input }, tool, readOnly }
 }
 
-/** What all of the rules say of a call, without the name of its tool. */
-async function saidOf(options: Partial<PermissionOptions>, request: PermissionRequest): Promise<unknown> {
+/** All decisions of the rules about a call, without the name of its tool. */
+async function decisionsOf(options: Partial<PermissionOptions>, request: PermissionRequest): Promise<unknown> {
   const permissions = createPermissions({ cwd, ...options })
   const decision = await permissions.decide(request)
   const said = [
@@ -53,7 +53,7 @@ const rules = [
   'Bash(git status)',
 ]
 
-test('a command of Wait is judged as that of Bash, under any rules and modes', async () => {
+test('a command of Wait is judged like one of Bash, under any rules and modes', async () => {
   const some = fc.subarray(rules)
   await fc.assert(
     fc.asyncProperty(
@@ -64,15 +64,15 @@ test('a command of Wait is judged as that of Bash, under any rules and modes', a
         const readOnly = isReadOnlyCommand(command)
         const options = { ...given, mode } as Partial<PermissionOptions>
         const [bash, wait] = [requestOf('Bash', { command }, readOnly), requestOf('Wait', { command }, readOnly)]
-        expect(await saidOf(options, wait)).toEqual(await saidOf(options, bash))
+        expect(await decisionsOf(options, wait)).toEqual(await decisionsOf(options, bash))
       },
     ),
     { numRuns: 60 },
   )
 })
 
-test('every command of the corpus of attacks is judged as for Bash', async () => {
-  // Some of them: how they are judged is one function.
+test('every command in the corpus of attacks is judged like for Bash', async () => {
+  // A sample: a single function judges them.
   for (const { command, deny, allow } of readCorpus('commands-denied').filter((_, index) => index % 5 === 0)) {
     const permissions = createPermissions({ cwd, deny, allow })
     const [bash, wait] = await Promise.all(
@@ -86,7 +86,7 @@ test('every command of the corpus of attacks is judged as for Bash', async () =>
 
 describe('rules for Wait itself', () => {
   const command = { command: 'curl -fs localhost:3000' }
-  test('take it away, and let no command run', async () => {
+  test('remove the tool, and let no command run', async () => {
     const decided = async (options: Partial<PermissionOptions>, input: PermissionRequest['call']['input']) =>
       (await createPermissions({ cwd, ...options }).decide(requestOf('Wait', input, true))).behavior
     expect(await decided({ deny: ['Wait'] }, { seconds: 1 })).toBe('deny')
@@ -96,7 +96,7 @@ describe('rules for Wait itself', () => {
     expect(await decided({ mode: 'plan' }, { task_id: 'bash_1' })).toBe('allow')
   })
 
-  test('a file is judged as one that is read', async () => {
+  test('a file is judged like one that is read', async () => {
     const decided = async (options: Partial<PermissionOptions>, file_path: string) => {
       const permissions = createPermissions({ cwd, ...options })
       const request = requestOf('Wait', { file_path }, true)

@@ -1,4 +1,4 @@
-// Holds R-GOAL-36b of docs/spec: a rule for files whose changes are noticed otherwise.
+// Holds R-GOAL-36b of docs/spec: a rule for files whose changes are detected in another way.
 import type { PermissionRequest } from '@halting/core'
 import { expect, test } from 'vitest'
 import { createPermissions } from '../../src/permissions/permissions.ts'
@@ -6,7 +6,7 @@ import { createPermissions } from '../../src/permissions/permissions.ts'
 const cwd = '/nowhere/project'
 const watched = { rule: 'Edit(tests/**)', projectDirectory: cwd, isWatched: true } as const
 const permissions = createPermissions({ cwd, mode: 'bypassPermissions', deny: [watched] })
-// Of a request the rules look at these alone.
+// True: the rules read only these fields of a request.
 const tool = { name: 'Bash' } as unknown as PermissionRequest['tool']
 const decided = async (name: string, input: PermissionRequest['call']['input']): Promise<string> => {
   const request: PermissionRequest = { call: { type: 'tool_use', id: 'c', name, input }, tool, readOnly: false }
@@ -25,7 +25,7 @@ test.each([
   'cat tests/a.js',
   'rm -r build',
   'make',
-])('%s runs: what it changes of them is noticed', async (command) => {
+])('%s runs, as its changes of the files are detected', async (command) => {
   expect(await decided('Bash', { command })).toBe('allow')
 })
 
@@ -36,13 +36,13 @@ test.each(['echo x > tests/a.js', 'rm -r tests', 'mv tests other', 'sed -i s/a/b
   },
 )
 
-test.each(['Edit', 'Write', 'NotebookEdit'])('%s is denied in what it protects, and nowhere else', async (name) => {
+test.each(['Edit', 'Write', 'NotebookEdit'])('%s is denied for protected files only', async (name) => {
   const path = name === 'NotebookEdit' ? 'notebook_path' : 'file_path'
   expect(await decided(name, { [path]: `${cwd}/tests/deep/a.js` })).toBe('deny')
   expect(await decided(name, { [path]: `${cwd}/src/a.js` })).toBe('allow')
 })
 
-test('any other deny rule for files is held against every command', async () => {
+test('any other deny rule for files applies to every command', async () => {
   const strict = createPermissions({ cwd, mode: 'bypassPermissions', deny: ['Edit(tests/**)'] })
   const call = { type: 'tool_use', id: 'c', name: 'Bash', input: { command: 'npm test' } } as const
   expect((await strict.decide({ call, tool, readOnly: false })).behavior).toBe('ask')

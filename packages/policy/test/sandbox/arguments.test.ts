@@ -1,10 +1,10 @@
-// What bubblewrap and sandbox-exec are told (spec R-BOX-1, R-BOX-2), and the filter of system calls, as tables.
+// The arguments of bubblewrap and sandbox-exec (spec R-BOX-1, R-BOX-2), and the system call filter, as tables.
 import { createPermissions } from '../../src/permissions/permissions.ts'
 import { describe, expect, test } from 'vitest'
 import { bubblewrapArguments } from '../../src/sandbox/bubblewrap.ts'
 import type { SandboxDescription } from '../../src/sandbox/description.ts'
 import { isDomainAllowed, isPublicAddress } from '../../src/sandbox/domains.ts'
-import { sandboxSettingsOf, tightening } from '../../src/sandbox/sandbox-settings.ts'
+import { sandboxSettingsOf, restrictionsOf } from '../../src/sandbox/sandbox-settings.ts'
 import { seatbeltProfile } from '../../src/sandbox/seatbelt.ts'
 import { seccompFilter } from '../../src/sandbox/seccomp.ts'
 
@@ -23,7 +23,7 @@ const plain: SandboxDescription = {
 const command = { file: 'bash', args: ['-c', 'ls'], directory: '/p' }
 const means = { filterDescriptor: 4, canDisableUserNamespaces: true }
 
-/** What is mounted for a description, from the first place of its own on. */
+/** The mounts for a description, from its first own place on. */
 function mounts(description: Partial<SandboxDescription>): string {
   const args = bubblewrapArguments({ ...plain, ...description }, command, means)
   const from = args.indexOf('/t', args.indexOf('/t', args.indexOf('/t') + 1) + 1) + 1
@@ -31,7 +31,7 @@ function mounts(description: Partial<SandboxDescription>): string {
 }
 
 describe('Bubblewrap', () => {
-  test('takes away the rest of the machine', () => {
+  test('removes access to the rest of the machine', () => {
     const text = bubblewrapArguments(plain, command, means).join(' ')
     expect(text).toMatch(
       /^--unshare-all --unshare-user --die-with-parent --new-session --cap-drop ALL --disable-userns /,
@@ -87,7 +87,7 @@ describe('Bubblewrap', () => {
 })
 
 describe('sandbox-exec', () => {
-  test('the profile of a project', () => {
+  test('has this profile for a project', () => {
     const profile = seatbeltProfile(
       {
         ...plain,
@@ -118,12 +118,12 @@ describe('sandbox-exec', () => {
     )
   })
 
-  test('without domains there is no network at all', () => {
+  test('has no network without domains', () => {
     expect(seatbeltProfile(plain)).not.toContain('network')
   })
 })
 
-/** Runs a classic BPF program as the kernel does: what it answers to a call. */
+/** Runs a classic BPF program as the kernel does: its result for a call. */
 function answer(program: Uint8Array, call: { arch: number; number: number; args?: readonly number[] }): number {
   const view = new DataView(program.buffer)
   const data = [call.number, call.arch, 0, 0, ...(call.args ?? []).flatMap((value) => [value, 0])]
@@ -146,7 +146,7 @@ const allow = 0x7fff0000
 const refuse = 0x00050001
 const x64 = 0xc000003e
 
-describe('The filter of system calls', () => {
+describe('The system call filter', () => {
   const filter = seccompFilter('x64', { profile: 'project', unixSockets: false }) ?? new Uint8Array()
   test.each([
     ['read', { arch: x64, number: 0 }, allow],
@@ -169,12 +169,12 @@ describe('The filter of system calls', () => {
     expect(answer(filter, call)).toBe(expected)
   })
 
-  test('leaves sockets of the file system where settings want them', () => {
+  test('allows sockets of the file system if settings say so', () => {
     const open = seccompFilter('x64', { profile: 'project', unixSockets: true }) ?? new Uint8Array()
     expect(answer(open, { arch: x64, number: 41, args: [1] })).toBe(allow)
   })
 
-  test('is there for arm64 with its own numbers, and not for what is not known', () => {
+  test('has its own numbers for arm64, and is missing for unknown architectures', () => {
     const arm = seccompFilter('arm64', { profile: 'project', unixSockets: false }) ?? new Uint8Array()
     expect(answer(arm, { arch: 0xc00000b7, number: 117 })).toBe(refuse)
     expect(answer(arm, { arch: 0xc00000b7, number: 198, args: [1] })).toBe(refuse)
@@ -216,17 +216,17 @@ describe('Domains', () => {
     '64:ff9b::7f00:1',
     '2002:7f00:1::',
     'nonsense',
-  ])('%s is no address of the internet', (address) => {
+  ])('%s is not a public address', (address) => {
     expect(isPublicAddress(address)).toBe(false)
   })
 
-  test.each(['93.184.216.34', '2606:2800:220:1::1'])('%s is one', (address) => {
+  test.each(['93.184.216.34', '2606:2800:220:1::1'])('%s is a public address', (address) => {
     expect(isPublicAddress(address)).toBe(true)
   })
 })
 
-describe('The setting', () => {
-  test('switches are those of the first file, lists are joined', () => {
+describe('The setting sandbox', () => {
+  test('takes switches from the first file that has them, and concatenates lists', () => {
     expect(
       sandboxSettingsOf([
         { enabled: true, network: { allowedDomains: ['a.org'] } },
@@ -251,11 +251,11 @@ describe('The setting', () => {
     [{ enabled: 'yes' }, 'sandbox.enabled in the settings must be true or false.'],
     [{ network: { allowedDomains: 'a' } }, 'sandbox.network.allowedDomains in the settings must be a list of texts.'],
     [{ filesystem: [] }, 'sandbox.filesystem in the settings must be an object.'],
-  ])('%j is told', (given, message) => {
+  ])('rejects %j', (given, message) => {
     expect(() => sandboxSettingsOf([given])).toThrow(message)
   })
 
-  test('a project opens nothing', () => {
+  test('opens nothing in a project', () => {
     const opening = {
       enabled: true,
       autoAllowBashIfSandboxed: true,
@@ -264,13 +264,13 @@ describe('The setting', () => {
       filesystem: { allowWrite: ['/'], denyRead: ['.env'] },
     }
     const shut = { enabled: true, network: { deniedDomains: ['x'] }, filesystem: { denyRead: ['.env'] } }
-    expect(tightening(opening, true)).toEqual(shut)
-    expect(tightening(opening, false)).toEqual({ ...shut, autoAllowBashIfSandboxed: false })
-    expect(tightening({ enabled: false, autoAllowBashIfSandboxed: true }, false)).toEqual({})
+    expect(restrictionsOf(opening, true)).toEqual(shut)
+    expect(restrictionsOf(opening, false)).toEqual({ ...shut, autoAllowBashIfSandboxed: false })
+    expect(restrictionsOf({ enabled: false, autoAllowBashIfSandboxed: true }, false)).toEqual({})
   })
 })
 
-test('domains of WebFetch rules: what asks is not let through, and a denied one wins (spec R-BOX-6a)', () => {
+test('excludes WebFetch domains that ask, and denied ones win (spec R-BOX-6a)', () => {
   const permissions = createPermissions({
     cwd: '/project',
     allow: ['WebFetch(domain:a.com)', 'WebFetch(domain:*.b.com)', 'WebFetch(domain:c.com)', 'WebFetch', 'Bash(x)'],

@@ -1,10 +1,9 @@
 import { array, assert, boolean, constant, property, record } from 'fast-check'
 import { expect, test } from 'vitest'
-import { editRemedy } from '../../src/sandbox/edit-remedies.ts'
-import { whyEditsOff } from '../../src/sandbox/edits-off.ts'
-import { sandboxSettingsOf } from '../../src/sandbox/sandbox-settings.ts'
+import { editRemedy } from '../../src/sandbox/edit-detect.ts'
+import { sandboxSettingsOf, editsOffReason } from '../../src/sandbox/sandbox-settings.ts'
 
-test('an explicit false wins, an explicit true comes next, and the default of the frontend last (spec R-EFRONT-1)', () => {
+test('an explicit false wins over an explicit true, and both over the default of the frontend (spec R-EFRONT-1)', () => {
   const file = record(
     { autoAllowBashIfSandboxed: boolean(), enabled: boolean(), network: constant({}) },
     { requiredKeys: [] },
@@ -13,17 +12,19 @@ test('an explicit false wins, an explicit true comes next, and the default of th
     property(array(file, { maxLength: 5 }), boolean(), (sandbox, isDefault) => {
       const values = sandbox.flatMap(({ autoAllowBashIfSandboxed: value }) => (value === undefined ? [] : [value]))
       const isOn = values.length === 0 ? isDefault : values.every(Boolean)
-      expect(whyEditsOff({ sandbox, isDefault }) === undefined).toBe(isOn)
+      expect(editsOffReason({ sandbox, isDefault }) === undefined).toBe(isOn)
     }),
   )
 })
 
-test('the key alone neither turns the sandbox on nor is its default an answer (spec R-EFRONT-1a)', () => {
+test('the key alone does not enable the sandbox, and its default is not an explicit choice (spec R-EFRONT-1a)', () => {
   expect(sandboxSettingsOf([{ autoAllowBashIfSandboxed: true }]).enabled).toBe(false)
   expect(sandboxSettingsOf([]).autoAllowBashIfSandboxed).toBe(true)
-  expect(whyEditsOff({ isDefault: false })).toContain('no settings file of yours has sandbox.autoAllowBashIfSandboxed')
-  expect(whyEditsOff({ sandbox: [{ enabled: true }], isDefault: false })).toContain('no settings file')
-  expect(whyEditsOff({ sandbox: [{ autoAllowBashIfSandboxed: false }], isDefault: true })).toBe(
+  expect(editsOffReason({ isDefault: false })).toContain(
+    'no settings file of yours has sandbox.autoAllowBashIfSandboxed',
+  )
+  expect(editsOffReason({ sandbox: [{ enabled: true }], isDefault: false })).toContain('no settings file')
+  expect(editsOffReason({ sandbox: [{ autoAllowBashIfSandboxed: false }], isDefault: true })).toBe(
     'sandbox.autoAllowBashIfSandboxed is false',
   )
 })
@@ -38,7 +39,7 @@ test.each([
   expect(editRemedy('namespaces', read)).toContain(remedy)
 })
 
-test('each other lack has its own remedy (spec R-EFRONT-3)', () => {
+test('every other missing part has its own remedy (spec R-EFRONT-3)', () => {
   expect(editRemedy('bubblewrap')).toContain('apt install bubblewrap')
   expect(editRemedy('proc')).toContain('systempaths=unconfined')
   expect(editRemedy('home')).toContain('below your home folder')

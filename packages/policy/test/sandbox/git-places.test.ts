@@ -12,7 +12,7 @@ function placesWith(config: string): { readonly readOnly: readonly string[]; rea
   writeFileSync(join(root, 'more'), '')
   writeFileSync(join(root, '.git/HEAD'), 'ref: refs/heads/main\n')
   writeFileSync(join(root, '.git/config'), config)
-  const { readOnly, made } = gitPlacesIn(root, false)
+  const { readOnly, madeFiles: made } = gitPlacesIn(root, false)
   const inRoot = (path: string): string => path.slice(root.length + 1)
   return { readOnly: readOnly.map(({ path }) => inRoot(path)), made: made.map(({ path }) => inRoot(path)) }
 }
@@ -32,7 +32,7 @@ test.each([
 test.each([
   ['[other]\n\thooksPath = hooks\n', 'hooks'],
   ['[core]\n\tx = "\\nhooksPath = hooks"\n', 'hooks'],
-])('%j: %s is not', (config, place) => {
+])('%j: %s is not read-only', (config, place) => {
   expect(placesWith(config).readOnly).not.toContain(place)
 })
 
@@ -42,6 +42,6 @@ test.each([
   ['[core] worktree = x\n', false],
   ['[core]\n\tbare = false\n', true],
   ['[x]\n\tbare = true\n', true],
-])('%j: whether a file for the common folder is made is %s', (config, isMade) => {
+])('%j: a file is created for the common folder: %s', (config, isMade) => {
   expect(placesWith(config).made.includes('.git/commondir')).toBe(isMade)
 })

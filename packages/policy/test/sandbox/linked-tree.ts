@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A project with links out of it, into itself and in circles. */
+/** A project with links to the outside, into itself and in cycles. */
 export function makeLinkedTree(base: string): { readonly project: string; readonly outside: string } {
   const [project, outside] = [join(base, 'project'), join(base, 'outside')]
   mkdirSync(join(project, 'real/deep'), { recursive: true })

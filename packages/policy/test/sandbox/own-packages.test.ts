@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { ownPackages } from '../../src/sandbox/own-packages.ts'
+import { packagesOf } from '../../src/sandbox/own-packages.ts'
 
-test('the packages of files are those in which they lie, and none for a file that lies in no package', () => {
+test('returns the packages that contain the files, and none for a file outside of packages', () => {
   const files = [
     '/p/node_modules/halting/dist/x.js',
     '/p/node_modules/@a/b/c/d.js',
     '/usr/bin/node',
     '/p/node_modules/y',
   ]
-  expect(ownPackages(files)).toEqual(['/p/node_modules/halting', '/p/node_modules/@a/b'])
+  expect(packagesOf(files)).toEqual(['/p/node_modules/halting', '/p/node_modules/@a/b'])
 })

@@ -1,4 +1,4 @@
-// The proxy of the sandbox against what a command may send it (spec R-BOX-6).
+// The proxy of the sandbox, with input that a command may send (spec R-BOX-6).
 import { connect, createServer, Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { isPublicAddress } from '../../src/sandbox/domains.ts'
@@ -37,22 +37,22 @@ afterAll(() => {
   proxy.close()
 })
 
-/** What comes back, up to the end of the connection. */
+/** The first line of the reply, after the connection has ended. */
 function answerTo(text: string): Promise<string> {
   return new Promise((resolve) => {
-    let told = ''
+    let reply = ''
     const socket = connect(proxyPort, '127.0.0.1', () => socket.write(Buffer.from(text, 'latin1')))
     socket.on('data', (bytes) => {
-      told += bytes.toString('latin1')
-      if (told.startsWith('HTTP/1.1 200')) socket.end()
+      reply += bytes.toString('latin1')
+      if (reply.startsWith('HTTP/1.1 200')) socket.end()
     })
     socket.on('error', () => undefined)
-    socket.once('close', () => resolve(told.split('\r\n', 1)[0] ?? ''))
+    socket.once('close', () => resolve(reply.split('\r\n', 1)[0] ?? ''))
   })
 }
 
 test.each([
-  // Resolvers leave out what has no width, and make letters of others: what was judged would not be what is reached.
+  // Resolvers drop invisible characters, and convert others to letters: the judged name would differ from the reached one.
   ['CONNECT gi\u00ADst.example.com:443 HTTP/1.1', '400'],
   ['CONNECT g\u00EFst.example.com:443 HTTP/1.1', '400'],
   ['CONNECT gist.example.com:443 HTTP/1.1', '403'],
@@ -63,7 +63,7 @@ test.each([
   ['CONNECT evil.org/.example.com:443 HTTP/1.1', '400'],
   ['CONNECT evil.org#.example.com:443 HTTP/1.1', '400'],
   ['CONNECT evil.org%00.example.com:443 HTTP/1.1', '400'],
-  // A port that there is not would end the program.
+  // An invalid port would end the program.
   ['CONNECT a.example.com:99999 HTTP/1.1', '400'],
   ['CONNECT a.example.com:0 HTTP/1.1', '400'],
   ['CONNECT a.example.com HTTP/1.1', '400'],
@@ -78,7 +78,7 @@ test.each([
   ['GET https://a.example.com/ HTTP/1.1', '400'],
   ['GET / HTTP/1.1\r\nHost: a.example.com', '400'],
   ['PRI * HTTP/2.0', '400'],
-  // Everything before the address is written to the server as it is.
+  // Everything before the URL is forwarded unchanged.
   ['GET\nX-Injected: yes http://a.example.com/ HTTP/1.1', '400'],
   ['GET\rX-Injected: yes http://a.example.com/ HTTP/1.1', '400'],
   ['POST\t/evil\tHTTP/1.1\n http://a.example.com/ HTTP/1.1', '400'],
@@ -106,33 +106,33 @@ test.each([
   expect(opened.length - before).toBe(expected === '200' ? 1 : 0)
 })
 
-test('a server that cannot be reached is told', async () => {
+test('reports a server that cannot be reached', async () => {
   expect(await answerTo('CONNECT down.org:443 HTTP/1.1\r\n\r\n')).toBe('HTTP/1.1 502 Bad Gateway')
 })
 
-test('a header that goes on in the next line does not make another host of it', async () => {
-  const told = await new Promise<string>((resolve) => {
+test('does not read a continued header line as another host', async () => {
+  const reply = await new Promise<string>((resolve) => {
     let text = ''
     const socket = connect(proxyPort, '127.0.0.1')
     socket.on('data', (bytes) => void (text += bytes.toString()))
     socket.once('close', () => resolve(text))
     socket.write('GET http://a.example.com/x HTTP/1.1\r\nHost: b\r\n evil.org\r\nX: y\nHost: evil.org\r\n\r\n')
   })
-  expect(told).toContain('HTTP/1.1 400')
-  expect(told).not.toContain('GOT')
+  expect(reply).toContain('HTTP/1.1 400')
+  expect(reply).not.toContain('GOT')
 })
 
 test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'MKCOL', 'REPORT'])(
-  '%s reaches the server with its fields',
+  'forwards %s with its fields',
   async (method) => {
-    const told = await new Promise<string>((resolve) => {
+    const reply = await new Promise<string>((resolve) => {
       let text = ''
       const socket = connect(proxyPort, '127.0.0.1')
       socket.on('data', (bytes) => void (text += bytes.toString()))
       socket.once('close', () => resolve(text))
       socket.write(`${method} http://a.example.com/x?y=1 HTTP/1.1\r\nHost: other.org\r\nX-Some: \tvalue; a="b"\r\n\r\n`)
     })
-    expect(told).toBe(
+    expect(reply).toBe(
       `GOT ${method} /x?y=1 HTTP/1.1\r\nHost: a.example.com\r\nX-Some: \tvalue; a="b"\r\nConnection: close\r\n\r\n`,
     )
   },
@@ -158,7 +158,7 @@ test.each([
   '2002:a83f:8110::1',
   '2002:7f00:1::',
   '2001:0:4136:e378:8000:63bf:3fff:fdd2',
-  // Of the registry of special addresses.
+  // From the registry of special addresses.
   '0.0.0.0',
   '127.1.2.3',
   '192.88.99.1',
@@ -179,18 +179,18 @@ test.each([
   '2001:db8::1',
   '3fff::1',
   '5f00::1',
-])('%s is no address of the internet', (address) => {
+])('%s is not a public address', (address) => {
   expect(isPublicAddress(address)).toBe(false)
 })
 
 test.each(['93.184.216.34', '8.8.8.8', '168.63.129.15', '2606:2800:220:1:248:1893:25c8:1946', '2a00:1450:4001::200e'])(
-  '%s is an address of the internet',
+  '%s is a public address',
   (address) => {
     expect(isPublicAddress(address)).toBe(true)
   },
 )
 
-test('no piece of what is handed on waits for an acknowledgement of the one before it', async () => {
+test('forwards each piece without waiting for an acknowledgement of the previous one', async () => {
   const ports: (readonly [local: number | undefined, remote: number | undefined])[] = []
   const setNoDelay = vi.spyOn(Socket.prototype, 'setNoDelay').mockImplementation(function (this: Socket) {
     ports.push([this.localPort, this.remotePort])

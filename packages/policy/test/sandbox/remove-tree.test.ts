@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { removeTree } from '../../src/sandbox/remove-tree.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-test('a folder that a command has locked is removed all the same, and nothing that it links to', () => {
+test('removes a folder that a command has locked, and nothing that it links to', () => {
   const folder = temporaryFolder()
   mkdirSync(join(folder, 'box/a/b'), { recursive: true })
   mkdirSync(join(folder, 'kept'))

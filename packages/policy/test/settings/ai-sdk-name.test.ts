@@ -10,7 +10,7 @@ const packageName = fc.oneof(
 )
 const model = fc.stringMatching(/^[\w:/.@-]{1,40}$/)
 
-test('a name is read as it was made, whatever slashes and colons the model has', () => {
+test('parses a name that it has formatted, with any slashes and colons in the model', () => {
   fc.assert(
     fc.property(packageName, model, (name, named) => {
       const written = aiSdkNameOf({ package: name, model: named })
@@ -20,7 +20,7 @@ test('a name is read as it was made, whatever slashes and colons the model has',
   )
 })
 
-test('a package that is read is one plain name, and leads nowhere', () => {
+test('parses a package only if it is one plain name that leads nowhere', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: fc.constantFrom('.', '/', '\\', '@', ':', 'a', 'b', '-', '~', '%'), maxLength: 20 }),
@@ -38,7 +38,7 @@ test('a package that is read is one plain name, and leads nowhere', () => {
   )
 })
 
-describe('a name that is not one says what to write', () => {
+describe('an invalid name gets advice on what to write', () => {
   test.each([
     ['ai-sdk:../evil/m', 'paths and URLs are not accepted'],
     ['ai-sdk:@ai-sdk/../m', 'paths and URLs are not accepted'],

@@ -1,4 +1,5 @@
-// Holds rules of docs/spec: R-PROV-3, R-PROV-4, R-PROV-6, R-PROV-7, R-PROV-24 to R-PROV-26. Whose word counts about provider packages, and where they are looked for.
+// Holds rules of docs/spec: R-PROV-3, R-PROV-4, R-PROV-6, R-PROV-7, R-PROV-24 to R-PROV-26. Who may configure provider packages, and where they are
+// searched.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -22,7 +23,7 @@ function place() {
 const alias = (model: string, more: object = {}) => ({ package: 'tiny', model, ...more })
 
 describe('a project', () => {
-  test('has no say about packages, trusted or not, and what it says of them is not shown', async () => {
+  test('cannot configure packages, trusted or not, and its values are not shown', async () => {
     const { write, ...owner } = place()
     write(join(owner.cwd, '.halting/settings.json'), {
       aiSdk: { models: { evil: alias('m', { options: { apiKey: 'hidden-key-1' } }) } },
@@ -40,7 +41,7 @@ describe('a project', () => {
   test.each([
     ['a model', { model: 'ai-sdk:tiny/m' }, 'model'],
     ['a hook', { hooks: { Stop: [{ hooks: [{ type: 'prompt', prompt: 'ok?', model: 'ai-sdk:tiny/m' }] }] } }, 'hooks'],
-  ] as const)('has %s behind a package only where trust has named it', async (_what, content, setting) => {
+  ] as const)('can set %s behind a package only if trust has named it', async (_what, content, setting) => {
     const { write, ...owner } = place()
     write(join(owner.cwd, '.halting/settings.json'), content)
     expect((await loadSettings(owner)).settings[setting]).toBe(undefined)
@@ -54,15 +55,15 @@ describe('a project', () => {
     expect((await loadSettings(owner)).settings[setting]).toBeDefined()
   })
 
-  test('may name an alias of the person like any other model', async () => {
+  test('may use an alias of the person like any other model', async () => {
     const { write, ...owner } = place()
     write(join(owner.cwd, '.halting/settings.json'), { model: 'mine' })
     expect((await loadSettings({ ...owner, trustedBy: '--trust' })).settings.model).toBe('mine')
   })
 })
 
-describe('of several files', () => {
-  test('the most urgent has each alias and each package, with the folder of its own file', async () => {
+describe('settings of several files', () => {
+  test('take each alias and package from the file with the highest precedence, with the folder of that file', async () => {
     const { write, ...owner } = place()
     write(join(owner.managed, 'managed-settings.json'), { aiSdk: { folder: 'lib', models: { one: alias('theirs') } } })
     write(join(owner.home, '.halting/settings.json'), {
@@ -89,7 +90,7 @@ describe('of several files', () => {
     )
   })
 
-  test('--settings FILE has folders relative to the file, and none that it does not name', async () => {
+  test('resolve folders of --settings FILE relative to the file, and have no default folder', async () => {
     const { write, ...owner } = place()
     write(join(owner.cwd, 'conf/s.json'), {
       aiSdk: { models: { four: alias('typed'), five: alias('typed', { folder: 'five' }) } },
@@ -99,7 +100,7 @@ describe('of several files', () => {
     expect(settings.aiSdk?.models['five']?.folders).toEqual([join(owner.cwd, 'conf/five')])
   })
 
-  test('allowManagedProvidersOnly leaves those of an administrator', async () => {
+  test('are limited to those of an administrator by allowManagedProvidersOnly', async () => {
     const { write, ...owner } = place()
     write(join(owner.managed, 'managed-settings.json'), { allowManagedProvidersOnly: true })
     write(join(owner.home, '.halting/settings.json'), { aiSdk: { models: { one: alias('mine') } } })
@@ -114,7 +115,7 @@ describe('of several files', () => {
   })
 })
 
-describe('what is wrong', () => {
+describe('an invalid value', () => {
   const secret = 'a-secret-of-nobody'
   test.each([
     [{ model: {} }, /aiSdk must be an object with only folder, packages and models\. Remove "model"\.$/],
@@ -136,7 +137,7 @@ describe('what is wrong', () => {
     ],
     [{ models: { b: { model: 'm' } } }, /aiSdk\.models\.b\.package must be .* \(it is missing\)\.$/],
     [{ models: { b: { package: './x', model: 'm' } } }, /aiSdk\.models\.b\.package must be .* \(received "\.\/x"\)\.$/],
-  ])('is named where it is, without what may be a key: %j', async (aiSdk, says) => {
+  ])('is reported with its place, without what may be a key: %j', async (aiSdk, says) => {
     const { write, ...owner } = place()
     write(join(owner.home, '.halting/settings.json'), { aiSdk })
     const failed = await loadSettings(owner).then(
@@ -148,7 +149,7 @@ describe('what is wrong', () => {
   })
 })
 test.each(['node_modules', '../tiny', 'https://example.com/tiny.tgz', `a${'b'.repeat(214)}`])(
-  'a package that no name of a model may have is refused in settings, too: %s',
+  'is refused if it is a package that no model name may contain: %s',
   async (name) => {
     for (const aiSdk of [{ packages: { [name]: {} } }, { models: { mine: { package: name, model: 'm' } } }]) {
       const { write, ...owner } = place()

@@ -33,7 +33,7 @@ async function load(files: Readonly<Record<string, object | string>>, trustedBy:
 
 const day = { per: 'day', usd: 20 }
 
-test('budgets of the person and of an administrator count together, each with its file', async () => {
+test('budgets of the person and of an administrator apply together, each with its file', async () => {
   const month = { per: 'month', usd: 0.5, model: 'claude-opus-*', folder: '~/work/x' }
   const { settings, origins, warnings, root } = await load({
     [own]: { budgets: [day, month] },
@@ -52,7 +52,7 @@ test('budgets of the person and of an administrator count together, each with it
   expect(warnings).toEqual([])
 })
 
-test.each([shared, local])('budgets of a project are ignored and named: %s', async (file) => {
+test.each([shared, local])('budgets of a project are ignored and reported: %s', async (file) => {
   for (const trustedBy of [false, 'test'] as const) {
     const { settings, ignored, warnings, offers, root } = await load({ [file]: { budgets: [day] } }, trustedBy)
     expect(settings.budgets).toBeUndefined()
@@ -65,7 +65,7 @@ test.each([shared, local])('budgets of a project are ignored and named: %s', asy
   }
 })
 
-test('budgets of a project that are wrong stop nothing', async () => {
+test('invalid budgets of a project do not stop the program', async () => {
   const { settings } = await load(
     { [shared]: { budgets: [{ per: 'week', usd: -1 }] }, [own]: { budgets: [day] } },
     'test',
@@ -108,7 +108,7 @@ test.each([
   ],
   ['{"budgets": [{"per": "day", "usd": 1, "limit": 2}]}', `budgets[0] must be ${keys}. Remove "limit".`],
   ['{"budget": [{"per": "day", "usd": 1}]}', 'unknown setting budget. Did you mean budgets? Fix or remove it.'],
-])('a wrong budget of the person stops the program, with file and field: %s', async (text, problem) => {
+])('an invalid budget of the person stops the program, with file and field: %s', async (text, problem) => {
   const error: unknown = await load({ [own]: text }).catch((thrown: unknown) => thrown)
   expect(String(error)).toMatch(/home\/\.halting\/settings\.json:1: /)
   expect(String(error)).toContain(problem)

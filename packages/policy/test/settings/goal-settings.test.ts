@@ -7,7 +7,7 @@ import { durationMs } from '@halting/core/adapters'
 import type { LoadedSettings } from '../../src/settings/loaded-settings.ts'
 import { loadSettings, projectOffers } from '../../src/settings/settings.ts'
 
-/** Lays files out in a project and in the folder of a person, and loads. */
+/** Creates files in a project and in the person's folder, and loads the settings. */
 async function load(
   files: Readonly<Record<string, object>>,
   trustedBy: string | false = false,
@@ -29,12 +29,12 @@ async function load(
 
 const ofProject = { until: ['npm test', 'npm run lint'], untilTries: 3, untilTimeout: '5m', protect: ['tests/**'] }
 
-test("a person's own count", async () => {
+test('goals of the person apply', async () => {
   const { settings } = await load({ '~/.halting/settings.json': ofProject })
   expect(settings).toEqual(ofProject)
 })
 
-test('those of a project count where its folder is trusted, and are named and ignored elsewhere', async () => {
+test('goals of the project apply if its folder is trusted, and are reported as ignored otherwise', async () => {
   const files = { '.halting/settings.json': ofProject }
   const { settings, ignored, offers } = await load(files)
   expect(settings).toEqual({})
@@ -49,7 +49,7 @@ test('those of a project count where its folder is trusted, and are named and ig
   expect((await load(files, '--trust')).settings).toEqual(ofProject)
 })
 
-test('the commands of the most urgent file count, and what any file protects is protected', async () => {
+test("the commands of the file with the highest precedence apply, and every file's protected files are protected", async () => {
   const files = {
     '~/.halting/settings.json': { until: ['make'], untilTries: 9, protect: ['docs/**', 'tests/**'] },
     '.halting/settings.json': ofProject,
@@ -75,11 +75,11 @@ const wrong: readonly object[] = [
   { untilTimeout: '0s' },
   { protect: [1] },
 ]
-test.each(wrong)('%j stops the program, with what is right', async (setting) => {
+test.each(wrong)('%j stops the program, with the expected value', async (setting) => {
   await expect(load({ '~/.halting/settings.json': setting })).rejects.toThrow(Object.keys(setting)[0])
 })
 
-test('durations have a unit', () => {
+test('durations need a unit', () => {
   expect(['500ms', '90s', '10m', '1.5h', ' 2s '].map(durationMs)).toEqual([500, 90_000, 600_000, 5_400_000, 2_000])
   expect(['10', 's', '1d', '-1s', '1e3s', ''].map(durationMs)).toEqual(Array.from({ length: 6 }, () => undefined))
 })

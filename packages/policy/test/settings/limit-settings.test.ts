@@ -6,9 +6,9 @@ import { array, assert, constantFrom, integer, option, property, tuple } from 'f
 import { expect, onTestFinished, test } from 'vitest'
 import { durationMs } from '@halting/core/adapters'
 import type { DefaultLimits } from '../../src/settings/fields.ts'
-import { mergedLimits } from '../../src/settings/limits.ts'
+import { mergeLimits } from '../../src/settings/limits.ts'
 import type { LoadedSettings } from '../../src/settings/loaded-settings.ts'
-import type { CountingFile } from '../../src/settings/counting-file.ts'
+import type { EffectiveFile } from '../../src/settings/effective-file.ts'
 import type { SettingsLevel } from '../../src/settings/places.ts'
 import { loadSettings, projectOffers } from '../../src/settings/settings.ts'
 
@@ -17,7 +17,7 @@ const shared = '.halting/settings.json'
 const local = '.halting/settings.local.json'
 const managed = 'managed/managed-settings.json'
 
-/** Lays files out in a project, in the folder of a person and in that of an administrator, and loads. */
+/** Creates files in a project, in the person's folder and in that of an administrator, and loads the settings. */
 async function load(
   files: Readonly<Record<string, object | string>>,
   options: { readonly defaultLimits?: DefaultLimits; readonly given?: string } = {},
@@ -45,7 +45,7 @@ async function load(
 
 const limits = (given: object): object => ({ limits: given })
 
-test("a person's own limits count, with their place, and null takes one away", async () => {
+test('limits of the person apply, with their origin, and null removes one', async () => {
   const { settings, origins, warnings } = await load({
     [own]: limits({
       maxTurns: 60,
@@ -70,7 +70,7 @@ test("a person's own limits count, with their place, and null takes one away", a
   expect(origins.map(({ setting, value }) => [setting, value])).toContainEqual(['limits.maxDuration', '1h30m'])
 })
 
-test('a project lowers what the person set without trust, and never raises it or takes it away', async () => {
+test('a project lowers limits of the person without trust, and never raises or removes them', async () => {
   const { settings, ignored, warnings, offers } = await load({
     [own]: limits({ maxTurns: 60, maxRunUsd: 5, maxTokens: 1_000, maxDuration: '10m' }),
     [shared]: limits({ maxTurns: 20, maxRunUsd: 50, maxTokens: null, maxDuration: '90s', maxToolCalls: 7 }),
@@ -91,7 +91,7 @@ test('a project lowers what the person set without trust, and never raises it or
   expect(offers).toBe(0)
 })
 
-test('a project lowers a default, and does not raise it; a person does both', async () => {
+test('a project lowers a default and cannot raise it; a person can do both', async () => {
   const defaultLimits = { maxRunUsd: { value: 10, from: 'default of -p' } }
   const raised = await load({ [shared]: limits({ maxRunUsd: 11 }) }, { defaultLimits })
   expect(raised.settings).toEqual({})
@@ -105,7 +105,7 @@ test('a project lowers a default, and does not raise it; a person does both', as
   })
 })
 
-test("nothing raises an administrator's limits; what lowers them counts", async () => {
+test("nothing raises an administrator's limits, and lower values apply", async () => {
   const { settings, ignored } = await load({
     [managed]: limits({ maxTurns: 60, maxRunUsd: 5, maxTokens: 500 }),
     [own]: limits({ maxTurns: 100, maxRunUsd: 4, maxTokens: null }),
@@ -122,7 +122,7 @@ test("nothing raises an administrator's limits; what lowers them counts", async 
   ])
 })
 
-test('--settings goes before the file of the person', async () => {
+test('--settings precedes the file of the person', async () => {
   const { settings } = await load(
     { [own]: limits({ maxTurns: 60, maxTokens: 500 }) },
     { given: JSON.stringify(limits({ maxTurns: 70 })) },
@@ -154,19 +154,19 @@ test.each([
   ['{"maxTurns": 5}', /unknown setting maxTurns\. Move maxTurns into limits: \{"limits": \{"maxTurns": …\}\}\.$/],
   ['{"Limits": {"maxTurns": 5}}', /unknown setting Limits\. Did you mean limits\? Fix or remove it\.$/],
   ['{"limits": 5}', /limits must be an object, such as \{"maxRunUsd": 5\} \(received 5\)\.$/],
-])('%s stops the program, whoever wrote it', async (text, problem) => {
+])('%s stops the program, independent of its author', async (text, problem) => {
   await expect(load({ [own]: text })).rejects.toThrow(problem)
   await expect(load({ [shared]: text })).rejects.toThrow(/ignore project settings, use --setting-sources user/)
 })
 
-test('reminders are a choice of the person alone', async () => {
+test('only the person can choose reminders', async () => {
   expect((await load({ [own]: { limitReminders: false } })).settings).toEqual({ limitReminders: false })
   const { settings, warnings } = await load({ [shared]: { limitReminders: false } })
   expect(settings).toEqual({})
   expect(warnings).toHaveLength(1)
 })
 
-test('what happens at a limit is a choice of the person and of an administrator', async () => {
+test('the person and an administrator can choose what happens at a limit', async () => {
   expect((await load({ [own]: { onLimit: 'pause', pauseFor: '10m' } })).settings).toEqual({
     onLimit: 'pause',
     pauseFor: '10m',
@@ -180,26 +180,26 @@ test('what happens at a limit is a choice of the person and of an administrator'
 
 const levels: readonly SettingsLevel[] = ['managed', 'flag', 'local', 'project', 'user']
 
-test('a project only ever lowers, and an administrator is never exceeded', () => {
+test("a project can only lower limits, and an administrator's are never exceeded", () => {
   const value = option(integer({ min: 1, max: 9 }), { nil: null })
   const given = array(tuple(constantFrom(...levels), value), { maxLength: 6 })
   assert(
     property(given, option(integer({ min: 1, max: 9 }), { nil: undefined }), (said, byDefault) => {
       const files = said
         .toSorted(([one], [other]) => levels.indexOf(one) - levels.indexOf(other))
-        .map(([level, maxTurns], at): CountingFile => ({
+        .map(([level, maxTurns], at): EffectiveFile => ({
           file: { level, name: `${level} ${at}`, projectDirectory: '/', content: {}, json: '' },
           fields: { limits: { maxTurns }, others: [] },
         }))
       const defaults = byDefault === undefined ? {} : { maxTurns: { value: byDefault, from: 'default' } }
-      const limitOf = (some: readonly CountingFile[]): number =>
-        numberOf(mergedLimits(some, defaults).settings.limits?.maxTurns, byDefault)
-      const ofProject = ({ file: { level } }: CountingFile): boolean => level === 'project' || level === 'local'
+      const limitOf = (some: readonly EffectiveFile[]): number =>
+        numberOf(mergeLimits(some, defaults).settings.limits?.maxTurns, byDefault)
+      const ofProject = ({ file: { level } }: EffectiveFile): boolean => level === 'project' || level === 'local'
       expect(limitOf(files)).toBeLessThanOrEqual(limitOf(files.filter((file) => !ofProject(file))))
       const [first] = files.filter(({ file: { level } }) => level === 'managed')
       expect(limitOf(files)).toBeLessThanOrEqual(first?.fields.limits?.maxTurns ?? Infinity)
-      // Whatever does not count is named.
-      const { ignored, warnings } = mergedLimits(files, defaults)
+      // Every ignored value is reported.
+      const { ignored, warnings } = mergeLimits(files, defaults)
       expect(warnings).toHaveLength(ignored.length)
     }),
   )
@@ -221,7 +221,7 @@ test('a duration may have several parts', () => {
   ])
 })
 
-test('what follows a change that nobody checked is a choice of the person and of an administrator', async () => {
+test('the person and an administrator can choose what follows an unverified change', async () => {
   expect((await load({ [own]: { verifyChanges: 'off' } })).settings).toEqual({ verifyChanges: 'off' })
   const both = await load({ [own]: { verifyChanges: 'off' }, [managed]: { verifyChanges: 'ask' } })
   expect(both.settings.verifyChanges).toBe('ask')

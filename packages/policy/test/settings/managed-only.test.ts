@@ -1,4 +1,4 @@
-// Holds R-CONF-1c, R-CONF-7a and R-CONF-7b of docs/spec: an administrator's files, and what they keep for themselves.
+// Holds R-CONF-1c, R-CONF-7a and R-CONF-7b of docs/spec: an administrator's files, and the settings reserved for them.
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import type { LoadedSettings } from '../../src/settings/loaded-settings.ts'
 import { loadSettings } from '../../src/settings/settings.ts'
 import { sandboxSettingsOf } from '../../src/sandbox/sandbox-settings.ts'
 import type { SettingsLevel } from '../../src/settings/places.ts'
-import { offersIn, weighFiles } from '../../src/settings/weigh-files.ts'
+import { offersIn, mergeReadFiles } from '../../src/settings/merge-read-files.ts'
 
 const command = { type: 'command', command: 'true' } as const
 const hooks = { Stop: [{ hooks: [command] }] }
@@ -23,8 +23,8 @@ const fileOf = (level: SettingsLevel, content: object) => ({
   json: JSON.stringify(content),
 })
 
-const weighed = (managed: object, others: Partial<Record<SettingsLevel, object>>): Promise<LoadedSettings> =>
-  weighFiles(
+const merged = (managed: object, others: Partial<Record<SettingsLevel, object>>): Promise<LoadedSettings> =>
+  mergeReadFiles(
     [
       fileOf('managed', managed),
       ...(['flag', 'local', 'project', 'user'] as const).flatMap((level) => {
@@ -37,7 +37,7 @@ const weighed = (managed: object, others: Partial<Record<SettingsLevel, object>>
 
 test('allowManagedHooksOnly: only the hooks of an administrator are called', async () => {
   const own = { PreToolUse: [{ matcher: 'Bash', hooks: [command] }] }
-  const { settings, ignored, origins, warnings } = await weighed(
+  const { settings, ignored, origins, warnings } = await merged(
     { allowManagedHooksOnly: true, hooks: own },
     { flag: { hooks }, local: { hooks }, project: { hooks }, user: { hooks } },
   )
@@ -58,20 +58,20 @@ test('allowManagedHooksOnly: only the hooks of an administrator are called', asy
   expect(origins[0]).toEqual({ setting: 'allowManagedHooksOnly', value: true, from: '/managed.json' })
 })
 
-test('a status line is a command, too: allowManagedHooksOnly and disableAllHooks leave that of an administrator (R-LIM-47)', async () => {
+test('allowManagedHooksOnly and disableAllHooks keep only the status line of an administrator, as it is a command (R-LIM-47)', async () => {
   const own = { type: 'command', command: 'own' }
   const mine = { type: 'command', command: 'mine' }
   const files = { project: { statusLine: mine }, user: { statusLine: mine } }
-  const only = await weighed({ allowManagedHooksOnly: true, statusLine: own }, files)
+  const only = await merged({ allowManagedHooksOnly: true, statusLine: own }, files)
   expect(only.settings).toEqual({ statusLine: own })
   expect(only.ignored).toMatchObject([
     { setting: 'statusLine', text: 'mine', from: '/project.json', why: 'allowManagedHooksOnly in /managed.json' },
     { setting: 'statusLine', text: 'mine', from: '/user.json', why: 'allowManagedHooksOnly in /managed.json' },
   ])
-  expect((await weighed({ allowManagedHooksOnly: true }, files)).settings).toEqual({})
-  const off = await weighed({ statusLine: own }, { ...files, local: {}, flag: { disableAllHooks: true } })
+  expect((await merged({ allowManagedHooksOnly: true }, files)).settings).toEqual({})
+  const off = await merged({ statusLine: own }, { ...files, local: {}, flag: { disableAllHooks: true } })
   expect(off.settings).toEqual({ statusLine: own })
-  const none = await weighed({}, { user: { statusLine: mine, disableAllHooks: true } })
+  const none = await merged({}, { user: { statusLine: mine, disableAllHooks: true } })
   expect(none.settings).toEqual({})
   expect(none.ignored).toEqual([
     { setting: 'statusLine', text: 'mine', from: '/user.json', why: 'disableAllHooks in /user.json', forTrust: false },
@@ -79,8 +79,8 @@ test('a status line is a command, too: allowManagedHooksOnly and disableAllHooks
   expect(none.origins.map(({ setting }) => setting)).toEqual(['disableAllHooks'])
 })
 
-test('allowManagedPermissionRulesOnly: only the rules of an administrator allow; what forbids counts, whosever it is', async () => {
-  const { settings, ignored, warnings } = await weighed(
+test('allowManagedPermissionRulesOnly: only the rules of an administrator allow, and restrictions of all files apply', async () => {
+  const { settings, ignored, warnings } = await merged(
     { allowManagedPermissionRulesOnly: true, permissions: { allow: ['Bash(npm test)'] } },
     { flag: { permissions }, project: { permissions }, user: { permissions } },
   )
@@ -98,7 +98,7 @@ test('allowManagedPermissionRulesOnly: only the rules of an administrator allow;
   ])
 })
 
-test('trust is not asked for what an administrator leaves out', () => {
+test('settings that an administrator excludes do not ask for trust', () => {
   const project = fileOf('project', { hooks, permissions })
   expect(offersIn([project])).toHaveLength(2)
   const managed = fileOf('managed', { allowManagedHooksOnly: true, allowManagedPermissionRulesOnly: true })
@@ -106,21 +106,21 @@ test('trust is not asked for what an administrator leaves out', () => {
 })
 
 test.each(['flag', 'local', 'project', 'user'] as const)(
-  'in a file of the level %s they say nothing',
+  'these settings have no effect in a file of the level %s',
   async (level) => {
-    const { settings, warnings } = await weighed({}, { [level]: { allowManagedHooksOnly: true, hooks } })
+    const { settings, warnings } = await merged({}, { [level]: { allowManagedHooksOnly: true, hooks } })
     expect(settings.hooks).toEqual(hooks)
     expect(warnings).toEqual([`allowManagedHooksOnly in /${level}.json is ignored: only an administrator can set it.`])
   },
 )
 
-test('a wrong value of an administrator stops the program', async () => {
-  await expect(weighed({ allowManagedHooksOnly: 'yes' }, {})).rejects.toThrow(
+test('an invalid value of an administrator stops the program', async () => {
+  await expect(merged({ allowManagedHooksOnly: 'yes' }, {})).rejects.toThrow(
     '/managed.json:1: allowManagedHooksOnly must be true or false (received "yes").',
   )
 })
 
-test('where the allow rules are fixed, none is offered, learned, added or kept', async () => {
+test('fixed allow rules cannot be offered, learned, added or stored', async () => {
   const rules = createPermissions({ cwd: '/p', allow: ['Bash(npm test)'], hasFixedAllow: true })
   const request = (line: string) => ({
     call: { type: 'tool_use' as const, id: 'a', name: 'Bash', input: { command: line } },
@@ -151,9 +151,9 @@ const sandbox = {
   filesystem: { allowRead: ['~/.npmrc'], denyRead: ['~/work'] },
 }
 
-test('allowManagedDomainsOnly: the sandbox reaches the domains of an administrator alone; what others deny stays', async () => {
+test('allowManagedDomainsOnly: the sandbox reaches only the domains of an administrator, and denials of others remain', async () => {
   const rules = { allow: ['WebFetch(domain:docs.example)', 'Bash(make)'] }
-  const { settings, ignored, warnings } = await weighed(
+  const { settings, ignored, warnings } = await merged(
     { sandbox: { network: { allowManagedDomainsOnly: true, allowedDomains: ['example.com'] } }, permissions: rules },
     { flag: { sandbox }, project: { sandbox }, user: { sandbox } },
   )
@@ -179,8 +179,8 @@ test('allowManagedDomainsOnly: the sandbox reaches the domains of an administrat
   ])
 })
 
-test('allowManagedReadPathsOnly: what the sandbox shuts is opened by an administrator alone', async () => {
-  const { settings } = await weighed(
+test('allowManagedReadPathsOnly: only an administrator opens paths that the sandbox protects', async () => {
+  const { settings } = await merged(
     { sandbox: { filesystem: { allowManagedReadPathsOnly: true, allowRead: ['/etc/ssh'] } } },
     { flag: { sandbox }, user: { sandbox } },
   )
@@ -192,8 +192,8 @@ test('allowManagedReadPathsOnly: what the sandbox shuts is opened by an administ
   expect(settings.managedDomains).toBeUndefined()
 })
 
-test('in any other file they say nothing, and a wrong value stops the program', async () => {
-  const { settings, warnings } = await weighed(
+test('in other files these settings have no effect, and an invalid value stops the program', async () => {
+  const { settings, warnings } = await merged(
     {},
     { user: { sandbox: { ...sandbox, network: { ...sandbox.network, allowManagedDomainsOnly: true } } } },
   )
@@ -201,7 +201,7 @@ test('in any other file they say nothing, and a wrong value stops the program', 
   expect(warnings).toEqual([
     'sandbox.network.allowManagedDomainsOnly in /user.json is ignored: only an administrator can set it.',
   ])
-  await expect(weighed({ sandbox: { network: { allowManagedDomainsOnly: 'yes' } } }, {})).rejects.toThrow(
+  await expect(merged({ sandbox: { network: { allowManagedDomainsOnly: 'yes' } } }, {})).rejects.toThrow(
     '/managed.json:1: sandbox.network.allowManagedDomainsOnly must be true or false (received "yes").',
   )
 })
@@ -217,7 +217,7 @@ function administered(files: Readonly<Record<string, unknown>>) {
   return { root, dropIns, load }
 }
 
-test('managed-settings.d: the later by name goes before the earlier, and each before managed-settings.json', async () => {
+test('managed-settings.d: a later name precedes an earlier one, and all precede managed-settings.json', async () => {
   const { load } = administered({
     'managed-settings.json': { model: 'base', apiKeyHelper: 'base', permissions: { deny: ['Read(./a)'] } },
     'managed-settings.d/10-first.json': { model: 'first', permissions: { deny: ['Read(./b)'] } },
@@ -238,7 +238,7 @@ test('managed-settings.d: the later by name goes before the earlier, and each be
   ])
 })
 
-test('managed-settings.d: what is wrong in a file there stops the program, and so does a folder that cannot be read', async () => {
+test('managed-settings.d: an invalid file stops the program, and so does an unreadable folder', async () => {
   const wrong = administered({ 'managed-settings.d/a.json': { permissions: { deny: 'Bash' } } })
   await expect(wrong.load()).rejects.toThrow('a.json:1: permissions.deny must be a list')
   const broken = administered({ 'managed-settings.d/a.json': '{' })

@@ -38,7 +38,7 @@ function place() {
 
 const limits = { maxRunUsd: 1.2, maxTokens: 1_300_000, maxDuration: '13m', maxTurns: 41 }
 
-test('limits are in force in the project from then on', async () => {
+test('saved limits apply in the project from then on', async () => {
   const { options, path } = place()
   const saved = await saveProjectLimits(limits, options)
   expect(saved).toEqual({
@@ -55,7 +55,7 @@ test('limits are in force in the project from then on', async () => {
   expect(ignored).toEqual([])
 })
 
-test('the rest of the file stays as it was written, and what it had is told', async () => {
+test('the rest of the file remains as written, and the previous value is reported', async () => {
   const { options, path, write } = place()
   write(
     path,
@@ -76,7 +76,7 @@ test('the rest of the file stays as it was written, and what it had is told', as
   expect(text.startsWith('{\n    "model": "a",\n\n    "limits": {')).toBe(true)
 })
 
-test('what an administrator, the person or a default holds lower is not written, and nothing is raised', async () => {
+test('a limit is not written if the administrator, the person or a default has a lower one, and nothing is raised', async () => {
   const { options, managed, home, path, write } = place()
   write(join(managed, 'managed-settings.json'), '{"limits": {"maxTurns": 30}}')
   write(join(home, '.halting', 'settings.json'), '{"limits": {"maxDuration": "10m"}}')
@@ -103,7 +103,7 @@ test('what an administrator, the person or a default holds lower is not written,
 })
 
 test.each(['.halting/settings.json', '.claude/settings.json', '.claude/settings.local.json'])(
-  'what %s of the project holds lower is not written, since it would not hold',
+  'a limit is not written if %s of the project has a lower one',
   async (other) => {
     const { options, cwd, path, write } = place()
     write(join(cwd, other), '{"limits": {"maxTurns": 3, "maxTokens": 9000000}}')
@@ -111,7 +111,7 @@ test.each(['.halting/settings.json', '.claude/settings.json', '.claude/settings.
     const { limits: saved } = await saveProjectLimits({ maxTokens: 1_300_000, maxTurns: 41 }, options)
     expect(saved).toEqual([
       { name: 'maxTokens', value: 1_300_000 },
-      { name: 'maxTurns', value: 41, before: 2, notWritten: `a lower limit holds (3, from ${join(cwd, other)})` },
+      { name: 'maxTurns', value: 41, before: 2, notWritten: `a lower limit applies (3, from ${join(cwd, other)})` },
     ])
     expect((await loadSettings(options)).settings.limits).toEqual({ maxTurns: 2, maxTokens: 1_300_000 })
   },
@@ -121,14 +121,14 @@ test.each([
   ['{ "limits": { "maxTurns": 5, "maxTurn": 4 } }', /unknown setting limits\.maxTurn\. .* Nothing was changed/],
   ['{ "limits": { "maxTurns": 5 }, "limits": { "maxTurns": 4 } }', /"limits" appears twice .* Nothing was changed/],
   ['{ "limits": { "maxToolCalls": -1 } }', /limits\.maxToolCalls must be .* Nothing was changed/],
-])('nothing is written beside %j, with which no run starts', async (text, message) => {
+])('nothing is written next to %j, which prevents a run from starting', async (text, message) => {
   const { options, path, write } = place()
   write(path, text)
   await expect(saveProjectLimits(limits, options)).rejects.toThrow(message)
   expect(readFileSync(path, 'utf8')).toBe(text)
 })
 
-test('where none would count no file is made', async () => {
+test('no file is created if no limit would apply', async () => {
   const { options, home, path, write } = place()
   write(join(home, '.halting', 'settings.json'), '{"limits": {"maxTurns": 5}}')
   await saveProjectLimits({ maxTurns: 41 }, options)
@@ -140,14 +140,14 @@ test.each([
   ['// mine\n{ "model": "a" }', /comments are not allowed/],
   ['[1]', /does not contain a JSON object/],
   ['{ "limits": [] }', /limits in .* is not an object\. Nothing was changed/],
-])('of %j nothing is changed', async (text, message) => {
+])('%j remains unchanged', async (text, message) => {
   const { options, path, write } = place()
   write(path, text)
   await expect(saveProjectLimits(limits, options)).rejects.toThrow(message)
   expect(readFileSync(path, 'utf8')).toBe(text)
 })
 
-test('a link out of the project is not followed, one within it stays one', async () => {
+test('a link out of the project is not followed, and one inside it remains a link', async () => {
   const { options, root, cwd, path, write } = place()
   const outside = join(root, 'outside.json')
   write(outside, '{"model": "a"}')
@@ -163,7 +163,7 @@ test('a link out of the project is not followed, one within it stays one', async
   expect(JSON.parse(readFileSync(join(cwd, 'mine.json'), 'utf8'))).toEqual({ model: 'a', limits: { maxTurns: 4 } })
 })
 
-test('the mode of the file stays, also of one that is read-only', async () => {
+test('the mode of the file remains, even if it is read-only', async () => {
   const { options, path, write } = place()
   write(path, '{}')
   execFileSync('chmod', ['444', path])
@@ -172,7 +172,7 @@ test('the mode of the file stays, also of one that is read-only', async () => {
   expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ limits: { maxTurns: 4 } })
 })
 
-test.skipIf(process.getuid?.() !== 0)('a file of another user that root changes stays theirs', async () => {
+test.skipIf(process.getuid?.() !== 0)('a file of another user that root changes keeps its owner', async () => {
   const { options, path, write } = place()
   write(path, '{}')
   chmodSync(path, 0o640)
@@ -184,7 +184,7 @@ test.skipIf(process.getuid?.() !== 0)('a file of another user that root changes 
 })
 
 test.skipIf(process.getuid?.() !== 0)(
-  'a file of another user that this one may not give back is left alone',
+  'a file of another user is not changed if its owner could not be restored',
   async () => {
     const { options, path, write } = place()
     write(path, '{}')
@@ -198,14 +198,14 @@ test.skipIf(process.getuid?.() !== 0)(
   },
 )
 
-test('where no folder can be made, the error says so and nothing is changed', async () => {
+test('the error says so if no folder can be created, and nothing is changed', async () => {
   const { options, cwd, write } = place()
   write(join(cwd, '.halting'), 'a file')
   await expect(saveProjectLimits(limits, options)).rejects.toThrow(/settings\.local\.json cannot be written/)
   expect(readFileSync(join(cwd, '.halting'), 'utf8')).toBe('a file')
 })
 
-test('the home folder is no project', async () => {
+test('the home folder is not a project', async () => {
   const { options, home } = place()
   await expect(saveProjectLimits(limits, { ...options, cwd: home })).rejects.toThrow(/home folder is not a project/)
 })
@@ -217,7 +217,7 @@ test('git does not list the file', async () => {
   expect(execFileSync('git', ['status', '--short'], { cwd, encoding: 'utf8' })).toBe('')
 })
 
-test('two at once leave both their limits', async () => {
+test('two concurrent changes keep the limits of both', async () => {
   const { options, path } = place()
   await Promise.all([saveProjectLimits({ maxTurns: 4 }, options), saveProjectLimits({ maxTokens: 5 }, options)])
   expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ limits: { maxTurns: 4, maxTokens: 5 } })

@@ -42,7 +42,7 @@ const load = (where: Place, options: Partial<LoadOptions> = {}): Promise<LoadedS
 
 const own = '~/.claude/settings.json'
 
-describe('an invalid value that guards, limits or keeps something stops the program, with line, field and what would be right (spec R-CONF-3)', () => {
+describe('an invalid value that restricts, limits or preserves something stops the program, with line, field and expected value (spec R-CONF-3)', () => {
   test.each([
     ['{\n"permissions": []}', ':2: permissions must be an object, such as {"deny": ["Read(./.env)"]} (received []).'],
     [
@@ -118,7 +118,7 @@ describe('an invalid value that guards, limits or keeps something stops the prog
   })
 
   test.each(['{"permissions":{"deny":["Bash"]}', '// no\n{}', '{"a":1,}', 'null', '"text"', '\u0000', '{'])(
-    'a file that is no JSON, %j, since what it forbids cannot be seen',
+    'a file that is not JSON, %j, stops the program, as its restrictions are unknown',
     async (text) => {
       const where = place()
       where.write('.claude/settings.json', text)
@@ -128,7 +128,7 @@ describe('an invalid value that guards, limits or keeps something stops the prog
     },
   )
 
-  test('one that is nested without end', async () => {
+  test('a file with endless nesting stops the program', async () => {
     const where = place()
     where.write(own, `{"a":${'['.repeat(5_000)}${']'.repeat(5_000)}}`)
     await expect(load(where)).rejects.toThrow(':1: nested too deeply to read.')
@@ -142,13 +142,13 @@ describe('an invalid value that guards, limits or keeps something stops the prog
     ['{\n"a": "x\n"}', 2],
     ['{"a":1}\n\nx', 3],
     ['{\n"a":', 2],
-  ])('the line of a mistake in JSON is told: %j', async (text, line) => {
+  ])('the line of a JSON error is reported: %j', async (text, line) => {
     const where = place()
     where.write(own, text)
     await expect(load(where)).rejects.toThrow(new RegExp(`is not valid JSON: .*\\(line ${line}\\b`, 's'))
   })
 
-  test('a pipe in its place, or more than 1 MB, is told and never waited for', async () => {
+  test('a pipe, or a file of more than 1 MB, is reported without waiting for it', async () => {
     const where = place()
     mkdirSync(join(where.cwd, '.claude'))
     execFileSync('bash', ['-c', 'mkfifo "$0"', join(where.cwd, '.claude/settings.json')])
@@ -159,7 +159,7 @@ describe('an invalid value that guards, limits or keeps something stops the prog
   })
 })
 
-describe('an invalid value that runs, allows or chooses something is told, and does not count (spec R-CONF-4)', () => {
+describe('an invalid value that runs, allows or chooses something is reported and ignored (spec R-CONF-4)', () => {
   test.each([
     [{ model: 7 }, 'model must be the name of a model (received 7).'],
     [{ env: { A: {} } }, 'env.A must be a string (received an object).'],
@@ -188,7 +188,7 @@ describe('an invalid value that runs, allows or chooses something is told, and d
     ],
     [
       { permissions: { allow: ['Bash(:*:*)'] } },
-      'permissions.allow[0] is not a valid rule ("Bash(:*:*)"): :* stands only at the end; use * elsewhere.',
+      'permissions.allow[0] is not a valid rule ("Bash(:*:*)"): :* is only allowed at the end; use * elsewhere.',
     ],
     [
       { permissions: { additionalDirectories: [7] } },
@@ -205,7 +205,7 @@ describe('an invalid value that runs, allows or chooses something is told, and d
     expect(settings.model ?? settings.env ?? settings.apiKeyHelper ?? settings.permissions?.defaultMode).toBeUndefined()
   })
 
-  test('beside it the deny and ask rules of the file count', async () => {
+  test('next to it the deny and ask rules of the file apply', async () => {
     const where = place()
     where.write('.claude/settings.json', {
       model: 7,
@@ -216,14 +216,14 @@ describe('an invalid value that runs, allows or chooses something is told, and d
     expect(permissions).toMatchObject({ deny: [{ rule: 'Bash' }], ask: [{ rule: 'Edit' }] })
   })
 
-  test('from the command line it stops the program', async () => {
+  test('on the command line it stops the program', async () => {
     await expect(load(place(), { given: '{"model":7}' })).rejects.toThrow(
       '--settings: model must be the name of a model',
     )
   })
 })
 
-test('unknown keys are told with the nearest name, in permissions and hooks too (spec R-CONF-5)', async () => {
+test('unknown keys are reported with the closest name, in permissions and hooks too (spec R-CONF-5)', async () => {
   const where = place()
   const path = where.write(own, '{"modle":"x",\n"permissions":{"dney":[]},\n"hooks":{"PreToolsUse":[]},"\\u001b[2J":1}')
   const { warnings } = await load(where, { nearest: (_given, known) => known.at(0) })
@@ -235,7 +235,7 @@ test('unknown keys are told with the nearest name, in permissions and hooks too 
   ])
 })
 
-test('what nobody knows in a hook, or in the group that it stands in, is told with line and nearest name (spec R-CONF-5)', async () => {
+test('unknown keys of a hook and of its group are reported with line and closest name (spec R-CONF-5)', async () => {
   const where = place()
   const path = where.write(own, {
     hooks: {
@@ -277,7 +277,7 @@ test('what nobody knows in a hook, or in the group that it stands in, is told wi
 describe('files are merged (spec R-CONF-1)', () => {
   const hook = (command: string): object => ({ Stop: [{ hooks: [{ type: 'command', command }] }] })
 
-  test('single values by precedence, lists and variables of all, the most urgent first', async () => {
+  test('single values by precedence, lists and variables of all, the highest precedence first', async () => {
     const where = place()
     const say = (name: string): object => ({
       model: name,
@@ -321,7 +321,7 @@ describe('files are merged (spec R-CONF-1)', () => {
       ['user', 'project', 'local'],
       ['local', 'project', 'user'],
     ],
-  ] as const)('of the sources %j only these are read: %j', async (sources, wanted) => {
+  ] as const)('with the sources %j only these are read: %j', async (sources, wanted) => {
     const where = place()
     where.write('.claude/settings.local.json', { permissions: { deny: ['Bash(local)'] } })
     where.write('.claude/settings.json', { permissions: { deny: ['Bash(project)'] } })
@@ -330,13 +330,13 @@ describe('files are merged (spec R-CONF-1)', () => {
     expect(deny).toEqual(wanted.map((name) => ({ rule: `Bash(${name})`, projectDirectory: where.cwd })))
   })
 
-  test('disableAllHooks of a person takes all hooks away', async () => {
+  test('disableAllHooks of a person removes all hooks', async () => {
     const where = place()
     where.write('~/.claude/settings.json', { hooks: hook('one'), disableAllHooks: true })
     expect((await load(where)).settings.hooks).toBeUndefined()
   })
 
-  test('a directory that is not there is told', async () => {
+  test('a missing directory is reported', async () => {
     const where = place()
     mkdirSync(join(where.cwd, 'there'))
     const path = where.write(own, { permissions: { additionalDirectories: ['there', 'gone'] } })
@@ -346,7 +346,7 @@ describe('files are merged (spec R-CONF-1)', () => {
   })
 })
 
-describe('whatever a project’s file holds, nothing is more open than without it, and nothing breaks (spec R-CONF-6)', () => {
+describe('no project file makes anything more open than without it, or breaks anything (spec R-CONF-6)', () => {
   const calls = ['Read', 'Write', 'Bash'].flatMap((name) =>
     [
       { file_path: 'a' },
@@ -379,7 +379,7 @@ describe('whatever a project’s file holds, nothing is more open than without i
       const request = { call, readOnly: call.name === 'Read', tool: { name: call.name } } as unknown as Parameters<
         typeof permissions.decide
       >[0]
-      // True: the fields are those that these rules look at.
+      // True: these rules read only these fields.
       const decision = permissions.decide(request) as { readonly behavior: string }
       return permissions.denies(request) === undefined && decision.behavior === 'allow'
     })
@@ -443,7 +443,7 @@ describe('whatever a project’s file holds, nothing is more open than without i
     },
   )
 
-  test('fuzzed', async () => {
+  test('with random content', async () => {
     const where = place()
     const without = await opened(where)
     if (without === 'stopped') throw new Error('no file stops nothing')
@@ -464,13 +464,13 @@ describe('whatever a project’s file holds, nothing is more open than without i
       ),
       { numRuns: runs },
     )
-    // Both kinds are drawn.
+    // The generator must produce both kinds.
     expect(stopped).toBeGreaterThan(runs / 20)
     expect(stopped).toBeLessThan(runs * 0.9)
   })
 })
 
-test('settings of the sandbox that other programs have are passed over in silence', async () => {
+test('sandbox settings of other programs are ignored silently', async () => {
   const where = place()
   const network = { allowLocalBinding: true, allowUnixSockets: ['/x'], httpProxyPort: 8080 }
   const sandbox = { enabled: true, failIfUnavailable: true, enableWeakerNestedSandbox: false, network }
@@ -478,7 +478,7 @@ test('settings of the sandbox that other programs have are passed over in silenc
   expect(await load(where)).toMatchObject({ warnings: [], settings: { sandbox: [sandbox] } })
 })
 
-test('of a file that is left out but for its budgets, damage counts where it names them (R-STAND-20a)', async () => {
+test('a file that is excluded except for its budgets is checked only if it names them (R-STAND-20a)', async () => {
   const where = place()
   const read = (text: string): Promise<LoadedSettings> => {
     where.write('~/.halting/settings.json', text)

@@ -8,15 +8,15 @@ import type { LoadedSettings } from '../../src/settings/loaded-settings.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 
-interface Laid {
+interface Layout {
   /** Files by path: `~/` is the person's folder, the others are in the project. */
   readonly files?: Readonly<Record<string, string | object>>
   readonly given?: string
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Lays files out in a project and in the folder of a person, and loads. */
-async function load({ files = {}, given, env = {} }: Laid): Promise<Pick<LoadedSettings, 'settings' | 'warnings'>> {
+/** Creates files in a project and in the person's folder, and loads the settings. */
+async function load({ files = {}, given, env = {} }: Layout): Promise<Pick<LoadedSettings, 'settings' | 'warnings'>> {
   const root = mkdtempSync(join(tmpdir(), 'halting-settings-'))
   onTestFinished(() => rmSync(root, { recursive: true }))
   const home = join(root, 'home')
@@ -37,12 +37,12 @@ test('without files there are no settings', async () => {
   expect(await load({})).toEqual({ settings: {}, warnings: [] })
 })
 
-test('a file may begin with the mark of its encoding', async () => {
+test('a file may begin with a byte order mark', async () => {
   const files = { '~/.halting/settings.json': '\uFEFF{"apiKeyHelper":"mine"}' }
   expect((await load({ files })).settings).toEqual({ apiKeyHelper: 'mine' })
 })
 
-test("one's own settings count: those of ours first, then those of other agents", async () => {
+test('personal settings apply: ours first, then those of other agents', async () => {
   expect(
     await load({
       files: {
@@ -56,13 +56,13 @@ test("one's own settings count: those of ours first, then those of other agents"
   })
 })
 
-test('the command line goes before them, as a file or as JSON', async () => {
+test('the command line precedes them, as a file or as JSON', async () => {
   const files = { '~/.claude/settings.json': { apiKeyHelper: 'own' }, 'ci.json': { apiKeyHelper: 'file' } }
   expect((await load({ files, given: 'ci.json' })).settings).toEqual({ apiKeyHelper: 'file' })
   expect((await load({ files, given: ' {"apiKeyHelper":"json"}' })).settings).toEqual({ apiKeyHelper: 'json' })
 })
 
-test('folders of settings can be put elsewhere', async () => {
+test('folders of settings can be moved', async () => {
   const files = {
     'elsewhere/settings.json': { apiKeyHelper: 'moved' },
     '~/.claude/settings.json': { apiKeyHelper: 'own' },
@@ -74,7 +74,7 @@ test('folders of settings can be put elsewhere', async () => {
   expect((await load({ files: {}, env: { CLAUDE_CONFIG_DIR: root } })).settings).toEqual({ apiKeyHelper: 'moved' })
 })
 
-test('a project that was cloned sets no price; it is told', async () => {
+test('a cloned project sets no price, and that is reported', async () => {
   expect(
     await load({
       files: {
@@ -90,7 +90,7 @@ test('a project that was cloned sets no price; it is told', async () => {
   })
 })
 
-test('who works in their own home has no project there', async () => {
+test('in the home folder itself there is no project', async () => {
   const home = mkdtempSync(join(tmpdir(), 'halting-home-'))
   onTestFinished(() => rmSync(home, { recursive: true }))
   mkdirSync(join(home, '.claude'))
@@ -104,30 +104,27 @@ test('who works in their own home has no project there', async () => {
   })
 })
 
-test('a file of a project that is no JSON stops the program: what it forbids would not count', async () => {
+test('a project file that is not JSON stops the program, as its restrictions would be lost', async () => {
   await expect(load({ files: { '.claude/settings.json': '// a comment\n{}' } })).rejects.toThrow(
     /settings\.json is not valid JSON: .*Fix or delete it\.$/s,
   )
 })
 
-test.skipIf(process.getuid?.() !== 0)(
-  'one that belongs to another user is that user’s to mend: it is passed over, and told',
-  async () => {
-    const root = mkdtempSync(join(tmpdir(), 'halting-settings-'))
-    onTestFinished(() => rmSync(root, { recursive: true }))
-    mkdirSync(join(root, '.claude'))
-    const path = join(root, '.claude/settings.json')
-    writeFileSync(path, '{,}')
-    chownSync(path, 12_345, 12_345)
-    const { settings, warnings } = await loadSettings({ cwd: root, home: join(root, 'home'), env: {} })
-    expect(settings).toEqual({})
-    expect(warnings).toEqual([
-      expect.stringMatching(/is not valid JSON: .*The file belongs to another user and is ignored\.$/),
-    ])
-  },
-)
+test.skipIf(process.getuid?.() !== 0)('a file of another user that is not JSON is ignored and reported', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'halting-settings-'))
+  onTestFinished(() => rmSync(root, { recursive: true }))
+  mkdirSync(join(root, '.claude'))
+  const path = join(root, '.claude/settings.json')
+  writeFileSync(path, '{,}')
+  chownSync(path, 12_345, 12_345)
+  const { settings, warnings } = await loadSettings({ cwd: root, home: join(root, 'home'), env: {} })
+  expect(settings).toEqual({})
+  expect(warnings).toEqual([
+    expect.stringMatching(/is not valid JSON: .*The file belongs to another user and is ignored\.$/),
+  ])
+})
 
-test('the sandbox is that of every file, the most urgent first; of a project without trust what shuts', async () => {
+test('the sandbox setting combines every file, the highest precedence first; of an untrusted project only restrictions', async () => {
   const sandbox = { enabled: true }
   const opening = { enabled: true, excludedCommands: ['curl *'], filesystem: { denyRead: ['x'], allowWrite: ['/'] } }
   const files = {
@@ -138,7 +135,7 @@ test('the sandbox is that of every file, the most urgent first; of a project wit
   expect(settings).toEqual({ sandbox: [{ enabled: true, filesystem: { denyRead: ['x'] } }, sandbox] })
 })
 
-describe('what cannot be read is told with its place', () => {
+describe('an unreadable file is reported with its place', () => {
   test.each([
     [{ given: 'nowhere.json' }, '--settings takes an existing file or JSON, not "nowhere.json".'],
     [{ given: '{"apiKeyHelper":' }, /^The value of --settings is not valid JSON: .*Fix or delete it\.$/],
@@ -148,17 +145,17 @@ describe('what cannot be read is told with its place', () => {
     [{ given: '{"apiKeyHelper":" "}' }, '--settings: apiKeyHelper must be a command (a string) (received " ").'],
     [{ given: '{"modelPrices":[]}' }, '--settings: modelPrices must be an object of prices by model ID (received []).'],
   ] as const)('%j', async (laid, message) => {
-    await expect(load(laid as Laid)).rejects.toThrow(message)
+    await expect(load(laid as Layout)).rejects.toThrow(message)
   })
 
-  test('an empty file is one without settings', async () => {
+  test('an empty file has no settings', async () => {
     expect((await load({ files: { '~/.halting/settings.json': '' } })).settings).toEqual({})
   })
 })
 
-describe("a home that names no folder never makes what lies in a project the person's own", () => {
+describe('an invalid home folder never makes files of a project personal', () => {
   const theirs = { 'settings.json': { apiKeyHelper: 'evil' }, '.halting/settings.json': { apiKeyHelper: 'evil' } }
-  test.each(['HALTING_CONFIG_DIR', 'CLAUDE_CONFIG_DIR'])('an empty %s is as good as none', async (name) => {
+  test.each(['HALTING_CONFIG_DIR', 'CLAUDE_CONFIG_DIR'])('an empty %s counts as missing', async (name) => {
     const before = process.cwd()
     const root = mkdtempSync(join(tmpdir(), 'halting-settings-'))
     onTestFinished(() => {
@@ -173,13 +170,13 @@ describe("a home that names no folder never makes what lies in a project the per
     expect((await loadSettings({ cwd: root, home: join(root, 'home'), env: { [name]: '' } })).settings).toEqual({})
   })
 
-  test.each(['', '.', 'sub/folder'])('HOME=%j is passed over for the one that the system knows', (HOME) => {
+  test.each(['', '.', 'sub/folder'])('HOME=%j is replaced by the home folder of the system', (HOME) => {
     expect(homeFolder({ HOME })).toBe(userInfo().homedir)
     expect(homeFolder({})).toBe(userInfo().homedir)
     expect(homeFolder({ HOME: '/home/somebody' })).toBe('/home/somebody')
   })
 
-  test('a deny rule and a path that begin with ~ mean the same folder then', () => {
+  test('then a deny rule and a path with a leading ~ mean the same folder', () => {
     vi.stubEnv('HOME', '')
     expect(absolutePath('~/.ssh/id', '/project')).toBe(join(userInfo().homedir, '.ssh/id'))
   })

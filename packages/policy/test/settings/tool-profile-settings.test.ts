@@ -46,7 +46,7 @@ async function profileOf(
   ]
 }
 
-test('the person chooses, the flag goes before the file, and an administrator before both', async () => {
+test('the person chooses, the flag precedes the file, and an administrator precedes both', async () => {
   expect(await profileOf({})).toEqual([undefined, undefined])
   expect(await profileOf({ own: 'small' })).toEqual(['small', `/${paths.own}`])
   expect((await profileOf({ own: 'small' }, { chosen: 'codex' }))[0]).toBe('codex')
@@ -54,11 +54,11 @@ test('the person chooses, the flag goes before the file, and an administrator be
   expect((await profileOf({ managed: 'default', own: 'small' }, { chosen: 'codex' }))[0]).toBe('default')
 })
 
-test('a project chooses where its folder is trusted', async () => {
+test('a project chooses if its folder is trusted', async () => {
   expect(await profileOf({ shared: 'codex' })).toEqual([undefined, undefined, 'toolProfile: codex'])
   expect((await profileOf({ shared: 'codex' }, { trustedBy: 'flag' }))[0]).toBe('codex')
 })
 
-test.each(['Codex', '', true, null, ['small']])('%j is refused, with the names that exist', async (own) => {
+test.each(['Codex', '', true, null, ['small']])('%j is refused, with the valid names', async (own) => {
   await expect(profileOf({ own })).rejects.toThrow('toolProfile must be one of default, codex, small')
 })

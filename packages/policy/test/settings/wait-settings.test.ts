@@ -3,12 +3,12 @@ import { array, assert, constantFrom, option, property, tuple } from 'fast-check
 import { expect, test } from 'vitest'
 import { waitMs } from '@halting/core/adapters'
 import type { DefaultLimits } from '../../src/settings/fields.ts'
-import { mergedLimits } from '../../src/settings/limits.ts'
-import type { CountingFile } from '../../src/settings/counting-file.ts'
+import { mergeLimits } from '../../src/settings/limits.ts'
+import type { EffectiveFile } from '../../src/settings/effective-file.ts'
 import type { SettingsLevel } from '../../src/settings/places.ts'
 import { loadSettings } from '../../src/settings/settings.ts'
 
-const file = (level: SettingsLevel, waitForLimits: string): CountingFile => ({
+const file = (level: SettingsLevel, waitForLimits: string): EffectiveFile => ({
   file: { level, name: level, projectDirectory: '/', content: {}, json: '' },
   fields: { waitForLimits, others: [] },
 })
@@ -27,30 +27,30 @@ test.each([
   ['None', undefined],
 ])('%j is %s', (text, expected) => expect(waitMs(text)).toBe(expected))
 
-test("a person's own counts; a project lowers it, and what would raise it is named", () => {
-  const { settings, origins, ignored, warnings } = mergedLimits([file('project', '9h'), file('user', '8h')], day)
+test("the person's value applies; a project lowers it, and raising it is reported", () => {
+  const { settings, origins, ignored, warnings } = mergeLimits([file('project', '9h'), file('user', '8h')], day)
   expect(settings).toEqual({ waitForLimits: 28_800_000 })
   expect(origins).toEqual([{ setting: 'waitForLimits', value: '8h', from: 'user' }])
   expect(ignored.map(({ text }) => text)).toEqual(['"9h"'])
   expect(warnings).toEqual([
     'waitForLimits in project ("9h") is ignored: a project cannot lengthen waits (8h, from user).',
   ])
-  expect(mergedLimits([file('local', 'none'), file('user', '8h')]).settings).toEqual({ waitForLimits: 0 })
+  expect(mergeLimits([file('local', 'none'), file('user', '8h')]).settings).toEqual({ waitForLimits: 0 })
 })
 
-test('a project lowers the default of a frontend, and where it waits for nothing it is passed over without a word', () => {
-  expect(mergedLimits([file('project', '1h')], day).settings).toEqual({ waitForLimits: 3_600_000 })
-  const { settings, ignored, warnings } = mergedLimits([file('project', '1h')])
+test('a project lowers the default of a frontend, and is ignored silently if the frontend does not wait', () => {
+  expect(mergeLimits([file('project', '1h')], day).settings).toEqual({ waitForLimits: 3_600_000 })
+  const { settings, ignored, warnings } = mergeLimits([file('project', '1h')])
   expect([settings, ignored.length, warnings]).toEqual([{}, 1, []])
 })
 
-test("nothing is longer than an administrator's", () => {
-  const { settings, warnings } = mergedLimits([file('managed', '1h'), file('user', '8h')], day)
+test("nothing exceeds an administrator's value", () => {
+  const { settings, warnings } = mergeLimits([file('managed', '1h'), file('user', '8h')], day)
   expect(settings).toEqual({ waitForLimits: 3_600_000, managedWaitForLimits: 3_600_000 })
   expect(warnings).toHaveLength(1)
 })
 
-test('a value that is no time stops the program', async () => {
+test('a value that is not a duration stops the program', async () => {
   const given = (waitForLimits: unknown) =>
     loadSettings({ cwd: '/', home: '/nowhere', env: {}, given: JSON.stringify({ waitForLimits }), sources: [] })
   await expect(given('40 days')).rejects.toThrow(
@@ -62,15 +62,15 @@ test('a value that is no time stops the program', async () => {
 
 const levels: readonly SettingsLevel[] = ['managed', 'flag', 'local', 'project', 'user']
 
-test('whatever files say, a project only lowers and an administrator is never exceeded', () => {
+test("a project can only lower the value, and an administrator's is never exceeded", () => {
   const given = array(tuple(constantFrom(...levels), constantFrom('none', '1h', '2h', '3h')), { maxLength: 6 })
   assert(
     property(given, option(constantFrom(day)), (said, defaults) => {
       const files = said
         .toSorted(([one], [other]) => levels.indexOf(one) - levels.indexOf(other))
         .map(([level, text]) => file(level, text))
-      const waitOf = (some: readonly CountingFile[]): number =>
-        mergedLimits(some, defaults ?? {}).settings.waitForLimits ?? defaults?.waitForLimits?.value ?? 0
+      const waitOf = (some: readonly EffectiveFile[]): number =>
+        mergeLimits(some, defaults ?? {}).settings.waitForLimits ?? defaults?.waitForLimits?.value ?? 0
       const ofOthers = files.filter(({ file: { level } }) => level !== 'project' && level !== 'local')
       expect(waitOf(files)).toBeLessThanOrEqual(waitOf(ofOthers))
       const [managed] = files.filter(({ file: { level } }) => level === 'managed')

@@ -1,4 +1,4 @@
-// Holds R-SEARCH-22 of docs/spec: who searches the web is for the person and an administrator to say, and for a project that is trusted.
+// Holds R-SEARCH-22 of docs/spec: the person, an administrator and a trusted project can choose who searches the web.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -23,12 +23,12 @@ async function load(files: { readonly own?: object; readonly shared?: object; re
 
 const server = { webSearch: { mcp: 'search/web/find' } }
 
-test('a person says who searches, and an administrator says it for them', async () => {
+test('a person chooses who searches, and an administrator can choose for them', async () => {
   expect(await load({ own: server })).toEqual({ webSearch: server.webSearch, warnings: 0, offers: [] })
   expect((await load({ own: server, managed: { webSearch: 'off' } })).webSearch).toBe('off')
 })
 
-test('a project says it where its folder is trusted, and is asked about by what it says', async () => {
+test('a project chooses if its folder is trusted, and its choice is part of the question', async () => {
   const offers = ['webSearch: {"mcp":"search/web/find"}']
   expect(await load({ shared: server })).toMatchObject({ webSearch: undefined, offers })
   expect(await load({ shared: server }, 'flag')).toMatchObject({ webSearch: server.webSearch })
@@ -43,7 +43,7 @@ test.each([
   { mcp: 'search/web', by: 'me' },
   {},
   ['off'],
-])('%j is refused, with what is right', async (webSearch) => {
+])('%j is refused, with the valid values', async (webSearch) => {
   await expect(load({ own: { webSearch } })).rejects.toThrow(
     'webSearch must be auto, service, off, or {"mcp": "server/tool"}',
   )

@@ -7,12 +7,12 @@ import { isDeep, isWhole } from './deep.ts'
 export const many: number = isWhole ? 1_000_000 : 100_000
 const memory = '/dev/shm'
 
-/** Where there are inodes for so many. */
+/** A file system with enough inodes. */
 function place(): string | undefined {
   return [memory, tmpdir()].find((folder) => fs.existsSync(folder) && fs.statfsSync(folder).ffree > many * 1.2)
 }
 
-/** The folder for them; undefined where these tests are not run, or there is no room for so many. */
+/** The folder for them; undefined if these tests are not run, or if there is no room. */
 export function placeForMany(): string | undefined {
   const base = isDeep ? place() : undefined
   if (isDeep && base === undefined)
@@ -20,12 +20,12 @@ export function placeForMany(): string | undefined {
   return base
 }
 
-/** A new folder in which `d` has that many files. */
+/** Creates a folder in which `d` has that many files. */
 export function manyFilesIn(base: string): string {
   const cwd = fs.mkdtempSync(join(base, 'halting-million-'))
   const folder = join(cwd, 'd')
   fs.mkdirSync(folder)
-  // Names are enough, and soon made by links. A file system takes so many of one file.
+  // Hard links are enough, and quickly created. A file system allows this many for one file.
   const most = 30_000
   for (let at = 0; at < many; at++) {
     const name = join(folder, `f${at}`)
@@ -35,9 +35,9 @@ export function manyFilesIn(base: string): string {
   return cwd
 }
 
-const mostMb = 200
+const maxMb = 200
 
-/** Does something in little memory. */
+/** Runs something with little memory. */
 export async function bounded<T>(work: () => Promise<T>): Promise<T> {
   const before = process.memoryUsage.rss()
   let peak = before
@@ -47,6 +47,6 @@ export async function bounded<T>(work: () => Promise<T>): Promise<T> {
   } finally {
     clearInterval(timer)
     peak = Math.max(peak, process.memoryUsage.rss())
-    expect((peak - before) / 2 ** 20).toBeLessThan(mostMb)
+    expect((peak - before) / 2 ** 20).toBeLessThan(maxMb)
   }
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** A real folder that is gone when the test is. */
+/** A real folder that is removed after the test. */
 export function temporaryFolder(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'halting-agent-')))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,4 +1,4 @@
-// Holds R-TRY-4 and R-TRY-6 of docs/spec: a trial leaves everything as it was, and comes to what a run comes to.
+// Holds R-TRY-4 and R-TRY-6 of docs/spec: a trial changes nothing, and has the result of a real run.
 import { cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
@@ -20,7 +20,7 @@ function snapshot(folder: string, path = ''): readonly string[] {
     })
 }
 
-/** The same without times of folders, in which something may have come and gone, and without what tools make again. */
+/** The same without the times of folders, in which files may have come and gone, and without files that tools recreate. */
 function contents(folder: string): readonly string[] {
   return snapshot(folder)
     .filter((line) => !line.includes('__pycache__'))
@@ -62,7 +62,7 @@ const programs = fc
 
 describe.skipIf(means === undefined)('A trial (needs bubblewrap and overlays)', () => {
   test(
-    'changes nothing, and is conclusive only with the output, exit code and effects of a run',
+    'changes nothing, and is conclusive only with the output, exit code and effects of a real run',
     { timeout: 200_000 },
     async () => {
       const conclusive: string[] = []

@@ -1,10 +1,10 @@
-// Holds R-TRY-4 and R-TRY-6 of docs/spec in the parts that trials are made of.
+// Holds R-TRY-4 and R-TRY-6 of docs/spec for the parts of trials.
 import { spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createServer } from 'node:net'
-import { isThrowaway, isThrowawayTemporary } from '../../src/sandbox/throwaway-names.ts'
+import { isThrowaway, isThrowawayTemporary } from '../../src/sandbox/trial-writes.ts'
 import { trialMounts } from '../../src/sandbox/trial-mounts.ts'
 import { readTrialReport } from '../../src/sandbox/trial-report.ts'
 import { means, openProject, tryLine } from './support.ts'
@@ -22,11 +22,11 @@ test.each([
   ['a/eslintcache', false],
   ['dist', false],
   ['target', false],
-])('the name %s is made again: %s', (path, isAgain) => {
+])('the name %s is recreated by tools: %s', (path, isAgain) => {
   expect(isThrowaway(path)).toBe(isAgain)
 })
 
-test('of /tmp what tools find again', () => {
+test('in /tmp, so are folders that tools find again', () => {
   expect(['pytest-of-me', 'v8-compile-cache-0', 'notes', 'pytest'].map(isThrowawayTemporary)).toEqual([
     true,
     true,
@@ -35,7 +35,7 @@ test('of /tmp what tools find again', () => {
   ])
 })
 
-describe('what the kernel counted', () => {
+describe('network counters of the kernel', () => {
   const quiet =
     'Ip: OutRequests OutNoRoutes\nIp: 9 0\nTcp: ActiveOpens AttemptFails\nTcp: 3 0\nIp6OutNoRoutes 0\nobjects 0\nleft 0\n'
   test.each([
@@ -48,7 +48,7 @@ describe('what the kernel counted', () => {
     ],
     [quiet.replace('left 0', 'left 2'), { leftObjects: false, leftProcesses: true, usedNetwork: false }],
     [quiet.replace('objects 0', 'objects 1'), { leftObjects: true, leftProcesses: false, usedNetwork: false }],
-    // Nobody reported, or not to the end.
+    // No report, or an incomplete one.
     ['', undefined],
     [quiet.replace('left 0\n', ''), undefined],
     ['left 0\n', undefined],
@@ -57,13 +57,13 @@ describe('what the kernel counted', () => {
   })
 })
 
-test('an argument that is not known ends the trial: what it makes writable would be written', () => {
+test('an unknown argument ends the trial, as what it makes writable would be written', () => {
   const { cwd, home } = openProject()
   expect(() => trialMounts(['--bind-fd', '5', cwd], [cwd], home)).toThrow('A command cannot be tried with --bind-fd')
 })
 
 describe.skipIf(means === undefined)('A trial (needs bubblewrap and overlays)', () => {
-  test('sees a change of content, of rights, of times, of kind and of names, also where folders were replaced', async () => {
+  test('sees changes of content, permissions, times, kind and names, also in replaced folders', async () => {
     const project = openProject()
     const { cwd } = project
     mkdirSync(join(cwd, 'd/e'), { recursive: true })
@@ -84,7 +84,7 @@ describe.skipIf(means === undefined)('A trial (needs bubblewrap and overlays)', 
       ['rm -r d/e; mkdir d/e', 'd/e'],
       ['chmod 700 d/e', 'd/e'],
       ['mkdir __pycache__ && echo x > __pycache__/a.pyc', undefined],
-      // Somebody wants it gone.
+      // Removing it was the intention.
       ['rm -r p/__pycache__', 'p/__pycache__'],
       ['echo x > p/__pycache__/a.pyc', undefined],
       ['echo x > d/e/temporary; rm d/e/temporary', undefined],
@@ -96,7 +96,7 @@ describe.skipIf(means === undefined)('A trial (needs bubblewrap and overlays)', 
     }
   })
 
-  test('sees attributes of files and folders, times of folders that were set, and folders replaced with their times', async () => {
+  test('sees attributes of files and folders, times of folders that were set, and replaced folders with the same times', async () => {
     const project = openProject()
     const { cwd, home } = project
     mkdirSync(join(cwd, 'd'))
@@ -121,7 +121,7 @@ describe.skipIf(means === undefined)('A trial (needs bubblewrap and overlays)', 
     })
   })
 
-  test('does not settle a command beside a file with the number of a process that runs', async () => {
+  test('does not settle a command next to a file with the id of a running process', async () => {
     const project = openProject()
     const path = join(project.cwd, 'tmp/pids/server.pid')
     mkdirSync(join(project.cwd, 'tmp/pids'), { recursive: true })
@@ -133,12 +133,12 @@ describe.skipIf(means === undefined)('A trial (needs bubblewrap and overlays)', 
       why: `it may concern the process that ${path} names, which it does not see`,
     })
     expect(victim.exitCode).toBeNull()
-    // No process can have this number.
+    // No process can have this id.
     writeFileSync(path, '99999999\n')
     expect(await tryLine(project, line)).toMatchObject({ why: undefined })
   })
 
-  test('sees what is left in memory', async () => {
+  test('sees objects that remain in memory', async () => {
     const project = openProject()
     const code = 'import ctypes; print(ctypes.CDLL(None).shmget(4660, 4096, 0o1600) >= 0)'
     expect(await tryLine(project, `python3 -c "${code}"`)).toEqual({
@@ -151,7 +151,7 @@ describe.skipIf(means === undefined)('A trial (needs bubblewrap and overlays)', 
     expect(await tryLine(project, 'echo x > /dev/null; echo x > /dev/full')).toMatchObject({ exitCode: 1 })
   })
 
-  test('reads the caches of tools, and throws away what is written to them', async () => {
+  test('reads the caches of tools, and discards what is written to them', async () => {
     const project = openProject()
     const pip = join(project.home, '.cache/pip')
     mkdirSync(pip, { recursive: true })
@@ -160,12 +160,12 @@ describe.skipIf(means === undefined)('A trial (needs bubblewrap and overlays)', 
     const line = 'cat ~/.cache/pip/known; echo new > ~/.cache/pip/new; rm ~/.cache/pip/known; ls ~/.cache'
     expect(await tryLine(project, line)).toEqual({ output: 'wheel\npip\n', exitCode: 0, why: undefined })
     expect(readdirSync(pip)).toEqual(['known'])
-    // Programs that cache find a folder for it where the person has none.
+    // Programs find a folder for caches even if the person has none.
     expect(await tryLine(project, 'touch ~/.cache/made')).toMatchObject({ exitCode: 0, why: undefined })
     expect(readdirSync(join(project.home, '.cache'))).toEqual(['pip', 'private'])
   })
 
-  test('sees what is written to the home, to /tmp and beside what is mounted', async () => {
+  test('sees writes to the home, to /tmp and next to mounts', async () => {
     const project = openProject()
     expect(await tryLine(project, 'echo x > ~/file')).toMatchObject({ why: `it writes ${project.home}/file` })
     expect(await tryLine(project, 'echo x > /tmp/file')).toMatchObject({ why: 'it writes /tmp/file' })
@@ -174,7 +174,7 @@ describe.skipIf(means === undefined)('A trial (needs bubblewrap and overlays)', 
     expect(await tryLine(project, 'f=$(mktemp); rm "$f"; ls ~ /tmp >/dev/null')).toMatchObject({ why: undefined })
   })
 
-  test('reaches its own servers, and none outside, whatever listens there', async () => {
+  test('reaches its own servers and none outside', async () => {
     const project = openProject()
     const server = createServer().listen(0, '127.0.0.1')
     onTestFinished(() => void server.close())

@@ -8,13 +8,13 @@ import { detectTrials } from '../../src/sandbox/trial-means.ts'
 
 const found = detectTrials({ path: process.env['PATH'] ?? '', directories: [], home: '/nowhere' })
 
-/** What tries commands here; undefined where nothing does. */
+/** What tries commands on this machine; undefined if nothing does. */
 export const means = found.kind === 'overlay' ? found : undefined
 
 export interface Tried {
   readonly output: string
   readonly exitCode: number | null
-  /** Why it has to run again; undefined when nothing else is left of it. */
+  /** Why it must run again; undefined if it had no effects. */
   readonly why: string | undefined
 }
 
@@ -24,7 +24,7 @@ export interface Project {
   readonly wall: TrialWall
 }
 
-/** A project with a home beside it, and what tries commands there. */
+/** A project with a home next to it, and its trials. */
 export function openProject(): Project {
   if (means === undefined) throw new Error('nothing tries commands here')
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'halting-test-')))
@@ -38,12 +38,12 @@ export function openProject(): Project {
   return { cwd, home, wall }
 }
 
-/** Runs a line as the tool does: both outputs are one, nothing is read. */
+/** Runs a line as the tool does: stdout and stderr are merged, stdin is empty. */
 export function runLine({ cwd, home }: Pick<Project, 'cwd' | 'home'>, line: string): Promise<Tried> {
   return ended(spawn('bash', ['-c', script(line)], { cwd, env: environment(home), stdio: ['ignore', 'pipe', 'pipe'] }))
 }
 
-/** Tries it. `begun` is called with the process. */
+/** Tries a line. `begun` is called with the process. */
 export async function tryLine(
   { cwd, home, wall }: Project,
   line: string,

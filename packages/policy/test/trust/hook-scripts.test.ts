@@ -1,11 +1,11 @@
-// Holds R-TRUST-4a of docs/spec: what scripts of hooks hold is a part of what was trusted.
+// Holds R-TRUST-4a of docs/spec: the content of hook scripts is part of what was trusted.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { changeTrust, type TrustOwner } from '../../src/trust/trust-store.ts'
 import { loadSettings, projectOffers } from '../../src/settings/settings.ts'
 import { realPath } from '@halting/journal/files'
 import { expect, test } from 'vitest'
-import { namedScripts } from '../../src/trust/hook-scripts.ts'
+import { namedScripts } from '../../src/trust/offers.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 function project(hooks: object, more: object = {}): TrustOwner {
@@ -33,7 +33,7 @@ test.each([
   ['"$CLAUDE_PROJECT_DIR"/.claude/hooks/guard.sh'],
   ['bash ${CLAUDE_PROJECT_DIR}/.claude/hooks/guard.sh --strict'],
   ['cd "$HALTING_PROJECT_DIR" && ./.claude/hooks/guard.sh'],
-])('%s counts until the script is changed, and again when it is trusted anew', async (command) => {
+])('%s takes effect until the script is changed, and again after it is trusted anew', async (command) => {
   const owner = project(on(command))
   await trustNow(owner)
   expect(await counts(owner)).toBe(true)
@@ -55,7 +55,7 @@ test.each([
   expect(await counts(owner)).toBe(true)
 })
 
-test('the question names the scripts; those of a key helper and of a status line, too', async () => {
+test('the question names the scripts, including those of a key helper and of a status line', async () => {
   const statusLine = { type: 'command', command: 'sh lint.mjs', padding: 1 }
   const owner = project(on('node lint.mjs'), { apiKeyHelper: './.claude/hooks/guard.sh', statusLine })
   expect((await projectOffers(owner)).map(({ text }) => text)).toEqual([
@@ -65,7 +65,7 @@ test('the question names the scripts; those of a key helper and of a status line
   ])
 })
 
-test('what is no file of the project is no script of it', () => {
+test('a file outside of the project is not one of its scripts', () => {
   const { cwd, home } = project({})
   writeFileSync(join(home, 'own.sh'), 'x')
   symlinkSync(join(home, 'own.sh'), join(cwd, 'out.sh'))

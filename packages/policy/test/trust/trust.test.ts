@@ -78,7 +78,7 @@ const everything = {
   passEnvironment: ['ANTHROPIC_API_KEY'],
 }
 
-describe('a project that nobody trusts', () => {
+describe('an untrusted project', () => {
   test.each([
     '.claude/settings.json',
     '.claude/settings.local.json',
@@ -115,7 +115,7 @@ describe('a project that nobody trusts', () => {
     ])
   })
 
-  test('its broken hooks and modes are nobody’s business; its broken deny rules stop the program', async () => {
+  test('has its invalid hooks and modes ignored, but its invalid deny rules stop the program', async () => {
     const owner = place()
     write(join(owner.cwd, '.claude/settings.json'), {
       hooks: 7,
@@ -128,8 +128,8 @@ describe('a project that nobody trusts', () => {
   })
 })
 
-describe('what trusts a folder (spec R-TRUST-2)', () => {
-  test('a record lets in what was there then, dangerous names too; some settings never', async () => {
+describe('trusting a folder (spec R-TRUST-2)', () => {
+  test('accepts what the record named, including dangerous variables; some settings are never accepted', async () => {
     const owner = place()
     write(join(owner.cwd, '.claude/settings.json'), { ...everything, permissions: { allow: ['Bash(make *)'] } })
     await trustNow(owner)
@@ -152,7 +152,7 @@ describe('what trusts a folder (spec R-TRUST-2)', () => {
     )
   })
 
-  test('a directory of a project is none that a link leads to: its name was trusted, not what it leads to', async () => {
+  test('does not accept a directory that is a link, as trust covers the name and not the target', async () => {
     const owner = place()
     mkdirSync(join(owner.cwd, 'docs'))
     write(join(owner.cwd, '.claude/settings.json'), { permissions: { additionalDirectories: ['docs', '../../home'] } })
@@ -165,7 +165,7 @@ describe('what trusts a folder (spec R-TRUST-2)', () => {
     expect(await directories()).toEqual([owner.home])
   })
 
-  test('what the project changes later does not count until it is named (spec R-TRUST-4)', async () => {
+  test('does not accept later changes of the project until they are named (spec R-TRUST-4)', async () => {
     const owner = place()
     const file = join(owner.cwd, '.claude/settings.json')
     write(file, { hooks: hook('lint'), env: { NODE_ENV: 'test' } })
@@ -177,7 +177,7 @@ describe('what trusts a folder (spec R-TRUST-2)', () => {
     const { settings, ignored } = await loadSettings(owner)
     expect(settings).toEqual({ env: { NODE_ENV: 'test' } })
     expect(ignored.map(({ text }) => text)).toEqual(['PreToolUse(Bash): evil', 'Stop: late', 'CI=1'])
-    // The same command behind another matcher is another hook.
+    // The same command with another matcher is another hook.
     write(file, { hooks: { PreToolUse: [{ hooks: [{ type: 'command', command: 'lint' }] }] } })
     expect((await loadSettings(owner)).settings.hooks).toBeUndefined()
   })
@@ -199,7 +199,7 @@ describe('what trusts a folder (spec R-TRUST-2)', () => {
         return loadSettings(owner)
       },
     ],
-  ])('%s lets in all but what counts only by name (spec R-TRUST-5)', async (_name, load) => {
+  ])('by %s accepts everything except what must be named (spec R-TRUST-5)', async (_name, load) => {
     const owner = place()
     write(join(owner.cwd, '.claude/settings.json'), everything)
     const { settings, ignored } = await load(owner)
@@ -224,7 +224,7 @@ describe('what trusts a folder (spec R-TRUST-2)', () => {
       ' ',
     ),
     ['toString', 'constructor', '__proto__', 'path', 'Path', ' CI', 'CI '],
-  ])('a variable such as %s counts only by name', async (...names) => {
+  ])('accepts a variable such as %s only by name', async (...names) => {
     const owner = place()
     write(
       join(owner.cwd, '.claude/settings.json'),
@@ -235,11 +235,11 @@ describe('what trusts a folder (spec R-TRUST-2)', () => {
   })
 })
 
-describe('which folder a record is about (spec R-TRUST-3)', () => {
+describe('trust records (spec R-TRUST-3)', () => {
   const isTrusted = async (owner: TrustOwner, cwd: string): Promise<boolean> =>
     (await folderTrust({ ...owner, cwd })).trusted
 
-  test('that of its real path, and what is inside; not its neighbour with the same beginning', async () => {
+  test('apply to the real path and everything inside, not to a neighbor with the same prefix', async () => {
     const owner = place()
     await trustNow(owner)
     mkdirSync(join(owner.cwd, 'inside/deep'), { recursive: true })
@@ -261,7 +261,7 @@ describe('which folder a record is about (spec R-TRUST-3)', () => {
     ])
   })
 
-  test('a link that is turned elsewhere is another folder', async () => {
+  test('apply to the target of a link at the time, not to a later one', async () => {
     const owner = place()
     mkdirSync(join(owner.root, 'evil'))
     symlinkSync(owner.cwd, join(owner.work, 'link'))
@@ -271,7 +271,7 @@ describe('which folder a record is about (spec R-TRUST-3)', () => {
     expect(await isTrusted(owner, join(owner.work, 'link'))).toBe(false)
   })
 
-  test('a folder within a trusted one can be revoked, and one within that be trusted', async () => {
+  test('can revoke a folder inside a trusted one, and trust one inside that', async () => {
     const owner = place()
     const [vendored, ours] = [join(owner.cwd, 'vendored'), join(owner.cwd, 'vendored/ours')]
     mkdirSync(ours, { recursive: true })
@@ -288,7 +288,7 @@ describe('which folder a record is about (spec R-TRUST-3)', () => {
     expect(await isTrusted(owner, join(vendored, 'other'))).toBe(false)
   })
 
-  test('a revoked folder is not trusted by what Claude Code recorded for it, or for one around it', async () => {
+  test('that revoke a folder win over what Claude Code recorded for it or for one around it', async () => {
     const owner = place()
     write(join(owner.home, '.claude.json'), { projects: { [owner.work]: { hasTrustDialogAccepted: true } } })
     chmodSync(join(owner.home, '.claude.json'), 0o600)
@@ -302,14 +302,14 @@ describe('which folder a record is about (spec R-TRUST-3)', () => {
     [{ preferredNotifChannel: 'loud' }, undefined],
     [{}, undefined],
     ['no JSON', undefined],
-  ])('how a person has Claude Code call them: %j', async (written, expected) => {
+  ])('of Claude Code are next to its notification channel: %j', async (written, expected) => {
     const owner = place()
     write(join(owner.home, '.claude.json'), written)
     chmodSync(join(owner.home, '.claude.json'), 0o600)
     expect(await notificationChannelOfClaude(owner)).toBe(expected)
   })
 
-  test('a .git that points into a trusted repository makes nothing trusted', async () => {
+  test('ignore a .git that points into a trusted repository', async () => {
     const owner = place()
     await trustNow(owner)
     mkdirSync(join(owner.cwd, '.git/worktrees/evil'), { recursive: true })
@@ -322,7 +322,7 @@ describe('which folder a record is about (spec R-TRUST-3)', () => {
   })
 
   test.each(['/', '/tmp', tmpdir(), dirname(homedir()), homedir()])(
-    'a record about %s counts for nothing',
+    'have no effect if they are about %s',
     async (broad) => {
       const owner = { ...place(), home: homedir() }
       const env = { HALTING_CONFIG_DIR: join(owner.root, 'config'), CLAUDE_CONFIG_DIR: join(owner.root, 'config') }
@@ -342,8 +342,8 @@ describe('which folder a record is about (spec R-TRUST-3)', () => {
   )
 })
 
-describe('the file of records (spec R-TRUST-6)', () => {
-  test('is for the person alone, and many changes at once lose nothing', async () => {
+describe('the file of trust records (spec R-TRUST-6)', () => {
+  test('is readable by the person only, and concurrent changes lose nothing', async () => {
     const owner = place()
     const names = Array.from({ length: 16 }, (_, index) => `/some/folder-${index}`)
     await Promise.all(
@@ -359,7 +359,7 @@ describe('the file of records (spec R-TRUST-6)', () => {
     ['damaged', (path: string) => writeFileSync(path, readFileSync(path, 'utf8').slice(0, -9))],
     ['of another shape', (path: string) => writeFileSync(path, '{"folders":[]}')],
     [
-      'with a record that is none',
+      'with an invalid record',
       (path: string) => writeFileSync(path, '{"folders":{"/x":{"trusted":"yes","offers":[]}}}'),
     ],
     ['writable by others', (path: string) => chmodSync(path, 0o666)],
@@ -370,7 +370,7 @@ describe('the file of records (spec R-TRUST-6)', () => {
         mkdirSync(path)
       },
     ],
-  ])('one that is %s trusts nobody, is told, and is not written over', async (_name, spoil) => {
+  ])('that is %s trusts nobody, is reported, and is not overwritten', async (_name, spoil) => {
     const owner = place()
     write(join(owner.cwd, '.claude/settings.json'), { hooks: hook('x') })
     await trustNow(owner)
@@ -382,7 +382,7 @@ describe('the file of records (spec R-TRUST-6)', () => {
     await expect(trustNow(owner)).rejects.toThrow('its trusted folders are ignored')
   })
 
-  test('a record of Claude Code that others may write does not count', async () => {
+  test('of Claude Code has no effect if others may write it', async () => {
     const owner = place()
     const path = join(owner.home, '.claude.json')
     write(path, { projects: { [owner.cwd]: { hasTrustDialogAccepted: true } } })

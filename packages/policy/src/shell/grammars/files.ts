@@ -1,8 +1,8 @@
-import { type Effect, type Given, type Grammar, unknown } from '../effects.ts'
+import { type Effect, type ParsedArguments, type Grammar, unknownEffect } from '../effects.ts'
 import { couldStartWithDash } from '../read-grammar.ts'
-import { readsOptionsFromFile } from '../shell-texts.ts'
+import { lateOptionMayBeTarget, movedUnknown, needsTwoOperands, readsOptionsFromFile } from '../shell-texts.ts'
 
-/** Commands that show files, or tell about them. */
+/** Commands that show files or information about them. */
 export const files: Readonly<Record<string, Grammar>> = {
   ls: {
     options:
@@ -40,7 +40,7 @@ export const files: Readonly<Record<string, Grammar>> = {
   },
   wc: {
     options: '-cmlLw --bytes --chars --lines --max-line-length --words --help --version',
-    // It reads the names of the files to read from a file.
+    // It reads the list of input files from a file.
     refused: '--files0-from',
     operands: ['read'],
   },
@@ -100,11 +100,11 @@ export const files: Readonly<Record<string, Grammar>> = {
       '--ignore-trailing-space --ignore-space-change --ignore-all-space --ignore-blank-lines ' +
       '--ignore-matching-lines:text --text --strip-trailing-cr --minimal --horizon-lines:text --speed-large-files ' +
       '--color?text --palette:text --help --version',
-    // -l runs pr; the others read files that nobody sees, or are rarely meant.
+    // -l runs pr; the others read files that are not in the command, or are rarely used.
     refused:
       '-l --paginate -X --exclude-from -S --starting-file --from-file --to-file -D --ifdef --GTYPE-group-format ' +
       '--line-format --LTYPE-line-format',
-    // Of two folders it compares what has the same name in both, and follows links, with `-r` or without.
+    // For two folders it compares files of the same name in both, and follows links, with or without `-r`.
     operands: ['read through links', 'read through links'],
   },
   stat: {
@@ -117,7 +117,7 @@ export const files: Readonly<Record<string, Grammar>> = {
       '-bcikLhnN0rEv -e:text -F:text --brief --checking-printout --exclude:text --exclude-quiet:text --separator:text --mime ' +
       '--apple --extension --mime-type --mime-encoding --keep-going --list --dereference --no-dereference --no-buffer ' +
       '--no-pad --print0 --raw -l --help --version',
-    // -C writes, -m and -f read what they name, -p sets times, -z starts other programs, -s reads devices.
+    // -C writes, -m and -f read the files that they name, -p sets times, -z starts other programs, -s reads devices.
     refused:
       '-C --compile -m --magic-file -f --files-from -p --preserve-date -z --uncompress -Z --uncompress-noreport -s ' +
       '--special-files -S --no-sandbox -P --parameter -d --debug',
@@ -150,7 +150,7 @@ export const files: Readonly<Record<string, Grammar>> = {
     refused: '-l -o -R -H -T --fromfile --gitfile --infofile --info',
     operands: ['list'],
     defaultsToFolder: true,
-    // `-Po a b` is the pattern `a`, and the output goes to the file `b`.
+    // `-Po a b` searches for the pattern `a` and writes its output to the file `b`.
     valuesApart: true,
   },
   od: {
@@ -179,7 +179,7 @@ export const files: Readonly<Record<string, Grammar>> = {
     options:
       '-afwovVh -n:text -t:text -e:text -U:text -s:text --all --print-file-name --bytes:text --radix:text ' +
       '--include-all-whitespace --encoding:text --unicode:text --output-separator:text --help --version',
-    // These take the file apart as a program, which such files have made to do harm.
+    // These parse the file as a program, and files have been crafted to exploit that.
     refused: '-d --data -T --target',
     operands: ['read'],
     numbers: true,
@@ -206,7 +206,7 @@ export const files: Readonly<Record<string, Grammar>> = {
       name,
       {
         options: '-btz --binary --tag --text --zero --help --version',
-        // It reads names of files from the file that it checks.
+        // It reads file names from the file that it checks.
         refused: '-c --check -w --warn --ignore-missing --quiet --status --strict -l --length',
         operands: ['read'],
       } satisfies Grammar,
@@ -219,11 +219,59 @@ export const files: Readonly<Record<string, Grammar>> = {
   },
 }
 
-/** Any word that begins with `@` names a file from which further words are read, files among them. */
-function stringsEffects({ operands, ordered = [], options }: Given): readonly Effect[] {
+/** Any word that begins with `@` names a file with further arguments, which may name files. */
+function stringsEffects({ operands, ordered = [], options }: ParsedArguments): readonly Effect[] {
   const words = [...operands, ...ordered, ...options.flatMap(({ value }) => value ?? [])]
   const couldName = words.some(
     ({ kind, value }) => value.startsWith('@') || kind === 'dynamic' || (kind === 'glob' && couldStartWithDash(value)),
   )
-  return couldName ? unknown(readsOptionsFromFile) : []
+  return couldName ? unknownEffect(readsOptionsFromFile) : []
+}
+
+/** Commands that change files. They run without approval in acceptEdits if the paths may be edited. */
+export const changes: Readonly<Record<string, Grammar>> = {
+  mkdir: { options: '-pv --parents --verbose -m:text --mode:text', refused: '-Z --context', operands: ['write'] },
+  touch: {
+    options: '-acfhm -d:text -t:text --no-create --date:text --no-dereference --time:text',
+    refused: '-r --reference',
+    operands: ['write'],
+  },
+  mv: {
+    options: '-fnTuv --force --no-clobber --no-target-directory --update --verbose --strip-trailing-slashes',
+    refused: '-b --backup -i --interactive -S --suffix -t --target-directory -Z --context',
+    operands: ['write tree'],
+    check: intoFolder,
+  },
+  cp: {
+    options:
+      '-afnpPdrRTuvx --archive --force --no-clobber --no-dereference --recursive --no-target-directory --update --verbose --one-file-system --attributes-only',
+    refused:
+      '-b --backup --copy-contents -H -i --interactive -l --link -L --dereference --preserve --no-preserve --parents --reflink --remove-destination --sparse --strip-trailing-slashes -s --symbolic-link -S --suffix -t --target-directory -Z --context',
+    operands: ['write tree'],
+    check: intoFolder,
+  },
+  rm: {
+    options: '-frRdv --force --recursive --dir --verbose --one-file-system --preserve-root?text',
+    refused: '-i -I --interactive --no-preserve-root',
+    operands: ['write tree'],
+  },
+  rmdir: {
+    options: '-pv --ignore-fail-on-non-empty --parents --verbose',
+    operands: ['write tree'],
+  },
+}
+
+/** If the last operand is a folder, the other files are put into it under their own names. */
+function intoFolder({ operands, ordered }: ParsedArguments): readonly Effect[] {
+  const target = operands.at(-1)
+  if (ordered !== undefined) return unknownEffect(lateOptionMayBeTarget)
+  if (target === undefined || operands.length < 2) return unknownEffect(needsTwoOperands)
+  if (operands.some(({ kind }) => kind !== 'literal')) return unknownEffect(movedUnknown)
+  return operands.slice(0, -1).flatMap((word): readonly Effect[] => {
+    const place = `${target.value}/${word.value.replace(/\/+$/, '').replace(/^.*\//s, '')}`
+    return [
+      { kind: 'relocate', word },
+      { kind: 'write tree', word: { source: place, value: place, kind: 'literal' } },
+    ]
+  })
 }

@@ -25,7 +25,7 @@ const walk =
 const refusedDiff =
   '--output --ext-diff --textconv --no-index --submodule --orderfile -O --anchored --stdin --show-signature --notes --ignore-submodules --output-indicator-new --output-indicator-old --output-indicator-context'
 
-/** What `git config get` and `git config list` take behind the verb. */
+/** The arguments of `git config get` and `git config list`. */
 export const configByVerb: Grammar = {
   options:
     '-lz --list --get --get-all --get-regexp --get-urlmatch --global --local --system --worktree --show-origin ' +
@@ -66,7 +66,7 @@ const commands: Readonly<Record<string, Grammar>> = {
     options:
       '-bceflnpstw -M?text -C?text -L:text --root --show-stats --score-debug --show-name --show-number --porcelain --line-porcelain --show-email ' +
       '--date:text --abbrev:text --since:text --first-parent --color-lines --color-by-age --minimal --reverse --progress --no-progress',
-    // They show files, or what git makes of them.
+    // They show files, or what git derives from them.
     refused: '--contents --ignore-revs-file --ignore-rev -S --incremental --encoding',
     operands: ['read'],
   },
@@ -78,7 +78,7 @@ const commands: Readonly<Record<string, Grammar>> = {
   describe: {
     options:
       '--all --tags --contains --abbrev:text --candidates:text --exact-match --long --match:text --exclude:text --always --first-parent',
-    // They look at the files, and into submodules.
+    // They read the files, and enter submodules.
     refused: '--dirty --broken --debug',
     operands: ['text'],
   },
@@ -88,7 +88,7 @@ const commands: Readonly<Record<string, Grammar>> = {
       '--remotes?text --show-toplevel --show-prefix --show-cdup --git-dir --git-common-dir --absolute-git-dir ' +
       '--is-inside-work-tree --is-inside-git-dir --is-bare-repository --is-shallow-repository ' +
       '--show-object-format --revs-only --no-revs --flags --no-flags --since:text --until:text --git-path:text',
-    // It runs git in the repository around this one, without the settings that turn programs off.
+    // It runs git in the surrounding repository, without the settings that turn programs off.
     refused: '--show-superproject-working-tree',
     operands: ['read'],
   },
@@ -167,7 +167,6 @@ const commands: Readonly<Record<string, Grammar>> = {
   },
   remote: { options: '-v --verbose --push --all', operands: ['text'] },
   // `git config user.name --get` sets the name to `--get`.
-  // `git config user.name --get` sets the name to `--get`.
   config: { ...configByVerb, optionsFirst: true },
   stash: {
     options: `${diff}${format}-n:text --include-untracked --only-untracked`,
@@ -178,7 +177,7 @@ const commands: Readonly<Record<string, Grammar>> = {
   worktree: { options: '-vz --verbose --porcelain', operands: ['text'] },
 }
 
-/** What the subcommands of git take. Operands are revisions or paths: each is judged as a path too. */
+/** The arguments of git subcommands. Operands are revisions or paths, and each is also judged as a path. */
 export const gitCommands: Readonly<Record<string, Grammar>> = Object.fromEntries(
   Object.entries(commands).map(([name, grammar]) => [name, { ...grammar, optionsAnywhere: true }]),
 )

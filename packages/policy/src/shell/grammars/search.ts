@@ -1,10 +1,9 @@
-import { type Effect, type Given, type Grammar, unknown } from '../effects.ts'
+import { type Effect, type ParsedArguments, type Grammar, unknownEffect } from '../effects.ts'
 import { isHarmlessAwk } from '../programs/awk.ts'
-import { isHarmlessJq } from '../programs/jq.ts'
 import { isHarmlessSed } from '../programs/sed.ts'
 import { awkMayWrite, jqMayRead, sedMayWrite } from '../shell-texts.ts'
 
-/** Commands with a pattern or a program of their own among their words. */
+/** Commands that take a pattern or a program as an argument. */
 export const search: Readonly<Record<string, Grammar>> = {
   grep: grepLike('-r --recursive', '-R --dereference-recursive'),
   egrep: grepLike('-r --recursive', '-R --dereference-recursive'),
@@ -20,7 +19,7 @@ export const search: Readonly<Record<string, Grammar>> = {
       '--line-regexp --multiline --multiline-dotall --no-filename --with-filename --no-ignore --no-ignore-vcs ' +
       '--no-messages --null --one-file-system --only-matching --passthru --pcre2 --pretty --quiet --smart-case ' +
       '--case-sensitive --stats --text --trim --unrestricted --vimgrep --word-regexp --column --no-config --byte-offset --version --help',
-    // --pre runs a program, -z starts decompressors, -f and --ignore-file read what they name, -L follows links.
+    // --pre runs a program, -z starts decompressors, -f and --ignore-file read the file that they name, -L follows links.
     refused: '--pre --pre-glob -z --search-zip -f --file --ignore-file --hostname-bin --hyperlink-format --follow',
     operands: ['text', 'read'],
     replacesFirst: ['-e', '--regexp', '--files', '--type-list'],
@@ -28,7 +27,7 @@ export const search: Readonly<Record<string, Grammar>> = {
     tree: [],
     follows: ['-L', '--follow'],
     optionsAnywhere: true,
-    // Its settings may hold `--pre`, which names a program.
+    // Its settings may contain `--pre`, which names a program.
     check: () => [
       { kind: 'chosen', by: [], neverBy: [], outside: { programs: [], variables: ['RIPGREP_CONFIG_PATH'] } },
     ],
@@ -90,25 +89,33 @@ function awkLike(): Grammar {
 }
 
 /**
- * The program stands in these options or is the first operand. No option excuses it: where one implementation prints its
- * version, another runs the program.
+ * The program is the value of these options, or the first operand. No option makes it harmless: some implementations print their version, others run
+ * the program.
  */
 function programCheck(
   names: readonly string[],
   isHarmless: (program: string) => boolean,
   why: string,
-): (given: Given) => readonly Effect[] {
+): (parsed: ParsedArguments) => readonly Effect[] {
   return ({ options, operands }) => {
     const giving = options.filter(({ name }) => names.includes(name))
-    // An option behind an operand is read by some implementations only: for the others the operand is the program.
+    // Only some implementations accept an option after an operand; for the others the operand is the program.
     const isGivenEarly = giving.some(({ isLate }) => !isLate)
     const programs = [...giving.map(({ value }) => value), ...(isGivenEarly ? [] : operands.slice(0, 1))]
-    if (programs.length === 0) return options.some(({ name }) => information.has(name)) ? [] : unknown(why)
+    if (programs.length === 0) return options.some(({ name }) => infoOptions.has(name)) ? [] : unknownEffect(why)
     const isKnown = programs.every(
       (word) => word?.kind === 'literal' && word.isFound !== true && isHarmless(word.value),
     )
-    return isKnown ? [] : unknown(why)
+    return isKnown ? [] : unknownEffect(why)
   }
 }
 
-const information: ReadonlySet<string> = new Set(['--version', '--help'])
+const infoOptions: ReadonlySet<string> = new Set(['--version', '--help'])
+
+/** Whether a jq program reads no modules, no environment and no input but its files. */
+function isHarmlessJq(program: string): boolean {
+  return !/\b(?:import|include|env|ENV|input_filename|get_search_list|modulemeta|halt_error|debug|stderr|\$__loc__)\b/.test(
+    // `.env` is a field.
+    program.replaceAll(/(?<![.\d])\.[A-Za-z_]+/g, '.x'),
+  )
+}

@@ -1,5 +1,5 @@
-import type { Effect, Given, Grammar } from '../effects.ts'
-import { unknown } from '../effects.ts'
+import type { Effect, ParsedArguments, Grammar } from '../effects.ts'
+import { unknownEffect } from '../effects.ts'
 import {
   formatAssigns,
   formatUnknown,
@@ -12,7 +12,7 @@ import {
 
 const anyText: Grammar = { options: '', operands: ['text'], anything: true }
 
-/** Commands that tell about the system, or work on text alone. */
+/** Commands that show information about the system, or process text only. */
 export const system: Readonly<Record<string, Grammar>> = {
   echo: { ...anyText, noOptions: true },
   ':': { ...anyText, noOptions: true },
@@ -49,7 +49,7 @@ export const system: Readonly<Record<string, Grammar>> = {
     refused: '-s --set -f --file',
     operands: ['text'],
     // Without a plus it sets the clock.
-    check: ({ operands }) => (operands.every(({ value }) => value.startsWith('+')) ? [] : unknown(setsClock)),
+    check: ({ operands }) => (operands.every(({ value }) => value.startsWith('+')) ? [] : unknownEffect(setsClock)),
   },
   which: { options: '-as', operands: ['text'] },
   type: { options: '-afptP', operands: ['text'] },
@@ -57,21 +57,21 @@ export const system: Readonly<Record<string, Grammar>> = {
     options: '-vV',
     operands: ['text'],
     optionsFirst: true,
-    check: ({ options }) => (options.length > 0 ? [] : unknown(runsCommand)),
+    check: ({ options }) => (options.length > 0 ? [] : unknownEffect(runsCommand)),
   },
   test: { options: '', operands: ['text'], check: () => [] },
-  // Of a shell that is not interactive it is empty. Its options read, write and change files.
+  // In a non-interactive shell it is empty. Its options read, write and change files.
   history: {
     options: '',
     operands: ['text'],
     check: ({ operands }) =>
       operands.length < 2 && operands.every(({ kind, value }) => kind === 'literal' && /^\d+$/.test(value))
         ? []
-        : unknown(mayUseFile),
+        : unknownEffect(mayUseFile),
   },
   // -x runs a command.
   jobs: { options: '-lnprs', refused: '-x', operands: [] },
-  // With a value they set it.
+  // With a value they set the limit.
   ulimit: { options: '-abcdefiklmnpqrstuvxHPRST', operands: [] },
   umask: { options: '-pS', operands: [] },
   read: {
@@ -81,7 +81,7 @@ export const system: Readonly<Record<string, Grammar>> = {
     check: ({ operands }) =>
       operands.every(({ kind, value }) => kind === 'literal' && /^[A-Za-z_]\w*$/.test(value))
         ? []
-        : unknown(testSubscriptRuns),
+        : unknownEffect(testSubscriptRuns),
   },
   pgrep: {
     options:
@@ -89,7 +89,7 @@ export const system: Readonly<Record<string, Grammar>> = {
       '--list-name --list-full --inverse --lightweight --count --full --pgroup:text --group:text --ignore-case --newest ' +
       '--oldest --older:number --parent:text --session:text --terminal:text --euid:text --uid:text --exact --runstates:text ' +
       '--ignore-ancestors --cgroup:text --nslist:text --help --version',
-    // Whether a variable of a process has a value is a way to read it. The others read a file.
+    // Matching a variable of a process reveals its value. The others read a file.
     refused: '--env -F --pidfile -L --logpidfile --ns -h -V',
     operands: ['text'],
   },
@@ -98,7 +98,7 @@ export const system: Readonly<Record<string, Grammar>> = {
       '-046aeHilmnOopsStTuvwxMdzZ --numeric --all --listening --options --extended --memory --processes --threads --info ' +
       '--summary --tcp --udp --raw --unix --ipv4 --ipv6 --packet --no-header --oneline --tos --cgroup --tipcinfo --context ' +
       '--contexts --mptcp --sctp --dccp --tipc --vsock --xdp --inet-sockopt --help --version',
-    // They ask name servers, go on without end, close connections, write and read files.
+    // They query name servers, run forever, close connections, write and read files.
     refused:
       '-r --resolve -E --events -K --kill -D --diag -F --filter -N --net -A --query --socket -f --family -b --bpf -h -V',
     operands: [],
@@ -107,7 +107,7 @@ export const system: Readonly<Record<string, Grammar>> = {
     options:
       '-bkmghltvwV --bytes --kilo --mega --giga --tera --peta --kibi --mebi --gibi --tebi --pebi --human ' +
       '--si --lohi --total --committed --wide --help --version',
-    // With these it goes on without end.
+    // With these it runs forever.
     refused: '-s --seconds -c --count',
     operands: [],
   },
@@ -115,11 +115,11 @@ export const system: Readonly<Record<string, Grammar>> = {
     options:
       '-abBcJxyhV -C?text -e?text -p?text --all --online --bytes --caches?text --offline --json --extended?text ' +
       '--parse?text --hex --physical --output-all --help --version',
-    // It reads another folder as that of the system.
+    // It reads another folder as the root of the system.
     refused: '-s --sysroot',
     operands: [],
   },
-  // Other options ask name servers, and an operand sets the name.
+  // Other options query name servers, and an operand sets the name.
   hostname: {
     options: '-sIhV --short --all-ip-addresses --help --version',
     refused: '-b --boot -F --file -a --alias -A --all-fqdns -d --domain -f --fqdn --long -i --ip-address -y --yp --nis',
@@ -135,12 +135,12 @@ export const system: Readonly<Record<string, Grammar>> = {
 }
 
 /** `%n` assigns to the variable that its argument names. */
-function printfEffects({ operands: [format], options }: Given): readonly Effect[] {
-  if (options.length > 0 || format?.kind !== 'literal') return unknown(formatUnknown)
-  return assignsByFormat(format.value) ? unknown(formatAssigns) : []
+function printfEffects({ operands: [format], options }: ParsedArguments): readonly Effect[] {
+  if (options.length > 0 || format?.kind !== 'literal') return unknownEffect(formatUnknown)
+  return assignsByFormat(format.value) ? unknownEffect(formatAssigns) : []
 }
 
-/** Backslashes are read before the format is: one that could spell the letter counts too. */
+/** Backslashes are resolved before the format, so one that could spell the letter counts too. */
 export function assignsByFormat(format: string): boolean {
   return (
     /%[^A-Za-z%]*[hlLjztq]*(?:n|\\)/.test(format.replaceAll('%%', '')) ||
@@ -148,8 +148,8 @@ export function assignsByFormat(format: string): boolean {
   )
 }
 
-function cdEffects({ operands }: Given): readonly Effect[] {
+function cdEffects({ operands }: ParsedArguments): readonly Effect[] {
   const [folder] = operands
-  if (operands.length > 1 || folder?.value === '-') return unknown(targetUnknown)
+  if (operands.length > 1 || folder?.value === '-') return unknownEffect(targetUnknown)
   return operands.length === 0 ? [{ kind: 'list', word: { source: '~', value: '~', kind: 'literal' } }] : []
 }

@@ -1,4 +1,4 @@
-import { type Effect, type Given, type Grammar, type Outside, unknown } from '../effects.ts'
+import { type Effect, type ParsedArguments, type Grammar, type Outside, unknownEffect } from '../effects.ts'
 import {
   lateOptionMayBeFile,
   lessopenMayRun,
@@ -8,14 +8,14 @@ import {
   runsOwnCommand,
 } from '../shell-texts.ts'
 
-/** What finds and formats pages lies where the system keeps them, so that no page is one of the project. */
-const pages: Outside = { programs: ['man'], variables: ['HOME', 'PATH', 'MANPATH'] }
+/** The programs that find and format pages are in system folders, so that no page comes from the project. */
+const manPages: Outside = { programs: ['man'], variables: ['HOME', 'PATH', 'MANPATH'] }
 
-/** Programs that show text page by page on a terminal, and as it is elsewhere: commands have no terminal. */
+/** Programs that page text on a terminal and print it otherwise: commands have no terminal. */
 export const viewers: Readonly<Record<string, Grammar>> = {
   less: {
     options: '-aAcCdeEfFgGiIKLmMnNqQrRsSuUwWX',
-    // They write a file, read one with keys or tags, or look at nothing that is shown.
+    // They write a file, read a file with keys or tags, or open files that are not shown.
     refused: '-o -O -k -t -T --tag-file -p -P -b -B -D -h -j -J -V -x -y -z',
     operands: ['read'],
     check: pagerEffects,
@@ -32,7 +32,7 @@ export const viewers: Readonly<Record<string, Grammar>> = {
   gzip: compressed('-cdlv --stdout --to-stdout --decompress --uncompress --verbose '),
   man: {
     options: '-fkaw --whatis --apropos --all --where --path --location',
-    // They run what they name, or read pages and settings elsewhere.
+    // They run the program that they name, or read pages and settings from other places.
     refused:
       '-P --pager -H --html -p --preprocessor -l --local-file -C --config-file -M --manpath -m --systems -R --recode',
     operands: ['text'],
@@ -40,18 +40,18 @@ export const viewers: Readonly<Record<string, Grammar>> = {
       [...operands, ...options.flatMap(({ value }) => value ?? [])].every(
         ({ kind, value }) => kind === 'literal' && /^[A-Za-z0-9_][\w.+:-]*$/.test(value),
       )
-        ? [{ kind: 'chosen', by: [], neverBy: [], outside: pages }]
-        : unknown(manMayReadFile),
+        ? [{ kind: 'chosen', by: [], neverBy: [], outside: manPages }]
+        : unknownEffect(manMayReadFile),
   },
 }
 
-/** What begins with a plus is a command of less, and LESSOPEN names a program that opens each file. */
-function pagerEffects({ operands }: Given): readonly Effect[] {
-  if (operands.some(({ value }) => value.startsWith('+'))) return unknown(runsOwnCommand)
+/** A word with a leading plus is a command for less, and LESSOPEN names a program that opens each file. */
+function pagerEffects({ operands }: ParsedArguments): readonly Effect[] {
+  if (operands.some(({ value }) => value.startsWith('+'))) return unknownEffect(runsOwnCommand)
   return [{ kind: 'hardened', why: lessopenMayRun }]
 }
 
-/** It writes to its output, and beside no file: with `-c`, or where it only lists or tests. */
+/** Options with which it writes to stdout and no file: `-c`, or options that only list or test. */
 const toOutput: ReadonlySet<string> = new Set('-c --stdout --to-stdout -l --list -t --test'.split(' '))
 
 function compressed(more: string): Grammar {
@@ -63,12 +63,12 @@ function compressed(more: string): Grammar {
     operands: ['read'],
     check: ({ operands, options, ordered }) => {
       if (operands.length === 0) return []
-      if (ordered !== undefined) return unknown(lateOptionMayBeFile)
-      if (!isAlwaysToOutput && !options.some(({ name }) => toOutput.has(name))) return unknown(removesFile)
-      // A name without a known ending is looked for with one, too.
+      if (ordered !== undefined) return unknownEffect(lateOptionMayBeFile)
+      if (!isAlwaysToOutput && !options.some(({ name }) => toOutput.has(name))) return unknownEffect(removesFile)
+      // For a name without a known ending, it also tries the name with one.
       if (!operands.every(({ kind, value }) => kind !== 'dynamic' && /\.(?:gz|tgz)$/.test(value)))
-        return unknown(mayReadOtherEnding)
-      // BSD has zcat read what compress made.
+        return unknownEffect(mayReadOtherEnding)
+      // On BSD, zcat reads files of compress.
       return operands.map((word) => ({ kind: 'read', word: { ...word, value: `${word.value}.Z` } }))
     },
   }

@@ -1,4 +1,4 @@
-import { type Effect, unknown, unseen } from '../effects.ts'
+import { type Effect, unknownEffect, unseenEffect } from '../effects.ts'
 import { couldStartWithDash, literalWord } from '../read-grammar.ts'
 import type { ShellWord } from '../words.ts'
 import {
@@ -25,7 +25,7 @@ const withText: ReadonlySet<string> = new Set(
 )
 const withFile: ReadonlySet<string> = new Set(['-newer', '-anewer', '-cnewer', '-samefile'])
 
-/** The first action that is not described, also behind words that only the shell knows. */
+/** The first action that is not described, also after words that only the shell knows. */
 function unknownAction(args: readonly ShellWord[]): string | undefined {
   for (let at = 0; at < args.length; at += 1) {
     const word = args[at]
@@ -36,16 +36,16 @@ function unknownAction(args: readonly ShellWord[]): string | undefined {
   return undefined
 }
 
-/** What find does with words that only the shell knows: they may be actions. */
+/** The effect of words that only the shell knows: they may be actions. */
 function unseenWord(args: readonly ShellWord[]): readonly Effect[] {
   const action = unknownAction(args)
-  return action === undefined ? unseen(nameMayBeFindAction) : unknown(findActionUnknown(action))
+  return action === undefined ? unseenEffect(nameMayBeFindAction) : unknownEffect(findActionUnknown(action))
 }
 
-/** What another command does with its words. */
+/** Returns the effects of another command. */
 type Describe = (words: readonly ShellWord[]) => readonly Effect[]
 
-/** Find has no options as others have: paths, then an expression of words with a meaning each. */
+/** The arguments of find are paths, followed by an expression of words with individual meanings. */
 export function findEffects(args: readonly ShellWord[], describe: Describe): readonly Effect[] {
   const roots: ShellWord[] = []
   let at = 0
@@ -63,8 +63,8 @@ export function findEffects(args: readonly ShellWord[], describe: Describe): rea
   ]
 }
 
-const mostCommands = 4
-const mostRoots = 8
+const maxCommands = 4
+const maxRoots = 8
 
 function expressionEffects(
   words: readonly ShellWord[],
@@ -79,8 +79,8 @@ function expressionEffects(
     if (word?.kind !== 'literal') return unseenWord(words)
     if (word.value === '-exec') {
       const inner = commandOfFind(words.slice(at + 1))
-      if (inner === undefined) return unknown(findExecUnclearEnd)
-      if ((commands += 1) > mostCommands || roots.length > mostRoots) return unknown(findRunsTooMuch)
+      if (inner === undefined) return unknownEffect(findExecUnclearEnd)
+      if ((commands += 1) > maxCommands || roots.length > maxRoots) return unknownEffect(findRunsTooMuch)
       effects.push(...execEffects(inner, roots, tests.isNoLink, describe))
       at += inner.words.length + 1
       continue
@@ -89,21 +89,21 @@ function expressionEffects(
     tests.add(word.value, value)
     if (withoutValue.has(word.value)) continue
     if (value === undefined || value.kind === 'glob' || (value.kind === 'dynamic' && value.isOne !== true))
-      return unknown(findValueUnknown(word.value))
+      return unknownEffect(findValueUnknown(word.value))
     if (withFile.has(word.value)) effects.push({ kind: 'list', word: value })
-    else if (!withText.has(word.value)) return unknown(findActionUnknown(word.value))
+    else if (!withText.has(word.value)) return unknownEffect(findActionUnknown(word.value))
     at += 1
   }
   return effects
 }
 
-/** What is true of every path that gets to where an expression is read, as far as that shows without parentheses. */
+/** What is true for every path at a point in the expression, as far as that is known without parentheses. */
 class TestsSoFar {
   #depth = 0
   #isNegated = false
   #isNoLink = false
 
-  /** `-type f` or `-type d` is true. */
+  /** Whether `-type f` or `-type d` is true. */
   get isNoLink(): boolean {
     return this.#isNoLink
   }
@@ -120,11 +120,11 @@ class TestsSoFar {
 
 interface CommandOfFind {
   readonly words: readonly ShellWord[]
-  /** `{} +`: it is given many names at once. */
+  /** `{} +`: it receives many names at once. */
   readonly takesMany: boolean
 }
 
-/** The words up to `;`, or up to a `+` right behind `{}`. Undefined without one. */
+/** The words up to `;`, or up to a `+` directly after `{}`. Undefined without either. */
 export function commandOfFind(words: readonly ShellWord[]): CommandOfFind | undefined {
   const isMany = (at: number): boolean => words[at]?.value === '+' && words[at - 1]?.value === '{}'
   const end = words.findIndex(({ value }, at) => value === ';' || isMany(at))
@@ -132,8 +132,8 @@ export function commandOfFind(words: readonly ShellWord[]): CommandOfFind | unde
 }
 
 /**
- * `find src -exec grep -l x {} +`: the command as it is with paths below `src` in the place of `{}`. Such a path begins as
- * `src` does, so that it is no option.
+ * `find src -exec grep -l x {} +`: the effects of the command with paths below `src` in place of `{}`. Such a path begins with `src`, so it is not
+ * an option.
  */
 function execEffects(
   { words, takesMany }: CommandOfFind,
@@ -144,23 +144,25 @@ function execEffects(
   const isKnown = words.every(
     ({ kind, value }, at) => kind === 'literal' && (value === '{}' ? at > 0 : !value.includes('{}')),
   )
-  if (!isKnown) return unknown(unknownFindExec)
+  if (!isKnown) return unknownEffect(unknownFindExec)
   return roots.flatMap((root) => {
     const found: ShellWord = { ...root, isFound: true }
-    // A program may do something else with its second or third name.
-    const given = words.flatMap((word) => (word.value !== '{}' ? [word] : takesMany ? [found, found, found] : [found]))
-    return describe(given).flatMap((effect) => effectBelow(effect, found, isNoLink))
+    // A program may treat its second or third name differently.
+    const expanded = words.flatMap((word) =>
+      word.value !== '{}' ? [word] : takesMany ? [found, found, found] : [found],
+    )
+    return describe(expanded).flatMap((effect) => effectBelow(effect, found, isNoLink))
   })
 }
 
-/** What is done to a path that find found is done to all that lies below its root. */
+/** An effect on a found path applies to everything below its start folder. */
 function effectBelow(effect: Effect, found: ShellWord, isNoLink: boolean): readonly Effect[] {
   switch (effect.kind) {
     case 'list':
     case 'read':
     case 'read tree':
       if (effect.word !== found) return [effect]
-      // Find gives links too, and who reads or lists one follows it.
+      // Find also returns links, which a reading or listing command follows.
       if (!isNoLink) return [{ kind: 'read through links', word: found }]
       return [{ kind: effect.kind === 'list' ? 'list' : 'read tree', word: found }]
     case 'unseen':
@@ -173,6 +175,6 @@ function effectBelow(effect: Effect, found: ShellWord, isNoLink: boolean): reado
     case 'git':
     case 'chosen':
     case 'hardened':
-      return unknown(findExecMayChange)
+      return unknownEffect(findExecMayChange)
   }
 }

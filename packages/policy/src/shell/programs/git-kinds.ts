@@ -1,4 +1,4 @@
-import { effectsOf } from '../describe.ts'
+import { effectsOf } from '../command-effects.ts'
 import { isHarmlessEffect } from '../read-only.ts'
 import { literalWord } from '../read-grammar.ts'
 import type { ShellWord } from '../words.ts'
@@ -6,18 +6,18 @@ import type { ShellWord } from '../words.ts'
 type Words = readonly ShellWord[]
 
 /**
- * What a command of git does where the kernel confines it to the workspace. `reads`: nothing that needs the folder of git to be written. `writes index`: the
- * index, branches, tags or commits and no file of the work tree. `network`: it speaks with another repository. `changes`: anything else.
+ * What a git command does while the kernel confines it to the workspace. `reads`: does not need to write the git folder. `writes index`: changes the
+ * index, branches, tags or commits, and no file of the work tree. `network`: contacts another repository. `changes`: anything else.
  */
 export type GitKind = 'reads' | 'writes index' | 'network' | 'changes'
 
-/** Of words that begin with git, by whatever name. `isThere`: whether a word names a file. */
+/** For words that begin with git, under any name. `exists`: whether a word names a file. */
 export function gitKind(words: Words, isThere: (word: ShellWord) => boolean): GitKind {
   const [, ...args] = words
   const read = globalsOf(args)
   if (read === undefined) return 'changes'
   const { command, rest, isPlain } = read
-  // It prints what there is, or its version.
+  // It prints help or its version.
   if (command === undefined) return 'reads'
   if (command.kind !== 'literal') return 'changes'
   const name = command.value
@@ -32,7 +32,7 @@ export function gitKind(words: Words, isThere: (word: ShellWord) => boolean): Gi
 interface Globals {
   readonly command: ShellWord | undefined
   readonly rest: Words
-  /** Nothing before the command leads elsewhere, or sets what may run a program. */
+  /** Whether the options before the command neither lead elsewhere nor set what may run a program. */
   readonly isPlain: boolean
 }
 
@@ -46,7 +46,7 @@ const leading: ReadonlySet<string> = new Set(['--git-dir', '--work-tree', '--nam
 const harmlessSetting =
   /^(?:user\.(?:name|email)=.*|(?:commit|tag)\.gpgsign=(?:false|no|0)|color\.[a-z.]+=\w*|core\.quotepath=\w*|advice\.\w+=\w*)$/is
 
-/** Undefined for options that are not known. */
+/** Undefined for unknown options. */
 function globalsOf(args: Words): Globals | undefined {
   let isPlain = true
   for (let at = 0; at < args.length; at += 1) {
@@ -68,7 +68,7 @@ function globalsOf(args: Words): Globals | undefined {
   return { command: undefined, rest: [], isPlain }
 }
 
-/** They write what they make into files that are named, or nothing. Settings that name programs bind these too, and those are confined. */
+/** They print, or write to files that they name. Programs from settings are confined like them. */
 const readers: ReadonlySet<string> = new Set(
   (
     'annotate blame cat-file check-attr check-ignore check-mailmap check-ref-format cherry column count-objects describe diff ' +
@@ -125,12 +125,12 @@ const writers: Readonly<Record<string, Writes>> = {
     literal(rest) && rest.length === 2 && /^(?:-c|--create)$/.test(rest[0]?.value ?? '') && isName(rest[1]),
 }
 
-/** A name alone: from another branch git would write to its settings which one that follows. */
+/** A name only: starting from another branch, git would write to its settings which branch the new one follows. */
 function isName(word: ShellWord | undefined): boolean {
   return word !== undefined && /^[\w][\w./#@+-]*$/.test(word.value)
 }
 
-/** Nothing but these options before `--`, one of these among them; paths may be anything that cannot be an option. */
+/** Before `--` only these options, including one of `needed`; paths may be anything that cannot be an option. */
 function optionsIn(rest: Words, known: RegExp, needed: readonly string[]): boolean {
   const dashes = rest.findIndex(({ value, kind }) => kind === 'literal' && value === '--')
   const before = dashes === -1 ? rest : rest.slice(0, dashes)
@@ -140,7 +140,7 @@ function optionsIn(rest: Words, known: RegExp, needed: readonly string[]): boole
   )
 }
 
-/** With paths, or alone: a revision would move the branch. */
+/** With paths, or without arguments: a revision would move the branch. */
 function resets(rest: Words, isThere: (word: ShellWord) => boolean): boolean {
   const dashes = rest.findIndex(({ value, kind }) => kind === 'literal' && value === '--')
   const before = dashes === -1 ? rest : rest.slice(0, dashes)
@@ -157,7 +157,7 @@ const commitFlags =
 const commitValues = /^(?:-[aqvnsoi]*[mFC]|--(?:message|file|reuse-message|author|date|fixup|squash|trailer|cleanup))$/
 const givesMessage = /^(?:-[aqvnsoi]*[mFC]|--(?:message|file|reuse-message|no-edit|fixup))/
 
-/** With a message: an editor would wait for somebody. */
+/** With a message: otherwise an editor would wait for input. */
 function commits(rest: Words): boolean {
   let hasMessage = false
   for (let at = 0; at < rest.length; at += 1) {
@@ -166,16 +166,16 @@ function commits(rest: Words): boolean {
     const { value, kind, isOne } = word
     if (value === '--' && kind === 'literal') break
     const [name = ''] = value.split('=', 1)
-    // `-m"$(…)"`, `--message="$(…)"`: what stands before it is certain.
+    // `-m"$(…)"`, `--message="$(…)"`: the part before the substitution is certain.
     const isSure = kind === 'literal' || (isOne === true && /^(?:-[aqvnsoi]*m|--message=)/.test(value))
     if (!isSure) return false
     if (!value.startsWith('-')) continue
     hasMessage ||= givesMessage.test(value)
     if (commitValues.test(value)) {
       at += 1
-      const given = rest[at]
-      if (given === undefined || (given.kind !== 'literal' && given.isOne !== true)) return false
-      if (/^--fixup$/.test(value) && !isFixupWithoutEditor(given.value)) return false
+      const argument = rest[at]
+      if (argument === undefined || (argument.kind !== 'literal' && argument.isOne !== true)) return false
+      if (/^--fixup$/.test(value) && !isFixupWithoutEditor(argument.value)) return false
     } else if (name === '--fixup' && !isFixupWithoutEditor(value.slice('--fixup='.length))) return false
     else if (!commitFlags.test(value) && !commitValues.test(name) && !/^-[aqvnsoi]*m./s.test(value)) return false
   }
@@ -187,7 +187,7 @@ function isFixupWithoutEditor(revision: string): boolean {
   return /^[\w./~^@-]+$/.test(revision)
 }
 
-/** A new one, without a signature, and with its message where it has one. */
+/** A new tag, without a signature, and with its message if it has one. */
 function tags(rest: Words): boolean {
   const at = rest.findIndex(({ value }) => /^(?:-a?m|--message)$/.test(value))
   const message = at === -1 ? undefined : rest[at + 1]

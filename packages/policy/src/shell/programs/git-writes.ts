@@ -1,149 +1,150 @@
 import { mayBeOption, nextOperands } from '../subcommands/operands.ts'
 import { isGit } from '../subcommands/git-commands.ts'
 import { syntaxOf } from '../subcommands/program-syntax.ts'
-import { ofEach } from '../remembered.ts'
+import { memoizeByObject } from '../memoize.ts'
 import type { ShellWord } from '../words.ts'
 
 type Words = readonly ShellWord[]
 
-/** Which files of its work tree, and elsewhere, a command of git may change. For deny and ask rules only: it takes too much rather than too little. */
+/** The files of the work tree, and elsewhere, that a git command may change. For deny and ask rules only: an overestimate is safe. */
 export interface GitWrites {
-  /** Paths in it, from the folder that it is run in. */
+  /** Paths in the work tree, from the folder in which it runs. */
   readonly paths: Words
-  /** Any file of the work tree. */
+  /** Whether it may change any file of the work tree. */
   readonly isWholeTree: boolean
 }
 
-/** What stands behind a subcommand. */
-interface Given {
+/** The arguments after a subcommand. */
+interface GitArguments {
   readonly words: Words
-  /** No options, before `--` if there is one. Values of options are among them. */
+  /** Words without options, before `--` if there is one. Includes values of options. */
   readonly operands: Words
-  /** Behind `--`: paths and nothing else. */
+  /** Words after `--`: paths only. */
   readonly paths: Words | undefined
-  /** Whether an option may be there: abbreviated, with other letters behind one dash, or as the value of another one. */
+  /** Whether an option may be present: abbreviated, combined with other letters, or as the value of another option. */
   readonly mayHave: (...names: readonly string[]) => boolean
-  /** Whether an option is there for sure. */
+  /** Whether an option is certainly present. */
   readonly has: (...names: readonly string[]) => boolean
-  /** What follows an option, or stands behind its `=`. */
+  /** The word after an option, or the text after its `=`. */
   readonly value: (...names: readonly string[]) => Words
 }
 
-type Writes = (given: Given) => GitWrites
+type Writes = (parsed: GitArguments) => GitWrites
 
-const nothing: GitWrites = { paths: [], isWholeTree: false }
+const noWrites: GitWrites = { paths: [], isWholeTree: false }
 const wholeTree: GitWrites = { paths: [], isWholeTree: true }
-const always: Writes = () => wholeTree
-const named = (paths: Words): GitWrites => ({ paths, isWholeTree: false })
+const anyFile: Writes = () => wholeTree
+const pathWrites = (paths: Words): GitWrites => ({ paths, isWholeTree: false })
 
-function namedPaths({ operands, paths = [], mayHave }: Given): GitWrites {
+function namedPaths({ operands, paths = [], mayHave }: GitArguments): GitWrites {
   const isFromFile = mayHave('--pathspec-from-file', '--stdin')
   const all = [...operands, ...paths]
   return { paths: all, isWholeTree: isFromFile || all.length === 0 }
 }
 
-/** `-e` takes a pattern of what stays. */
-function cleaned(given: Given): GitWrites {
-  const excluded = given.value('-e', '--exclude')
-  return namedPaths({ ...given, operands: given.operands.filter((word) => !excluded.includes(word)) })
+/** `-e` takes a pattern of files that remain. */
+function cleanWrites(parsed: GitArguments): GitWrites {
+  const excluded = parsed.value('-e', '--exclude')
+  return namedPaths({ ...parsed, operands: parsed.operands.filter((word) => !excluded.includes(word)) })
 }
 
-function checkedOut(given: Given): GitWrites {
-  const { operands, paths, mayHave } = given
-  if (paths === undefined && createsBranch(given, ['-b', '-B', '--orphan'])) return nothing
+function checkoutWrites(parsed: GitArguments): GitWrites {
+  const { operands, paths, mayHave } = parsed
+  if (paths === undefined && createsBranch(parsed, ['-b', '-B', '--orphan'])) return noWrites
   const isForced = mayHave('-f', '--force')
   const isPlain = operands.length === 0 && paths === undefined
-  if (isPlain && !isForced && !mayHave('-p', '--patch', '--pathspec-from-file')) return nothing
+  if (isPlain && !isForced && !mayHave('-p', '--patch', '--pathspec-from-file')) return noWrites
   const namesPaths = paths !== undefined && paths.length > 0 && !mayHave('--pathspec-from-file')
   // A word may be a revision or a path.
-  return namesPaths ? named(paths) : { paths: operands, isWholeTree: true }
+  return namesPaths ? pathWrites(paths) : { paths: operands, isWholeTree: true }
 }
 
-/** `-b name` and no revision: the work tree stays, unless it is forced. */
-function createsBranch({ words, operands }: Given, names: readonly string[]): boolean {
+/** `-b name` without a revision: the work tree remains unchanged, unless it is forced. */
+function createsBranch({ words, operands }: GitArguments, names: readonly string[]): boolean {
   const at = words.findIndex(({ value }) => names.includes(value))
   const [name] = operands
   const isOne = name !== undefined && (name.kind === 'literal' || name.isOne === true)
   if (at === -1 || operands.length !== 1 || !isOne || name !== words[at + 1]) return false
-  return !givenBehind(words.filter((word) => word !== name)).mayHave('-f', '--force', '--discard-changes')
+  return !parseArguments(words.filter((word) => word !== name)).mayHave('-f', '--force', '--discard-changes')
 }
 
-function stashed(given: Given): GitWrites {
-  if (begins(given, /^(?:list|show|drop|clear|create|store|export|import)$/)) return nothing
-  const { paths = [], mayHave } = given
-  const namesPaths = paths.length > 0 && begins(given, /^push$/) && !mayHave('--pathspec-from-file')
-  return namesPaths ? named(paths) : wholeTree
+function stashWrites(parsed: GitArguments): GitWrites {
+  if (firstWordMatches(parsed, /^(?:list|show|drop|clear|create|store|export|import)$/)) return noWrites
+  const { paths = [], mayHave } = parsed
+  const namesPaths = paths.length > 0 && firstWordMatches(parsed, /^push$/) && !mayHave('--pathspec-from-file')
+  return namesPaths ? pathWrites(paths) : wholeTree
 }
 
-function applied({ has, mayHave }: Given): GitWrites {
+function applyWrites({ has, mayHave }: GitArguments): GitWrites {
   const isLooking = has('--check', '--stat', '--numstat', '--summary') && !mayHave('--apply')
-  return isLooking || (has('--cached') && !mayHave('--index')) ? nothing : wholeTree
+  return isLooking || (has('--cached') && !mayHave('--index')) ? noWrites : wholeTree
 }
 
-function cloned({ operands }: Given): GitWrites {
-  // Where no folder is named, it is called as the repository is.
+function cloneWrites({ operands }: GitArguments): GitWrites {
+  // If no folder is named, it gets the name of the repository.
   const ends = operands.map((word): ShellWord => {
     const name = /([^/:]+?)(?:\.git|\.bundle)?\/*$/.exec(word.value)?.[1]
     return { ...word, value: name ?? word.value }
   })
-  return named([...operands, ...ends])
+  return pathWrites([...operands, ...ends])
 }
 
-function begins({ words }: Given, names: RegExp): boolean {
+function firstWordMatches({ words }: GitArguments, names: RegExp): boolean {
   return words[0]?.kind === 'literal' && names.test(words[0].value)
 }
 
-function unless(harmless: RegExp, otherwise: Writes): Writes {
-  return (given) => (begins(given, harmless) ? nothing : otherwise(given))
+function unlessFirstWord(harmless: RegExp, otherwise: Writes): Writes {
+  return (parsed) => (firstWordMatches(parsed, harmless) ? noWrites : otherwise(parsed))
 }
 
 const writes: Readonly<Record<string, Writes>> = {
-  rm: (given) => (given.has('--cached', '-n', '--dry-run') ? nothing : namedPaths(given)),
-  mv: (given) => (given.has('-n', '--dry-run') ? nothing : namedPaths(given)),
-  checkout: checkedOut,
-  switch: (given) => (createsBranch(given, ['-c', '-C', '--create', '--force-create']) ? nothing : wholeTree),
-  restore: (given) => (given.has('-S', '--staged') && !given.mayHave('-W', '--worktree') ? nothing : namedPaths(given)),
-  clean: (given) => (given.has('-n', '--dry-run') ? nothing : cleaned(given)),
-  stash: stashed,
-  reset: ({ mayHave }) => (mayHave('--hard', '--merge', '--keep') ? wholeTree : nothing),
-  apply: applied,
-  'read-tree': ({ mayHave }) => (mayHave('-u') ? wholeTree : nothing),
-  'checkout-index': (given) => {
-    const { paths, isWholeTree } = namedPaths(given)
+  rm: (parsed) => (parsed.has('--cached', '-n', '--dry-run') ? noWrites : namedPaths(parsed)),
+  mv: (parsed) => (parsed.has('-n', '--dry-run') ? noWrites : namedPaths(parsed)),
+  checkout: checkoutWrites,
+  switch: (parsed) => (createsBranch(parsed, ['-c', '-C', '--create', '--force-create']) ? noWrites : wholeTree),
+  restore: (parsed) =>
+    parsed.has('-S', '--staged') && !parsed.mayHave('-W', '--worktree') ? noWrites : namedPaths(parsed),
+  clean: (parsed) => (parsed.has('-n', '--dry-run') ? noWrites : cleanWrites(parsed)),
+  stash: stashWrites,
+  reset: ({ mayHave }) => (mayHave('--hard', '--merge', '--keep') ? wholeTree : noWrites),
+  apply: applyWrites,
+  'read-tree': ({ mayHave }) => (mayHave('-u') ? wholeTree : noWrites),
+  'checkout-index': (parsed) => {
+    const { paths, isWholeTree } = namedPaths(parsed)
     return {
-      paths: [...paths, ...given.value('--prefix')],
-      isWholeTree: isWholeTree || given.mayHave('-a', '--all'),
+      paths: [...paths, ...parsed.value('--prefix')],
+      isWholeTree: isWholeTree || parsed.mayHave('-a', '--all'),
     }
   },
-  worktree: unless(/^(?:list|lock|unlock|prune)$/, ({ operands }) => named(operands.slice(1))),
-  submodule: unless(/^(?:status|summary|init|sync|set-url|set-branch|absorbgitdirs)$/, always),
-  'sparse-checkout': unless(/^(?:list|check-rules)$/, always),
-  bisect: unless(/^(?:log|view|visualize|terms|help)$/, always),
-  subtree: unless(/^(?:split|push)$/, always),
-  lfs: unless(/^(?:env|ls-files|logs|status|version|locks|push|fetch)$/, always),
-  clone: cloned,
-  init: ({ operands, value }) => named([...operands, ...value('--separate-git-dir')]),
-  'format-patch': (given) => {
-    const folder = given.value('-o', '--output-directory')
-    return given.has('--stdout') ? nothing : folder.length > 0 ? named(folder) : wholeTree
+  worktree: unlessFirstWord(/^(?:list|lock|unlock|prune)$/, ({ operands }) => pathWrites(operands.slice(1))),
+  submodule: unlessFirstWord(/^(?:status|summary|init|sync|set-url|set-branch|absorbgitdirs)$/, anyFile),
+  'sparse-checkout': unlessFirstWord(/^(?:list|check-rules)$/, anyFile),
+  bisect: unlessFirstWord(/^(?:log|view|visualize|terms|help)$/, anyFile),
+  subtree: unlessFirstWord(/^(?:split|push)$/, anyFile),
+  lfs: unlessFirstWord(/^(?:env|ls-files|logs|status|version|locks|push|fetch)$/, anyFile),
+  clone: cloneWrites,
+  init: ({ operands, value }) => pathWrites([...operands, ...value('--separate-git-dir')]),
+  'format-patch': (parsed) => {
+    const folder = parsed.value('-o', '--output-directory')
+    return parsed.has('--stdout') ? noWrites : folder.length > 0 ? pathWrites(folder) : wholeTree
   },
-  archive: ({ value }) => named(value('-o', '--output')),
-  bundle: unless(/^(?:verify|list-heads|unbundle)$/, ({ operands }) => named(operands.slice(1))),
-  'merge-file': (given) => (given.has('-p', '--stdout') ? nothing : named(given.operands)),
-  config: (given) =>
-    given.has('--get', '--get-all', '--get-regexp', '--list', '-l') || begins(given, /^(?:get|list)$/)
-      ? nothing
-      : named(given.value('-f', '--file')),
-  mailinfo: ({ operands }) => named(operands),
-  mailsplit: ({ value }) => named(value('-o')),
-  'interpret-trailers': ({ operands, mayHave }) => (mayHave('--in-place') ? named(operands) : nothing),
-  'fast-import': ({ value }) => named(value('--export-marks', '--export-pack-edges')),
-  'fast-export': ({ value }) => named(value('--export-marks')),
-  'credential-store': ({ value }) => named(value('--file')),
-  'pack-objects': ({ operands }) => named(operands),
-  'index-pack': ({ operands, value }) => named([...operands, ...value('-o')]),
-  bugreport: ({ value }) => named(value('-o', '--output-directory')),
-  diagnose: ({ value }) => named(value('-o', '--output-directory')),
+  archive: ({ value }) => pathWrites(value('-o', '--output')),
+  bundle: unlessFirstWord(/^(?:verify|list-heads|unbundle)$/, ({ operands }) => pathWrites(operands.slice(1))),
+  'merge-file': (parsed) => (parsed.has('-p', '--stdout') ? noWrites : pathWrites(parsed.operands)),
+  config: (parsed) =>
+    parsed.has('--get', '--get-all', '--get-regexp', '--list', '-l') || firstWordMatches(parsed, /^(?:get|list)$/)
+      ? noWrites
+      : pathWrites(parsed.value('-f', '--file')),
+  mailinfo: ({ operands }) => pathWrites(operands),
+  mailsplit: ({ value }) => pathWrites(value('-o')),
+  'interpret-trailers': ({ operands, mayHave }) => (mayHave('--in-place') ? pathWrites(operands) : noWrites),
+  'fast-import': ({ value }) => pathWrites(value('--export-marks', '--export-pack-edges')),
+  'fast-export': ({ value }) => pathWrites(value('--export-marks')),
+  'credential-store': ({ value }) => pathWrites(value('--file')),
+  'pack-objects': ({ operands }) => pathWrites(operands),
+  'index-pack': ({ operands, value }) => pathWrites([...operands, ...value('-o')]),
+  bugreport: ({ value }) => pathWrites(value('-o', '--output-directory')),
+  diagnose: ({ value }) => pathWrites(value('-o', '--output-directory')),
   ...Object.fromEntries(
     (
       'am merge pull rebase cherry-pick revert filter-branch filter-repo mergetool difftool rerere merge-index merge-one-file merge-recursive ' +
@@ -151,40 +152,40 @@ const writes: Readonly<Record<string, Writes>> = {
       'annex crypt secret flow absorb town citool gui cvsexportcommit cvsimport'
     )
       .split(' ')
-      .map((name) => [name, always]),
+      .map((name) => [name, anyFile]),
   ),
 }
 
-/** Undefined for what is not git, or changes no file. */
-export const gitWrites: (words: Words) => GitWrites | undefined = ofEach(findWrites)
+/** Undefined if it is not git, or changes no file. */
+export const gitWrites: (words: Words) => GitWrites | undefined = memoizeByObject(findWrites)
 
 function findWrites(words: Words): GitWrites | undefined {
   if (!isGit(words)) return undefined
   const { operands } = nextOperands(words, new Map([[1, 2]]), syntaxOf('git'))
   const found = [...operands.keys()].slice(0, 4).map((at): GitWrites => {
     const word = words[at]
-    if (word === undefined) return nothing
-    // Any command may stand in its place.
+    if (word === undefined) return noWrites
+    // Any subcommand is possible.
     if (word.kind !== 'literal') return wholeTree
-    const given = givenBehind(words.slice(at + 1))
+    const parsed = parseArguments(words.slice(at + 1))
     const name = word.value.toLowerCase()
-    const own = Object.hasOwn(writes, name) ? (writes[name]?.(given) ?? nothing) : nothing
+    const own = Object.hasOwn(writes, name) ? (writes[name]?.(parsed) ?? noWrites) : noWrites
     // `git diff --output=x`.
-    return { ...own, paths: [...own.paths, ...given.value('--output')] }
+    return { ...own, paths: [...own.paths, ...parsed.value('--output')] }
   })
   const paths = found.flatMap((one) => one.paths)
   const isWholeTree = found.some((one) => one.isWholeTree)
   return paths.length === 0 && !isWholeTree ? undefined : { paths, isWholeTree }
 }
 
-/** Options that take no value: what stands behind one is no value. */
+/** Options without a value: the word after one is not a value. */
 const flags =
   /^(?:-[fqrvkdxX]+|--(?:force|quiet|cached|staged|verbose|ignore-unmatch|stat|check|numstat|summary|index|3way|reverse|recursive))$/
 
-function givenBehind(words: Words): Given {
+function parseArguments(words: Words): GitArguments {
   const dashes = words.findIndex(({ value }) => value === '--')
   const before = dashes === -1 ? words : words.slice(0, dashes)
-  // git accepts the beginning of a long option, and letters behind one dash.
+  // git accepts abbreviated long options, and combined letters.
   const mayBe = (value: string, name: string): boolean => {
     const [written = ''] = value.split('=', 1)
     if (name.startsWith('--')) return written.length > 2 && written.startsWith('--') && name.startsWith(written)
@@ -203,7 +204,7 @@ function givenBehind(words: Words): Given {
         (word) =>
           names.some((name) => mayBe(word.value, name)) || (word.kind !== 'literal' && mayBeOption(word, names)),
       ),
-    // What is not known, and `--no-…`, may take it back.
+    // An unknown option, or `--no-…`, may revert it.
     has: (...names) =>
       before.every(({ value, kind }) => kind === 'literal' && !value.startsWith('--no-')) &&
       before.some(({ value }, at) => isSure(at) && names.some((name) => value === name || isAmongFlags(value, name))),

@@ -1,4 +1,4 @@
-import { type Effect, type Given, type Grammar, type ShownSettings, unknown } from '../effects.ts'
+import { type Effect, type ParsedArguments, type Grammar, type ShownSettings, unknownEffect } from '../effects.ts'
 import { configByVerb, gitCommands } from '../grammars/git.ts'
 import { effectsByGrammar, literalWord, readWords } from '../read-grammar.ts'
 import type { ShellWord } from '../words.ts'
@@ -21,63 +21,64 @@ const globals: Grammar = {
   optionsFirst: true,
 }
 
-/** What a git command line (without `git`) does. Its settings are looked at where the effect is judged. */
+/** What a git command line (without `git`) does. Its settings are checked when the effect is judged. */
 export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
-  // What becomes of the words behind the command is read with the grammar of the command.
+  // The words after the subcommand are read with the grammar of the subcommand.
   const read = readWords(
     globals,
     args.map(({ couldBePattern: _, ...word }) => word),
   )
-  if (read.kind !== 'read') return unknown(read.why)
-  const { options, operands } = read.given
+  if (read.kind !== 'read') return unknownEffect(read.why)
+  const { options, operands } = read.parsed
   const folders = options.filter(({ name }) => name === '-C')
   const setting = options.find(({ name, value }) => name === '-c' && !isHarmlessSetting(value))?.value
-  if (setting !== undefined) return unknown(gitSettingNotHarmless(setting.value.split('=', 1)[0] ?? ''))
+  if (setting !== undefined) return unknownEffect(gitSettingNotHarmless(setting.value.split('=', 1)[0] ?? ''))
   const [command] = operands
   const rest = args.slice(args.length - operands.length + 1)
-  if (command === undefined) return options.some(({ name }) => name === '--version') ? [] : unknown(gitWithoutCommand)
+  if (command === undefined)
+    return options.some(({ name }) => name === '--version') ? [] : unknownEffect(gitWithoutCommand)
   if (command.kind !== 'literal' || folders.length > 1 || folders[0]?.value?.kind === 'dynamic')
-    return unknown(unknownGitCommand)
+    return unknownEffect(unknownGitCommand)
   const isByVerb = command.value === 'config' && /^(?:get|list)$/.test(rest[0]?.value ?? '')
   const known = Object.hasOwn(gitCommands, command.value) ? gitCommands[command.value] : undefined
   const grammar = isByVerb ? configByVerb : known
-  if (grammar === undefined) return unknown(mayChange(`git ${command.value}`))
-  const given = readWords(grammar, rest)
-  // Behind an option git takes the name for a file to put into a new stash: `git stash -p list`.
-  if (command.value === 'stash' && !/^(?:list|show)$/.test(rest[0]?.value ?? '')) return unknown(gitStashChanges)
+  if (grammar === undefined) return unknownEffect(mayChange(`git ${command.value}`))
+  const result = readWords(grammar, rest)
+  // After an option, git reads the name as a file for a new stash: `git stash -p list`.
+  if (command.value === 'stash' && !/^(?:list|show)$/.test(rest[0]?.value ?? '')) return unknownEffect(gitStashChanges)
   const folder = folders[0]?.value ?? literalWord('.')
-  if (given.kind !== 'read')
-    return given.kind === 'unknown'
-      ? unknown(given.why)
+  if (result.kind !== 'read')
+    return result.kind === 'unknown'
+      ? unknownEffect(result.why)
       : [
           { kind: 'list', word: folder },
           { kind: 'git', folder, history: true, entersSubmodules: intoSubmodules.has(command.value), readsIndex: true },
-          { kind: 'unseen', why: given.why },
+          { kind: 'unseen', why: result.why },
         ]
-  const refused = refusal(command.value, given.given)
-  if (refused !== undefined) return unknown(refused)
-  if (folder.value !== '.' && rest.some(({ kind }) => kind === 'glob')) return unknown(gitPatternElsewhere)
+  const refused = refusal(command.value, result.parsed)
+  if (refused !== undefined) return unknownEffect(refused)
+  if (folder.value !== '.' && rest.some(({ kind }) => kind === 'glob')) return unknownEffect(gitPatternElsewhere)
   const paths = effectsByGrammar(grammar, rest).flatMap((effect): readonly Effect[] => {
     if (effect.kind !== 'read' && effect.kind !== 'list') return [effect]
     if (effect.word.isRevision === true) return []
-    if (effect.word.value.split(':').length > 6) return unknown(tooManyColons)
-    return pathsIn(effect.word).map((word) => ({ kind: effect.kind, word: from(folder, word) }))
+    if (effect.word.value.split(':').length > 6) return unknownEffect(tooManyColons)
+    return pathsIn(effect.word).map((word) => ({ kind: effect.kind, word: relativeTo(folder, word) }))
   })
   return [
     { kind: 'list', word: folder },
     {
       kind: 'git',
       folder,
-      history: showsContent(command.value, given.given),
+      history: showsContent(command.value, result.parsed),
       entersSubmodules: intoSubmodules.has(command.value),
       readsIndex: indexReaders.has(command.value),
-      ...shownSettings(command.value, given.given),
+      ...shownSettings(command.value, result.parsed),
     },
     ...paths,
   ]
 }
 
-/** Settings about colours and forms of what git shows, by their names in small letters. None names a program, a file or an address. */
+/** Names, in lower case, of settings for colors and formats. None names a program, a file or an address. */
 const harmlessSettings: ReadonlySet<string> = new Set(
   (
     'column.ui core.quotepath core.abbrev log.date log.decorate log.abbrevcommit diff.renames diff.renamelimit diff.noprefix ' +
@@ -93,11 +94,12 @@ function isHarmlessSetting(word: ShellWord | undefined): boolean {
   return word?.kind === 'literal' && (harmlessSettings.has(key) || /^color\.[a-z]+(?:\.[a-z]+)?$/.test(key))
 }
 
-/** Addresses of repositories hold tokens, and so do headers: what prints them is held against what stands there. */
-function shownSettings(command: string, given: Given): { readonly shows?: ShownSettings } {
-  const { operands, options } = given
+/** URLs of repositories may contain tokens, and so may headers: a command that prints them is checked against their values. */
+function shownSettings(command: string, parsed: ParsedArguments): { readonly shows?: ShownSettings } {
+  const { operands, options } = parsed
   const [first, second] = operands.map(({ value }) => value)
-  if (command === 'remote') return first !== undefined || has(given, ['-v', '--verbose']) ? { shows: 'addresses' } : {}
+  if (command === 'remote')
+    return first !== undefined || hasOption(parsed, ['-v', '--verbose']) ? { shows: 'addresses' } : {}
   if (command !== 'config') return {}
   const looksUp = options.every(({ name }) => !/^(?:--list|-l|--get-regexp|--get-urlmatch|--regexp|--all)$/.test(name))
   const name = first === 'get' ? second : first
@@ -108,7 +110,7 @@ const intoSubmodules: ReadonlySet<string> = new Set(['status', 'diff', 'grep', '
 
 const indexReaders: ReadonlySet<string> = new Set([...intoSubmodules, 'ls-files', 'check-attr', 'check-ignore'])
 
-/** `HEAD:path`, `:0:path`: what stands behind a colon may be a path, and the whole of it too. */
+/** `HEAD:path`, `:0:path`: the text after a colon may be a path, and so may the whole word. */
 function pathsIn(word: ShellWord): readonly ShellWord[] {
   const words = [word]
   for (let at = word.value.indexOf(':'); at !== -1 && words.length < 5; at = word.value.indexOf(':', at + 1)) {
@@ -118,11 +120,11 @@ function pathsIn(word: ShellWord): readonly ShellWord[] {
   return words
 }
 
-function from(folder: ShellWord, word: ShellWord): ShellWord {
+function relativeTo(folder: ShellWord, word: ShellWord): ShellWord {
   return folder.value === '.' || /^[/~]/.test(word.value) ? word : { ...word, value: `${folder.value}/${word.value}` }
 }
 
-function has({ options }: Given, names: readonly string[]): boolean {
+function hasOption({ options }: ParsedArguments, names: readonly string[]): boolean {
   return options.some(({ name }) => names.includes(name))
 }
 
@@ -131,36 +133,36 @@ const placesOfSettings: ReadonlySet<string> = new Set(
   '--global --local --system --worktree --show-origin --show-scope --null -z --includes --no-includes'.split(' '),
 )
 
-const lists = ['--list', '--contains', '--no-contains', '--merged', '--no-merged', '--points-at']
+const listingOptions = ['--list', '--contains', '--no-contains', '--merged', '--no-merged', '--points-at']
 
-/** Why it may change something after all: subcommands that do other things with operands than without. */
-function refusal(command: string, given: Given): string | undefined {
-  const [first] = given.operands.map(({ value }) => value)
-  if (given.options.some(startsGpg)) return runsGpg
-  // The C library has converters that write behind their memory, and the text is that of whoever made the repository.
-  if (given.options.some(({ name, value }) => name === '--encoding' && !/^utf-?8$/i.test(value?.value ?? '')))
+/** Why it may change something anyway: with operands, some subcommands do something else. */
+function refusal(command: string, parsed: ParsedArguments): string | undefined {
+  const [first] = parsed.operands.map(({ value }) => value)
+  if (parsed.options.some(startsGpg)) return runsGpg
+  // Some converters of the C library write beyond their buffers, and the text comes from the author of the repository.
+  if (parsed.options.some(({ name, value }) => name === '--encoding' && !/^utf-?8$/i.test(value?.value ?? '')))
     return convertsEncoding
   const isRead: boolean = ((): boolean => {
     switch (command) {
       case 'branch':
-        return first === undefined || has(given, lists)
+        return first === undefined || hasOption(parsed, listingOptions)
       case 'tag':
-        return first === undefined || has(given, [...lists, '-l'])
+        return first === undefined || hasOption(parsed, [...listingOptions, '-l'])
       case 'remote':
         return (
           first === undefined ||
-          (first === 'get-url' && given.options.every(({ name }) => name === '--push' || name === '--all'))
+          (first === 'get-url' && parsed.options.every(({ name }) => name === '--push' || name === '--all'))
         )
       case 'config':
-        // A pattern may become a name and a value, and what looks like an option is one of them.
-        if (given.operands.some(({ kind, value }) => kind !== 'literal' || value.startsWith('-'))) return false
+        // A pattern may become a name and a value, and what looks like an option may be one of them.
+        if (parsed.operands.some(({ kind, value }) => kind !== 'literal' || value.startsWith('-'))) return false
         return (
-          has(given, ['--get', '--get-all', '--get-regexp', '--get-urlmatch', '--list', '-l']) ||
+          hasOption(parsed, ['--get', '--get-all', '--get-regexp', '--get-urlmatch', '--list', '-l']) ||
           first === 'get' ||
           first === 'list' ||
-          // One name alone is looked up.
-          (given.operands.length === 1 &&
-            given.options.every(({ name }) => placesOfSettings.has(name)) &&
+          // A single name is looked up.
+          (parsed.operands.length === 1 &&
+            parsed.options.every(({ name }) => placesOfSettings.has(name)) &&
             /^[a-z][\w-]*\./i.test(first ?? ''))
         )
       case 'reflog':
@@ -174,13 +176,13 @@ function refusal(command: string, given: Given): string | undefined {
   return isRead ? undefined : changesWithArguments(`git ${command}`)
 }
 
-/** A signature is checked by another program. */
-function startsGpg({ name, value }: Given['options'][number]): boolean {
+/** Another program verifies signatures. */
+function startsGpg({ name, value }: ParsedArguments['options'][number]): boolean {
   if (value === undefined || !/^--(?:format|pretty|sort)$/.test(name)) return false
   return value.kind !== 'literal' || /%G|%\(\*?signature|^-?\*?signature/.test(value.value)
 }
 
-const summaries = [
+const summaryOptions = [
   '--stat',
   '--name-only',
   '--name-status',
@@ -193,8 +195,8 @@ const summaries = [
   '--dirstat',
 ]
 
-/** They show what changed, whatever else is asked for. */
-const patches = [
+/** They show changes, independent of other options. */
+const patchOptions = [
   '-p',
   '-u',
   '--patch',
@@ -212,18 +214,18 @@ const patches = [
   '--check',
 ]
 
-/** A name that is no number of an object: a file's content has such a number too, and is shown whatever the options are. */
+/** Whether it is a name and not an object id: the content of a file also has an id, and is shown with any options. */
 function namesCommit({ value, kind }: ShellWord): boolean {
   return kind === 'literal' && /^[\w./@-]+(?:[~^]\d*)*$/.test(value) && !/^[0-9a-f]{4,}(?:[~^]|$)/i.test(value)
 }
 
-/** Whether content of tracked files is shown, as it is or was. */
-function showsContent(command: string, given: Given): boolean {
+/** Whether present or past content of tracked files is shown. */
+function showsContent(command: string, parsed: ParsedArguments): boolean {
   if (command === 'log' || command === 'stash' || command === 'diff-tree' || command === 'reflog')
-    return has(given, patches)
-  if (command === 'show' && !given.operands.every(namesCommit)) return true
+    return hasOption(parsed, patchOptions)
+  if (command === 'show' && !parsed.operands.every(namesCommit)) return true
   if (command === 'diff' || command === 'show' || command === 'whatchanged')
-    return !has(given, summaries) || has(given, patches)
-  if (command === 'status') return has(given, ['-v', '--verbose'])
+    return !hasOption(parsed, summaryOptions) || hasOption(parsed, patchOptions)
+  if (command === 'status') return hasOption(parsed, ['-v', '--verbose'])
   return command === 'blame' || command === 'grep' || command === 'cat-file'
 }

@@ -1,8 +1,8 @@
-import { type Effect, unknown } from '../effects.ts'
+import { type Effect, unknownEffect } from '../effects.ts'
 import type { ShellWord } from '../words.ts'
 import { psShowsEnvironment } from '../shell-texts.ts'
 
-/** Columns of `-o` and `--sort`. */
+/** Columns for `-o` and `--sort`. */
 const columns: ReadonlySet<string> = new Set(
   (
     '%cpu %mem args c cls cmd comm command cputime egid egroup etime etimes euid euser fgid fname gid group lstart lwp ' +
@@ -14,11 +14,11 @@ const columns: ReadonlySet<string> = new Set(
 const withoutValue: ReadonlySet<string> = new Set(['forest', 'headers', 'no-headers', 'no-heading', 'deselect'])
 const processIds = /^\d{1,7}(?:,\d{1,7})*$/
 const name = /^[\w.-]{1,15}$/
-/** Numbers by which bash names itself. */
+/** Process ids by which bash names itself. */
 const ownIds: ReadonlySet<string> = new Set(['$$', '"$$"', '$PPID', '"$PPID"'])
-/** They change how ps reads its words. */
+/** They change how ps parses its arguments. */
 const variables = ['PS_PERSONALITY', 'CMD_ENV', 'PS_FORMAT', 'I_WANT_A_BROKEN_PS']
-/** Elsewhere `-e` prints the environment. */
+/** On other systems `-e` prints the environment. */
 const knowsDashE = process.platform === 'linux' || process.platform === 'darwin'
 
 interface Line {
@@ -26,7 +26,7 @@ interface Line {
   letters: string
   /** Words without a dash. */
   readonly bare: string[]
-  /** What `-u` takes: a name that no user has is an error. */
+  /** Values of `-u`: an unknown user name is an error. */
   readonly users: string[]
   readonly commands: string[]
   hasColumns: boolean
@@ -34,13 +34,13 @@ interface Line {
 }
 
 /**
- * The letter `e` without a dash prints the environment of processes, with the keys of this program. What ps cannot read as
- * it is written it reads once more as if no word had a dash: `-auxe` and `-e -x` print it too.
+ * The letter `e` without a dash prints the environment of processes, which contains the keys of this program. If ps cannot parse its arguments, it
+ * parses them again as if no word had a dash: `-auxe` and `-e -x` print it too.
  */
 export function psEffects(args: readonly ShellWord[]): readonly Effect[] {
   const line: Line = { letters: '', bare: [], users: [], commands: [], hasColumns: false, hasForest: false }
   const isKnown = variables.every((variable) => process.env[variable] === undefined) && readLine(args, line)
-  return isKnown && isSilent(line) ? [] : unknown(psShowsEnvironment)
+  return isKnown && isSilent(line) ? [] : unknownEffect(psShowsEnvironment)
 }
 
 function readLine(args: readonly ShellWord[], line: Line): boolean {
@@ -94,7 +94,7 @@ function takeValue(line: Line, option: string, { kind, value, source }: ShellWor
   }
 }
 
-/** `pid,comm=NAME`: what follows an equals sign is the heading. */
+/** `pid,comm=NAME`: the text after the equals sign is the header. */
 function areColumns(text: string, form: RegExp): boolean {
   return text
     .replace(/=.*$/s, '')
@@ -102,7 +102,7 @@ function areColumns(text: string, form: RegExp): boolean {
     .every((part) => columns.has(form.exec(part)?.[1] ?? ''))
 }
 
-/** No word holds the letter, or all are read as they are written. */
+/** No word contains the letter, or ps parses all words as written. */
 function isSilent({ letters, bare, users, commands, hasColumns, hasForest }: Line): boolean {
   if (![letters, ...bare, ...users, ...commands].some((text) => text.includes('e'))) return true
   const isCertain =

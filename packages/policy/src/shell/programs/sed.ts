@@ -1,4 +1,4 @@
-/** A sed script of commands that print, delete, substitute and move on: none that reads, writes or runs (r, R, w, W, e). */
+/** Whether a sed script only prints, deletes, substitutes and jumps: no command that reads, writes or runs (r, R, w, W, e). */
 export function isHarmlessSed(script: string): boolean {
   if (script.length > 2000) return false
   const rest = { text: script }
@@ -35,7 +35,7 @@ function takeAddress(rest: Rest): boolean {
   return true
 }
 
-/** Up to the delimiter that is not escaped. Implementations do not agree about one inside brackets, and about lines: refused. */
+/** Reads up to the delimiter that is not escaped. Implementations disagree about one inside brackets, and about line ends, so these are rejected. */
 function takeUntil(rest: Rest, delimiter: string): boolean {
   for (let at = 0; at < rest.text.length; at += 1) {
     const character = rest.text.charAt(at)
@@ -50,11 +50,11 @@ function takeUntil(rest: Rest, delimiter: string): boolean {
   return false
 }
 
-/** How an implementation finds the end of brackets. */
+/** How an implementation finds the end of a bracket expression. */
 interface BracketReading {
-  /** `[:` is closed by `:]`, and not by a bracket alone. */
+  /** `[:` is closed by `:]` and not by a bracket alone. */
   readonly hasClasses: boolean
-  /** A bracket behind a backslash closes nothing. */
+  /** A bracket after a backslash closes nothing. */
   readonly hasEscapes: boolean
 }
 
@@ -64,13 +64,13 @@ const readings: readonly BracketReading[] = [
   { hasClasses: true, hasEscapes: true },
 ]
 
-/** Whether the end of an expression is within brackets, where BSD sed and busybox take a delimiter for a character. */
+/** Whether the expression ends inside brackets, where BSD sed and busybox read a delimiter as a character. */
 function endsInBrackets(text: string, { hasClasses, hasEscapes }: BracketReading): boolean {
   for (let at = 0; at < text.length; at += 1) {
     if (text.charAt(at) === '\\') at += 1
     else if (text.charAt(at) === '[') {
       at += text.charAt(at + 1) === '^' ? 2 : 1
-      // A bracket that comes first in brackets is a character.
+      // A bracket that comes first inside brackets is a character.
       if (text.charAt(at) === ']') at += 1
       for (; text.charAt(at) !== ']'; at += 1) {
         if (at >= text.length) return true
@@ -98,6 +98,6 @@ function takeCommand(rest: Rest): boolean {
     if (command === 's') rest.text = rest.text.replace(/^[gpiIMm0-9]*/, '')
   } else if (command === 'q' || command === 'Q') rest.text = rest.text.replace(/^[ \t]*\d*/, '')
   else if (!/^[=dDgGhHnNpPxzl]$/.test(command)) return false
-  // What comes next must begin a new command.
+  // The next character must begin a new command.
   return /^[ \t]*(?:$|[;\n}])/.test(rest.text)
 }

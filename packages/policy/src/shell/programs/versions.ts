@@ -1,12 +1,12 @@
-import { type Effect, unknown } from '../effects.ts'
+import { type Effect, unknownEffect } from '../effects.ts'
 import type { ShellWord } from '../words.ts'
 import { runsProgram } from '../shell-texts.ts'
 
 /**
- * The one word with which a program tells its version and does nothing else. Not here: `yarn` and `pnpm`, which run
- * another version of themselves, or a file, that the project names, before they look at their words.
+ * The argument with which a program prints its version and does nothing else. Excludes `yarn` and `pnpm`: before they parse arguments, they run
+ * another version of themselves, or a file, that the project names.
  */
-const words: Readonly<Record<string, string>> = {
+const versionArguments: Readonly<Record<string, string>> = {
   node: '-v --version',
   npm: '-v --version',
   python: '-V --version',
@@ -30,18 +30,19 @@ const words: Readonly<Record<string, string>> = {
 }
 
 /** Files by which version managers (asdf, mise, pyenv, rbenv and others) choose the program, in the folder or one above it. */
-export const ofManagers: readonly string[] =
+export const versionManagerFiles: readonly string[] =
   '.tool-versions mise.toml .mise.toml mise.local.toml .mise.local.toml .config/mise.toml .config/mise/config.toml mise/config.toml .mise/config.toml .rtx.toml .prototools .python-version .ruby-version .node-version .nvmrc .go-version .java-version .perl-version'.split(
     ' ',
   )
-/** rustup fetches what these name, or runs it from a folder. */
-const ofRust = ['rust-toolchain', 'rust-toolchain.toml']
+/** rustup downloads the toolchain that these name, or runs it from a folder. */
+const rustupFiles = ['rust-toolchain', 'rust-toolchain.toml']
 
 export function versionEffects(name: string, args: readonly ShellWord[]): readonly Effect[] {
   const [word] = args
-  const isAsked = args.length === 1 && word?.kind === 'literal' && words[name]?.split(' ').includes(word.value) === true
-  if (!isAsked) return unknown(runsProgram)
-  return [{ kind: 'chosen', by: ofManagers, neverBy: name === 'cargo' || name === 'rustc' ? ofRust : [] }]
+  const isAsked =
+    args.length === 1 && word?.kind === 'literal' && versionArguments[name]?.split(' ').includes(word.value) === true
+  if (!isAsked) return unknownEffect(runsProgram)
+  return [{ kind: 'chosen', by: versionManagerFiles, neverBy: name === 'cargo' || name === 'rustc' ? rustupFiles : [] }]
 }
 
-export const tellsVersion: readonly string[] = Object.keys(words)
+export const programsWithVersion: readonly string[] = Object.keys(versionArguments)

@@ -1,16 +1,16 @@
-import { ofEach } from '../remembered.ts'
+import { memoizeByObject } from '../memoize.ts'
 import type { ShellWord } from '../words.ts'
 import { literalWord } from '../read-grammar.ts'
-import { wordsOfText } from './meant-commands.ts'
+import { wordsOfText } from './equivalent-commands.ts'
 import { familyOf, programName } from './program-names.ts'
 
 type Words = readonly ShellWord[]
 
-export const isGit: (words: Words) => boolean = ofEach(
+export const isGit: (words: Words) => boolean = memoizeByObject(
   (words) => familyOf(programName(words[0]?.value ?? '')) === 'git',
 )
 
-/** The folders that `-C` leads through, from the first to the last. */
+/** The folders of `-C` options, in order. */
 export function gitFolders(words: Words): readonly ShellWord[] {
   return words.flatMap((word, at) => (words[at - 1]?.value === '-C' && at > 1 ? [word] : []))
 }
@@ -32,7 +32,7 @@ export function aliasesSetBy(words: Words): readonly AliasValue[] {
   })
 }
 
-/** The commands that an alias stands for, with what stands behind it. What begins with `!` is a script of the shell. */
+/** The commands that an alias stands for, with the words after it. An alias with a leading `!` is a shell script. */
 export function commandsOfAlias(value: string, rest: Words): readonly Words[] {
   if (!value.startsWith('!')) return [[literalWord('git'), ...wordsOfText(value), ...rest]]
   return value

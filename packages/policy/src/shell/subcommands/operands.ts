@@ -1,24 +1,21 @@
-import { fitsPath, globPattern } from '../../files/glob-pattern.ts'
+import { matchesPath, globPattern } from '../../files/glob-pattern.ts'
 import type { ShellWord } from '../words.ts'
 import { type ProgramSyntax, valuesTaken } from './program-syntax.ts'
 
-/** How sure it is: 0 no, 1 that is known only when the command runs, 2 yes. */
+/** How certain something is: 0 no, 1 only known at run time, 2 yes. */
 export type Sureness = 0 | 1 | 2
 
-/** Where in a command's words something may begin, and how sure that is. */
+/** Indexes of words where something may begin, with the certainty of each. */
 export type Places = ReadonlyMap<number, Sureness>
 
 export interface Reached {
   /** Words that may be the next operand. */
   readonly operands: Places
-  /** No operand may follow. */
+  /** Whether there may be no further operand. */
   readonly end: Sureness
 }
 
-/**
- * The words that may be the next operand when reading goes on at one of these places: options are passed over, each with the
- * words that it takes along or may take along.
- */
+/** The words that may be the next operand after one of these positions: options are skipped, each with the words that it takes or may take. */
 export function nextOperands(
   words: readonly ShellWord[],
   from: Places,
@@ -43,13 +40,13 @@ export function nextOperands(
     }
     if (word.kind === 'dynamic' && word.isPipe !== true) {
       raise(operands, at, 1)
-      // It may be an option, with a value or without, or nothing at all.
+      // It may be an option, with or without a value, or nothing at all.
       reach(at + 1, 1)
       reach(at + 2, 1)
     } else if (isOption(word, syntax)) {
       for (const { taken, isSure } of valuesOf(words, at, syntax)) {
         reach(at + 1 + taken, isSure ? sure : 1)
-        // A value that is known only when it runs may be several words, of which the next one is the operand.
+        // A value that is only known at run time may become several words, of which the next one is the operand.
         if (taken > 0 && words[at + 1]?.kind === 'dynamic' && words[at + 1]?.isOne !== true) raise(operands, at + 1, 1)
       }
     } else {
@@ -83,14 +80,14 @@ interface Taken {
   readonly isSure: boolean
 }
 
-/** How many words an option may take along. */
+/** How many words an option may take. */
 function valuesOf(words: readonly ShellWord[], at: number, syntax: ProgramSyntax): readonly Taken[] {
   const { value = '', kind } = words[at] ?? {}
   const next = words[at + 1]
   const isSure = kind === 'literal'
   if (value === '--' || !value.startsWith('-') || value.includes('=')) return [{ taken: 0, isSure }]
   const known = valuesTaken(syntax, value) ?? takenByLetters(value, syntax)
-  // Programs that take the word for a switch may take `true` behind it for its value.
+  // Programs for which the word is a switch may take a following `true` as its value.
   const isSwitched = /^(?:true|false|null|undefined)$/.test(next?.value ?? '')
   if (known !== undefined && !(known === 0 && isSwitched)) return [{ taken: known, isSure }]
   const isNextOption = next?.kind === 'literal' && next.value.startsWith('-') && next.value.length > 1
@@ -102,7 +99,7 @@ function valuesOf(words: readonly ShellWord[], at: number, syntax: ProgramSyntax
       ]
 }
 
-/** Letters behind one dash: the value of one stands behind it, or is the next word. */
+/** Combined letters: the value of one is attached, or is the next word. */
 function takenByLetters(value: string, syntax: ProgramSyntax): number | undefined {
   if (syntax.singleDash === true || value.startsWith('--') || value.length < 3) return undefined
   for (let at = 1; at < value.length; at += 1) {
@@ -113,7 +110,7 @@ function takenByLetters(value: string, syntax: ProgramSyntax): number | undefine
   return 0
 }
 
-/** What is certain of the beginning of a word that is known only when it runs. */
+/** The certain beginning of a word that is only known at run time. */
 function knownStart({ value }: ShellWord): string {
   return /^([\w./:=@%+,-]*)[$`]/.exec(value)?.[1] ?? ''
 }
@@ -121,16 +118,16 @@ function knownStart({ value }: ShellWord): string {
 /** Whether a word is this text, or may be it. */
 export function isWord(word: ShellWord, text: string, isSame: (word: string) => boolean): Sureness {
   if (word.kind === 'literal') return isSame(word.value) ? 2 : 0
-  if (word.kind === 'glob') return isSame(word.value) || fitsPath(globPattern(word.value), [text]) ? 1 : 0
+  if (word.kind === 'glob') return isSame(word.value) || matchesPath(globPattern(word.value), [text]) ? 1 : 0
   if (word.isPipe === true) return 0
   return word.isOne === true && !text.startsWith(knownStart(word)) ? 0 : 1
 }
 
-/** Whether a word that is known only when it runs may be, or hold, an option of these. */
+/** Whether a word that is only known at run time may be or contain one of these options. */
 export function mayBeOption(word: ShellWord, names: readonly string[]): boolean {
   if (word.kind === 'literal' || word.isPipe === true || word.value === '{}') return false
   if (word.kind === 'glob')
-    return /^[-[?]/.test(word.value) && names.some((name) => fitsPath(globPattern(word.value), [name]))
+    return /^[-[?]/.test(word.value) && names.some((name) => matchesPath(globPattern(word.value), [name]))
   const start = knownStart(word)
   if (word.isOne !== true || start === '') return true
   // `-a$X` may be several letters.

@@ -1,6 +1,6 @@
 /**
- * Options that mean the same, by program or by program and subcommand. Behind `>` stands what implies them: `a&b` is both of these,
- * `name=value` one with that value, and `+*` a word that looks so (`git push origin +main` forces).
+ * Synonymous options, by program or by program and subcommand. After `>` come options that imply them: `a&b` is both of these, `name=value` one with
+ * that value, and `+*` a word of that form (`git push origin +main` forces).
  */
 const groups: Readonly<Record<string, readonly string[]>> = {
   rm: ['-r -R --recursive', '-f --force', '-d --dir'],
@@ -111,7 +111,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   systemctl: ['-f --force', '-H --host', '-M --machine'],
 }
 
-/** The options that do what one of them does, itself first. */
+/** The options that do the same as this one, itself first. */
 export function sameOptions(program: string, subcommand: string | undefined, option: string): readonly string[] {
   const keys = [...(subcommand === undefined ? [] : [`${program} ${subcommand}`]), program]
   const fitting = keys

@@ -1,6 +1,6 @@
 import { nameOf } from '../wrappers.ts'
 
-/** The program that a word names, whatever folder, case, ending and version it is written with. */
+/** The program that a word names, without folder, ending and version, in lower case. */
 export function programName(path: string): string {
   const name = nameOf(path.replaceAll('\\', '/'))
     .toLowerCase()
@@ -11,7 +11,7 @@ export function programName(path: string): string {
   return usualNames.get(name) ?? name
 }
 
-/** Other names of one program, and files that it is run from. */
+/** Aliases of programs, and files from which they are run. */
 const usualNames: ReadonlyMap<string, string> = new Map([
   ['npm-cli.js', 'npm'],
   ['npx-cli.js', 'npx'],
@@ -28,7 +28,7 @@ const usualNames: ReadonlyMap<string, string> = new Map([
   ['inv', 'invoke'],
 ])
 
-/** Programs that take the same subcommands and do the same with them. A rule for all of one is not about the other. */
+/** Programs with the same subcommands. A rule for all of one program does not apply to the other. */
 const families: ReadonlyMap<string, string> = new Map([
   ['apt-get', 'apt'],
   ['aptitude', 'apt'],

@@ -1,22 +1,25 @@
 /** How a program reads the words before and between its subcommands. Used for deny and ask rules only. */
 export interface ProgramSyntax {
-  /** `-C:` takes the next word along, `--arg::` the next two, `-p` none. What is not listed may take one or none. */
+  /** `-C:` takes the next word, `--arg::` the next two, `-p` none. An option that is not listed may take one or none. */
   readonly options: string
-  /** Its options mean the same behind the subcommand. */
+  /** Its options have the same meaning after the subcommand. */
   readonly isGlobal?: true
-  /** Options have one dash however long they are, so `-rf` is not `-r -f`. */
+  /** Options have one dash at any length, so `-rf` is not `-r -f`. */
   readonly singleDash?: true
-  /** It does not accept the beginning of an option. */
+  /** It does not accept abbreviated options. */
   readonly exactOptions?: true
-  /** `NAME=value` sets a variable, as an option does. */
+  /** `NAME=value` sets a variable, like an option. */
   readonly assigns?: true
-  /** Operands from this one on are a list: their order says nothing (`make clean install`). */
+  /** Operands from this index on are a list without an order (`make clean install`). */
   readonly listFrom?: number
-  /** Words that may stand before a subcommand and do not change which one it is. */
+  /** Words that may precede a subcommand without changing it. */
   readonly prefixes?: readonly string[]
-  /** The subcommand that runs when none is given. */
+  /** The default subcommand. */
   readonly standard?: string
-  /** `prefix`: any beginning of a subcommand is accepted, `words`: of each word; `camel`: `pTML` is `publishToMavenLocal`, and `:app:publish` is `publish`. */
+  /**
+   * `prefix`: any beginning of a subcommand is accepted, `words`: of each word; `camel`: `pTML` is `publishToMavenLocal`, and `:app:publish` is
+   * `publish`.
+   */
   readonly abbreviates?: 'prefix' | 'words' | 'camel'
 }
 
@@ -254,7 +257,7 @@ export function syntaxOf(program: string): ProgramSyntax {
 
 const valueCounts = new WeakMap<ProgramSyntax, ReadonlyMap<string, number>>()
 
-/** How many words an option takes along; undefined where that is not known. */
+/** How many words an option takes; undefined if that is unknown. */
 export function valuesTaken(syntax: ProgramSyntax, option: string): number | undefined {
   let counts = valueCounts.get(syntax)
   if (counts === undefined) {

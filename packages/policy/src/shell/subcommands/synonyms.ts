@@ -1,6 +1,6 @@
 /**
- * Phrases that mean the same to a program, most of them aliases from its documentation. Each group is `one|other|…`, without the program's
- * name. A phrase may have options: `apply -destroy` is `destroy`.
+ * Synonymous phrases of a program, most of them documented aliases. Each group is `one|other|…`, without the program name. A phrase may have
+ * options: `apply -destroy` is `destroy`.
  */
 const phrases: Readonly<Record<string, readonly string[]>> = {
   git: [
@@ -145,7 +145,7 @@ const phrases: Readonly<Record<string, readonly string[]>> = {
   deno: ['install|i', 'remove|rm'],
 }
 
-/** The same with the programs' names, where one program is the subcommand of another. */
+/** The same with program names, for programs that are subcommands of another one. */
 const programs: readonly string[] = [
   'npx|npm exec',
   'bunx|bun x',
@@ -154,7 +154,7 @@ const programs: readonly string[] = [
   'docker-compose|docker compose',
 ]
 
-/** Programs that run a script of the project by its name alone: `yarn build` is `yarn run build`. */
+/** Programs that run a script of the project by its name: `yarn build` is `yarn run build`. */
 const runsScripts: ReadonlySet<string> = new Set(['yarn', 'pnpm', 'bun'])
 
 type Phrase = readonly string[]
@@ -179,14 +179,14 @@ function groupsOf(program: string): readonly (readonly Phrase[])[] {
   return groups
 }
 
-const mostPhrasings = 80
+const maxPhrasings = 80
 
-/** The ways to write a command that begins with these words, the given one first. */
+/** The spellings of a command that begins with these words, the given one first. */
 export function phrasingsOf(words: Phrase): readonly Phrase[] {
   const found = new Map([[words.join(' '), words]])
   for (const phrasing of found.values()) {
     for (const other of [...replaced(phrasing), ...scriptsOf(phrasing)]) {
-      if (found.size >= mostPhrasings) return [...found.values()]
+      if (found.size >= maxPhrasings) return [...found.values()]
       const key = other.join(' ')
       if (!found.has(key)) found.set(key, other)
     }
@@ -208,7 +208,7 @@ function scriptsOf([program = '', first, ...rest]: Phrase): readonly Phrase[] {
   return rest.length === 0 || rest[0]?.startsWith('*') === true ? [] : [[program, ...rest]]
 }
 
-/** Subcommands that are not the beginning of another one, whatever they look like. */
+/** Subcommands that never count as an abbreviation of another one. */
 const npmCommands =
   'access adduser audit bugs cache ci completion config dedupe deprecate diff dist-tag docs doctor edit exec explain explore find-dupes fund ' +
   'get help help-search init install install-ci-test install-test link ll login logout ls org outdated owner pack ping pkg prefix profile ' +
@@ -227,7 +227,7 @@ export function isExactSubcommand(program: string, word: string): boolean {
   return exact.has(word)
 }
 
-/** Kinds of resources of Kubernetes by all of their names. */
+/** Kubernetes resource kinds by all of their names. */
 const resources: ReadonlyMap<string, string> = new Map(
   (
     'pod pods po|deployment deployments deploy|service services svc|namespace namespaces ns|node nodes no|persistentvolumeclaim ' +

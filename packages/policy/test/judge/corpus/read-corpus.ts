@@ -1,28 +1,28 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** One command that does harm where nobody judges it. */
+/** A command that does harm if nobody judges it. */
 export interface HostileRow {
   readonly group: string
   readonly command: string
-  /** How the harm is seen: a canary is shown, a program that nobody named ran, or files whose paths fit changed. */
+  /** How the harm shows: a canary is printed, an unnamed program ran, or files with matching paths changed. */
   readonly harm: 'leak' | 'ran' | RegExp
-  /** A script that makes what stands before it, run by whoever prepares the attack. */
+  /** A script that prepares the attack, run by the attacker. */
   readonly setup: string
-  /** It does harm under deny rules alone, and is judged under these. */
+  /** Deny rules under which the command does harm and is judged. */
   readonly deny: readonly string[]
-  /** Further allow rules that a person would have. */
+  /** Allow rules that a person would have in addition. */
   readonly allow: readonly string[]
-  /** A rule that names the command lets it run with the settings of the repository: it is judged without such rules. */
+  /** Whether a rule that names the command lets it run with the settings of the repository: it is judged without such rules. */
   readonly isByRule: boolean
-  /** It does no harm in acceptEdits, where this is allowed. */
+  /** Whether it does no harm in acceptEdits, which allows its changes. */
   readonly isEdit: boolean
-  /** Programs that must be there. */
+  /** Programs that it needs. */
   readonly needs: readonly string[]
 }
 
 /**
- * Reads the files of this folder that are named so. `== name | key=value | …` begins a group, `setup: …` lines follow it, then each line is a
- * command; `⏎` in one is a new line, and what follows ` ## ` a remark.
+ * Reads the files of this folder with this name prefix. `== name | key=value | …` begins a group, `setup: …` lines follow, then each line is a command.
+ * In a command `⏎` is a line end, and the text after ` ## ` a comment.
  */
 export function readCorpus(prefix: string): readonly HostileRow[] {
   const names = readdirSync(new URL('./', import.meta.url)).filter(
@@ -68,7 +68,7 @@ function rowsOf(text: string): readonly HostileRow[] {
   return rows
 }
 
-/** Not everywhere there: where one of these is missing the row is skipped by name. */
+/** Not available everywhere: without one of these the row is skipped by name. */
 const rare: ReadonlySet<string> = new Set(
   'rg gawk tree jq file xxd tar zip unzip curl wget make gcc perl python3 ruby ed vim ex less script setpriv prlimit flock sqlite3 gdb strace openssl bc bwrap tclsh gpg npm npx node tmux watch patch rsync socat busybox setarch unshare nsenter runuser column look shuf ionice chrt taskset lsof pr ptx man strings rustup'.split(
     ' ',

@@ -1,14 +1,11 @@
 import type { ShellAnalysis } from '../../../src/shell/analysis.ts'
-import { unseenCode } from '../../../src/shell/unseen.ts'
+import { unseenCode } from '../../../src/shell/unseen-code.ts'
 import type { ShellWord } from '../../../src/shell/words.ts'
 import { formsOf, nameOf, possibleCommands, runsItsArguments } from '../../../src/shell/wrappers.ts'
 import type { World } from '../world.ts'
 import type { TracedRun } from './traced-run.ts'
 
-/**
- * Whether an analysis claims to name all that runs. Where it does not, a person is asked, and rules that deny are in doubt
- * (`doubtAbout`).
- */
+/** Whether an analysis claims to name everything that runs. Otherwise a person is asked, and deny rules are in doubt (`doubtAbout`). */
 export function claimsAll({ opaque, commands }: ShellAnalysis): boolean {
   return (
     opaque.length === 0 &&
@@ -18,7 +15,7 @@ export function claimsAll({ opaque, commands }: ShellAnalysis): boolean {
   )
 }
 
-/** What ran, was written or was read and is not in the analysis; empty where all is. */
+/** What ran, was written or was read and is missing in the analysis; empty if nothing is. */
 export function unnamedIn(run: TracedRun, analysis: ShellAnalysis, world: World): readonly string[] {
   return [
     ...new Set([
@@ -37,7 +34,7 @@ function unnamedCommands({ commands }: TracedRun, analysis: ShellAnalysis, world
     .map((words) => `ran ${words.map((word) => JSON.stringify(word)).join(' ')}`)
 }
 
-/** Programs that start others hand over words that are known only when they run. */
+/** Programs that start others pass on words that are only known at run time. */
 function unnamedStarts({ started }: TracedRun, { commands }: ShellAnalysis): readonly string[] {
   if (commands.some(({ words }) => runsItsArguments(words) && words.some(({ kind }) => kind === 'dynamic'))) return []
   const names = new Set(commands.flatMap(({ words }) => words.map(({ value }) => nameOf(value))))
@@ -51,7 +48,7 @@ function unnamedFiles({ written, missed }: TracedRun, { commands, redirects }: S
     const named = new Set(targets.map(({ value }) => nameOf(bytesOf(value))))
     return files.filter((file) => !named.has(file))
   }
-  // It makes files by what it is given.
+  // It creates files named by its arguments.
   const isMaker = commands.some(({ words }) => words.some(({ value }) => /^(?:find|history)$/.test(nameOf(value))))
   return [
     ...(isMaker ? [] : unnamed(written, ['out'])).map((file) => `wrote ${JSON.stringify(file)}`),
@@ -61,13 +58,13 @@ function unnamedFiles({ written, missed }: TracedRun, { commands, redirects }: S
 
 const bytesOf = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
 
-/** Stands behind each word of a command. */
+/** Follows each word of a command. */
 const border = '\u0000'
 const textOf = (words: readonly string[]): string => words.map((word) => `${word}${border}`).join('')
 
 const anyWord = `[^${border}]*${border}`
 
-/** What the words of a command may become. */
+/** The possible words of a command. */
 function shapeOf(words: readonly ShellWord[], world: World): RegExp {
   return new RegExp(`^${words.map((word) => patternOf(word, world)).join('')}$`, 's')
 }
@@ -76,11 +73,11 @@ function patternOf({ kind, value, isOne }: ShellWord, world: World): string {
   if (kind === 'dynamic') return isOne === true ? anyWord : `(?:${anyWord})*`
   const bytes = bytesOf(value)
   if (kind === 'literal') return `${literalPattern(bytes, world)}${border}`
-  // What it fits, or, where it fits nothing, itself.
+  // Its matches, or itself if nothing matches.
   return `(?:(?:${globPattern(bytes, world)}${border})+|${literalPattern(bytes.replaceAll(/\\(.)/gs, '$1'), world)}${border})`
 }
 
-/** `~` is the home directory, of an assignment perhaps; `./~` is a tilde in quotes; `.` may be `"$PWD"`. */
+/** `~` is the home directory, possibly in an assignment; `./~` is a quoted tilde; `.` may be `"$PWD"`. */
 function literalPattern(value: string, { home, project }: World): string {
   const [, name, rest = ''] = /^([A-Za-z_]\w*=|)~((?:\/.*)?)$/s.exec(value) ?? []
   if (name === '') return escaped(`${home}${rest}`)
@@ -93,7 +90,7 @@ function globPattern(value: string, { home }: World): string {
   const rest = /^~(?:\/|$)/.test(value) ? value.slice(1) : value
   const parts = rest.match(/\\[\s\S]|[@?*+!]\(.*\)|\[[^\]]+\]|[\s\S]/g) ?? []
   const patterns = parts.map((part) => {
-    // A character has up to four bytes.
+    // A character has at most four bytes.
     if (part === '?') return `[^${border}]{1,4}`
     if (part === '*' || /^[@?*+!]\(/.test(part)) return `[^${border}]*`
     if (part.length > 2) return `(?:[^${border}]{1,4}|${escaped(part)})`

@@ -5,7 +5,7 @@ import { claimsAll, unnamedIn } from './compare.ts'
 import { shrink } from './shrink.ts'
 import { runTraced, type TracedRun } from './traced-run.ts'
 
-/** A way to read a line; that of the judge is `analyseShell`. */
+/** A way to analyze a line; that of the judge is `analyseShell`. */
 export type Reading = (line: string) => ShellAnalysis
 
 /** What bash did with lines. */
@@ -19,7 +19,7 @@ export async function traceLines(world: World, lines: readonly string[]): Promis
   return traces
 }
 
-/** Lines of which a reading claims to name all that runs, and does not. */
+/** Lines for which a reading wrongly claims to name everything that runs. */
 export function disagreeing(traces: Traces, world: World, reading: Reading = analyseShell): readonly string[] {
   return [...traces].flatMap(([line, run]) => (missedBy(reading(line), run, world).length > 0 ? [line] : []))
 }
@@ -28,9 +28,9 @@ function missedBy(analysis: ShellAnalysis, run: TracedRun, world: World): readon
   return claimsAll(analysis) ? unnamedIn(run, analysis, world) : []
 }
 
-const mostShown = 8
+const maxShown = 8
 
-/** The smallest forms of lines that disagree, and what bash did. What does not come about again alone is another line's doing. */
+/** The smallest forms of lines that disagree, and what bash did. Omits disagreements that do not occur for the line alone. */
 export async function explainDisagreements(lines: readonly string[], world: World): Promise<readonly string[]> {
   const again = await together(lines.toSorted((a, b) => a.length - b.length).slice(0, 40), 2, async (line) =>
     disagreeing(await traceLines(world, [line]), world),
@@ -40,7 +40,7 @@ export async function explainDisagreements(lines: readonly string[], world: Worl
     const found = new Set(disagreeing(await traceLines(world, claimed), world))
     return candidates.map((line) => found.has(line))
   }
-  return together(again.flat().slice(0, mostShown), 2, async (line) => {
+  return together(again.flat().slice(0, maxShown), 2, async (line) => {
     const smallest = await shrink(line, findStill)
     const run = (await traceLines(world, [smallest])).get(smallest)
     const missed = run === undefined ? [] : missedBy(analyseShell(smallest), run, world)

@@ -4,10 +4,10 @@ import { randomFrom } from '../fuzz-grammar.ts'
 import { type Production, shellGrammar } from './shell-grammar.ts'
 
 const deepest = 8
-/** Productions of one line, after which the short ones are taken. */
-const mostProductions = 45
+/** Maximum number of productions of one line; after that short ones are used. */
+const maxProductions = 45
 
-/** Commands that people run and commands that do harm. */
+/** Commands of daily use, and commands that do harm. */
 function corpusCommands(root: string): readonly string[] {
   const daily = readFileSync(new URL('../corpus/friction.txt', import.meta.url), 'utf8')
     .split('\n')
@@ -36,7 +36,7 @@ const noise = [
   '\r',
 ]
 
-/** Makes one line of shell after another: of a grammar, or of the corpus with something put in. The same for the same seed. */
+/** Generates lines of shell, from the grammar or from the corpus with insertions. The same lines for the same seed. */
 export class LineMaker {
   readonly #random: () => number
   readonly #home: string
@@ -62,7 +62,7 @@ export class LineMaker {
     if (rule === 'home') return this.#home
     this.#productions += 1
     const { all, short } = shellGrammar[rule] ?? { all: [], short: [] }
-    const isLate = depth >= deepest || this.#productions > mostProductions
+    const isLate = depth >= deepest || this.#productions > maxProductions
     const production: Production = this.#pick(isLate ? short : all)
     const make = (inner: string): string => this.#make(inner, depth + 1)
     if (typeof production === 'function') return production(make)

@@ -1,23 +1,23 @@
-/** What makes texts of the other rules, by their names. */
+/** Creates texts of other rules, by name. */
 type Make = (rule: string) => string
 
-/** A text in which `«name»` stands for a text of the rule of that name, or a function that puts one together. */
+/** A text in which `«name»` stands for a text of that rule, or a function that creates one. */
 export type Production = string | ((make: Make) => string)
 
 interface Rule {
   readonly all: readonly Production[]
-  /** Those that end soon: they are taken where a line is deep enough. */
+  /** Short productions, used when a line is deep enough. */
   readonly short: readonly Production[]
 }
 
 const singleQuoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
-/** The text of a command inside backticks: there a backslash is taken off before `$`, a backtick and itself. */
+/** The text of a command inside backticks: there a backslash is removed before `$`, a backtick and itself. */
 const inBackticks = (text: string): string => `\`${text.replaceAll(/[\\`]/g, String.raw`\$&`)}\``
 
 /**
- * Syntax in which a reading and bash may disagree. `«mark»` is a command that nobody is allowed to run: each has a number of its own, and so has
- * each file that is read (`rN`) or written (`wN`).
+ * Syntax that a reading and bash may parse differently. `«mark»` is a command that nobody allows: each has its own number, as has each file that is read
+ * (`rN`) or written (`wN`).
  */
 export const shellGrammar: Readonly<Record<string, Rule>> = {
   /** A whole line. */
@@ -565,7 +565,7 @@ export const shellGrammar: Readonly<Record<string, Rule>> = {
     short: ['«mark»'],
   },
   blank: { all: [' ', '  ', '\t', ' \\\n', '\\\n ', '\\\n', '«space»'], short: [' '] },
-  /** Blanks to some and none to bash, and the other way round. */
+  /** Blanks that are separators for some parsers and not for bash, or the other way round. */
   space: {
     all: ['\u00A0', '\u2003', '\u3000', '\u0085', '\u200B', '\uFEFF', '\u2028', '\u1680', '\t', ' ', '\r', '\v', '\f'],
     short: [' '],
@@ -604,7 +604,7 @@ export const shellGrammar: Readonly<Record<string, Rule>> = {
     ],
     short: ['x', '*'],
   },
-  /** A word, with no operator outside of quotes but in substitutions. */
+  /** A word, with operators only in quotes and substitutions. */
   word: {
     all: [
       '«substitution»',
@@ -663,7 +663,7 @@ export const shellGrammar: Readonly<Record<string, Rule>> = {
     ],
     short: ['x', "''"],
   },
-  /** Text for single quotes: what bash does not read. */
+  /** Text for single quotes, which bash does not interpret. */
   text: {
     all: [
       'x',
@@ -767,7 +767,7 @@ export const shellGrammar: Readonly<Record<string, Rule>> = {
     ],
     short: ['x', '$a', '$(«mark»)'],
   },
-  /** The word of an expansion such as `${a:-…}`, which quotes read otherwise inside of double quotes. */
+  /** The word of an expansion such as `${a:-…}`, whose quotes have another meaning inside double quotes. */
   'in braces': {
     all: [
       '«substitution»',
@@ -855,7 +855,7 @@ export const shellGrammar: Readonly<Record<string, Rule>> = {
     ],
     short: ['${a}', '${a:-x}'],
   },
-  /** What runs `«mark»`, if bash reads it as we think. */
+  /** Forms that run `«mark»` if bash parses them as expected. */
   substitution: {
     all: [
       '$(«mark»)',

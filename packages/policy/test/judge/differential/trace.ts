@@ -1,13 +1,13 @@
-/** What bash wrote down of itself: the words of each command that it ran, one character a byte. */
+/** The trace that bash wrote: the words of each command that it ran, one character per byte. */
 export type TracedCommands = readonly (readonly string[])[]
 
-/** What each line that bash traces begins with, once more for each level of substitution. No line that is analysed holds it. */
+/** The prefix of each line of a trace, repeated for each level of substitution. No analyzed line contains it. */
 export const traceMark = '\u0001'
 
-/** Compound commands are traced by their heads, and a variable by its assignment. */
+/** Traces contain the heads of compound commands, and assignments of variables. */
 const isNoCommand = /^(?:(?:for|case|select) |\[\[ |\(\( |[A-Za-z_]\w*(?:\[.*?\])?\+?=)/s
 
-/** Reads what `set -x` wrote with `traceMark` and a blank as PS4. The last record of an endless loop was cut off where the file was full. */
+/** Parses the output of `set -x` with `traceMark` and a space as PS4. The last record of an endless loop is truncated when the file is full. */
 export function readTrace(trace: string): TracedCommands {
   const all = trace.split(new RegExp(`(?:^|\\n)${traceMark}+ `)).slice(1)
   const records = trace.endsWith('\n') ? all : all.slice(0, -1)

@@ -9,25 +9,25 @@ export interface TracedRun {
   readonly commands: TracedCommands
   /** Names of marks that another program than bash started. */
   readonly started: readonly string[]
-  /** New files of the project folder itself. */
+  /** New files directly in the project folder. */
   readonly written: readonly string[]
-  /** Files that a redirect was to read, and that are missing. */
+  /** Missing files that a redirect tried to read. */
   readonly missed: readonly string[]
-  /** It did not end, or it ended the shell that runs all lines. */
+  /** It did not end, or ended the shell that runs all lines. */
   readonly isLost?: true
 }
 
-/** One digit: dash writes to no other. */
+/** One digit: dash writes to no other descriptor. */
 const descriptor = 9
 
 /** Programs that start other programs. All others do nothing. */
 const realPrograms = 'bash env timeout nice nohup stdbuf xargs find'
 
-/** What runs most is a function, so that bash starts no process for it. */
+/** The most frequent programs are functions, so that bash starts no process for them. */
 const emptied =
   'ls cat head tail wc grep sort git sed awk rm cp mv touch tee sleep kill id tr cut uniq du df stat npm node date rg jq'
 
-/** A shell that writes down what it runs, and in which programs do nothing and succeed. `-x` of the line does not trace this. */
+/** A shell that traces what it runs, in which programs do nothing and succeed. A `-x` in the line does not affect this. */
 const preparation = `
 set +x
 command_not_found_handle() { ((1)); }
@@ -40,7 +40,7 @@ ulimit -t 1 -f 2000
 set -x
 `
 
-/** Runs lines one after another, each in a shell of its own, and says of each what bash ran. */
+/** Runs lines one after another, each in its own shell, and reports what bash ran for each. */
 export async function runTraced(world: World, lines: readonly string[]): Promise<readonly TracedRun[]> {
   const found: TracedRun[] = []
   while (found.length < lines.length) {
@@ -50,10 +50,10 @@ export async function runTraced(world: World, lines: readonly string[]): Promise
   return found
 }
 
-/** A user of its own, so that root has no rights over this machine. */
+/** A separate user, so that root has no rights on this machine. */
 const withoutRights = ['--unshare-user-try', '--cap-drop', 'ALL']
 
-/** Those of the first lines, up to one that ended the shell that runs them. */
+/** Runs the first lines, up to one that ends the shell which runs them. */
 async function runUntilLost(world: World, lines: readonly string[]): Promise<readonly TracedRun[]> {
   const side = realpathSync(mkdtempSync(join(tmpdir(), 'halting-traced-')))
   try {
@@ -64,7 +64,7 @@ async function runUntilLost(world: World, lines: readonly string[]): Promise<rea
       script: driver(world, side),
       env: {},
       options: withoutRights,
-      mostMs: 120_000 + lines.length * 100,
+      maxMs: 120_000 + lines.length * 100,
     })
     const read = (name: string): string => readFileSync(join(side, 'out', name), 'latin1')
     const isDone = existsSync(join(side, 'out', 'done'))
@@ -79,7 +79,7 @@ async function runUntilLost(world: World, lines: readonly string[]): Promise<rea
   }
 }
 
-/** What is no line of bash's in a trace. */
+/** Marks lines of a trace that bash did not write. */
 const noteMark = '\u0002'
 const started = new RegExp(`${noteMark} started ([^\\0]*)\\0`, 'g')
 const made = new RegExp(`${noteMark} made ([^\\0]*)\\0`, 'g')
@@ -94,7 +94,7 @@ function runOf(trace: string, errors: string): TracedRun {
   }
 }
 
-/** Runs all lines. One that takes five seconds is killed. The copy of the world is put back after each that changed the project folder. */
+/** Runs all lines. A line that takes five seconds is killed. The copy of the world is restored after each line that changed the project folder. */
 function driver({ root, project }: World, side: string): string {
   const out = join(side, 'out')
   return `

@@ -2,7 +2,7 @@ import { analyseShell } from '../../../src/shell/analysis.ts'
 import { sourceOf } from '../../../src/shell/words.ts'
 import type { Reading } from './disagreements.ts'
 
-/** Readings with a fault, each of a kind that a reading of ours once had. */
+/** Faulty readings, each with a kind of fault that our analysis once had. */
 export const wrongReadings: Readonly<Record<string, Reading>> = {
   'does not look into process substitutions': (line) => {
     const analysis = analyseShell(line)

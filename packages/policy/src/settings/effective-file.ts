@@ -1,0 +1,11 @@
+import type { Fields } from './fields.ts'
+import type { ReadFile } from './read-files.ts'
+
+/** A file, and the fields of it that take effect. */
+export interface EffectiveFile {
+  readonly file: ReadFile
+  readonly fields: Fields
+}
+
+/** Records the origin of a value. */
+export type RecordOrigin = (setting: string, value: unknown, file: ReadFile) => void
