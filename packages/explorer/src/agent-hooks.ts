@@ -1,5 +1,59 @@
-import { backgroundScenarios } from './background-scenarios.ts'
 import type { Scenario } from './world.ts'
+
+/** Agents and commands that work beside the main loop: how they end, and what they find when it ends. */
+export const backgroundScenarios: readonly Scenario[] = [
+  {
+    name: 'agents in the background',
+    replies: ['beside', 'stop beside'],
+    agents: ['text', 'write', 'task', 'error authentication_failed'],
+    background: 'wait',
+    depth: 1,
+    deviations: 2,
+  },
+  {
+    name: 'an agent and a command in the background',
+    replies: ['beside start', 'read', 'text'],
+    agents: ['text', 'write'],
+    background: 'wait',
+    inbox: true,
+    depth: 2,
+    deviations: 1,
+  },
+  {
+    name: 'an agent and a command in the background, with aborts',
+    replies: ['beside start', 'write', 'text'],
+    agents: ['write'],
+    aborts: ['user', 'interrupt'],
+    background: 'wait',
+    depth: 2,
+    deviations: 1,
+  },
+  {
+    name: 'what works in the background is stopped with the run',
+    replies: ['beside start', 'text', 'read'],
+    agents: ['write', 'text'],
+    background: 'stop',
+    depth: 2,
+    deviations: 2,
+  },
+  {
+    name: 'agents in the background on a small budget',
+    replies: ['beside', 'read'],
+    agents: ['write', 'text'],
+    background: 'wait',
+    depth: 4,
+    deviations: 1,
+    options: { maxBudgetUsd: 0.25, wrapUp: true, maxTurns: 4 },
+  },
+  {
+    name: 'for ever: agents in the background',
+    replies: ['beside'],
+    last: 'beside',
+    background: 'wait',
+    deviations: 0,
+    options: { maxTurns: 6, maxSubagents: 5 },
+  },
+]
 
 /** Hooks that look at subagents and at nothing else. */
 const agentHooks: Scenario = {

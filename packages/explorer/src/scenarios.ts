@@ -1,4 +1,4 @@
-import { abortScenarios } from './abort-scenarios.ts'
+import { abortScenarios, settingsScenarios, pauseScenarios } from './abort-scenarios.ts'
 import {
   type AbortCause,
   CallableHook,
@@ -11,14 +11,11 @@ import { FinishReasonHook } from '@halting/core/compat'
 import { plainContext } from '@halting/core/adapters'
 import { agentScenarios } from './agent-hooks.ts'
 import { askingScenarios } from './asking-scenarios.ts'
-import { contextScenarios } from './context-scenarios.ts'
+import { contextScenarios, imagePrompt as image, mediaScenarios } from './context-scenarios.ts'
 import { goalScenarios } from './goal-scenarios.ts'
 import { askingContext, room } from './layers.ts'
 import { limitScenarios } from './limit-scenarios.ts'
-import { imagePrompt as image, mediaScenarios } from './media-scenarios.ts'
 import { allReplies, type ReplyKind } from './replies.ts'
-import { pauseScenarios } from './pause-scenarios.ts'
-import { settingsScenarios } from './settings-scenarios.ts'
 import { strangeScenarios } from './hostile-scenarios.ts'
 import { verificationScenarios } from './verification-scenarios.ts'
 import { waitingScenarios } from './waiting-scenarios.ts'

@@ -35,6 +35,9 @@ import {
   type Asked,
   type HookAnswers,
   type LimitAnswerName,
+  fileWorkAt,
+  verificationOf,
+  type ScenarioVerification,
 } from './answers.ts'
 import { toolsOfBackground, VirtualCommands } from './background-world.ts'
 import type { Choices } from './choices.ts'
@@ -42,7 +45,6 @@ import { goalOf, goalOptions, type ScenarioGoals } from './goal-answers.ts'
 import type { OtherProgram } from './other-programs.ts'
 import { agentOf, replyOf, type ReplyKind } from './replies.ts'
 import type { Snapshots } from './snapshots.ts'
-import { fileWorkAt, verificationOf, type ScenarioVerification } from './verification-answers.ts'
 import { ExploredStanding, type ScenarioStanding } from './standing-budgets.ts'
 import { isHanging, overbilling } from './malformed-replies.ts'
 import { needed, withStrangers, type Stranger } from './hostile-ports.ts'
@@ -191,30 +193,91 @@ export interface HandedInBefore {
 
 const nothingBefore: HandedInBefore = { labels: new Set(), waiting: [], idsTaken: [] }
 
+/** What a world is built from: the scenario, the path that decides, and what the path has touched so far. */
+interface WorldParts extends Asked {
+  readonly scenario: Scenario
+  readonly controller: AbortController
+  readonly effects: Map<string, number>
+  readonly standing: ExploredStanding | undefined
+}
+
 export function createWorld(
   scenario: Scenario,
   choices: Choices,
   snapshots: Snapshots,
   before: HandedInBefore = nothingBefore,
 ): World {
-  const effects = new Map<string, number>()
-  const problems: string[] = []
-  const controller = new AbortController()
   const inbox = createInbox(() => before.idsTaken)
-  const handedIn: HandedIn[] = []
   const handIn = handInto(inbox)
   for (const each of before.waiting) handIn(each)
   for (const label of before.idsTaken) handIn({ what: 'steer', label })
   const time = createVirtualTime(before.wallAt?.at(-1) ?? 1_000)
   const { strangers, oddApprovals: answers = {} } = scenario
-  const shownToAgents = new Map<string, readonly ModelMessage[]>()
-  const abortAt = (label: string): void => {
+  const controller = new AbortController()
+  const abort = (label: string): void => {
     const cause = choices.choose(`abort while ${label}`, scenario.aborts ?? (['user'] as const))
     void Promise.resolve().then(() => controller.abort(reasonOf(cause)))
   }
-  const standing = scenario.standing && new ExploredStanding(scenario.standing, { choices, time, abort: abortAt })
-  const shown: Shown = { scenario, choices, snapshots, time, problems, shownToAgents, abort: abortAt }
+  const standing = scenario.standing && new ExploredStanding(scenario.standing, { choices, time, abort })
+  const parts: WorldParts = { scenario, choices, snapshots, time, controller, effects: new Map(), standing }
+  const shown: Shown = { scenario, choices, snapshots, time, problems: [], shownToAgents: new Map(), abort }
   const replies = repliesOf(shown, () => (world.mayOverdraw = true))
+  const plainOptions = plainOptionsOf(parts, replies, abort)
+  const handedIn: HandedIn[] = []
+  const world: World = {
+    options:
+      strangers === undefined ? plainOptions : withStrangers(plainOptions, strangers, choices, scenario.strangeWays),
+    mayBreak: strangers?.some((who) => needed.has(who)) !== false,
+    standing,
+    mostCalls: mostCallsOf(scenario),
+    certificate: certificate(plainOptions),
+    mayOverdraw: false,
+    isOtherProgram: false,
+    approval: (key) => answers[choices.choose(`approval ${key}`, Object.keys(answers))] ?? null,
+    inbox,
+    clock: time,
+    effects: parts.effects,
+    problems: shown.problems,
+    shownToAgents: shown.shownToAgents,
+    snapshots,
+    handedIn,
+    wallAt: [...(before.wallAt ?? [])],
+    moment(label, records) {
+      mayLeave(world, label, choices)
+      mayAbort(parts, label, () => handedIn.push({ label, what: 'abort', records }))
+      if (!mayComeIn(label, scenario) || before.labels.has(label)) return
+      for (const each of chosenAt(label, scenario, choices)) {
+        handIn(each)
+        handedIn.push({ ...each, records })
+      }
+    },
+  }
+  return world
+}
+
+/** Has the consumer leave, if the path says so and it has not left yet. */
+function mayLeave(world: World, label: string, choices: Choices): void {
+  const { onLeave } = world
+  if (onLeave === undefined || !choices.choose(`leave ${label}`, [false, true])) return
+  delete world.onLeave
+  onLeave()
+}
+
+/** Aborts the run, if the path says so and it is not aborted yet. */
+function mayAbort({ scenario, choices, controller }: WorldParts, label: string, onAbort: () => void): void {
+  if (scenario.aborts === undefined) return
+  const cause = choices.choose<'none' | AbortCause | OddReason>(`abort ${label}`, ['none', ...scenario.aborts])
+  if (cause === 'none' || controller.signal.aborted) return
+  onAbort()
+  controller.abort(reasonOf(cause))
+}
+
+type Replies = (id: string, request: ModelRequest, call: Parameters<Model['call']>[1]) => Promise<ModelReply>
+
+/** The options of a run in this world, with every port well-behaved. */
+function plainOptionsOf(parts: WorldParts, replies: Replies, abort: (label: string) => void): RunOptions {
+  const { scenario, choices, time, snapshots, controller, effects, standing } = parts
+  const asked: Asked = { choices, time, snapshots }
   const model = (id: string): Model => ({
     id,
     contextWindow: scenario.contextWindow ?? 100_000,
@@ -226,13 +289,12 @@ export function createWorld(
       return over === undefined ? reply : reply.finally(over)
     },
   })
-  const asked: Asked = { choices, time, snapshots }
   const guards: Guard[] = [
     ...(scenario.noProgress === true ? [noProgress()] : []),
     ...(scenario.guards === true ? [guardOf(asked)] : []),
   ]
   const commands = scenario.background === undefined ? undefined : new VirtualCommands(time, scenario.background)
-  const plainOptions: RunOptions = {
+  return {
     model: model('primary'),
     ...(scenario.fallback === true ? { fallbackModel: model('fallback') } : {}),
     tools: toolsOf(asked, effects, commands, scenario),
@@ -253,47 +315,8 @@ export function createWorld(
     ...(scenario.context === true ? { context: contextOf(asked) } : {}),
     ...goalOptions(scenario.goals, asked),
     ...(standing !== undefined && { standing }),
-    ...optionsOf(scenario, asked, abortAt),
+    ...optionsOf(scenario, asked, abort),
   }
-  const world: World = {
-    options:
-      strangers === undefined ? plainOptions : withStrangers(plainOptions, strangers, choices, scenario.strangeWays),
-    mayBreak: strangers?.some((who) => needed.has(who)) !== false,
-    standing,
-    mostCalls: mostCallsOf(scenario),
-    certificate: certificate(plainOptions),
-    mayOverdraw: false,
-    isOtherProgram: false,
-    approval: (key) => answers[choices.choose(`approval ${key}`, Object.keys(answers))] ?? null,
-    inbox,
-    clock: time,
-    effects,
-    problems,
-    shownToAgents,
-    snapshots,
-    handedIn,
-    wallAt: [...(before.wallAt ?? [])],
-    moment(label, records) {
-      const { onLeave } = world
-      if (onLeave !== undefined && choices.choose(`leave ${label}`, [false, true])) {
-        delete world.onLeave
-        onLeave()
-      }
-      if (scenario.aborts !== undefined) {
-        const cause = choices.choose<'none' | AbortCause | OddReason>(`abort ${label}`, ['none', ...scenario.aborts])
-        if (cause !== 'none' && !controller.signal.aborted) {
-          handedIn.push({ label, what: 'abort', records })
-          controller.abort(reasonOf(cause))
-        }
-      }
-      if (!mayComeIn(label, scenario) || before.labels.has(label)) return
-      for (const each of chosenAt(label, scenario, choices)) {
-        handIn(each)
-        handedIn.push({ ...each, records })
-      }
-    },
-  }
-  return world
 }
 
 /** Hands something in, as whoever drives a run does. */
@@ -355,7 +378,7 @@ interface Shown extends Asked {
 function repliesOf(
   { scenario, choices, snapshots, time, problems, shownToAgents, abort }: Shown,
   onOverbilling: () => void,
-): (id: string, request: ModelRequest, call: Parameters<Model['call']>[1]) => Promise<ModelReply> {
+): Replies {
   const agentReply = (agent: number, key: string): ReplyKind => {
     if (!/model:1\.\d+$/.test(key)) return 'text'
     if (scenario.agents !== undefined) return choices.choose(`reply ${key}`, scenario.agents)

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { attempt, mailSignal } from '../src/engine/attempt.ts'
 import { moneyMail, moneySignal, type NumberedRequest } from '../src/service/messages.ts'
-import { missedMail } from '../src/service/missed-mail.ts'
+import { missedMail } from '../src/service/session-object.ts'
 import { FakeInvocation } from './support/fake-engine.ts'
 
 const request = (number: number): NumberedRequest => ({ number, id: `r${number}`, request: { type: 'stop' } })

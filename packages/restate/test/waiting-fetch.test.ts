@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'
-import { waitingFetch } from '../src/http/waiting-fetch.ts'
+import { waitingFetch } from '../src/client/cluster-client.ts'
 
 const globalDispatcher = Symbol.for('undici.globalDispatcher.1')
 type Dispatching = { dispatch: (options: { readonly path: string }, handler: object) => boolean }

@@ -11,6 +11,7 @@ import { LeftError } from '../worker/departure.ts'
 import { lapsOfProgress, type BeginAttempt, type Begun, type NotedAttempt } from './deaths.ts'
 import { Isolation, type Place } from './isolation.ts'
 import { attemptsObject, SetAsideError, whySetAside } from './set-aside.ts'
+import { attempt, type AttemptOptions, type AttemptTurn } from '../engine/attempt.ts'
 
 /** Without an end. Where no worker has told the engine of the object, nobody keeps count: that is not waited for. */
 const patience: Patience = { mostTries: Infinity, firstWaitMs: 100, longestWaitMs: 5_000, waitsForWorkers: false }
@@ -266,5 +267,45 @@ export class NotedWork {
     })
     signal?.throwIfAborted()
     return came.type === 'answer' ? came.value : undefined
+  }
+}
+
+/** `holdUntil`: the session is open in this process until that settles. */
+type OptionsOf<Turn extends AttemptTurn> = (holdUntil: (over: Promise<unknown>) => void) => AttemptOptions<Turn>
+type AttemptAt = <Turn extends AttemptTurn>(work: Omit<WorkToNote, 'gone'>, optionsOf: OptionsOf<Turn>) => Promise<Json>
+
+/** Attempts in this process, of which others are told in case that they end it; without a way to the engine they are not. */
+export function notedAttempts({ ingress, ...options }: SessionServiceOptions): AttemptAt {
+  if (ingress === undefined) return (_, optionsOf) => attempt(optionsOf(() => {}))
+  const process = new NotedWorkOfProcess({ ...options, ingress })
+  return async (work, optionsOf) => {
+    const given = optionsOf((over) => noted.holdUntil(over))
+    const noted = new NotedWork(process, { ...work, gone: given.engine.gone })
+    try {
+      const end = await attempt(notedOptions(noted, given))
+      noted.done()
+      return end
+    } catch (error) {
+      await noted.failed()
+      throw error
+    }
+  }
+}
+
+function notedOptions<Turn extends AttemptTurn>(noted: NotedWork, options: AttemptOptions<Turn>): AttemptOptions<Turn> {
+  const { begin, onBatch } = options
+  return {
+    ...options,
+    firstNote: () => noted.firstNote(),
+    begin: async (found, turn) => {
+      await noted.begin(found.gone)
+      return begin(found, turn)
+    },
+    onBatch: (batch) => {
+      noted.onBatch(batch)
+      onBatch?.(batch)
+    },
+    onMakeWay: (makeWay) => noted.onMakeWay(makeWay),
+    leavesAtRest: () => noted.leavesAtRest,
   }
 }

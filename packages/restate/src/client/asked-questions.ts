@@ -1,4 +1,8 @@
 import type { Question, SessionEvent } from '@halting/core/session'
+import type { LimitRequest, JsonObject } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import type { OpenQuestion } from '../service/status.ts'
+import type { ClusterClient } from './client.ts'
 
 interface Asked {
   /** As it was told here. */
@@ -59,4 +63,83 @@ export class AskedQuestions {
     for (const { id } of this.#asked.values()) this.close(id, 'withdrawn')
     this.#answered.clear()
   }
+}
+
+/**
+ * The question at a limit of the run that goes on, as a client tells it: once, also where the next worker asks it again, and closed once. Its id is that of
+ * its step, which is the same for every worker.
+ */
+export class AskedLimit {
+  readonly #tell: (event: SessionEvent) => void
+  #open: LimitRequest | null = null
+  /** Those that are closed here. A worker that takes the run up asks again, and is answered by the cluster. */
+  readonly #closed = new Set<string>()
+
+  constructor(tell: (event: SessionEvent) => void) {
+    this.#tell = tell
+  }
+
+  /** The one that waits for an answer. `told`: what a worker shows. */
+  shown(told: LimitRequest | null): LimitRequest | null {
+    return this.#open ?? (told === null || this.#closed.has(told.id) ? null : told)
+  }
+
+  /** From an event, a snapshot, or the records. */
+  ask(request: LimitRequest): void {
+    if (this.#closed.has(request.id) || this.#open?.id === request.id) return
+    this.close('withdrawn')
+    this.#open = request
+    this.#tell({ type: 'limit_question', request })
+  }
+
+  close(because: 'answered' | 'withdrawn'): void {
+    const open = this.#open
+    if (open === null) return
+    this.#open = null
+    this.#closed.add(open.id)
+    this.#tell({ type: 'limit_question_closed', id: open.id, because })
+  }
+
+  /** The run is over: nobody waits for an answer any more, and another run may ask by the same name. */
+  end(): void {
+    this.close('withdrawn')
+    this.#closed.clear()
+  }
+}
+
+/** A call is made by the reply before it: that is in one of so many records. */
+const lastRecords = 100
+
+/** Questions that are on record, for who does not hear of them from a worker: what is asked about is in the reply that makes the call. */
+export async function recordedQuestions(
+  client: Pick<ClusterClient, 'records'>,
+  sessionId: string,
+  { questions, records: count }: { readonly questions: readonly OpenQuestion[]; readonly records: number },
+): Promise<readonly Question[]> {
+  const records = await client.records(sessionId, Math.max(0, count - lastRecords))
+  return questions.map(({ callId, key }) => {
+    const call = callIn(records, callId)
+    const input = call?.['input']
+    return {
+      id: key,
+      callId,
+      toolName: typeof call?.['name'] === 'string' ? call['name'] : '',
+      input: isJsonObject(input) ? input : {},
+      reason: '',
+      suggestions: [],
+    }
+  })
+}
+
+/** The newest call of this id, wherever it stands in a record. */
+function callIn(value: unknown, callId: string): JsonObject | undefined {
+  if (Array.isArray(value)) {
+    for (const part of (value as readonly unknown[]).toReversed()) {
+      const found = callIn(part, callId)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+  if (!isJsonObject(value)) return undefined
+  return value['type'] === 'tool_use' && value['id'] === callId ? value : callIn(Object.values(value), callId)
 }

@@ -1,18 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { anySignal } from '@halting/core/adapters'
-import { HaltingError, type Json, type SdkResult } from '@halting/core'
+import { HaltingError, type Json, type SdkResult, ConfigurationError } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import { checkToken } from '../access/proof.ts'
 import { wholeRecords } from '../engine/batch.ts'
-import { below } from '../http/below.ts'
-import { waitingFetch } from '../http/waiting-fetch.ts'
 import type { RequestAnswer } from '../service/answers.ts'
 import { sessionObject } from '../service/names.ts'
 import type { WorkDone } from '../service/session-object.ts'
 import type { KeptRecords } from '../service/kept-records.ts'
 import type { ClusterClient, ClusterClientOptions } from './client.ts'
-import { Ingress } from './ingress.ts'
 import { RemoteSession } from './remote-session.ts'
+import { callHandlerOf, type CallOptions, type Patience, below } from '../http/call-handler.ts'
 
 /** Needs no engine in this process, and runs on every Node that the other packages run on. @throws ConfigurationError for a token that can be guessed. */
 export function createClusterClient(options: ClusterClientOptions): ClusterClient {
@@ -118,3 +116,81 @@ async function answersHealth(ask: typeof fetch, url: string): Promise<boolean> {
 }
 
 const healthMs = 2_000
+
+/** So long a call is tried before its caller hears that nobody answers. */
+const patience: Patience = { mostTries: 8, firstWaitMs: 100, longestWaitMs: 2_000, waitsForWorkers: false }
+
+export interface HandlerCall {
+  readonly handler: string
+  readonly input?: Json | undefined
+  readonly signal?: AbortSignal | undefined
+  /** Calls of one key are one call to the engine, while it goes on. */
+  readonly idempotencyKey?: string
+  /** The caller does something else where nobody answers. */
+  readonly isTriedOnce?: boolean
+}
+
+/** The handlers of an object, over HTTP. Every one of them may be called again: requests have names. */
+export class Ingress {
+  readonly #options: CallOptions
+
+  constructor(options: CallOptions) {
+    this.#options = options
+  }
+
+  /**
+   * @throws ConfigurationError for what the handler refuses, and where it is not there.
+   * @throws HaltingError `driver` where nobody answers.
+   */
+  async call<T>(object: string, key: string, { handler, input, signal, ...more }: HandlerCall): Promise<T> {
+    const path = `/${object}/${encodeURIComponent(key)}/${handler}`
+    const { idempotencyKey, isTriedOnce = false } = more
+    const { headers } = this.#options
+    const named = { ...headers, ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }) }
+    const came = await callHandlerOf({ ...this.#options, headers: named }, path, input, {
+      signal,
+      patience: isTriedOnce ? { ...patience, mostTries: 1 } : patience,
+    })
+    switch (came.type) {
+      case 'answer':
+        // What a handler gives is what its type says.
+        return came.value as T
+      case 'nobody':
+        signal?.throwIfAborted()
+        throw new HaltingError('driver', `The cluster does not answer: ${came.because}`)
+      case 'missing':
+        throw new ConfigurationError(`The cluster knows no sessions: ${came.because} Register a worker first.`)
+      case 'refused':
+        throw new ConfigurationError(came.because)
+    }
+  }
+}
+
+/** Where `fetch` of Node keeps what connects; undici documents the name. */
+const globalDispatcher = Symbol.for('undici.globalDispatcher.1')
+
+type Dispatch = (options: object, handler: object) => boolean
+
+/**
+ * `fetch` for calls that wait long and whose caller ends them itself. While an answer is awaited, the timeouts of Node's `fetch` wake the process twice a second, which takes
+ * more of a client than all else that waiting does; this is without them. Everywhere else, it is `fetch`.
+ */
+export const waitingFetch: typeof fetch = (input, init) => {
+  const dispatcher = withoutTimeouts()
+  return fetch(input, dispatcher === undefined ? init : { ...init, dispatcher })
+}
+
+type Dispatcher = NonNullable<RequestInit['dispatcher']>
+
+function withoutTimeouts(): Dispatcher | undefined {
+  // Later versions of it speak another way to a dispatcher.
+  const major = Number(/^\d+/.exec(process.versions['undici'] ?? '')?.[0])
+  if (!(major >= 6 && major <= 7)) return undefined
+  // Absent until something was fetched.
+  const usual = (globalThis as { readonly [globalDispatcher]?: { readonly dispatch: Dispatch } })[globalDispatcher]
+  if (usual === undefined) return undefined
+  const dispatch: Dispatch = (options, handler) =>
+    usual.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler)
+  // `fetch` asks nothing else of it.
+  return { dispatch } as unknown as Dispatcher
+}

@@ -1,13 +1,27 @@
 import { randomUUID } from 'node:crypto'
-import { anySignal } from '@halting/core/adapters'
+import { anySignal, messageOf } from '@halting/core/adapters'
 import type { SessionSnapshot } from '@halting/core/session'
 import type { StepRecord } from '@halting/core/steps'
-import { longestWaitMs } from '../service/longest-wait.ts'
+import { longestWaitMs } from '../service/messages.ts'
 import type { FullStatus } from '../service/full-status.ts'
 import type { ClusterClient, ClusterClientOptions } from './client.ts'
-import { liveMessages } from './event-stream.ts'
 import { revivedEvent, revivedSnapshot } from './revived.ts'
 import type { Told } from './told.ts'
+import { createParser } from 'eventsource-parser'
+import type { LiveMessage } from '../live/told-live.ts'
+
+/** What a person is told when nothing is known of a session. */
+export function troubleText(trouble: Trouble, isEngineUp: boolean): string {
+  if (trouble.type === 'failed')
+    return `Cannot follow the session: ${messageOf(trouble.error).replace(/\.$/, '')}. Nothing is lost. Retrying.`
+  const seconds = Math.round(trouble.forMs / 1_000)
+  return isEngineUp
+    ? `No answer for ${seconds} s: the engine accepts requests, but no worker responds, or the engine cannot write because its disk is full. Nothing is lost. Waiting.`
+    : `No answer for ${seconds} s: the engine does not respond. Nothing is lost. Waiting.`
+}
+
+/** The opposite. */
+export const troubleOver = 'The cluster responds again.'
 
 /** Why nothing is known of the session at the moment. It is asked again. */
 export type Trouble =
@@ -330,4 +344,26 @@ function orAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | unde
     answer.catch((error: unknown) => (signal.aborted ? undefined : Promise.reject(error as Error))),
     aborted,
   ])
+}
+
+/** What a worker tells, as it comes; `onBytes` hears of whatever comes. Ends where the connection does; what it was cut for is nobody's affair: the journal is the truth. */
+export async function* liveMessages(
+  response: Response,
+  onBytes: () => void = () => {},
+): AsyncGenerator<LiveMessage, void, undefined> {
+  if (response.body === null) return
+  const completed: LiveMessage[] = []
+  // A worker wrote it.
+  const parser = createParser({ onEvent: ({ data }) => void completed.push(JSON.parse(data) as LiveMessage) })
+  const decoder = new TextDecoder()
+  try {
+    onBytes()
+    for await (const bytes of response.body) {
+      onBytes()
+      parser.feed(decoder.decode(bytes, { stream: true }))
+      yield* completed.splice(0)
+    }
+  } catch {
+    return
+  }
 }

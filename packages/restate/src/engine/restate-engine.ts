@@ -1,7 +1,7 @@
 import { RestatePromise, type Context, type internal, type Serde } from '@restatedev/restate-sdk'
-import { checkNode } from './check-node.ts'
 import { atEngineTime } from '../http/engine-clock.ts'
 import type { Engine, EnginePromise } from './engine.ts'
+import { ConfigurationError } from '@halting/core'
 
 /** Restate's context as the port. */
 export function restateEngine(context: Context): Engine {
@@ -43,4 +43,12 @@ function promiseOf<T>(promise: RestatePromise<T>): Wrapped<T> {
         }),
       ),
   }
+}
+
+/** @throws ConfigurationError on a Node on which the engine's SDK would hang without a word. */
+export function checkNode(): void {
+  if ('withResolvers' in Promise) return
+  throw new ConfigurationError(
+    `A worker of a cluster needs Node 22 or newer, and this is Node ${process.versions.node}. What only asks a cluster runs here.`,
+  )
 }

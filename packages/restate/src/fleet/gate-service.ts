@@ -73,65 +73,67 @@ type GateHandlers = {
   readonly status: (context: ObjectSharedContext) => Promise<GateStatus>
 }
 
-export function gateDefinition(tokens?: readonly string[]): VirtualObjectDefinition<typeof gateObject, GateHandlers> {
-  const read = async (context: ObjectContext | ObjectSharedContext): Promise<Gate> =>
-    (await context.get<Gate>(gateKey)) ?? newGate
+async function readGate(context: ObjectContext | ObjectSharedContext): Promise<Gate> {
+  return (await context.get<Gate>(gateKey)) ?? newGate
+}
 
-  const change = async (context: ObjectContext, how: (gate: Gate, nowMs: number) => Passed): Promise<void> => {
-    const nowMs = await engineTime(context)
-    const { gate, admitted, turnedAway, wakeMs } = how(await read(context), nowMs)
-    context.set(gateKey, gate)
-    for (const { awakeable } of admitted) context.resolveAwakeable(awakeable, true)
-    for (const { awakeable } of turnedAway) context.resolveAwakeable(awakeable, false)
-    const self = context.objectSendClient<GateHandlers>({ name: gateObject }, context.key)
-    if (hasTickets(gate) && (await context.get<boolean>(tickKey)) !== true) {
-      context.set(tickKey, true)
-      atEngineTime(() => self.tick(rpc.sendOpts({ delay: tickMs })))
-    }
-    const planned = await context.get<number>(wakeKey)
-    if (wakeMs === undefined || (planned !== null && planned <= wakeMs)) return
-    context.set(wakeKey, wakeMs)
-    const delay = Math.max(1, wakeMs - gate.nowMs)
-    atEngineTime(() => self.passTime(wakeMs, rpc.sendOpts({ delay })))
+/** Changes the gate, answers the requests that were admitted or turned away, and schedules its next calls to itself. */
+async function changeGate(context: ObjectContext, how: (gate: Gate, nowMs: number) => Passed): Promise<void> {
+  const nowMs = await engineTime(context)
+  const { gate, admitted, turnedAway, wakeMs } = how(await readGate(context), nowMs)
+  context.set(gateKey, gate)
+  for (const { awakeable } of admitted) context.resolveAwakeable(awakeable, true)
+  for (const { awakeable } of turnedAway) context.resolveAwakeable(awakeable, false)
+  const self = context.objectSendClient<GateHandlers>({ name: gateObject }, context.key)
+  if (hasTickets(gate) && (await context.get<boolean>(tickKey)) !== true) {
+    context.set(tickKey, true)
+    atEngineTime(() => self.tick(rpc.sendOpts({ delay: tickMs })))
   }
+  const planned = await context.get<number>(wakeKey)
+  if (wakeMs === undefined || (planned !== null && planned <= wakeMs)) return
+  context.set(wakeKey, wakeMs)
+  const delay = Math.max(1, wakeMs - gate.nowMs)
+  atEngineTime(() => self.passTime(wakeMs, rpc.sendOpts({ delay })))
+}
 
+export function gateDefinition(tokens?: readonly string[]): VirtualObjectDefinition<typeof gateObject, GateHandlers> {
   return object({
     name: gateObject,
     options: { enableLazyState: true, ...guarded(tokens, ['enter', 'tick', 'passTime']) },
     handlers: {
       setLimits: async (context: ObjectContext, given: Partial<GateLimits>): Promise<void> => {
         const limits = checkedLimits(given)
-        return change(context, (gate, nowMs) => limit(gate, nowMs, limits))
+        return changeGate(context, (gate, nowMs) => limit(gate, nowMs, limits))
       },
       enter: handlers.object.exclusive(
         { ingressPrivate: true },
         (context: ObjectContext, asking: Asking): Promise<void> =>
-          change(context, (gate, nowMs) => enter(gate, nowMs, asking)),
+          changeGate(context, (gate, nowMs) => enter(gate, nowMs, asking)),
       ),
       leave: async (
         context: ObjectContext,
         given: { readonly ticket: string; readonly tokens?: number },
       ): Promise<void> => {
         const { ticket, tokens } = checkedLeaving(given)
-        return change(context, (gate, nowMs) => leave(gate, nowMs, ticket, tokens))
+        return changeGate(context, (gate, nowMs) => leave(gate, nowMs, ticket, tokens))
       },
       renew: async (context: ObjectContext, tickets: readonly string[]): Promise<void> => {
         if (!Array.isArray(tickets) || !tickets.every(isName)) throw badInput('Give the tickets, as a list.')
-        return change(context, (gate, nowMs) => renew(gate, nowMs, tickets))
+        return changeGate(context, (gate, nowMs) => renew(gate, nowMs, tickets))
       },
       tick: handlers.object.exclusive({ ingressPrivate: true }, (context: ObjectContext): Promise<void> => {
         context.clear(tickKey)
-        return change(context, tick)
+        return changeGate(context, tick)
       }),
       passTime: handlers.object.exclusive(
         { ingressPrivate: true },
         (context: ObjectContext, plannedMs: number): Promise<void> => {
           context.clear(wakeKey)
-          return change(context, (gate, nowMs) => passed(gate, Math.max(nowMs, plannedMs)))
+          return changeGate(context, (gate, nowMs) => passed(gate, Math.max(nowMs, plannedMs)))
         },
       ),
       status: handlers.object.shared(async (context: ObjectSharedContext): Promise<GateStatus> => {
-        const { limits, inside, waiting, order, admitted, expired } = await read(context)
+        const { limits, inside, waiting, order, admitted, expired } = await readGate(context)
         return {
           limits,
           inside: inside.length,

@@ -1,8 +1,6 @@
-import { isJsonObject } from '@halting/core/adapters'
+import { isJsonObject, messageOf } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
 import { proofHeaders } from '../access/proof.ts'
-import { below } from './below.ts'
-import { fetchFailure } from './fetch-failure.ts'
 
 /** Where the engine takes requests, and how it is asked. */
 export interface CallOptions {
@@ -125,4 +123,19 @@ function sentenceOf(text: string): string | undefined {
     // A page of something else.
   }
   return undefined
+}
+
+/** An address without slashes at its end: people leave them out, and the engine adds one. */
+export function withoutSlash(address: string): string {
+  return address.replace(/\/+$/, '')
+}
+
+/** What is at this path of a service, whose own address may have one: that of a proxy before it. */
+export function below(base: string, path: string): URL {
+  return new URL(withoutSlash(base) + (path.startsWith('/') ? path : `/${path}`))
+}
+
+/** Why a request got no answer: `fetch` hides the reason behind its error. */
+export function fetchFailure(error: unknown): string {
+  return messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error).trim()
 }

@@ -1,4 +1,4 @@
-import type { MessageContent } from '@halting/core'
+import { type MessageContent, ConfigurationError, type SettingsChange } from '@halting/core'
 import { isJsonObject, problemOfAnswer } from '@halting/core/adapters'
 import type { SessionRequest } from './messages.ts'
 
@@ -151,4 +151,16 @@ function problemOfFields(request: { readonly [field: string]: unknown }): string
     if (problem !== undefined) return `In a request of the type ${type}, ${field} ${problem}.`
   }
   return undefined
+}
+
+/**
+ * The command of a goal runs on the worker, outside of the model's reach and of the rules that the worker has for calls: whoever has a client could run
+ * anything there.
+ * @throws ConfigurationError for a change that sets goals.
+ */
+export function checkGoals({ until }: SettingsChange): void {
+  if (until === undefined) return
+  throw new ConfigurationError(
+    'The goals of a session on a cluster are those that its worker was started with; nothing was changed. Start the worker with other goals.',
+  )
 }

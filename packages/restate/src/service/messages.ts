@@ -147,3 +147,6 @@ export const moneySignal = 'money'
 
 /** What the budget of a tenant tells the work at a session that waits for money: to ask again. Requests have numbers from 1. */
 export const moneyMail: string = JSON.stringify({ number: 0, id: 'money', request: { type: 'money' } })
+
+/** A call that waits for a change waits at most this long: balancers often cut a connection on which nothing happens for a minute. */
+export const longestWaitMs = 50_000

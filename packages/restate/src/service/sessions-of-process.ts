@@ -1,5 +1,5 @@
-import { foldSession, runsOf } from '@halting/core/steps'
-import { ConfigurationError } from '@halting/core'
+import { foldSession, runsOf, recordedResult, type StepRecord } from '@halting/core/steps'
+import { ConfigurationError, type SdkResult, type TranscriptEntry, type RunResult } from '@halting/core'
 import type { Found, Work } from '../engine/attempt.ts'
 import { LeaseDesks } from '../fleet/lease-desk.ts'
 import { TenantLease } from '../fleet/tenant-lease.ts'
@@ -16,12 +16,11 @@ import { sessionObject } from './names.ts'
 import { spentIn } from './spent.ts'
 import type { Tenancy } from './tenancy.ts'
 import { writtenNote } from './notes.ts'
-import { Presence } from './presence.ts'
-import { messagesIn, openRunOf, untoldResults } from './open-run.ts'
 import { openedOrRefused, RefusedWork } from './refused.ts'
 import type { SessionServiceOptions } from './session-options.ts'
 import type { WorkRecord } from './work-record.ts'
-import { SessionWork } from './work.ts'
+import { SessionWork, type OpenRun } from './work.ts'
+import type { SessionOfWorker, WorkerListener } from '../worker/worker-events.ts'
 
 export interface WorkToBegin {
   readonly sessionId: string
@@ -202,5 +201,99 @@ export class SessionsOfProcess {
       log,
       gone,
     })
+  }
+}
+
+function hasEnded(run: readonly StepRecord[]): boolean {
+  return run.some((record) => record.type === 'end' && record.scope === '')
+}
+
+function runIdOf([first]: readonly StepRecord[]): string {
+  return first?.type === 'start' ? first.start.run.runId : ''
+}
+
+/** The run of these that did not end, and the messages that are in it. */
+export function openRunOf(records: readonly StepRecord[]): OpenRun | undefined {
+  const run = runsOf(records).at(-1)
+  const [first] = run ?? []
+  if (run === undefined || first?.type !== 'start' || hasEnded(run)) return undefined
+  // Where records of past laps are left out, these have the messages that were taken.
+  return { runId: runIdOf(run), ids: [...messagesIn(run)], isWithoutMessage: messagesIn([first]).size === 0 }
+}
+
+/** What a record adds to the transcript of its scope. What came in after the last lap is in the end. */
+export function addedBy(record: StepRecord): readonly TranscriptEntry[] {
+  if (record.type === 'start') return record.start.added
+  if (record.type === 'lap') return record.lap.added
+  return record.type === 'end' ? record.added : []
+}
+
+/** Messages that are in the runs of these. */
+export function messagesIn(records: readonly StepRecord[]): ReadonlySet<string> {
+  const ids = records.flatMap((record) =>
+    record.type === 'control'
+      ? (record.control.messages ?? []).map(({ id }) => id)
+      : addedBy(record).flatMap((entry) => (entry.kind === 'user' && entry.inboxId) || []),
+  )
+  return new Set(ids)
+}
+
+/** Results of runs that ended, of which nobody was told: `records` are of this invocation, `before` the conversation, of which nobody was told those of `untold`. */
+export function untoldResults(
+  sessionId: string,
+  before: readonly StepRecord[],
+  records: readonly StepRecord[],
+  told: ReadonlySet<string>,
+  untold: readonly string[] = [],
+): readonly { readonly runId: string; readonly result: SdkResult }[] {
+  const earlier = runsOf(before)
+  const runs = [...earlier, ...runsOf(records)]
+  return runs.flatMap((run, index) => {
+    const runId = runIdOf(run)
+    if (!hasEnded(run) || told.has(runId) || (index < earlier.length && !untold.includes(runId))) return []
+    const result = recordedResult(sessionId, runs.slice(0, index + 1))
+    return result === undefined ? [] : [{ runId, result }]
+  })
+}
+
+/** How a session comes to this process and goes: it is reported once that it started, and once how it went, whichever is noticed first. */
+export class Presence {
+  readonly #about: SessionOfWorker
+  readonly #report: WorkerListener | undefined
+  #reason: string | undefined
+  #isOver = false
+
+  constructor(session: string, tenant: string | undefined, report: WorkerListener | undefined) {
+    this.#about = { session, ...(tenant !== undefined && { tenant }) }
+    this.#report = report
+    report?.({ type: 'session_started', ...this.#about })
+  }
+
+  /** A run of it ended here. */
+  ran({ reason, committedUsd, totalTokens, summary }: RunResult): void {
+    if (this.#isOver) return
+    this.#reason = reason
+    const { requests, toolResults } = summary
+    const figures = { usd: committedUsd, tokens: totalTokens, requests, toolCalls: toolResults }
+    this.#report?.({ type: 'run_ended', ...this.#about, reason, ...figures })
+  }
+
+  ended(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    const reason = this.#reason
+    this.#report?.({ type: 'session_ended', ...this.#about, ...(reason !== undefined && { reason }) })
+  }
+
+  rests(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#report?.({ type: 'session_resting', ...this.#about })
+  }
+
+  left(because: string): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#report?.({ type: 'session_left', ...this.#about, because })
   }
 }

@@ -1,5 +1,5 @@
 import { engineClock } from '../http/engine-clock.ts'
-import { below, withoutSlash } from '../http/below.ts'
+import { below, withoutSlash } from '../http/call-handler.ts'
 import { lostWorkerStall, type Stalled } from '../service/stalled.ts'
 import type { Departure } from './departure.ts'
 import type { BoundInvocation } from './engine-admin.ts'

@@ -3,9 +3,8 @@ import { ConfigurationError } from '@halting/core'
 import { createEndpointHandler } from '@restatedev/restate-sdk'
 import type { IngressOptions } from '../fleet/ingress.ts'
 import type { SessionServiceOptions } from '../service/session-options.ts'
-import { engineClock } from '../http/engine-clock.ts'
+import { engineClock, type EngineClock } from '../http/engine-clock.ts'
 import { sessionServices } from '../service/session-service.ts'
-import { ClockWatch } from './clock-watch.ts'
 import { Departure } from './departure.ts'
 import { EngineAdmin } from './engine-admin.ts'
 import { EnginePulse } from './engine-pulse.ts'
@@ -21,7 +20,7 @@ import { Retention, retentionPorts, shortestRetainMs } from './retention.ts'
 import { SdkLog } from './sdk-log.ts'
 import { SharePlaces } from './share-places.ts'
 import { Stalls } from './stalls.ts'
-import type { WorkerEvent } from './worker-events.ts'
+import type { WorkerEvent, WorkerListener } from './worker-events.ts'
 
 /** Options of a worker. */
 export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf' | 'places' | 'workerUrl'> {
@@ -216,4 +215,31 @@ async function settled(departure: Departure, graceMs: number): Promise<void> {
   await Promise.race([departure.over(), enough])
   giveUp.abort()
   clearTimeout(hurry)
+}
+
+/** A person sets a clock that is off by more. */
+const mostOffMs = 30_000
+
+/** Reports once when the clock of this machine is wrong, by the engine's. */
+export class ClockWatch {
+  readonly #clock: Pick<EngineClock, 'offsetMs'>
+  readonly #report: WorkerListener
+  #isReported = false
+
+  constructor(clock: Pick<EngineClock, 'offsetMs'>, report: WorkerListener) {
+    this.#clock = clock
+    this.#report = report
+  }
+
+  see(): void {
+    const { offsetMs } = this.#clock
+    const isOff = Math.abs(offsetMs) > mostOffMs
+    if (isOff && !this.#isReported)
+      this.#report({
+        type: 'trouble',
+        level: 'warn',
+        message: `The clock of this machine is ${Math.round(Math.abs(offsetMs) / 1_000)} s ${offsetMs < 0 ? 'ahead of' : 'behind'} the engine's. Sessions use the engine's time; set the clock.`,
+      })
+    this.#isReported = isOff
+  }
 }

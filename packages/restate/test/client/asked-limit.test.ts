@@ -3,7 +3,7 @@ import type { LimitRequest } from '@halting/core'
 import type { SessionEvent } from '@halting/core/session'
 import type { StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
-import { AskedLimit } from '../../src/client/asked-limit.ts'
+import { AskedLimit } from '../../src/client/asked-questions.ts'
 import { statusAfter, type SessionStatus } from '../../src/service/status.ts'
 
 const request: LimitRequest = {

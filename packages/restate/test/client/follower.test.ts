@@ -2,9 +2,8 @@
 import { HaltingError } from '@halting/core'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { ChangedOptions, ClusterClient } from '../../src/client/client.ts'
-import { Follower, type Trouble } from '../../src/client/follower.ts'
+import { Follower, type Trouble, troubleText } from '../../src/client/follower.ts'
 import { Told } from '../../src/client/told.ts'
-import { troubleText } from '../../src/client/trouble.ts'
 import type { FullStatus } from '../../src/service/full-status.ts'
 
 const status = (version?: string): FullStatus => ({

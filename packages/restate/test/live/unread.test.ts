@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { Unread } from '../../src/live/unread.ts'
+import { Unread } from '../../src/live/live-events.ts'
 
 /** Reads as much as it is told to. */
 class Reader extends Writable {

@@ -2,7 +2,7 @@
 import { array, assert, constantFrom, property } from 'fast-check'
 import { expect, test } from 'vitest'
 import type { RunResult } from '@halting/core'
-import { Presence } from '../../src/service/presence.ts'
+import { Presence } from '../../src/service/sessions-of-process.ts'
 import { SdkLog } from '../../src/worker/sdk-log.ts'
 import { LeftError } from '../../src/worker/departure.ts'
 import type { WorkerEvent } from '../../src/worker/worker-events.ts'

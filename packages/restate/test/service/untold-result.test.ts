@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-CLU-10b.
 import { expect, test } from 'vitest'
-import { openRunOf, untoldResults } from '../../src/service/open-run.ts'
+import { openRunOf, untoldResults } from '../../src/service/sessions-of-process.ts'
 import { toldSession } from '../support/told-session.ts'
 
 test('the result of a run whose process was lost before it was told is that of its records', async () => {

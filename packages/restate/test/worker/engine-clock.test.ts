@@ -2,7 +2,7 @@
 import { assert, integer, property } from 'fast-check'
 import { expect, test } from 'vitest'
 import { atEngineTime, EngineClock } from '../../src/http/engine-clock.ts'
-import { ClockWatch } from '../../src/worker/clock-watch.ts'
+import { ClockWatch } from '../../src/worker/worker.ts'
 import type { WorkerEvent } from '../../src/worker/worker-events.ts'
 
 /** As an answer of the engine is dated. */
