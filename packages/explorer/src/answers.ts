@@ -22,7 +22,7 @@ import type { VirtualTime } from './virtual-time.ts'
 // Everything that a run asks beside its model and its tools, answering whatever the path says. Each takes its time over it.
 
 /** What all of them share. */
-export interface Asked {
+export interface PathContext {
   readonly choices: Choices
   readonly time: VirtualTime
   readonly snapshots: Snapshots
@@ -34,16 +34,16 @@ export type HookAnswers = 'all' | 'replacing'
 export function hooksOf(
   triggers: readonly HookTrigger[],
   may: HookAnswers,
-  { choices, time, snapshots }: Asked,
+  { choices, time, snapshots }: PathContext,
 ): readonly Hook[] {
   return triggers.map(
     (trigger) =>
       new CallableHook(
         (context) => {
           time.take(2)
-          snapshots.handedOut(`a hook on ${trigger}`, context.state())
+          snapshots.track(`a hook on ${trigger}`, context.state())
           snapshots.freeze(context.toolCall)
-          const answers = may === 'replacing' ? replacing : answersOf[trigger]
+          const answers = may === 'replacing' ? replacingAnswers : answersOf[trigger]
           const place = `${context.state().transcript.length} ${context.toolCall?.id ?? ''}`
           const answer = choices.choose(`hook ${trigger} ${place}`, answers)
           switch (answer) {
@@ -100,7 +100,7 @@ type HookAnswer =
   | 'prevent'
   | 'replace'
   | 'replace and go on'
-const replacing: readonly HookAnswer[] = ['pass', 'replace', 'replace and go on', 'message']
+const replacingAnswers: readonly HookAnswer[] = ['pass', 'replace', 'replace and go on', 'message']
 const summary = [{ role: 'user', content: 'so far, so good' }] as const
 const common: readonly HookAnswer[] = ['pass', 'throw', 'stop', 'limit', 'continue', 'message']
 const answersOf: { readonly [trigger in HookTrigger]: readonly HookAnswer[] } = {
@@ -124,7 +124,7 @@ export type LimitAnswerName = 'raise' | 'double' | 'no limit' | 'end' | 'nobody'
 
 export function askLimitOf(
   may: readonly LimitAnswerName[],
-  { choices }: Pick<Asked, 'choices'>,
+  { choices }: Pick<PathContext, 'choices'>,
   abort: (label: string) => void,
 ): NonNullable<RunOptions['askLimit']> {
   return async ({ id, limit, offers }) => {
@@ -152,7 +152,7 @@ export function askLimitOf(
   }
 }
 
-export function stopHooksOf({ choices, time, snapshots }: Asked): readonly StopHook[] {
+export function stopHooksOf({ choices, time, snapshots }: PathContext): readonly StopHook[] {
   return ['first', 'second'].map((id) => ({
     id,
     handle(input) {
@@ -160,7 +160,7 @@ export function stopHooksOf({ choices, time, snapshots }: Asked): readonly StopH
       time.take(3)
       // The list itself grows with the conversation; what is in it does not change.
       for (const message of messagesForQuery) snapshots.freeze(message)
-      snapshots.handedOut('a stop hook', { ...input, messagesForQuery: [] })
+      snapshots.track('a stop hook', { ...input, messagesForQuery: [] })
       const answer = choices.choose(`stop hook ${id} ${messagesForQuery.length}`, [
         'pass',
         'block',
@@ -179,13 +179,13 @@ export function stopHooksOf({ choices, time, snapshots }: Asked): readonly StopH
 }
 
 /** Pure, as guards are: what it says follows from the view and the path. */
-export function guardOf({ choices, snapshots }: Asked): Guard {
+export function guardOf({ choices, snapshots }: PathContext): Guard {
   return {
     name: 'explorer-guard',
     checkpoints: ['before_turn', 'after_reply', 'after_tools'],
     evaluate(view) {
       const { checkpoint, steps, totalTokens } = view
-      snapshots.handedOut('a guard', view)
+      snapshots.track('a guard', view)
       const reason = choices.choose(`guard ${checkpoint} ${steps} ${totalTokens}`, [
         'none',
         'token_limit',
@@ -199,7 +199,7 @@ export function guardOf({ choices, snapshots }: Asked): Guard {
   }
 }
 
-export function outputOf({ choices }: Asked): OutputSchema {
+export function outputOf({ choices }: PathContext): OutputSchema {
   return {
     check(answer) {
       const fits = choices.choose(`output ${answer}`, [true, false])
@@ -208,7 +208,7 @@ export function outputOf({ choices }: Asked): OutputSchema {
   }
 }
 
-export function permissionsOf({ choices, time, snapshots }: Asked): Permissions {
+export function permissionsOf({ choices, time, snapshots }: PathContext): Permissions {
   return {
     denies: () => undefined,
     decide({ call }) {
@@ -222,9 +222,9 @@ export function permissionsOf({ choices, time, snapshots }: Asked): Permissions 
 }
 
 /** Whether a call cannot succeed. It takes time to find out, in which an abort may come. */
-export function precheckOf({ choices, time, snapshots }: Asked): NonNullable<Tool['precheck']> {
+export function precheckOf({ choices, time, snapshots }: PathContext): NonNullable<Tool['precheck']> {
   return async (_input, { callId, signal, state }) => {
-    snapshots.handedOut('a check of a tool', state)
+    snapshots.track('a check of a tool', state)
     await time.pass(5, signal)
     const found = choices.choose(`precheck ${callId}`, ['nothing', 'fails', 'throws'] as const)
     if (found === 'throws') throw new Error('it could not be found out')
@@ -233,10 +233,10 @@ export function precheckOf({ choices, time, snapshots }: Asked): NonNullable<Too
 }
 
 /** A context defence whose layers may each have something to give, once. */
-export function contextOf({ choices, time, snapshots }: Asked): ContextManager {
+export function contextOf({ choices, time, snapshots }: PathContext): ContextManager {
   const layer = (name: 'auto' | 'collapse' | 'reactive', view: ContextView) => {
     const { length } = view.state.transcript
-    snapshots.handedOut('the context defence', view.state)
+    snapshots.track('the context defence', view.state)
     const gives = choices.choose(
       `context ${name} ${length}`,
       name === 'auto'
@@ -265,12 +265,12 @@ export function contextOf({ choices, time, snapshots }: Asked): ContextManager {
     ...plainContext,
     autoCompact: true,
     beforeRequest: (view) => layer('auto', view),
-    drain: (view) => notThrash(layer('collapse', view)),
-    compact: (view) => notThrash(layer('reactive', view)),
+    drain: (view) => withoutThrash(layer('collapse', view)),
+    compact: (view) => withoutThrash(layer('reactive', view)),
   }
 }
 
-function notThrash<T>(found: T | 'thrash'): T | undefined {
+function withoutThrash<T>(found: T | 'thrash'): T | undefined {
   return found === 'thrash' ? undefined : found
 }
 
@@ -299,11 +299,14 @@ const works: { readonly [name in WorkName]: FileWork } = {
 }
 
 /** What the call of this key did. */
-export function fileWorkAt(key: string, { work }: ScenarioVerification, { choices }: Asked): FileWork {
+export function fileWorkAt(key: string, { work }: ScenarioVerification, { choices }: PathContext): FileWork {
   return works[choices.choose(`work ${key}`, work)]
 }
 
-export function verificationOf({ checks = ['named'] }: ScenarioVerification, { choices, time }: Asked): Verification {
+export function verificationOf(
+  { checks = ['named'] }: ScenarioVerification,
+  { choices, time }: PathContext,
+): Verification {
   return {
     mode: 'ask',
     async checks() {

@@ -15,7 +15,7 @@ const verdicts: readonly ReplyKind[] = [
 ]
 
 /** Asks two questions beside each other. True when both are answered. */
-async function mayGoOn(ask: AskModel, about: string): Promise<boolean> {
+async function areAllAnswered(ask: AskModel, about: string): Promise<boolean> {
   const replies = await Promise.all(
     ['one', 'two'].map((judge) =>
       ask({ system: 'Judge.', messages: [{ role: 'user', content: `${judge}: ${about}` }], maxOutputTokens: 1_000 }),
@@ -24,20 +24,23 @@ async function mayGoOn(ask: AskModel, about: string): Promise<boolean> {
   return replies.every((reply) => reply.kind === 'answered' && textOf(reply.message.content) !== '')
 }
 
-const asking = (...triggers: HookTrigger[]): CallableHook =>
+const askingHook = (...triggers: HookTrigger[]): CallableHook =>
   new CallableHook(
     async (context) => {
-      const isFine = await mayGoOn((question) => context.ask(question), context.toolCall?.name ?? context.trigger)
+      const isFine = await areAllAnswered(
+        (question) => context.ask(question),
+        context.toolCall?.name ?? context.trigger,
+      )
       return isFine || context.trigger !== 'beforeToolUse' ? context : context.withBlocked('nobody vouches for it')
     },
     { id: 'asking', triggers },
   )
 
-const askingAtEnd = (of: 'run' | 'agents'): StopHook => ({
+const askingStopHook = (of: 'run' | 'agents'): StopHook => ({
   id: `asking of ${of}`,
   of,
   async handle({ ask, stopHookActive }) {
-    const isFine = ask !== undefined && (await mayGoOn(ask, 'the end'))
+    const isFine = ask !== undefined && (await areAllAnswered(ask, 'the end'))
     return isFine || stopHookActive ? {} : { block: 'nobody says that it is done' }
   },
 })
@@ -51,7 +54,7 @@ const askingTools: readonly AnyTool[] = [
     readOnly: true,
     asksModel: true,
     async execute(_input, { ask, callId }) {
-      return ask !== undefined && (await mayGoOn(ask, callId)) ? 'answered' : 'the page itself'
+      return ask !== undefined && (await areAllAnswered(ask, callId)) ? 'answered' : 'the page itself'
     },
   },
 ]
@@ -64,7 +67,7 @@ export const askingScenarios: readonly Scenario[] = [
     closings: verdicts,
     depth: 1,
     deviations: 1,
-    options: { hooks: [asking('beforeToolUse', 'onError', 'afterExecution')], stopHooks: [askingAtEnd('run')] },
+    options: { hooks: [askingHook('beforeToolUse', 'onError', 'afterExecution')], stopHooks: [askingStopHook('run')] },
   },
   {
     name: 'hooks that ask a model, on a small budget',
@@ -72,7 +75,7 @@ export const askingScenarios: readonly Scenario[] = [
     closings: ['text', 'error overloaded'],
     depth: 2,
     deviations: 1,
-    options: { maxBudgetUsd: 0.08, hooks: [asking('beforeToolUse')], stopHooks: [askingAtEnd('run')] },
+    options: { maxBudgetUsd: 0.08, hooks: [askingHook('beforeToolUse')], stopHooks: [askingStopHook('run')] },
   },
   {
     name: 'hooks that ask a model, with aborts at every await',
@@ -81,7 +84,7 @@ export const askingScenarios: readonly Scenario[] = [
     aborts: ['user'],
     depth: 1,
     deviations: 1,
-    options: { hooks: [asking('beforeToolUse', 'afterToolUse')], stopHooks: [askingAtEnd('run')] },
+    options: { hooks: [askingHook('beforeToolUse', 'afterToolUse')], stopHooks: [askingStopHook('run')] },
   },
   {
     name: 'hooks in subagents that ask a model',
@@ -90,7 +93,7 @@ export const askingScenarios: readonly Scenario[] = [
     closings: ['text', 'error authentication_failed'],
     depth: 1,
     deviations: 1,
-    options: { hooks: [asking('beforeAgent', 'beforeToolUse')], stopHooks: [askingAtEnd('agents')] },
+    options: { hooks: [askingHook('beforeAgent', 'beforeToolUse')], stopHooks: [askingStopHook('agents')] },
   },
   {
     name: 'tools that ask a model',

@@ -28,15 +28,15 @@ export function isContinuing(event: RunEvent): boolean {
 }
 
 /** The same events, where agents that run side by side may tell in any order among them, on every level; each by itself is in order. */
-export function assertTold(actual: readonly RunEvent[], expected: readonly RunEvent[], what: string): void {
-  const [a, b] = [inOrder(actual), inOrder(expected)]
+export function assertSameEvents(actual: readonly RunEvent[], expected: readonly RunEvent[], what: string): void {
+  const [a, b] = [groupByAgent(actual), groupByAgent(expected)]
   for (let index = 0; index < Math.max(a.length, b.length); index++) {
     if (!isAlike(a[index], b[index])) assertSame(a[index], b[index], `${what}, number ${index},`)
   }
 }
 
 /** What agents of the background told, each by its call, and what the others did. */
-function apart(events: readonly RunEvent[]): {
+function splitBackgroundEvents(events: readonly RunEvent[]): {
   readonly main: readonly RunEvent[]
   readonly beside: ReadonlyMap<string, readonly RunEvent[]>
 } {
@@ -50,18 +50,21 @@ function apart(events: readonly RunEvent[]): {
 }
 
 /** The last of what a whole run told is what a part of it told; an agent of the background tells all of its own in each part that it works in. */
-export function assertToldLast(whole: readonly RunEvent[], part: readonly RunEvent[], what: string): void {
-  const [of, told] = [apart(whole), apart(part.filter((event) => !isContinuing(event)))]
-  assertTold(of.main.slice(of.main.length - told.main.length), told.main, what)
-  for (const [callId, events] of told.beside)
-    assertTold(of.beside.get(callId) ?? [], events, `${what}, agent ${callId} of the background`)
+export function assertSuffixOfEvents(whole: readonly RunEvent[], part: readonly RunEvent[], what: string): void {
+  const [of, emitted] = [
+    splitBackgroundEvents(whole),
+    splitBackgroundEvents(part.filter((event) => !isContinuing(event))),
+  ]
+  assertSameEvents(of.main.slice(of.main.length - emitted.main.length), emitted.main, what)
+  for (const [callId, events] of emitted.beside)
+    assertSameEvents(of.beside.get(callId) ?? [], events, `${what}, agent ${callId} of the background`)
 }
 
-function inOrder(events: readonly RunEvent[]): readonly RunEvent[] {
+function groupByAgent(events: readonly RunEvent[]): readonly RunEvent[] {
   const ordered: RunEvent[] = []
   const agents = new Map<string, AgentEvent[]>()
   const flush = (): void => {
-    for (const callId of [...agents.keys()].toSorted()) ordered.push(...inOrderWithin(agents.get(callId) ?? []))
+    for (const callId of [...agents.keys()].toSorted()) ordered.push(...groupWithinAgent(agents.get(callId) ?? []))
     agents.clear()
   }
   for (const event of events) {
@@ -76,24 +79,24 @@ function inOrder(events: readonly RunEvent[]): readonly RunEvent[] {
 }
 
 /** Of one agent. */
-function inOrderWithin(events: readonly AgentEvent[]): readonly RunEvent[] {
+function groupWithinAgent(events: readonly AgentEvent[]): readonly RunEvent[] {
   const [first] = events
-  return first === undefined ? [] : inOrder(events.map(({ event }) => event)).map((event) => ({ ...first, event }))
+  return first === undefined ? [] : groupByAgent(events.map(({ event }) => event)).map((event) => ({ ...first, event }))
 }
 
 /** The messages that were told are the entries of the transcript, in order. */
 export function assertMessages(
-  told: readonly TranscriptEntry[],
+  emitted: readonly TranscriptEntry[],
   entries: readonly TranscriptEntry[],
   what: string,
 ): void {
-  for (let index = 0; index < Math.max(told.length, entries.length); index++) {
-    const [a, b] = [told[index], entries[index]]
+  for (let index = 0; index < Math.max(emitted.length, entries.length); index++) {
+    const [a, b] = [emitted[index], entries[index]]
     if (!isAlike(a, b)) assertSame(a, b, `${what}: message ${index} and what is on the transcript`)
   }
 }
 
-export function messagesOf(events: readonly RunEvent[]): readonly TranscriptEntry[] {
+export function messageEntries(events: readonly RunEvent[]): readonly TranscriptEntry[] {
   const entries: TranscriptEntry[] = []
   for (const event of events) if (event.type === 'message') entries.push(event.entry)
   return entries
@@ -115,7 +118,7 @@ export function eventsOfAgents(
 }
 
 /** What a subagent's model was shown is what had been told of the subagent by then. */
-export function assertShown(
+export function assertModelInput(
   agents: ReadonlyMap<string, readonly RunEvent[]>,
   shown: ReadonlyMap<string, readonly ModelMessage[]>,
   what: string,

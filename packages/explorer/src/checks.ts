@@ -7,22 +7,22 @@ import { ranksBelow, nanosOf, usdOf } from './core-internals.ts'
 import {
   assertMessages,
   assertSame,
-  assertShown,
-  assertToldLast,
+  assertModelInput,
+  assertSuffixOfEvents,
   eventsOfAgents,
   isContinuing,
   fail,
   isLive,
-  messagesOf,
+  messageEntries,
 } from './assert-same-events.ts'
 import { checkGoals } from './goal-checks.ts'
 import { checkCalls, checkCertificate, checkReminders, checkStanding } from './limit-checks.ts'
 import { checkVerification } from './verification-checks.ts'
-import type { Walked } from './walked.ts'
+import type { ExploredRun } from './explored-run.ts'
 import type { Scenario, World } from './world.ts'
 
 /** What holds for every run that somebody listened to, whole or resumed. */
-export function checkRun(walked: Walked, world: World, where = 'the run'): void {
+export function checkRun(walked: ExploredRun, world: World, where = 'the run'): void {
   const { terminal, events, start, state, resumed } = walked
   const ends = events.filter((event) => event.type === 'run_end')
   if (ends.length !== 1 || events.at(-1)?.type !== 'run_end') fail(`${where} has ${ends.length} endings`)
@@ -34,7 +34,7 @@ export function checkRun(walked: Walked, world: World, where = 'the run'): void 
   checkTranscript(walked, where)
   checkUnbroken(terminal, world, where)
   checkSnapshots(world, where)
-  assertMessages(messagesOf(events), state.transcript.since(resumed ? start.transcript.length : 0), where)
+  assertMessages(messageEntries(events), state.transcript.since(resumed ? start.transcript.length : 0), where)
   checkAgents(walked, world, where)
   checkDuration(walked, world, where)
   checkRanking(events, where)
@@ -57,7 +57,7 @@ export function checkSnapshots({ snapshots }: World, where: string): void {
   if (changed.length > 0) fail(`${where}: ${changed.join('; ')}`)
 }
 
-export function checkTranscript({ terminal, state }: Pick<Walked, 'terminal' | 'state'>, where: string): void {
+export function checkTranscript({ terminal, state }: Pick<ExploredRun, 'terminal' | 'state'>, where: string): void {
   const next = startRun({ transcript: state.transcript, prompt: 'and now?' }).transcript.messages()
   const problems = transcriptProblems(next)
   if (problems.length > 0)
@@ -65,19 +65,19 @@ export function checkTranscript({ terminal, state }: Pick<Walked, 'terminal' | '
 }
 
 /** Subagents' transcripts are seen in what their models are shown, and in their laps. */
-function checkAgents({ events, laps }: Walked, { shownToAgents }: World, where: string): void {
+function checkAgents({ events, iterations: laps }: ExploredRun, { shownToAgents }: World, where: string): void {
   const agents = eventsOfAgents(events)
   if (agents.size === 0) return
-  assertShown(agents, shownToAgents, where)
+  assertModelInput(agents, shownToAgents, where)
   for (const [callId, own] of agents) {
     const added = laps.flatMap((lap) => (lap.scope.endsWith(`:${callId}/`) ? lap.added : []))
     // The prompt was there before its first lap; what came after the last one no lap shows.
-    assertMessages(messagesOf(own).slice(1, 1 + added.length), added, `${where}, agent ${callId}`)
+    assertMessages(messageEntries(own).slice(1, 1 + added.length), added, `${where}, agent ${callId}`)
   }
 }
 
 /** A run takes from its beginning to the end of its last step. Steps that another program does not ask for may have come after that. */
-function checkDuration({ terminal, records }: Walked, { isOtherProgram }: World, where: string): void {
+function checkDuration({ terminal, records }: ExploredRun, { isOtherProgram }: World, where: string): void {
   const begin = records.find((record) => record.type === 'start')
   if (begin?.type !== 'start') return
   let last = begin.at
@@ -107,7 +107,7 @@ function raisesRanking({ limits = {}, until }: SettingsChange): boolean {
 }
 
 /** From the record on a model that was set is asked, and no other, until the fallback takes over. */
-function checkModel({ events, start }: Walked, where: string): void {
+function checkModel({ events, start }: ExploredRun, where: string): void {
   let model = start.spent.settings?.model
   for (const event of events) {
     if (event.type === 'settings' && event.change.model !== undefined) model = event.change.model ?? undefined
@@ -119,7 +119,7 @@ function checkModel({ events, start }: Walked, where: string): void {
 
 /** What-if with the limits of the run comes to its ending, also where the record does not say which limits it had. */
 export function checkWhatIf(
-  { terminal, state, records }: Walked,
+  { terminal, state, records }: ExploredRun,
   scenario: Scenario,
   { mayOverdraw }: Pick<World, 'mayOverdraw'>,
 ): void {
@@ -130,10 +130,10 @@ export function checkWhatIf(
   for (const limits of [{}, own]) {
     const { verdict, reason, kept } = whatIf(trajectory, limits)
     const keptUsd = usdOf(nanosOf(kept.costUsd) + nanosOf(kept.unknownUsd))
-    const said = { verdict, reason, turns: kept.turns, activeMs: kept.activeMs, usd: keptUsd }
+    const figures = { verdict, reason, turns: kept.turns, activeMs: kept.activeMs, usd: keptUsd }
     const { durationMs: activeMs, committedUsd: usd } = terminal
-    const was = { verdict: 'same', reason: terminal.reason, turns: state.spent.turns, activeMs, usd }
-    assertSame(said, was, `what-if with ${JSON.stringify(limits)}`)
+    const expected = { verdict: 'same', reason: terminal.reason, turns: state.spent.turns, activeMs, usd }
+    assertSame(figures, expected, `what-if with ${JSON.stringify(limits)}`)
   }
   // What a person set counted from then on, not before; and what a service bills above its reservation no limit could stop.
   if (scenario.settings !== undefined || scenario.pauses !== undefined || mayOverdraw) return
@@ -154,17 +154,17 @@ export function checkOpenFigures(records: readonly StepRecord[], where: string):
   const { turns, tokens, costUsd, activeMs, committedUsd } = accountOf(records).totals
   const { kept, verdict } = whatIf(trajectoryOf(records), {})
   assertSame(verdict, 'unknown', `${where}: what-if of it`)
-  const { unknownUsd: _, ...said } = kept
-  assertSame(said, { turns, tokens, costUsd, activeMs }, `${where}: what-if and the account of it`)
+  const { unknownUsd: _, ...figures } = kept
+  assertSame(figures, { turns, tokens, costUsd, activeMs }, `${where}: what-if and the account of it`)
   const { settled } = foldRun(records).spent
   assertSame(settled.nanos, nanosOf(committedUsd), `${where}: what a resume begins with and the account of it`)
 }
 
 /** Its replay tells the same and ends the same, and tells all messages of the transcript. */
-export async function checkReplay(walked: Walked, world: World, where = 'the run'): Promise<void> {
+export async function checkReplay(walked: ExploredRun, world: World, where = 'the run'): Promise<void> {
   const { options, standing } = world
   const { times } = standing ?? {}
-  const { terminal, state, events: told, records, resumed } = walked
+  const { terminal, state, events: emitted, records, resumed } = walked
   const replayed = await replay(records, options)
   assertSame(terminalOf(replayed.terminal), terminalOf(terminal), `${where}: the terminal of its replay`)
   if (standing?.times !== times) fail(`${where}: its replay took from the standing budgets`)
@@ -175,8 +175,8 @@ export async function checkReplay(walked: Walked, world: World, where = 'the run
   if (options.verification !== undefined) checkVerification(events, walked, where)
   if (options.limitReminders === true) checkReminders(events, where)
   // A resume tells what came since the last lap; a replay tells all.
-  assertToldLast(events, told, `${where}: the events of its replay`)
-  assertMessages(messagesOf(events), state.transcript.since(0), `${where}: its replay`)
+  assertSuffixOfEvents(events, emitted, `${where}: the events of its replay`)
+  assertMessages(messageEntries(events), state.transcript.since(0), `${where}: its replay`)
 }
 
 /** No effect with a side effect runs twice: one that is on record as begun is not begun again. */

@@ -9,7 +9,7 @@ export interface Choices {
   choose<T>(label: string, options: readonly T[]): T
 }
 
-interface Asked {
+interface AskedChoice {
   readonly label: string
   readonly options: number
   taken: number
@@ -48,7 +48,7 @@ export async function drawPaths(
   most: number,
   walk: (path: Path) => Promise<void>,
 ): Promise<number> {
-  const walked: (readonly Asked[])[] = []
+  const walked: (readonly AskedChoice[])[] = []
   const seen = new Set<string>()
   let draws = 0
   const draw = (below: number): number => hashText(`draw ${draws++}`) % below
@@ -59,7 +59,7 @@ export async function drawPaths(
     walked.push(asked)
     prefix = undefined
     for (let tries = 0; prefix === undefined && tries < triesOfDraw; tries++) {
-      const drawn = withOneMore(walked[draw(walked.length)] ?? [], deviations, draw)
+      const drawn = withOneMoreDeviation(walked[draw(walked.length)] ?? [], deviations, draw)
       if (drawn === undefined || seen.has(drawn.join())) continue
       seen.add(drawn.join())
       prefix = drawn
@@ -72,8 +72,8 @@ export async function drawPaths(
 const triesOfDraw = 200
 
 /** A path that was gone, with one more deviation behind its last one: each path has one such parent. */
-function withOneMore(
-  asked: readonly Asked[],
+function withOneMoreDeviation(
+  asked: readonly AskedChoice[],
   deviations: number,
   draw: (below: number) => number,
 ): readonly number[] | undefined {
@@ -86,9 +86,9 @@ function withOneMore(
   return [...asked.slice(0, at).map(({ taken }) => taken), 1 + draw(options - 1)]
 }
 
-function pathOf(prefix: readonly number[]): { readonly path: Path; readonly asked: readonly Asked[] } {
-  const asked: Asked[] = []
-  const byLabel = new Map<string, Asked>()
+function pathOf(prefix: readonly number[]): { readonly path: Path; readonly asked: readonly AskedChoice[] } {
+  const asked: AskedChoice[] = []
+  const byLabel = new Map<string, AskedChoice>()
   const names = new Map<string, string>()
   const path: Path = {
     choose(label, options) {
@@ -108,7 +108,7 @@ function pathOf(prefix: readonly number[]): { readonly path: Path; readonly aske
 }
 
 /** The next path in depth-first order: the last choice that has another option and can be afforded. */
-function nextPrefix(asked: readonly Asked[], deviations: number): readonly number[] | undefined {
+function nextPrefix(asked: readonly AskedChoice[], deviations: number): readonly number[] | undefined {
   for (let index = asked.length - 1; index >= 0; index--) {
     const choice = asked[index]
     if (choice === undefined || choice.taken + 1 >= choice.options) continue

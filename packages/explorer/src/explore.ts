@@ -27,15 +27,15 @@ export interface ExploreOptions {
 
 /** Takes every path of a scenario. Throws at the first one that breaks a promise, and names its deviations. */
 export async function explore(scenario: Scenario, options: ExploreOptions = {}): Promise<Exploration> {
-  const { kills: which = 'all', part = { number: 0, of: 1 }, mostPaths, keep } = options
-  const killed = killsOf(which)
+  const { kills: killOption = 'all', part = { number: 0, of: 1 }, mostPaths, keep: roundTrip } = options
+  const killed = killsOf(killOption)
   const terminals: { [reason: string]: number } = {}
   const transitions: { [transition: string]: number } = {}
   let kills = 0
   let paths = 0
   const check = async (path: Path): Promise<void> => {
     try {
-      const report = await walkPath(scenario, path, killed, keep)
+      const report = await walkPath(scenario, path, killed, roundTrip)
       paths++
       terminals[report.terminal] = (terminals[report.terminal] ?? 0) + 1
       for (const transition of report.transitions) transitions[transition] = (transitions[transition] ?? 0) + 1
@@ -57,9 +57,9 @@ export async function explore(scenario: Scenario, options: ExploreOptions = {}):
   return { scenario: scenario.name, paths, kills, terminals: byName(terminals), transitions: byName(transitions) }
 }
 
-function killsOf(which: NonNullable<ExploreOptions['kills']>): Kills {
-  if (typeof which === 'object') return thinnedKills(which.oneIn)
-  switch (which) {
+function killsOf(killOption: NonNullable<ExploreOptions['kills']>): Kills {
+  if (typeof killOption === 'object') return thinnedKills(killOption.oneIn)
+  switch (killOption) {
     case 'all':
       return everyKill
     case 'sampled':

@@ -1,6 +1,6 @@
 import type { AgentState, Goal, GoalFiles, GoalFilesEnd, GoalVerdict, RunOptions } from '@halting/core'
 import { circle } from './core-internals.ts'
-import type { Asked } from './answers.ts'
+import type { PathContext } from './answers.ts'
 import type { Choices } from './choices.ts'
 
 // Goals whose checks answer whatever the path says, and the files around them.
@@ -26,20 +26,20 @@ export interface ScenarioGoals {
 const timeoutMs = 200
 
 /** The options that a scenario's goals are. A goal that is set by its name answers in the same way. */
-export function goalOptions(goals: ScenarioGoals | undefined, asked: Asked): Partial<RunOptions> {
+export function goalOptions(goals: ScenarioGoals | undefined, context: PathContext): Partial<RunOptions> {
   if (goals === undefined) return {}
   const { names = ['the check'], files } = goals
   return {
-    until: names.map((name) => goalOf(name, goals, asked)),
-    goalNamed: ({ name, judged }) => (name === 'unknown' ? undefined : goalOf(name, goals, asked, judged)),
-    ...(files !== undefined && { goalFiles: filesOf(files, asked.choices) }),
+    until: names.map((name) => goalOf(name, goals, context)),
+    goalNamed: ({ name, judged }) => (name === 'unknown' ? undefined : goalOf(name, goals, context, judged)),
+    ...(files !== undefined && { goalFiles: filesOf(files, context.choices) }),
   }
 }
 
 export function goalOf(
   name: string,
   { checks, stable }: ScenarioGoals,
-  { choices, time, snapshots }: Asked,
+  { choices, time, snapshots }: PathContext,
   judged?: true,
 ): Goal {
   return {
@@ -50,7 +50,7 @@ export function goalOf(
     ...(stable !== undefined && { stable }),
     async check({ idempotencyKey, signal, state, changes, ask }): Promise<GoalVerdict> {
       time.take(3)
-      snapshots.handedOut('a check of a goal', state)
+      snapshots.track('a check of a goal', state)
       snapshots.freeze(changes)
       const answer = choices.choose(`check ${name} ${idempotencyKey}`, checks)
       switch (answer) {

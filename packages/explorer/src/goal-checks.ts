@@ -16,9 +16,9 @@ export function checkGoals(
   mayHaveMore: boolean,
   where: string,
 ): void {
-  const told = roundsTold(events).map(({ met, checks, tampered }) => JSON.stringify({ met, checks, tampered }))
+  const emitted = emittedRounds(events).map(({ met, checks, tampered }) => JSON.stringify({ met, checks, tampered }))
   const onRecord = [...roundsOnRecord(records)]
-  for (const round of told) {
+  for (const round of emitted) {
     const index = onRecord.indexOf(round)
     if (index < 0) fail(`${where} tells of a round of checks that is not on record: ${round}`)
     onRecord.splice(index, 1)
@@ -28,9 +28,9 @@ export function checkGoals(
 }
 
 /** Of the run and of its subagents. */
-function roundsTold(events: readonly RunEvent[]): readonly GoalEnd[] {
+function emittedRounds(events: readonly RunEvent[]): readonly GoalEnd[] {
   return events.flatMap((event) => {
-    if (event.type === 'agent') return roundsTold([event.event])
+    if (event.type === 'agent') return emittedRounds([event.event])
     return event.type === 'goal_end' ? [event] : []
   })
 }

@@ -212,7 +212,7 @@ const changing: readonly Scenario[] = [
     replies: ['write', 'text'],
     goals: { checks: ['unmet', 'met'], files: ['changed by checks', 'tampered'] },
     otherPrograms: goalPrograms,
-    strangers: [],
+    untrustedPorts: [],
     depth: 2,
     deviations: 2,
     options: { maxGoalTries: 2, maxTurns: 5 },

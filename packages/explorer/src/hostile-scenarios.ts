@@ -5,13 +5,13 @@ import type { Scenario } from './world.ts'
 import type { LargeResults } from '@halting/core/adapters'
 
 /** What reading gives is over the limit, what writing gives is not. */
-const kept: LargeResults = {
+const largeResults: LargeResults = {
   limit: 8,
   save: async ({ idempotencyKey }) => idempotencyKey,
 }
 
 const resultPrograms: { readonly [name: string]: OtherProgram } = {
-  'another limit': { options: () => ({ largeResults: { ...kept, limit: 3 } }), endings: [] },
+  'another limit': { options: () => ({ largeResults: { ...largeResults, limit: 3 } }), endings: [] },
   'nothing keeps results': {
     options: () => ({ largeResults: undefined }),
     endings: [],
@@ -36,15 +36,15 @@ export const resultScenarios: readonly Scenario[] = [
     aborts: ['user'],
     depth: 1,
     deviations: 2,
-    options: { largeResults: kept },
+    options: { largeResults: largeResults },
   },
   {
     name: 'large results, and what keeps them keeps to nothing',
     replies: ['reads', 'text'],
-    strangers: ['save'],
+    untrustedPorts: ['save'],
     depth: 1,
     deviations: 1,
-    options: { largeResults: kept },
+    options: { largeResults: largeResults },
   },
   {
     name: 'large results, by another program after a kill',
@@ -52,16 +52,16 @@ export const resultScenarios: readonly Scenario[] = [
     depth: 1,
     deviations: 1,
     otherPrograms: resultPrograms,
-    options: { largeResults: kept },
+    options: { largeResults: largeResults },
   },
 ]
 
 /** What strangers bring: models, tools, hooks, rules and all else that a run is given, keeping to no type. */
-export const strangeScenarios: readonly Scenario[] = [
+export const hostileScenarios: readonly Scenario[] = [
   {
     name: 'ids of calls that are not their own',
     replies: ['write', ...idReplies],
-    strangers: [],
+    untrustedPorts: [],
     permissions: true,
     depth: 2,
     deviations: 2,
@@ -70,7 +70,7 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'ids of calls that are not their own, and aborts',
     replies: [...idReplies],
-    strangers: [],
+    untrustedPorts: [],
     aborts: ['user', 'odd: a proxy that was revoked', 'odd: a circle', 'odd: null'],
     depth: 2,
     deviations: 1,
@@ -78,7 +78,7 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'replies that are none',
     replies: ['read', ...contentReplies, ...errorReplies],
-    strangers: [],
+    untrustedPorts: [],
     depth: 2,
     deviations: 2,
     fallback: true,
@@ -87,7 +87,7 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'replies that begin, and are none',
     replies: ['read', ...hangingReplies],
-    strangers: [],
+    untrustedPorts: [],
     aborts: ['user', 'interrupt', 'odd: a circle'],
     depth: 2,
     deviations: 1,
@@ -97,7 +97,7 @@ export const strangeScenarios: readonly Scenario[] = [
     replies: ['read', 'task', ...usageReplies],
     closings: ['text', ...usageReplies],
     agents: ['text', ...usageReplies],
-    strangers: [],
+    untrustedPorts: [],
     depth: 2,
     deviations: 2,
     options: { maxTurns: 2, wrapUp: true, maxBudgetUsd: 0.4, maxTotalTokens: 60_000 },
@@ -105,7 +105,7 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'usages that lie, without a limit',
     replies: ['read', 'task', 'error prompt_too_long', ...usageReplies],
-    strangers: [],
+    untrustedPorts: [],
     depth: 2,
     deviations: 1,
     options: { context: askingContext },
@@ -113,7 +113,7 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'prices that are none',
     replies: ['read', 'task'],
-    strangers: ['cost', 'worst case'],
+    untrustedPorts: ['cost', 'worst case'],
     depth: 2,
     deviations: 2,
     options: { maxBudgetUsd: 0.4, wrapUp: true, maxTurns: 2 },
@@ -121,14 +121,14 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'tools that give no results',
     replies: ['read write', 'task', 'write read read'],
-    strangers: ['execute', 'progress'],
+    untrustedPorts: ['execute', 'progress'],
     depth: 1,
     deviations: 1,
   },
   {
     name: 'tools that say nothing true of themselves',
     replies: ['write read read', 'task'],
-    strangers: ['validate', 'readOnly', 'spawn'],
+    untrustedPorts: ['validate', 'readOnly', 'spawn'],
     aborts: ['user'],
     depth: 1,
     deviations: 1,
@@ -136,7 +136,7 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'hooks of the run that keep to nothing',
     replies: ['read'],
-    strangers: [
+    untrustedPorts: [
       'hook beforeExecution',
       'hook beforeStep',
       'hook beforeInference',
@@ -152,7 +152,7 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'hooks on tools that keep to nothing',
     replies: ['read write', 'task'],
-    strangers: ['hook beforeToolUse', 'hook afterToolUse', 'hook afterStep', 'hook onError'],
+    untrustedPorts: ['hook beforeToolUse', 'hook afterToolUse', 'hook afterStep', 'hook onError'],
     depth: 1,
     deviations: 1,
     options: { maxTurns: 2 },
@@ -160,7 +160,16 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'rules, stop hooks and policies that keep to nothing',
     replies: ['write', 'text'],
-    strangers: ['denies', 'decide', 'stop hook', 'cancellation', 'error policy', 'output', 'after the run', 'terminal'],
+    untrustedPorts: [
+      'denies',
+      'decide',
+      'stop hook',
+      'cancellation',
+      'error policy',
+      'output',
+      'after the run',
+      'terminal',
+    ],
     depth: 1,
     deviations: 1,
     options: { maxTurns: 2 },
@@ -168,7 +177,7 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'guards and estimates that keep to nothing',
     replies: ['read', 'cut', 'task'],
-    strangers: ['guard', 'remaining', 'estimate'],
+    untrustedPorts: ['guard', 'remaining', 'estimate'],
     depth: 1,
     deviations: 1,
     options: { maxTurns: 2 },
@@ -176,7 +185,7 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'a context defence that keeps to nothing',
     replies: ['read', 'error prompt_too_long', 'window'],
-    strangers: ['context', 'compaction'],
+    untrustedPorts: ['context', 'compaction'],
     depth: 2,
     deviations: 1,
     options: { maxTurns: 3 },
@@ -184,7 +193,7 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'strangers side by side',
     replies: ['write', 'error prompt_too_long', 'strange: one id thrice'],
-    strangers: [
+    untrustedPorts: [
       'execute',
       'denies',
       'decide',
@@ -196,7 +205,7 @@ export const strangeScenarios: readonly Scenario[] = [
       'guard',
       'compaction',
     ],
-    strangeWays: ['gives a circle', 'throws an object without a prototype', 'changes all to garbage'],
+    misbehaviors: ['gives a circle', 'throws an object without a prototype', 'changes all to garbage'],
     depth: 1,
     deviations: 2,
     options: { maxTurns: 3, maxTotalTokens: 60_000 },
@@ -216,7 +225,7 @@ export const strangeScenarios: readonly Scenario[] = [
       'a question': { behavior: 'ask' },
       'a denial without words': { behavior: 'deny', message: [] },
     },
-    strangers: [],
+    untrustedPorts: [],
     depth: 1,
     deviations: 2,
     options: { onAsk: 'wait', maxTurns: 2 },
@@ -232,7 +241,7 @@ export const strangeScenarios: readonly Scenario[] = [
       'an empty list',
       'blocks that are none',
     ],
-    strangers: [],
+    untrustedPorts: [],
     depth: 2,
     deviations: 1,
     options: { maxTurns: 3 },
@@ -241,7 +250,7 @@ export const strangeScenarios: readonly Scenario[] = [
     name: 'another program goes on',
     replies: ['read write', 'text', 'cut', 'error overloaded', 'broken call', 'task'],
     otherPrograms,
-    strangers: [],
+    untrustedPorts: [],
     depth: 1,
     deviations: 2,
     options: { maxTurns: 4, maxBudgetUsd: 0.5 },
@@ -250,7 +259,7 @@ export const strangeScenarios: readonly Scenario[] = [
     name: 'another program goes on, with hooks and rules',
     replies: ['write', 'text'],
     otherPrograms,
-    strangers: [],
+    untrustedPorts: [],
     permissions: true,
     hooks: ['beforeToolUse', 'afterStep', 'onStop'],
     stopHooks: true,

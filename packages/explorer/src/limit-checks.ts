@@ -1,7 +1,7 @@
 import type { Bound, RunEvent, TranscriptEntry } from '@halting/core'
 import { innermostEvent } from '@halting/core/adapters'
-import { eventsOfAgents, fail, messagesOf } from './assert-same-events.ts'
-import type { Walked } from './walked.ts'
+import { eventsOfAgents, fail, messageEntries } from './assert-same-events.ts'
+import type { ExploredRun } from './explored-run.ts'
 import { nanosOf } from './core-internals.ts'
 import type { World } from './world.ts'
 
@@ -9,7 +9,7 @@ import type { World } from './world.ts'
 
 /** Each taking was settled, within what was taken, and together they are what this process spent: no more and no less. */
 export function checkStanding(
-  { terminal, committedBefore }: Walked,
+  { terminal, committedBefore }: ExploredRun,
   { standing, options, mayOverdraw }: World,
   where: string,
 ): void {
@@ -27,7 +27,7 @@ export function checkStanding(
  * The run is within what its options promise (spec R-LIM-63a), unless others were set or it began under others. Of what was billed
  * nothing is promised where a service keeps to no cap, or may have done so in a process before.
  */
-export function checkCertificate({ state, terminal, resumed }: Walked, world: World, where: string): void {
+export function checkCertificate({ state, terminal, resumed }: ExploredRun, world: World, where: string): void {
   const { spent } = state
   if (world.isOtherProgram || spent.settings !== undefined) return
   const { laps, turns, toolCalls, tokens, usd } = world.certificate
@@ -48,7 +48,12 @@ export function checkCertificate({ state, terminal, resumed }: Walked, world: Wo
 }
 
 /** No more calls began than the limit lets run, those of agents with them. `events`: those of a whole replay. */
-export function checkCalls(events: readonly RunEvent[], walked: Walked, { mostCalls }: World, where: string): void {
+export function checkCalls(
+  events: readonly RunEvent[],
+  walked: ExploredRun,
+  { mostCalls }: World,
+  where: string,
+): void {
   if (mostCalls === undefined) return
   const begun = callsBegun(events)
   if (begun > mostCalls) fail(`${where}: ${begun} calls began under a limit of ${mostCalls}`)
@@ -69,15 +74,15 @@ function callsBegun(events: readonly RunEvent[]): number {
 
 /** The model is told what is left of a limit once each time that another share of it is used, in order; the same of every agent. */
 export function checkReminders(events: readonly RunEvent[], where: string): void {
-  checkRemindersIn(messagesOf(events), where)
-  for (const [callId, own] of eventsOfAgents(events)) checkRemindersIn(messagesOf(own), `${where}, agent ${callId}`)
+  checkRemindersIn(messageEntries(events), where)
+  for (const [callId, own] of eventsOfAgents(events)) checkRemindersIn(messageEntries(own), `${where}, agent ${callId}`)
 }
 
 const shares = [50, 80, 95] as const
 
 function checkRemindersIn(entries: readonly TranscriptEntry[], where: string): void {
   const last = new Map<string, { readonly limit: number; readonly share: number; readonly left: number }>()
-  for (const { figure, limit, left } of entries.flatMap(figuresTold)) {
+  for (const { figure, limit, left } of entries.flatMap(reportedFigures)) {
     // Dollars and seconds are told in whole cents and seconds.
     const isExact = figure !== 'usd' && figure !== 'second'
     const share = shares.filter((each) => (limit - left) * 100 >= limit * each).length
@@ -90,16 +95,16 @@ function checkRemindersIn(entries: readonly TranscriptEntry[], where: string): v
   }
 }
 
-interface FigureTold {
+interface ReportedFigure {
   readonly figure: string
   readonly limit: number
   readonly left: number
 }
 
-function figuresTold(entry: TranscriptEntry): readonly FigureTold[] {
+function reportedFigures(entry: TranscriptEntry): readonly ReportedFigure[] {
   if (entry.kind !== 'user' || entry.origin !== 'loop' || typeof entry.message.content !== 'string') return []
-  const [, told] = /^Remaining in this run: (.*)\.$/.exec(entry.message.content) ?? []
-  return (told ?? '').split('; ').flatMap((part) => {
+  const [, list] = /^Remaining in this run: (.*)\.$/.exec(entry.message.content) ?? []
+  return (list ?? '').split('; ').flatMap((part) => {
     const [, left, limit, figure] = /^\$?([\d.]+) of \$?([\d.]+) ?(\w.*)?$/.exec(part) ?? []
     if (left === undefined) return []
     return [{ figure: figure?.replace(/s$/, '') ?? 'usd', limit: Number(limit), left: Number(left) }]

@@ -1,7 +1,7 @@
 import type { StandingBudgets } from '@halting/core'
 import type { Scenario } from './world.ts'
 import { lessMoney, limitPrograms } from './other-programs.ts'
-import { standingWays } from './standing-budgets.ts'
+import { standingAnswers } from './standing-budgets.ts'
 
 /** Calls of tools at their limit: of one message beside each other, of agents, and behind a last answer. */
 const calls: readonly Scenario[] = [
@@ -80,7 +80,7 @@ const standing: readonly Scenario[] = [
   {
     name: 'standing budgets',
     replies: ['read', 'text', 'error overloaded', 'cut'],
-    standing: { ways: standingWays },
+    standing: { ways: standingAnswers },
     depth: 2,
     deviations: 2,
     options: { maxRetries: 1 },
@@ -118,7 +118,7 @@ const standing: readonly Scenario[] = [
     replies: ['task', 'text'],
     agents: ['text', 'read', 'error overloaded'],
     // An abort that comes while an agent waits is lost with its process.
-    standing: { ways: standingWays.filter((way) => !way.includes('abort')) },
+    standing: { ways: standingAnswers.filter((way) => !way.includes('abort')) },
     depth: 1,
     deviations: 2,
     options: { maxRetries: 1 },

@@ -7,7 +7,7 @@ import {
   type ModelRequest,
 } from '@halting/core'
 import { noUsage, type ModelErrorKind, type ModelCallOptions } from '@halting/core/adapters'
-import { beginningOf, isHanging, isStrange, strangeReplyOf, type StrangeReply } from './malformed-replies.ts'
+import { emitBeginning, isHanging, isMalformed, makeMalformedReply, type MalformedReply } from './malformed-replies.ts'
 
 /** Every kind of reply that the loop tells apart. */
 export type ReplyKind =
@@ -47,7 +47,7 @@ export type ReplyKind =
   | 'out of order'
   | `error ${ModelErrorKind}`
   | 'throws'
-  | StrangeReply
+  | MalformedReply
 
 export const allReplies: readonly ReplyKind[] = [
   'read',
@@ -158,8 +158,8 @@ export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply
     case 'throws':
       throw new TypeError('the adapter has a bug')
     default: {
-      if (isHanging(kind)) return beginningOf(kind, place.call)
-      if (isStrange(kind)) return strangeReplyOf(kind, await answer(place, []), place.call)
+      if (isHanging(kind)) return emitBeginning(kind, place.call)
+      if (isMalformed(kind)) return makeMalformedReply(kind, await answer(place, []), place.call)
       const errorKind = kind.slice('error '.length) as ModelErrorKind
       throw new ModelError({
         kind: errorKind,

@@ -1,4 +1,4 @@
-import { abortScenarios, settingsScenarios, pauseScenarios } from './abort-scenarios.ts'
+import { abortScenarios, settingsScenarios, pauseScenarios } from './intervention-scenarios.ts'
 import {
   type AbortCause,
   CallableHook,
@@ -9,14 +9,14 @@ import {
 } from '@halting/core'
 import { FinishReasonHook } from '@halting/core/compat'
 import { plainContext } from '@halting/core/adapters'
-import { agentScenarios } from './agent-hooks.ts'
+import { agentScenarios } from './agent-scenarios.ts'
 import { askingScenarios } from './asking-scenarios.ts'
 import { contextScenarios, imagePrompt as image, mediaScenarios } from './context-scenarios.ts'
 import { goalScenarios } from './goal-scenarios.ts'
 import { askingContext, room } from './layers.ts'
 import { limitScenarios } from './limit-scenarios.ts'
 import { allReplies, type ReplyKind } from './replies.ts'
-import { strangeScenarios } from './hostile-scenarios.ts'
+import { hostileScenarios } from './hostile-scenarios.ts'
 import { verificationScenarios } from './verification-scenarios.ts'
 import { waitingScenarios } from './waiting-scenarios.ts'
 import type { Scenario } from './world.ts'
@@ -433,7 +433,7 @@ export const scenarios: readonly Scenario[] = [
   ...deviating,
   ...others,
   ...stubborn,
-  ...strangeScenarios,
+  ...hostileScenarios,
   ...goalScenarios,
   ...limitScenarios,
   ...waitingScenarios,

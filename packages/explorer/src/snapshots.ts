@@ -5,41 +5,41 @@ export interface Snapshots {
   /** Freezes a value and all that can be reached from it: whoever writes to it later throws. */
   freeze(value: unknown): void
   /** Freezes what was handed out, and remembers how it looked. */
-  handedOut(to: string, value: unknown): void
+  track(to: string, value: unknown): void
   /** The values that look different from when they were handed out, in words. */
   changed(): readonly string[]
 }
 
-interface HandedOut {
+interface TrackedValue {
   readonly to: string
   readonly value: unknown
-  readonly looked: string
+  readonly serialized: string
 }
 
 export function createSnapshots(): Snapshots {
-  const all: HandedOut[] = []
+  const all: TrackedValue[] = []
   return {
     freeze: deepFreeze,
-    handedOut(to, value) {
+    track(to, value) {
       deepFreeze(value)
-      all.push({ to, value, looked: looksOf(value) })
+      all.push({ to, value, serialized: serialize(value) })
     },
     changed: () =>
-      all.flatMap(({ to, value, looked }) => {
-        const looks = looksOf(value)
-        return looks === looked ? [] : [`what was handed to ${to} changed later:\n  ${looked}\n  ${looks}`]
+      all.flatMap(({ to, value, serialized: looked }) => {
+        const serialized = serialize(value)
+        return serialized === looked ? [] : [`what was handed to ${to} changed later:\n  ${looked}\n  ${serialized}`]
       }),
   }
 }
 
 /** Looks at nothing. */
-export const noSnapshots: Snapshots = Object.freeze({ freeze() {}, handedOut() {}, changed: () => [] })
+export const noSnapshots: Snapshots = Object.freeze({ freeze() {}, track() {}, changed: () => [] })
 
 /**
  * How a value looks to its reader. Private fields cannot be frozen from outside, so what an object tells of itself is compared.
  * Of a transcript only the length counts: its entries are compared with the messages that were told.
  */
-function looksOf(value: unknown): string {
+function serialize(value: unknown): string {
   return JSON.stringify(value, (key, part: unknown) =>
     key === 'transcript' && Array.isArray(part) ? part.length : part,
   )

@@ -11,7 +11,7 @@ import type { Choices } from './choices.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 /** What standing budgets may answer to a request that takes from them. The first is what they give while there is enough. */
-export const standingWays = [
+export const standingAnswers = [
   'all',
   'the least',
   'half',
@@ -27,11 +27,11 @@ export const standingWays = [
   'all, though aborted',
 ] as const
 
-type StandingWay = (typeof standingWays)[number]
+type StandingAnswer = (typeof standingAnswers)[number]
 
 /** What a scenario lets standing budgets do. */
 export interface ScenarioStanding {
-  readonly ways: readonly StandingWay[]
+  readonly ways: readonly StandingAnswer[]
   /** The one model that they count for; every model when absent. */
   readonly model?: string
 }
@@ -62,7 +62,7 @@ const refused: StandingRefused = { kind: 'refused', budget }
  * Standing budgets of one process that answer what the path says, and count: each taking is settled once and within what was taken, and no model that they
  * count for is asked without a taking. What is taken when the process is killed is lost with it.
  */
-export class ExploredStanding implements StandingBudgets {
+export class ExploredStandingBudgets implements StandingBudgets {
   readonly names: readonly string[] = [budget.name]
   /** What was done with them that must not be. */
   readonly problems: string[] = []
@@ -130,8 +130,8 @@ export class ExploredStanding implements StandingBudgets {
     const all = (): StandingTaken => this.#taken(usd)
     const least = (): StandingTaken => this.#taken(leastUsd)
     /** After others had their time; an abort cuts it short, and nothing is taken then. */
-    const later = async <T>(answer: () => T, isTold = true): Promise<T> => {
-      if (isTold) onWait(wait)
+    const later = async <T>(answer: () => T, notifies = true): Promise<T> => {
+      if (notifies) onWait(wait)
       await time.pass(othersMs, signal)
       if (signal.aborted) throw new Error('aborted while it waited')
       return answer()

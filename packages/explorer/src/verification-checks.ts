@@ -66,9 +66,10 @@ function checkAnswer(
   const isInterrupted = signal.reason === 'user_requested'
   if (endings[reason].subtype !== 'success' && !isBroken && !isInterrupted)
     fail(`${where} had its answer and was asked to verify it, and ended as ${reason}`)
-  const said = lastAnswer({ transcript: state.transcript, startLength: state.startLength })
+  const answerAtEnd = lastAnswer({ transcript: state.transcript, startLength: state.startLength })
   const answer = lastAnswer({ transcript: Transcript.of(entries.slice(0, question)), startLength: state.startLength })
-  if (said !== answer) fail(`${where}: its answer is ${said}, and was ${answer} before it was asked to verify it`)
+  if (answerAtEnd !== answer)
+    fail(`${where}: its answer is ${answerAtEnd}, and was ${answer} before it was asked to verify it`)
 }
 
 /** Nobody asks for a last answer where the answer stands: then the run has ended as if it did not. */

@@ -37,13 +37,13 @@ import {
   checkWhatIf,
   terminalOf,
 } from './checks.ts'
-import type { Walked } from './walked.ts'
+import type { ExploredRun } from './explored-run.ts'
 import type { Path } from './choices.ts'
 import type { Kills } from './kills.ts'
 import type { OtherProgram } from './other-programs.ts'
 import { createSnapshots, noSnapshots } from './snapshots.ts'
-import { assertMessages, assertSame, assertToldLast, fail, isLive, messagesOf } from './assert-same-events.ts'
-import { createWorld, type HandedIn, type HandedInBefore, type Scenario, type World } from './world.ts'
+import { assertMessages, assertSame, assertSuffixOfEvents, fail, isLive, messageEntries } from './assert-same-events.ts'
+import { createWorld, type ExternalInput, type EarlierInputs, type Scenario, type World } from './world.ts'
 
 export interface PathReport {
   readonly terminal: EndingReason
@@ -60,16 +60,17 @@ export async function walkPath(
 ): Promise<PathReport> {
   const other = otherProgramOf(scenario, path)
   const world = createWorld(scenario, path, createSnapshots())
-  const whole = await walk(world, startOf(scenario), { leaves: scenario.abandons === true })
-  if (whole.left) return abandoned(whole, world)
-  checkRun(whole, world)
-  checkEffects([], whole.effects, 'the run')
-  await checkReplay(whole, world)
-  checkWhatIf(whole, scenario, world)
-  if (keep !== undefined) await checkReplay({ ...whole, records: await keep(whole.records) }, world, 'what was kept')
-  const killed = await killAll({ scenario, path, other, hasOverdrawn: world.mayOverdraw }, whole, kills)
-  const transitions = whole.events.flatMap((event) => (event.type === 'lap' ? [event.transition] : []))
-  return { terminal: whole.terminal.reason, transitions, kills: killed }
+  const wholeRun = await walk(world, startOf(scenario), { leaves: scenario.abandons === true })
+  if (wholeRun.hasLeft) return checkAbandoned(wholeRun, world)
+  checkRun(wholeRun, world)
+  checkEffects([], wholeRun.effects, 'the run')
+  await checkReplay(wholeRun, world)
+  checkWhatIf(wholeRun, scenario, world)
+  if (keep !== undefined)
+    await checkReplay({ ...wholeRun, records: await keep(wholeRun.records) }, world, 'what was kept')
+  const killed = await killAll({ scenario, path, other, hasOverdrawn: world.mayOverdraw }, wholeRun, kills)
+  const transitions = wholeRun.events.flatMap((event) => (event.type === 'lap' ? [event.transition] : []))
+  return { terminal: wholeRun.terminal.reason, transitions, kills: killed }
 }
 
 /** Goes a path only to learn what is asked on it. */
@@ -90,23 +91,23 @@ function startOf(scenario: Scenario): RunState {
 }
 
 /** Nobody listens any more: what was told begins the transcript; there is one terminal, a valid transcript, and a replay that ends the same and tells all. */
-async function abandoned(whole: Walked, world: World): Promise<PathReport> {
-  const { terminal, records } = whole
-  const entries = whole.state.transcript.since(0)
-  checkTranscript(whole, 'the abandoned run')
+async function checkAbandoned(wholeRun: ExploredRun, world: World): Promise<PathReport> {
+  const { terminal, records } = wholeRun
+  const entries = wholeRun.state.transcript.since(0)
+  checkTranscript(wholeRun, 'the abandoned run')
   checkSnapshots(world, 'the abandoned run')
-  const told = messagesOf(whole.events)
-  assertMessages(told, entries.slice(0, told.length), 'the abandoned run')
+  const emitted = messageEntries(wholeRun.events)
+  assertMessages(emitted, entries.slice(0, emitted.length), 'the abandoned run')
   if (records.filter((record) => record.type === 'end' && record.scope === '').length !== 1)
     fail('the abandoned run has no ending on record')
   const replayed = await replay(records, world.options)
   assertSame(terminalOf(replayed.terminal), terminalOf(terminal), 'the terminal of the abandoned run')
-  assertMessages(messagesOf(replayed.events), entries, 'the replay of the abandoned run')
+  assertMessages(messageEntries(replayed.events), entries, 'the replay of the abandoned run')
   return { terminal: terminal.reason, transitions: [], kills: 0 }
 }
 
 /** What goes on after a kill. */
-interface Next {
+interface ResumePlan {
   readonly scenario: Scenario
   readonly path: Path
   readonly other: OtherProgram | undefined
@@ -114,37 +115,37 @@ interface Next {
   readonly hasOverdrawn: boolean
 }
 
-async function killAll(next: Next, whole: Walked, kills: Kills): Promise<number> {
+async function killAll(next: ResumePlan, wholeRun: ExploredRun, kills: Kills): Promise<number> {
   let lines: readonly string[] | undefined
   let records: readonly StepRecord[] = []
   let killed = 0
-  for (const [index, record] of whole.records.slice(0, -1).entries()) {
+  for (const [index, record] of wholeRun.records.slice(0, -1).entries()) {
     const length = index + 1
     if (!kills(next.path, record, length)) continue
-    lines ??= whole.records.map((each) => JSON.stringify(each))
+    lines ??= wholeRun.records.map((each) => JSON.stringify(each))
     if (records.length === 0) records = lines.map((line) => JSON.parse(line) as StepRecord)
     const where = `killed after record ${length} of ${records.length}`
-    const resumed = await goOn(records.slice(0, length), next, whole, where)
+    const resumed = await resumeAfterKill(records.slice(0, length), next, wholeRun, where)
     killed++
     if (resumed === undefined) continue
-    if (next.other === undefined) await checkSame(resumed, next, whole, lines, length, where)
-    else await checkOther(resumed, next, next.other, whole, length, where)
+    if (next.other === undefined) await checkSame(resumed, next, wholeRun, lines, length, where)
+    else await checkOther(resumed, next, next.other, wholeRun, length, where)
   }
   return killed
 }
 
 interface Resumed {
-  readonly walked: Walked
+  readonly walked: ExploredRun
   readonly world: World
   /** Nothing but the kill happened to it: it ends as it would have ended. */
   readonly hasSameFuture: boolean
 }
 
 /** The process ends after so many records; another one goes on from what is on record, as JSON. */
-async function goOn(
+async function resumeAfterKill(
   onRecord: readonly StepRecord[],
-  { scenario, path, other }: Next,
-  { handedIn, wallAt }: Walked,
+  { scenario, path, other }: ResumePlan,
+  { externalInputs: handedIn, wallAt }: ExploredRun,
   where: string,
 ): Promise<Resumed | undefined> {
   const folded = foldRun(onRecord)
@@ -171,14 +172,14 @@ async function goOn(
   const inForce = settingsOnRecord(folded.replay, folded.state.spent.settings, world.options)
   const { recordedUntil } = folded
   const committedBefore = folded.spent.settled.nanos
-  const goesOn = { steps, ledger, resumed: true, recordedUntil, inForce, committedBefore }
-  const walked = await walk(world, folded.state, goesOn)
-  checkRun(walked, world, where)
-  checkEffects(onRecord, walked.effects, where)
+  const resumeOptions = { steps, ledger, resumed: true, recordedUntil, inForce, committedBefore }
+  const run = await walk(world, folded.state, resumeOptions)
+  checkRun(run, world, where)
+  checkEffects(onRecord, run.effects, where)
   checkOpenFigures(onRecord, where)
   // What works beside the main loop may have come further or less far when that goes on. What waits in the inbox may be taken earlier now, an abort may be lost with the process, and an unknown outcome is told as such: only then may the end be another.
   return {
-    walked,
+    walked: run,
     world,
     hasSameFuture: scenario.background === undefined && inbox.waiting.length === 0 && openIntents(onRecord) === 0,
   }
@@ -186,26 +187,26 @@ async function goOn(
 
 /** The same program comes to the same. */
 async function checkSame(
-  { walked, world, hasSameFuture }: Resumed,
-  next: Next,
-  whole: Walked,
+  { walked: run, world, hasSameFuture }: Resumed,
+  next: ResumePlan,
+  wholeRun: ExploredRun,
   lines: readonly string[],
   length: number,
   where: string,
 ): Promise<void> {
-  const looked = mayAskOtherwise(whole, length) ? withoutCommitted : untimed
-  if (hasSameFuture) assertSame(looked(walked.terminal), looked(whole.terminal), `${where}: the terminal`)
+  const comparable = mayAskOtherwise(wholeRun, length) ? withoutCommitted : untimed
+  if (hasSameFuture) assertSame(comparable(run.terminal), comparable(wholeRun.terminal), `${where}: the terminal`)
   // The same record has the same replay and the same what-if, which were looked at already.
-  if (isSame(walked.records, lines, length)) return checkTold(walked, whole, where)
-  checkWhatIf(walked, next.scenario, { mayOverdraw: next.hasOverdrawn || world.mayOverdraw })
-  await checkReplay(walked, world, where)
+  if (isSame(run.records, lines, length)) return checkSameEvents(run, wholeRun, where)
+  checkWhatIf(run, next.scenario, { mayOverdraw: next.hasOverdrawn || world.mayOverdraw })
+  await checkReplay(run, world, where)
 }
 
 /**
  * An abort is not on the record of the run itself yet, and agents work side by side. One that is answered from the record is elsewhere then than it
  * was beside a live one, so that the abort finds another request asked, which is charged as unknown. Everything else comes to the same.
  */
-function mayAskOtherwise({ handedIn, records }: Walked, length: number): boolean {
+function mayAskOtherwise({ externalInputs: handedIn, records }: ExploredRun, length: number): boolean {
   if (!handedIn.some(({ what }) => what === 'abort')) return false
   const agents = new Set<string>()
   for (const record of records.slice(0, length)) {
@@ -222,25 +223,25 @@ function withoutCommitted(terminal: RunResult): unknown {
 
 /** Another program comes to the same ending or to one of its own, and to the same again when it is killed too. */
 async function checkOther(
-  { walked }: Resumed,
-  next: Next,
+  { walked: run }: Resumed,
+  next: ResumePlan,
   other: OtherProgram,
-  whole: Walked,
+  wholeRun: ExploredRun,
   length: number,
   where: string,
 ): Promise<void> {
-  const { reason } = walked.terminal
+  const { reason } = run.terminal
   // What cut the run short may be gone.
-  if (other.endings !== 'any' && ![whole.terminal.reason, 'completed', ...other.endings].includes(reason))
-    fail(`${where}: it goes on with another program and ends as ${reason}: ${walked.terminal.signal.message}`)
-  const records = walked.records.map((record) => JSON.parse(JSON.stringify(record)) as StepRecord)
+  if (other.endings !== 'any' && ![wholeRun.terminal.reason, 'completed', ...other.endings].includes(reason))
+    fail(`${where}: it goes on with another program and ends as ${reason}: ${run.terminal.signal.message}`)
+  const records = run.records.map((record) => JSON.parse(JSON.stringify(record)) as StepRecord)
   const more = records.length - length - 1
   if (more <= 0) return
   const second = length + 1 + (hashText(`${next.path.describe()} ${length}`) % more)
-  const again = await goOn(records.slice(0, second), next, walked, `${where}, and after record ${second}`)
+  const again = await resumeAfterKill(records.slice(0, second), next, run, `${where}, and after record ${second}`)
   // The time that was used until a kill counts at once in the process that comes after it.
   if (again?.hasSameFuture === true && again.walked.terminal.reason !== 'time_limit')
-    assertSame(untimed(again.walked.terminal), untimed(walked.terminal), `${where}, and after record ${second}`)
+    assertSame(untimed(again.walked.terminal), untimed(run.terminal), `${where}, and after record ${second}`)
 }
 
 /** Whether the record is that of the uninterrupted run, from the kill on: before it, it is by construction. */
@@ -250,15 +251,15 @@ function isSame(records: readonly StepRecord[], lines: readonly string[], from: 
 }
 
 /** A resume that came to the same record told the same, from its open turn on. */
-function checkTold(resumed: Walked, whole: Walked, where: string): void {
-  assertToldLast(whole.events, resumed.events, `${where}: the events`)
+function checkSameEvents(resumed: ExploredRun, wholeRun: ExploredRun, where: string): void {
+  assertSuffixOfEvents(wholeRun.events, resumed.events, `${where}: the events`)
 }
 
-const nothingHandedIn: HandedInBefore = { labels: new Set(), waiting: [], idsTaken: [] }
+const noExternalInputs: EarlierInputs = { labels: new Set(), waiting: [], idsTaken: [] }
 
 /** What had been handed in when the process ended, and what of it no record shows as taken: it is handed in again. */
-function inboxAtKill(handedIn: readonly HandedIn[], records: readonly StepRecord[]): HandedInBefore {
-  if (handedIn.length === 0) return nothingHandedIn
+function inboxAtKill(handedIn: readonly ExternalInput[], records: readonly StepRecord[]): EarlierInputs {
+  if (handedIn.length === 0) return noExternalInputs
   const before = handedIn.filter((each) => each.records <= records.length)
   const taken = { stop: 0, abort: 0 }
   let lastSet = -1
@@ -269,7 +270,7 @@ function inboxAtKill(handedIn: readonly HandedIn[], records: readonly StepRecord
     if (record.control.settings !== undefined) lastSet = index
   }
   const idsTaken = inboxIdsIn(records)
-  const waits = ({ what, label, records: then }: HandedIn): boolean => {
+  const waits = ({ what, label, records: then }: ExternalInput): boolean => {
     if (what === 'steer' || what === 'follow_up') return !idsTaken.includes(label)
     // All that was set is taken together.
     // A retry that nobody recorded went with its process.
@@ -291,15 +292,15 @@ interface WalkOptions {
   readonly committedBefore?: number
 }
 
-async function walk(world: World, start: RunState, walkOptions: WalkOptions): Promise<Walked> {
+async function walk(world: World, start: RunState, walkOptions: WalkOptions): Promise<ExploredRun> {
   const { resumed = false, recordedUntil = 0, inForce, leaves = false, committedBefore = 0 } = walkOptions
   const { clock, wallAt } = world
   const steps = walkOptions.steps ?? createMemorySteps({ clock, onRecord: () => wallAt.push(clock.now()) })
   const ledger = walkOptions.ledger ?? ledgerOf(settingsOf(world.options))
-  const laps: Iteration[] = []
+  const iterations: Iteration[] = []
   const running = streamRun(
     start,
-    { ...world.options, steps: withMoments(steps, { steps, world, laps }) },
+    { ...world.options, steps: withMoments(steps, { steps, world, iterations }) },
     { inbox: world.inbox, ledger, resumed, recordedUntil, ...(inForce !== undefined && { inForce }) },
   )
   const reader = running[Symbol.asyncIterator]()
@@ -327,19 +328,19 @@ async function walk(world: World, start: RunState, walkOptions: WalkOptions): Pr
     if (!(available.nanos >= 0 && available.tokens >= 0)) fail('the ledger went below zero')
   }
   const { terminal, state } = await running.ended
-  const { effects, handedIn } = world
+  const { effects, externalInputs: handedIn } = world
   return {
     start,
     terminal,
     state,
     events,
     records: steps.records,
-    laps,
+    iterations,
     effects,
-    handedIn,
+    externalInputs: handedIn,
     wallAt,
     resumed,
-    left,
+    hasLeft: left,
     committedBefore,
   }
 }
@@ -347,12 +348,12 @@ async function walk(world: World, start: RunState, walkOptions: WalkOptions): Pr
 interface Moments {
   readonly steps: MemorySteps
   readonly world: World
-  readonly laps: Iteration[]
+  readonly iterations: Iteration[]
 }
 
 /** An abort, a message, a stop or a setting may come before, in and after every await. What goes on record is frozen. */
 function withMoments(inner: StepEngine, moments: Moments): AnswerableStepEngine {
-  const { steps, world, laps } = moments
+  const { steps, world, iterations } = moments
   return {
     get replaying() {
       return inner.replaying
@@ -393,7 +394,7 @@ function withMoments(inner: StepEngine, moments: Moments): AnswerableStepEngine 
     beside: (name, prefix) => withMoments(inner.beside(name, prefix), moments),
     lap(lap) {
       world.snapshots.freeze(lap)
-      laps.push(lap)
+      iterations.push(lap)
       inner.lap(lap)
     },
     control: (key, poll, options) => inner.control(key, poll, options),

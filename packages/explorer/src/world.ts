@@ -32,7 +32,7 @@ import {
   permissionsOf,
   precheckOf,
   stopHooksOf,
-  type Asked,
+  type PathContext,
   type HookAnswers,
   type LimitAnswerName,
   fileWorkAt,
@@ -45,9 +45,9 @@ import { goalOf, goalOptions, type ScenarioGoals } from './goal-answers.ts'
 import type { OtherProgram } from './other-programs.ts'
 import { agentOf, replyOf, type ReplyKind } from './replies.ts'
 import type { Snapshots } from './snapshots.ts'
-import { ExploredStanding, type ScenarioStanding } from './standing-budgets.ts'
+import { ExploredStandingBudgets, type ScenarioStanding } from './standing-budgets.ts'
 import { isHanging, overbilling } from './malformed-replies.ts'
-import { needed, withStrangers, type Stranger } from './hostile-ports.ts'
+import { requiredPorts, withUntrustedPorts, type UntrustedPort } from './hostile-ports.ts'
 import { createVirtualTime } from './virtual-time.ts'
 
 /** What a scenario lets happen. */
@@ -104,9 +104,9 @@ export interface Scenario {
   /** What the person says; `do it` unless said otherwise. */
   readonly prompt?: MessageContent
   /** Whose answers may be garbage. */
-  readonly strangers?: readonly Stranger[]
+  readonly untrustedPorts?: readonly UntrustedPort[]
   /** Of what strangers may do, only this; all of it when absent. */
-  readonly strangeWays?: readonly string[]
+  readonly misbehaviors?: readonly string[]
   /** Garbage that may be handed in as a message or a stop, by what it is. */
   readonly oddMessages?: readonly string[]
   /** What a person may answer to a call that waits, by a name for the path. */
@@ -136,7 +136,7 @@ export interface World {
   /** What the loop handed out. */
   readonly snapshots: Snapshots
   /** What was handed in, and how many records there were then. */
-  readonly handedIn: readonly HandedIn[]
+  readonly externalInputs: readonly ExternalInput[]
   /** What the wall clock showed at each record. */
   readonly wallAt: number[]
   /** A port whose answer is needed may fail: then the run breaks. */
@@ -146,7 +146,7 @@ export interface World {
   /** The run began under other options. */
   isOtherProgram: boolean
   /** What the standing budgets of this process counted. */
-  readonly standing: ExploredStanding | undefined
+  readonly standing: ExploredStandingBudgets | undefined
   /** No more calls of tools than these may begin, whatever is set and whichever program goes on; undefined for no limit. */
   readonly mostCalls: number | undefined
   /** What the options promise, as they are without strangers. */
@@ -159,7 +159,7 @@ export interface World {
   moment(label: string, records: number): void
 }
 
-export type HandedIn = {
+export type ExternalInput = {
   readonly label: string
   readonly what: 'steer' | 'follow_up' | 'stop' | 'abort' | 'settings' | 'retry'
   readonly records: number
@@ -181,53 +181,55 @@ const explorerPrices: Prices = Object.freeze<Prices>({
 })
 
 /** What was handed in before this process began. */
-export interface HandedInBefore {
+export interface EarlierInputs {
   readonly labels: ReadonlySet<string>
   /** Not taken yet. */
-  readonly waiting: readonly HandedIn[]
+  readonly waiting: readonly ExternalInput[]
   /** Ids of messages that were taken. They are handed in again, and must be passed over. */
   readonly idsTaken: readonly string[]
   /** What the wall clock showed at each record; it goes on from there. */
   readonly wallAt?: readonly number[]
 }
 
-const nothingBefore: HandedInBefore = { labels: new Set(), waiting: [], idsTaken: [] }
+const noEarlierInputs: EarlierInputs = { labels: new Set(), waiting: [], idsTaken: [] }
 
 /** What a world is built from: the scenario, the path that decides, and what the path has touched so far. */
-interface WorldParts extends Asked {
+interface WorldParts extends PathContext {
   readonly scenario: Scenario
   readonly controller: AbortController
   readonly effects: Map<string, number>
-  readonly standing: ExploredStanding | undefined
+  readonly standing: ExploredStandingBudgets | undefined
 }
 
 export function createWorld(
   scenario: Scenario,
   choices: Choices,
   snapshots: Snapshots,
-  before: HandedInBefore = nothingBefore,
+  before: EarlierInputs = noEarlierInputs,
 ): World {
   const inbox = createInbox(() => before.idsTaken)
-  const handIn = handInto(inbox)
-  for (const each of before.waiting) handIn(each)
-  for (const label of before.idsTaken) handIn({ what: 'steer', label })
+  const sendInput = inputSender(inbox)
+  for (const each of before.waiting) sendInput(each)
+  for (const label of before.idsTaken) sendInput({ what: 'steer', label })
   const time = createVirtualTime(before.wallAt?.at(-1) ?? 1_000)
-  const { strangers, oddApprovals: answers = {} } = scenario
+  const { untrustedPorts: strangers, oddApprovals: answers = {} } = scenario
   const controller = new AbortController()
   const abort = (label: string): void => {
     const cause = choices.choose(`abort while ${label}`, scenario.aborts ?? (['user'] as const))
     void Promise.resolve().then(() => controller.abort(reasonOf(cause)))
   }
-  const standing = scenario.standing && new ExploredStanding(scenario.standing, { choices, time, abort })
+  const standing = scenario.standing && new ExploredStandingBudgets(scenario.standing, { choices, time, abort })
   const parts: WorldParts = { scenario, choices, snapshots, time, controller, effects: new Map(), standing }
-  const shown: Shown = { scenario, choices, snapshots, time, problems: [], shownToAgents: new Map(), abort }
+  const shown: ModelParts = { scenario, choices, snapshots, time, problems: [], shownToAgents: new Map(), abort }
   const replies = repliesOf(shown, () => (world.mayOverdraw = true))
   const plainOptions = plainOptionsOf(parts, replies, abort)
-  const handedIn: HandedIn[] = []
+  const externalInputs: ExternalInput[] = []
   const world: World = {
     options:
-      strangers === undefined ? plainOptions : withStrangers(plainOptions, strangers, choices, scenario.strangeWays),
-    mayBreak: strangers?.some((who) => needed.has(who)) !== false,
+      strangers === undefined
+        ? plainOptions
+        : withUntrustedPorts(plainOptions, strangers, choices, scenario.misbehaviors),
+    mayBreak: strangers?.some((who) => requiredPorts.has(who)) !== false,
     standing,
     mostCalls: mostCallsOf(scenario),
     certificate: certificate(plainOptions),
@@ -240,15 +242,15 @@ export function createWorld(
     problems: shown.problems,
     shownToAgents: shown.shownToAgents,
     snapshots,
-    handedIn,
+    externalInputs,
     wallAt: [...(before.wallAt ?? [])],
     moment(label, records) {
       mayLeave(world, label, choices)
-      mayAbort(parts, label, () => handedIn.push({ label, what: 'abort', records }))
+      mayAbort(parts, label, () => externalInputs.push({ label, what: 'abort', records }))
       if (!mayComeIn(label, scenario) || before.labels.has(label)) return
-      for (const each of chosenAt(label, scenario, choices)) {
-        handIn(each)
-        handedIn.push({ ...each, records })
+      for (const each of inputsAt(label, scenario, choices)) {
+        sendInput(each)
+        externalInputs.push({ ...each, records })
       }
     },
   }
@@ -277,7 +279,7 @@ type Replies = (id: string, request: ModelRequest, call: Parameters<Model['call'
 /** The options of a run in this world, with every port well-behaved. */
 function plainOptionsOf(parts: WorldParts, replies: Replies, abort: (label: string) => void): RunOptions {
   const { scenario, choices, time, snapshots, controller, effects, standing } = parts
-  const asked: Asked = { choices, time, snapshots }
+  const context: PathContext = { choices, time, snapshots }
   const model = (id: string): Model => ({
     id,
     contextWindow: scenario.contextWindow ?? 100_000,
@@ -291,13 +293,13 @@ function plainOptionsOf(parts: WorldParts, replies: Replies, abort: (label: stri
   })
   const guards: Guard[] = [
     ...(scenario.noProgress === true ? [noProgress()] : []),
-    ...(scenario.guards === true ? [guardOf(asked)] : []),
+    ...(scenario.guards === true ? [guardOf(context)] : []),
   ]
   const commands = scenario.background === undefined ? undefined : new VirtualCommands(time, scenario.background)
   return {
     model: model('primary'),
     ...(scenario.fallback === true ? { fallbackModel: model('fallback') } : {}),
-    tools: toolsOf(asked, effects, commands, scenario),
+    tools: toolsOf(context, effects, commands, scenario),
     ...(commands !== undefined && { background: commands }),
     prices: explorerPrices,
     graceMs: 0,
@@ -307,29 +309,29 @@ function plainOptionsOf(parts: WorldParts, replies: Replies, abort: (label: stri
     clock: time,
     signal: controller.signal,
     stopWhen: guards,
-    ...(scenario.hooks === undefined ? {} : { hooks: hooksOf(scenario.hooks, scenario.hookAnswers ?? 'all', asked) }),
-    ...(scenario.stopHooks === true ? { stopHooks: stopHooksOf(asked) } : {}),
-    ...(scenario.permissions === true ? { permissions: permissionsOf(asked) } : {}),
-    ...(scenario.settings === undefined ? {} : { models: [model('other')], permissions: moded }),
-    ...(scenario.output === true ? { output: outputOf(asked) } : {}),
-    ...(scenario.context === true ? { context: contextOf(asked) } : {}),
-    ...goalOptions(scenario.goals, asked),
+    ...(scenario.hooks === undefined ? {} : { hooks: hooksOf(scenario.hooks, scenario.hookAnswers ?? 'all', context) }),
+    ...(scenario.stopHooks === true ? { stopHooks: stopHooksOf(context) } : {}),
+    ...(scenario.permissions === true ? { permissions: permissionsOf(context) } : {}),
+    ...(scenario.settings === undefined ? {} : { models: [model('other')], permissions: modePermissions }),
+    ...(scenario.output === true ? { output: outputOf(context) } : {}),
+    ...(scenario.context === true ? { context: contextOf(context) } : {}),
+    ...goalOptions(scenario.goals, context),
     ...(standing !== undefined && { standing }),
-    ...optionsOf(scenario, asked, abort),
+    ...optionsOf(scenario, context, abort),
   }
 }
 
 /** Hands something in, as whoever drives a run does. */
-function handInto(inbox: OpenInbox): (given: Omit<HandedIn, 'records'>) => void {
+function inputSender(inbox: OpenInbox): (input: Omit<ExternalInput, 'records'>) => void {
   return ({ what, label: id, change, odd }) => {
     // An abort that nobody recorded went with its process.
     if (what === 'abort') return
     // Plain JavaScript may hand in anything.
-    const said = (odd === undefined ? undefined : makeOdd(odd)) as string | undefined
+    const content = (odd === undefined ? undefined : makeOdd(odd)) as string | undefined
     if (what === 'retry') inbox.retryNow()
-    else if (what === 'stop') inbox.stop(StopSignal.userRequested(odd === undefined ? 'stop' : said))
+    else if (what === 'stop') inbox.stop(StopSignal.userRequested(odd === undefined ? 'stop' : content))
     else if (what === 'settings') inbox.set(change ?? {})
-    else inbox.put({ id, kind: what, content: odd === undefined ? `a ${what} message` : (said as MessageContent) })
+    else inbox.put({ id, kind: what, content: odd === undefined ? `a ${what} message` : (content as MessageContent) })
   }
 }
 
@@ -340,12 +342,12 @@ function mayComeIn(label: string, { waits }: Scenario): boolean {
 }
 
 /** What is handed in before a step: messages, a stop, settings. */
-function chosenAt(
+function inputsAt(
   label: string,
   { inbox, oddMessages, settings, waits }: Scenario,
   choices: Choices,
-): readonly Omit<HandedIn, 'records'>[] {
-  const chosen: Omit<HandedIn, 'records'>[] = []
+): readonly Omit<ExternalInput, 'records'>[] {
+  const chosen: Omit<ExternalInput, 'records'>[] = []
   if (waits === true && /^in .*\.service$/.test(label) && choices.choose(`retry ${label}`, [false, true]))
     chosen.push({ label, what: 'retry' })
   if (inbox === true) {
@@ -366,7 +368,7 @@ function chosenAt(
 }
 
 /** What the models of a world are shown, and what they answer by. */
-interface Shown extends Asked {
+interface ModelParts extends PathContext {
   readonly scenario: Scenario
   readonly problems: string[]
   readonly shownToAgents: Map<string, readonly ModelMessage[]>
@@ -376,7 +378,7 @@ interface Shown extends Asked {
 
 /** What a model answers to a request, as the path says. `onOverbilling`: one bills more than was reserved. */
 function repliesOf(
-  { scenario, choices, snapshots, time, problems, shownToAgents, abort }: Shown,
+  { scenario, choices, snapshots, time, problems, shownToAgents, abort }: ModelParts,
   onOverbilling: () => void,
 ): Replies {
   const agentReply = (agent: number, key: string): ReplyKind => {
@@ -414,11 +416,11 @@ function repliesOf(
     }
     if (overbilling.has(kind)) onOverbilling()
     const reply = await replyOf(kind, { request, call, model: id, key: idempotencyKey })
-    return scenario.counts === true ? counted(reply, request) : reply
+    return scenario.counts === true ? withCountedInput(reply, request) : reply
   }
 }
 
-function counted({ message, ...rest }: ModelReply, { system, messages }: ModelRequest): ModelReply {
+function withCountedInput({ message, ...rest }: ModelReply, { system, messages }: ModelRequest): ModelReply {
   const input_tokens = roughTokens.estimate(system) + estimateMessages(roughTokens, messages)
   return { ...rest, message: { ...message, usage: { ...message.usage, input_tokens } } }
 }
@@ -426,16 +428,16 @@ function counted({ message, ...rest }: ModelReply, { system, messages }: ModelRe
 /** Those of the scenario, what happens at a limit, and whether changes are heeded that nobody checked. */
 function optionsOf(
   { pauses, options, verification: changes }: Scenario,
-  asked: Asked,
+  context: PathContext,
   abort: (label: string) => void,
 ): Partial<RunOptions> {
-  const verification = changes === undefined ? {} : { verification: verificationOf(changes, asked) }
+  const verification = changes === undefined ? {} : { verification: verificationOf(changes, context) }
   if (pauses === undefined) return { ...verification, ...options }
   return {
     ...verification,
     onLimit: 'pause',
     pauseForMs: pauses.forMs,
-    askLimit: askLimitOf(pauses.answers, asked, abort),
+    askLimit: askLimitOf(pauses.answers, context, abort),
     ...options,
   }
 }
@@ -452,7 +454,7 @@ function mostCallsOf({ options, settings = {}, otherPrograms = {}, pauses }: Sce
 }
 
 /** What is allowed depends on the mode alone. */
-const moded: Permissions = {
+const modePermissions: Permissions = {
   modes: ['closed'],
   denies: () => undefined,
   decide: ({ mode }) => (mode === 'closed' ? { behavior: 'deny', message: 'closed' } : { behavior: 'allow' }),
@@ -471,12 +473,12 @@ function requestNumber(key: string): number {
 const readingMs = [30, 10, 20]
 
 function toolsOf(
-  asked: Asked,
+  context: PathContext,
   effects: Map<string, number>,
   commands: VirtualCommands | undefined,
   { prechecks, agentGoals, verification, waits }: Scenario,
 ): readonly AnyTool[] {
-  const { choices, time, snapshots } = asked
+  const { choices, time, snapshots } = context
   const inputSchema = { type: 'object', properties: { of: { type: 'string' } }, required: ['of'] } as const
   const begin = (key: string): void => {
     time.take(4)
@@ -489,7 +491,7 @@ function toolsOf(
       inputSchema,
       readOnly: true,
       async execute(_input, { callId, signal, state }) {
-        snapshots.handedOut('a tool', state)
+        snapshots.track('a tool', state)
         await time.pass(readingMs[Number(callId.at(-1)) % readingMs.length] ?? 0, signal)
         return `read ${callId}`
       },
@@ -499,16 +501,16 @@ function toolsOf(
       description: '',
       inputSchema,
       readOnly: false,
-      ...(prechecks === true && { precheck: precheckOf(asked) }),
+      ...(prechecks === true && { precheck: precheckOf(context) }),
       execute(_input, { idempotencyKey, state }) {
-        snapshots.handedOut('a tool', state)
+        snapshots.track('a tool', state)
         begin(idempotencyKey)
         const outcome = choices.choose(`tool ${idempotencyKey}`, ['done', 'throws', 'stops', 'deaf'] as const)
         if (outcome === 'throws') throw new Error('the disk is full')
         if (outcome === 'stops') throw new AgentStopException({ message: 'done with it' })
         if (outcome === 'deaf') return time.pass(500).then(() => 'written late')
         if (verification === undefined) return 'written'
-        return { content: 'written', fileWork: fileWorkAt(idempotencyKey, verification, asked) }
+        return { content: 'written', fileWork: fileWorkAt(idempotencyKey, verification, context) }
       },
     },
     {
@@ -520,7 +522,7 @@ function toolsOf(
       spawn: () => ({
         prompt: 'a part of it',
         maxTurns: 2,
-        ...(agentGoals !== undefined && { until: [goalOf('the part', agentGoals, asked)] }),
+        ...(agentGoals !== undefined && { until: [goalOf('the part', agentGoals, context)] }),
       }),
     },
     ...(waits === true ? [waitingTool] : []),

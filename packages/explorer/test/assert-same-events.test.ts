@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { assertTold } from '../src/assert-same-events.ts'
+import { assertSameEvents } from '../src/assert-same-events.ts'
 import type { RunEvent } from '@halting/core'
 
 function told(...events: readonly unknown[]): readonly RunEvent[] {
@@ -7,7 +7,7 @@ function told(...events: readonly unknown[]): readonly RunEvent[] {
 }
 
 function compare(actual: readonly unknown[], expected: readonly unknown[]): () => void {
-  return () => assertTold(told(...actual), told(...expected), 'the events')
+  return () => assertSameEvents(told(...actual), told(...expected), 'the events')
 }
 
 class Figures {

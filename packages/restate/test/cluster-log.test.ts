@@ -12,7 +12,7 @@ const taken = async (log: ClusterLog): Promise<Batch> => JSON.parse(await log.ta
 async function begun(): Promise<ClusterLog> {
   const log = new ClusterLog()
   await taken(log)
-  log.kept()
+  log.onBatchStored()
   return log
 }
 
@@ -40,7 +40,7 @@ test('it is confirmed by a batch that was taken later, and asks for one where no
   expect((await taken(log)).records).toEqual([])
   await Promise.resolve()
   expect(isConfirmed, 'it is not on record yet').toBe(false)
-  log.kept()
+  log.onBatchStored()
   await confirmed
   await log.confirmed(openedAt)
   const never = log.confirmed(log.batches)

@@ -2,7 +2,7 @@ import type { StepRecord } from '@halting/core/steps'
 import { array, assert, asyncProperty, integer, option } from 'fast-check'
 import { expect, test } from 'vitest'
 import { Conversation } from '../src/service/conversation.ts'
-import { recordsKey, recordsSince } from '../src/service/kept-records.ts'
+import { recordsKey, readRecordsPage } from '../src/service/stored-records.ts'
 import { MemoryPayloads, MemoryState } from './support/memory-state.ts'
 
 /** A record that has about so many bytes. */
@@ -84,7 +84,7 @@ test('records are given from any number on, in answers that are not large', asyn
   const told: unknown[] = []
   let answers = 0
   for (;;) {
-    const answer = await recordsSince(state, told.length, undefined)
+    const answer = await readRecordsPage(state, told.length, undefined)
     expect(answer.first).toBe(told.length)
     if (answer.records.length === 0) break
     answers++
@@ -92,6 +92,6 @@ test('records are given from any number on, in answers that are not large', asyn
   }
   expect(told).toEqual(records)
   expect(answers).toBeLessThan(8)
-  expect((await recordsSince(state, 100, undefined)).records.at(0)).toEqual(records[100])
-  expect(await recordsSince(state, 300, undefined)).toEqual({ first: 300, records: [] })
+  expect((await readRecordsPage(state, 100, undefined)).records.at(0)).toEqual(records[100])
+  expect(await readRecordsPage(state, 300, undefined)).toEqual({ first: 300, records: [] })
 })

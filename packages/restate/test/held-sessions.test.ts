@@ -1,13 +1,13 @@
 // Holds rules of docs/spec: R-STEP-13b: in a process one attempt at a time works at a session.
 import { expect, test } from 'vitest'
-import { HeldSessions } from '../src/service/held-sessions.ts'
+import { SessionLocks } from '../src/service/session-locks.ts'
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** An attempt that works until it is ended, and takes its time to let go. */
-async function workAt(held: HeldSessions, name: string, gone: AbortSignal, told: string[]): Promise<void> {
+async function workAt(held: SessionLocks, name: string, gone: AbortSignal, told: string[]): Promise<void> {
   try {
-    const { leaveBy, release } = await held.enter('one', gone)
+    const { leaveBy, release } = await held.acquire('one', gone)
     told.push(`${name} begins`)
     await new Promise<void>((resolve) => leaveBy(resolve))
     for (let left = 5; left > 0; left--) await turn()
@@ -19,7 +19,7 @@ async function workAt(held: HeldSessions, name: string, gone: AbortSignal, told:
 }
 
 test('who comes next waits until the one before has let go, also when another was lost as it waited', async () => {
-  const held = new HeldSessions()
+  const held = new SessionLocks()
   const told: string[] = []
   const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()]
   const works = [workAt(held, 'first', first.signal, told)]
@@ -36,7 +36,7 @@ test('who comes next waits until the one before has let go, also when another wa
 })
 
 test('who comes ends the one before, which nobody has told that it is lost', async () => {
-  const held = new HeldSessions()
+  const held = new SessionLocks()
   const told: string[] = []
   const never = new AbortController()
   const first = workAt(held, 'first', never.signal, told)

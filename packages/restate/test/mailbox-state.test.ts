@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { begin, push, settle } from '../src/service/mailbox.ts'
 import {
   isKnown,
-  mostKnown,
+  maxKnownNames,
   readMailbox,
   waitingAfter,
   writeMailbox,
-  writePushed,
+  writePushOutcome,
   writeSettled,
 } from '../src/service/mailbox-state.ts'
 import type { SessionRequest } from '../src/service/messages.ts'
@@ -15,8 +15,8 @@ import { MemoryState } from './support/memory-state.ts'
 /** What the mailbox does with a request. */
 async function ask(state: MemoryState, id: string, request: SessionRequest): Promise<boolean> {
   const pushed = push(await readMailbox(state), { id, request }, await isKnown(state, id))
-  await writePushed(state, id, pushed)
-  return pushed.came === 'new'
+  await writePushOutcome(state, id, pushed)
+  return pushed.kind === 'new'
 }
 
 async function answer(state: MemoryState, upTo: number): Promise<void> {
@@ -28,16 +28,16 @@ const prompt = (content: string): SessionRequest => ({ type: 'prompt', content }
 
 test('a name counts once among the last five thousand, and what is kept stops growing', async () => {
   const state = new MemoryState()
-  for (let number = 1; number <= mostKnown + 10; number++) {
+  for (let number = 1; number <= maxKnownNames + 10; number++) {
     expect(await ask(state, `name ${number}`, prompt('go'))).toBe(true)
     await answer(state, number)
   }
   const kept = state.values.size
-  expect(await ask(state, `name ${mostKnown + 10}`, prompt('go'))).toBe(false)
+  expect(await ask(state, `name ${maxKnownNames + 10}`, prompt('go'))).toBe(false)
   expect(await ask(state, 'name 11', prompt('go'))).toBe(false)
   // The ten oldest are forgotten.
   expect(await ask(state, 'name 10', prompt('go'))).toBe(true)
-  await answer(state, mostKnown + 11)
+  await answer(state, maxKnownNames + 11)
   expect(state.values.size).toBe(kept)
 }, 60_000)
 

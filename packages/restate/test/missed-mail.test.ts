@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { attempt, mailSignal } from '../src/engine/attempt.ts'
 import { moneyMail, moneySignal, type NumberedRequest } from '../src/service/messages.ts'
-import { missedMail } from '../src/service/session-object.ts'
+import { missedMailReader } from '../src/service/session-object.ts'
 import { FakeInvocation } from './support/fake-engine.ts'
 
 const request = (number: number): NumberedRequest => ({ number, id: `r${number}`, request: { type: 'stop' } })
@@ -16,7 +16,7 @@ function listening(invocation: FakeInvocation, before: number, there: { upTo: nu
     engine: invocation.attempt(),
     mail: mail.map((each) => JSON.stringify(each)),
     bells: [moneySignal],
-    missedBefore: missedMail(mail, (after) =>
+    missedBefore: missedMailReader(mail, (after) =>
       Promise.resolve(Array.from({ length: there.upTo - after }, (_, index) => request(after + index + 1))),
     ),
     begin: () => ({

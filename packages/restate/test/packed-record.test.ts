@@ -2,11 +2,11 @@
 import type { StepRecord } from '@halting/core/steps'
 import { array, assert, asyncProperty, integer, letrec, object, option, record, string } from 'fast-check'
 import { expect, test } from 'vitest'
-import { packedRecords, readBatch, wholeRecords } from '../src/engine/batch.ts'
+import { packRecords, decodeBatch, unpackRecords } from '../src/engine/batch.ts'
 import { ClusterLog } from '../src/engine/cluster-log.ts'
-import { packed, wholeRecord } from '../src/engine/packed-record.ts'
-import { SessionTexts, storedText, textKey } from '../src/engine/session-texts.ts'
-import { recordsKey, recordsSince } from '../src/service/kept-records.ts'
+import { packRecord, unpackRecord } from '../src/engine/packed-record.ts'
+import { SessionTexts, compressText, textKey } from '../src/engine/session-texts.ts'
+import { recordsKey, readRecordsPage } from '../src/service/stored-records.ts'
 import { MemoryPayloads, MemoryState } from './support/memory-state.ts'
 
 const { value } = letrec((tie) => ({
@@ -37,14 +37,14 @@ test('a record comes back as it was, whatever is in it and wherever its long tex
       async (of, inlineBytes, { key }) => {
         const store = inlineBytes === null ? undefined : new MemoryPayloads(inlineBytes)
         const before = result(key, of)
-        const packing = packed(JSON.stringify(before), store)
+        const packing = packRecord(JSON.stringify(before), store)
         if (packing === undefined) return
         const texts = new SessionTexts()
         for (const [sha256, text] of packing.texts) {
-          texts.add(sha256, await storedText(text))
+          texts.add(sha256, await compressText(text))
           await store?.put(text)
         }
-        expect(await wholeRecord(plain(packing.packed) as typeof packing.packed, store, texts)).toEqual(plain(before))
+        expect(await unpackRecord(plain(packing.packed) as typeof packing.packed, store, texts)).toEqual(plain(before))
       },
     ),
     { numRuns: 50 },
@@ -60,12 +60,12 @@ test('a text that several records have is given to the engine once, and read fro
   const first = await log.take()
   // Such a text is compressed.
   expect(first.length).toBeLessThan(text.length / 10)
-  expect((await readBatch(first, undefined, known)).records).toEqual(records)
-  log.kept()
+  expect((await decodeBatch(first, undefined, known)).records).toEqual(records)
+  log.onBatchStored()
   log.append(result('d', text))
   const second = await log.take()
   expect(JSON.parse(second)).not.toHaveProperty('texts')
-  const { kept, records: whole, format } = await readBatch(second, undefined, known)
+  const { stored: kept, records: whole, format } = await decodeBatch(second, undefined, known)
   expect({ format, types: kept.map(({ type }) => type), whole }).toEqual({
     format: 2,
     types: ['packed'],
@@ -84,13 +84,13 @@ test('records that come from another session are packed as those of its own', as
   const text = 'line of a file\n'.repeat(1_000)
   const records = [result('a', text), result('b', 'short'), result('c', [text, 'z'.repeat(30_000)])]
   const store = new MemoryPayloads(20_000)
-  const { kept, texts } = await packedRecords(records, store)
+  const { kept, texts } = await packRecords(records, store)
   expect(kept.map(({ type }) => type)).toEqual(['packed', 'result', 'packed'])
   // One is there twice, and the longest is in the payload store.
   expect(Object.keys(texts).length).toBe(1)
   const known = new SessionTexts()
   for (const [sha256, stored] of Object.entries(texts)) known.add(sha256, stored)
-  expect(await wholeRecords(kept, store, known)).toEqual(records)
+  expect(await unpackRecords(kept, store, known)).toEqual(records)
 })
 
 test('who reads records of an object gets them whole, and by reference what is too large for an answer', async () => {
@@ -101,17 +101,17 @@ test('who reads records of an object gets them whole, and by reference what is t
     'b',
     Array.from({ length: 300 }, (_, at) => `${at} `.repeat(10_000)),
   )
-  const packings = [small, large].map((each) => packed(JSON.stringify(each), store))
+  const packings = [small, large].map((each) => packRecord(JSON.stringify(each), store))
   for (const packing of packings)
     for (const [sha256, text] of packing?.texts ?? [])
       if (text.length > 20_000) await store.put(text)
       else state.set(textKey(sha256), text)
   state.set(recordsKey(0), { first: 0, records: packings.map((packing) => packing?.packed) })
-  const { records } = await recordsSince(state, 0, store)
+  const { records } = await readRecordsPage(state, 0, store)
   const [first, second] = records
   expect(first).toEqual(small)
   expect(second?.type).toBe('payload')
-  expect(second && (await wholeRecord(second, store))).toEqual(large)
+  expect(second && (await unpackRecord(second, store))).toEqual(large)
 })
 
 test('records come in pages of about one answer, each of them once', async () => {
@@ -119,7 +119,7 @@ test('records come in pages of about one answer, each of them once', async () =>
   const all = Array.from({ length: 600 }, (_, at) => result(`${at}`, 'x'.repeat(at % 7 === 0 ? 30_000 : 10)))
   let first = 0
   for (let size = 1; first < all.length; size = (size % 5) + 1) {
-    const { kept, texts } = await packedRecords(all.slice(first, first + size), undefined)
+    const { kept, texts } = await packRecords(all.slice(first, first + size), undefined)
     for (const [sha256, text] of Object.entries(texts)) state.set(textKey(sha256), text)
     state.set(recordsKey(first), { first, records: kept })
     first += kept.length
@@ -127,12 +127,12 @@ test('records come in pages of about one answer, each of them once', async () =>
   const read: unknown[] = []
   let pages = 0
   for (let more = true; more; pages++) {
-    const { records } = await recordsSince(state, read.length, undefined)
+    const { records } = await readRecordsPage(state, read.length, undefined)
     more = records.length > 0
     read.push(...records)
   }
   expect(read).toEqual(all)
-  expect({ pages, last: (await recordsSince(state, 599, undefined)).records }).toEqual({
+  expect({ pages, last: (await readRecordsPage(state, 599, undefined)).records }).toEqual({
     pages: 4,
     last: all.slice(599),
   })

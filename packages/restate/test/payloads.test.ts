@@ -8,7 +8,7 @@ import type { StepRecord } from '@halting/core/steps'
 import { afterEach, describe, expect, test } from 'vitest'
 import { SessionTexts } from '../src/engine/session-texts.ts'
 import { ClusterLog } from '../src/engine/cluster-log.ts'
-import { mostInlineBytes, readBatch } from '../src/engine/batch.ts'
+import { maxInlineBytes, decodeBatch } from '../src/engine/batch.ts'
 import { filePayloads } from '../src/payloads/file-payloads.ts'
 import { s3Payloads } from '../src/payloads/s3-payloads.ts'
 import { checkPayloads } from './support/check-payloads.ts'
@@ -147,14 +147,14 @@ describe('records', () => {
     log.append(recordOf(10))
     const text = await log.take()
     expect(text.length).toBeLessThan(1_000)
-    const batch = await readBatch(text, store, new SessionTexts())
+    const batch = await decodeBatch(text, store, new SessionTexts())
     expect(batch.records).toEqual([recordOf(100_000), recordOf(10)])
-    expect(batch.kept.map(({ type }) => type)).toEqual(['packed', 'rewind'])
-    await expect(readBatch(text, undefined, new SessionTexts())).rejects.toThrow('none is given')
+    expect(batch.stored.map(({ type }) => type)).toEqual(['packed', 'rewind'])
+    await expect(decodeBatch(text, undefined, new SessionTexts())).rejects.toThrow('none is given')
   })
 
   test('that are too large for the engine are refused where there is no store', () => {
-    expect(() => new ClusterLog().append(recordOf(mostInlineBytes))).toThrow('Give the worker a payload store.')
+    expect(() => new ClusterLog().append(recordOf(maxInlineBytes))).toThrow('Give the worker a payload store.')
   })
 })
 

@@ -22,7 +22,7 @@ async function allOf(log: ClusterLog): Promise<{ readonly records: number; reado
     // `ClusterLog.take` wrote it.
     const batch = JSON.parse(await log.take()) as { readonly records: readonly unknown[]; readonly done?: null }
     records += batch.records.length
-    log.kept()
+    log.onBatchStored()
     if (batch.done !== undefined) return { records, isOver: isCut(batch.done) }
   }
 }
@@ -54,7 +54,7 @@ test('what was compressed on its way counts as what it came to', async () => {
     log.append(result(`${turn} `.repeat(7_000)))
     log.append(lap)
     await log.take()
-    log.kept()
+    log.onBatchStored()
   }
   expect(log.isBroken).toBe(false)
 })

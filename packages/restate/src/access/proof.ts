@@ -5,20 +5,20 @@ import { ConfigurationError } from '@halting/core'
 export const proofHeader = 'x-halting-proof'
 
 /** What is asked, and of which handler. */
-export interface AskedOf {
+export interface ProofSubject {
   /** `SERVICE/HANDLER`, or `OBJECT/KEY/HANDLER`, each part as `encodeURIComponent` writes it: no part can be taken for another one. */
   readonly target: string
   readonly body: string | Uint8Array
 }
 
 /** So many characters a token of a cluster has at least. */
-export const shortestToken = 16
+export const minTokenLength = 16
 
 /**
  * Shows that who asks knows the token. The engine keeps the headers of a call as long as it keeps the call, so the token is not among them. A proof is of one call: who
  * reads it there can ask the same once more, and nothing else.
  */
-function proofOf(token: string, { target, body }: AskedOf): string {
+function proofOf(token: string, { target, body }: ProofSubject): string {
   return createHmac('sha256', token).update(`${target}\n`).update(body).digest('hex')
 }
 
@@ -33,16 +33,16 @@ export function proofHeaders(token: string | undefined, path: string, body = '')
 }
 
 /** Whether what was given proves that who asks this knows the token. */
-export function isProof(given: string | undefined, token: string, asked: AskedOf): boolean {
-  if (given === undefined) return false
-  const [one, other] = [Buffer.from(given), Buffer.from(proofOf(token, asked))]
-  return one.length === other.length && timingSafeEqual(one, other)
+export function isProof(proof: string | undefined, token: string, subject: ProofSubject): boolean {
+  if (proof === undefined) return false
+  const [actual, expected] = [Buffer.from(proof), Buffer.from(proofOf(token, subject))]
+  return actual.length === expected.length && timingSafeEqual(actual, expected)
 }
 
 /** @throws ConfigurationError for one that can be guessed. */
 export function checkToken(token: string): string {
-  if (token.length >= shortestToken) return token
+  if (token.length >= minTokenLength) return token
   throw new ConfigurationError(
-    `A token of a cluster has ${shortestToken} characters at least, such as those of: openssl rand -hex 32`,
+    `A token of a cluster has ${minTokenLength} characters at least, such as those of: openssl rand -hex 32`,
   )
 }

@@ -1,5 +1,5 @@
 /** An attempt at the work of a session, as it is stored before the work begins. JSON. */
-export type NotedAttempt = {
+export type AttemptRecord = {
   readonly attempt: string
   /** The process that makes it, by an id of its start. */
   readonly process: string
@@ -9,7 +9,7 @@ export type NotedAttempt = {
 }
 
 /** A process that ended while it worked at the session. */
-export type Death = NotedAttempt & {
+export type Death = AttemptRecord & {
   /** Laps of the session on record when that was found. */
   readonly laps: number
 }
@@ -28,7 +28,7 @@ export interface Attempts {
   readonly undecided?: number
 }
 
-type AttemptAtWork = NotedAttempt & {
+type AttemptAtWork = AttemptRecord & {
   /** It had to be alone for a time, and is so no more. */
   readonly isAccompanied?: true
 }
@@ -36,19 +36,19 @@ type AttemptAtWork = NotedAttempt & {
 /** An attempt wants to begin. */
 export type BeginAttempt = {
   readonly turn: number
-  readonly attempt: NotedAttempt
+  readonly attempt: AttemptRecord
   /** Laps of the session on record. */
   readonly laps: number
   /** On record nothing goes on: a process that ended then worked at nothing. */
   readonly isAtRest: boolean
   /** The first attempt of the turn, as its records tell it; null where they do not. */
-  readonly first: NotedAttempt | null
+  readonly first: AttemptRecord | null
   /** Nothing else is at work in its process. */
   readonly isAlone: boolean
 }
 
 /** What an attempt that wants to begin is told. */
-export type Begun =
+export type AttemptVerdict =
   | {
       readonly type: 'go'
       readonly deaths: readonly Death[]
@@ -60,15 +60,15 @@ export type Begun =
   | { readonly type: 'set_aside'; readonly deaths: readonly Death[] }
 
 /** So many deaths without progress set a session aside. */
-export const mostDeaths = 3
+export const maxDeaths = 3
 /**
  * So many laps since a death are progress. One is none: what was under way is unknown after a death, and a model that is told so may begin it once more, perhaps after it has
  * looked around.
  */
-export const lapsOfProgress = 3
-const mostExcused = 100
+export const iterationsOfProgress = 3
+const maxExcused = 100
 const firstAloneMs = 60_000
-const mostAloneMs = 3_600_000
+const maxAloneMs = 3_600_000
 
 export const noAttempts: Attempts = Object.freeze({ turn: 0, excused: [], deaths: [] })
 
@@ -84,40 +84,40 @@ function atTurn(attempts: Attempts, turn: number): Attempts {
  */
 export function beginAttempt(
   before: Attempts,
-  asked: BeginAttempt,
-): { readonly attempts: Attempts; readonly begun: Begun } {
-  const { turn, attempt, isAlone } = asked
-  const known = withDeaths(atTurn(before, turn), asked)
+  request: BeginAttempt,
+): { readonly attempts: Attempts; readonly begun: AttemptVerdict } {
+  const { turn, attempt, isAlone } = request
+  const known = recordDeath(atTurn(before, turn), request)
   const { deaths, undecided = 0 } = known
   const waits = { ...known, atWork: null }
-  if (deaths.length >= mostDeaths) return { attempts: waits, begun: { type: 'set_aside', deaths } }
-  const isSuspect = deaths.length === mostDeaths - 1
+  if (deaths.length >= maxDeaths) return { attempts: waits, begun: { type: 'set_aside', deaths } }
+  const isSuspect = deaths.length === maxDeaths - 1
   if (isSuspect && !isAlone) return { attempts: waits, begun: { type: 'alone', deaths } }
-  const aloneMs = Math.min(mostAloneMs, firstAloneMs * 2 ** undecided)
+  const aloneMs = Math.min(maxAloneMs, firstAloneMs * 2 ** undecided)
   return { attempts: { ...known, atWork: attempt }, begun: { type: 'go', deaths, aloneMs } }
 }
 
-function withDeaths(known: Attempts, asked: BeginAttempt): Attempts {
-  const { laps } = asked
-  const survived = hasProgressed(known.deaths, laps) ? [] : known.deaths
-  const found = deathIn(known, asked)
-  if (found === undefined) return { ...known, deaths: survived }
+function recordDeath(known: Attempts, request: BeginAttempt): Attempts {
+  const { laps } = request
+  const remaining = hasProgressed(known.deaths, laps) ? [] : known.deaths
+  const found = detectDeath(known, request)
+  if (found === undefined) return { ...known, deaths: remaining }
   const { isAccompanied, ...attempt } = found
-  if (isAccompanied === true && survived.length === mostDeaths - 1)
-    return { ...known, deaths: survived, undecided: (known.undecided ?? 0) + 1 }
-  return { ...known, deaths: [...survived, { ...attempt, laps }] }
+  if (isAccompanied === true && remaining.length === maxDeaths - 1)
+    return { ...known, deaths: remaining, undecided: (known.undecided ?? 0) + 1 }
+  return { ...known, deaths: [...remaining, { ...attempt, laps }] }
 }
 
-function deathIn({ atWork, excused, deaths }: Attempts, asked: BeginAttempt): AttemptAtWork | undefined {
-  const before = atWork === undefined ? asked.first : atWork
-  if (before === null || before.process === asked.attempt.process || asked.isAtRest) return undefined
+function detectDeath({ atWork, excused, deaths }: Attempts, request: BeginAttempt): AttemptAtWork | undefined {
+  const before = atWork === undefined ? request.first : atWork
+  if (before === null || before.process === request.attempt.process || request.isAtRest) return undefined
   const { attempt } = before
   return excused.includes(attempt) || deaths.some((death) => death.attempt === attempt) ? undefined : before
 }
 
 function hasProgressed(deaths: readonly Death[], laps: number): boolean {
   const last = deaths.at(-1)
-  return last !== undefined && laps - last.laps >= lapsOfProgress
+  return last !== undefined && laps - last.laps >= iterationsOfProgress
 }
 
 /** The process of an attempt lives, and lets go of the session in order. What was taken for its death is none. */
@@ -128,13 +128,13 @@ export function excuseAttempt(before: Attempts, turn: number, attempt: string): 
   return {
     ...known,
     ...(atWork?.attempt === attempt && { atWork: null }),
-    excused: [...known.excused.filter((id) => id !== attempt), attempt].slice(-mostExcused),
+    excused: [...known.excused.filter((id) => id !== attempt), attempt].slice(-maxExcused),
     deaths: known.deaths.filter((death) => death.attempt !== attempt),
   }
 }
 
 /** The attempt that is at work has made progress: no death counts any more. */
-export function provenAttempt(before: Attempts, attempt: string): Attempts {
+export function confirmProgress(before: Attempts, attempt: string): Attempts {
   return before.atWork?.attempt === attempt ? { ...before, deaths: [], undecided: 0 } : before
 }
 

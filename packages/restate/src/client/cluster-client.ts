@@ -3,22 +3,22 @@ import { anySignal } from '@halting/core/adapters'
 import { HaltingError, type Json, type SdkResult, ConfigurationError } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import { checkToken } from '../access/proof.ts'
-import { wholeRecords } from '../engine/batch.ts'
+import { unpackRecords } from '../engine/batch.ts'
 import type { RequestAnswer } from '../service/answers.ts'
 import { sessionObject } from '../service/names.ts'
 import type { WorkDone } from '../service/session-object.ts'
-import type { KeptRecords } from '../service/kept-records.ts'
+import type { RecordsPage } from '../service/stored-records.ts'
 import type { ClusterClient, ClusterClientOptions } from './client.ts'
 import { RemoteSession } from './remote-session.ts'
-import { callHandlerOf, type CallOptions, type Patience, below } from '../http/call-handler.ts'
+import { callWithRetries, type CallOptions, type RetryPolicy, urlBelow } from '../http/call-handler.ts'
 
 /** Needs no engine in this process, and runs on every Node that the other packages run on. @throws ConfigurationError for a token that can be guessed. */
 export function createClusterClient(options: ClusterClientOptions): ClusterClient {
   const { ingress: url, headers, token, worker = {}, payloads } = options
   if (token !== undefined) checkToken(token)
   const fetchOf = options.fetch ?? fetch
-  const ingressBy = (ask: typeof fetch): Ingress =>
-    new Ingress({ url, token, fetch: ask, ...(headers !== undefined && { headers }) })
+  const ingressBy = (ask: typeof fetch): IngressClient =>
+    new IngressClient({ url, token, fetch: ask, ...(headers !== undefined && { headers }) })
   const ingress = ingressBy(fetchOf)
   const fetchOfWaits = options.fetch ?? waitingFetch
   const waits = ingressBy(fetchOfWaits)
@@ -27,25 +27,25 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
 
   const client: ClusterClient = {
     request(sessionId, request, { id = randomUUID(), opening } = {}) {
-      const named = { id, request, ...(opening !== undefined && { opening }) }
+      const namedRequest = { id, request, ...(opening !== undefined && { opening }) }
       // Requests are JSON.
-      return call(sessionId, 'request', named as unknown as Json)
+      return call(sessionId, 'request', namedRequest as unknown as Json)
     },
     status: (sessionId, { signal } = {}) => call(sessionId, 'status', undefined, signal),
-    changed: (sessionId, { signal, ...given } = {}) =>
-      waits.call(sessionObject, sessionId, { handler: 'changed', input: { ...given }, signal, isTriedOnce: true }),
+    changed: (sessionId, { signal, ...query } = {}) =>
+      waits.call(sessionObject, sessionId, { handler: 'changed', input: { ...query }, signal, isTriedOnce: true }),
     async records(sessionId, since = 0) {
       const records: StepRecord[] = []
       for (;;) {
-        const kept: Partial<KeptRecords> | null = await call(sessionId, 'records', since + records.length)
-        if (!Array.isArray(kept?.records)) throw new HaltingError('driver', 'The cluster answers no records.')
-        if (kept.records.length === 0) return records
-        for (const record of await wholeRecords(kept.records, payloads?.of(sessionId))) records.push(record)
+        const page: Partial<RecordsPage> | null = await call(sessionId, 'records', since + records.length)
+        if (!Array.isArray(page?.records)) throw new HaltingError('driver', 'The cluster answers no records.')
+        if (page.records.length === 0) return records
+        for (const record of await unpackRecords(page.records, payloads?.of(sessionId))) records.push(record)
       }
     },
     result(sessionId, id, { wait = false, signal } = {}) {
       const input = { id, wait }
-      return wait ? longCall(waits, { sessionId, input, signal }) : call(sessionId, 'result', input, signal)
+      return wait ? callWithReconnects(waits, { sessionId, input, signal }) : call(sessionId, 'result', input, signal)
     },
     async resultOfRun(sessionId, runId) {
       return (await call<SdkResult | null>(sessionId, 'runResult', runId)) ?? undefined
@@ -73,7 +73,7 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
         runId,
         worker,
         fetch: fetchOfWaits,
-        isEngineUp: () => answersHealth(fetchOf, url),
+        isEngineUp: () => isEngineHealthy(fetchOf, url),
       }),
   }
   return client
@@ -89,7 +89,10 @@ interface LongCall {
 }
 
 /** The answer that comes when something is known, however long that takes: one call to the engine, over as many connections as it needs. */
-async function longCall(ingress: Ingress, { sessionId, input, signal }: LongCall): Promise<RequestAnswer> {
+async function callWithReconnects(
+  ingress: IngressClient,
+  { sessionId, input, signal }: LongCall,
+): Promise<RequestAnswer> {
   const idempotencyKey = randomUUID()
   for (;;) {
     const cut = AbortSignal.timeout(longestConnectionMs)
@@ -107,8 +110,8 @@ async function longCall(ingress: Ingress, { sessionId, input, signal }: LongCall
   }
 }
 
-async function answersHealth(ask: typeof fetch, url: string): Promise<boolean> {
-  const response = await ask(below(url, '/restate/health'), { signal: AbortSignal.timeout(healthMs) }).catch(
+async function isEngineHealthy(ask: typeof fetch, url: string): Promise<boolean> {
+  const response = await ask(urlBelow(url, '/restate/health'), { signal: AbortSignal.timeout(healthMs) }).catch(
     () => undefined,
   )
   await response?.body?.cancel()
@@ -118,7 +121,7 @@ async function answersHealth(ask: typeof fetch, url: string): Promise<boolean> {
 const healthMs = 2_000
 
 /** So long a call is tried before its caller hears that nobody answers. */
-const patience: Patience = { mostTries: 8, firstWaitMs: 100, longestWaitMs: 2_000, waitsForWorkers: false }
+const patience: RetryPolicy = { mostTries: 8, firstWaitMs: 100, longestWaitMs: 2_000, waitsForWorkers: false }
 
 export interface HandlerCall {
   readonly handler: string
@@ -131,7 +134,7 @@ export interface HandlerCall {
 }
 
 /** The handlers of an object, over HTTP. Every one of them may be called again: requests have names. */
-export class Ingress {
+export class IngressClient {
   readonly #options: CallOptions
 
   constructor(options: CallOptions) {
@@ -146,22 +149,22 @@ export class Ingress {
     const path = `/${object}/${encodeURIComponent(key)}/${handler}`
     const { idempotencyKey, isTriedOnce = false } = more
     const { headers } = this.#options
-    const named = { ...headers, ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }) }
-    const came = await callHandlerOf({ ...this.#options, headers: named }, path, input, {
+    const namedRequest = { ...headers, ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }) }
+    const outcome = await callWithRetries({ ...this.#options, headers: namedRequest }, path, input, {
       signal,
       patience: isTriedOnce ? { ...patience, mostTries: 1 } : patience,
     })
-    switch (came.type) {
+    switch (outcome.type) {
       case 'answer':
         // What a handler gives is what its type says.
-        return came.value as T
+        return outcome.value as T
       case 'nobody':
         signal?.throwIfAborted()
-        throw new HaltingError('driver', `The cluster does not answer: ${came.because}`)
+        throw new HaltingError('driver', `The cluster does not answer: ${outcome.because}`)
       case 'missing':
-        throw new ConfigurationError(`The cluster knows no sessions: ${came.because} Register a worker first.`)
+        throw new ConfigurationError(`The cluster knows no sessions: ${outcome.because} Register a worker first.`)
       case 'refused':
-        throw new ConfigurationError(came.because)
+        throw new ConfigurationError(outcome.because)
     }
   }
 }

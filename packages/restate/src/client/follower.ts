@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { anySignal, messageOf } from '@halting/core/adapters'
 import type { SessionSnapshot } from '@halting/core/session'
 import type { StepRecord } from '@halting/core/steps'
-import { longestWaitMs } from '../service/messages.ts'
+import { maxWaitMs } from '../service/messages.ts'
 import type { FullStatus } from '../service/full-status.ts'
 import type { ClusterClient, ClusterClientOptions } from './client.ts'
-import { revivedEvent, revivedSnapshot } from './revived.ts'
-import type { Told } from './told.ts'
+import { reviveEvent, reviveSnapshot } from './revive.ts'
+import type { SessionEventLog } from './session-event-log.ts'
 import { createParser } from 'eventsource-parser'
-import type { LiveMessage } from '../live/told-live.ts'
+import type { LiveMessage } from '../live/live-messages.ts'
 
 /** What a person is told when nothing is known of a session. */
-export function troubleText(trouble: Trouble, isEngineUp: boolean): string {
+export function troubleText(trouble: ConnectionTrouble, isEngineUp: boolean): string {
   if (trouble.type === 'failed')
     return `Cannot follow the session: ${messageOf(trouble.error).replace(/\.$/, '')}. Nothing is lost. Retrying.`
   const seconds = Math.round(trouble.forMs / 1_000)
@@ -21,10 +21,10 @@ export function troubleText(trouble: Trouble, isEngineUp: boolean): string {
 }
 
 /** The opposite. */
-export const troubleOver = 'The cluster responds again.'
+export const troubleOverText = 'The cluster responds again.'
 
 /** Why nothing is known of the session at the moment. It is asked again. */
-export type Trouble =
+export type ConnectionTrouble =
   | { readonly type: 'failed'; readonly error: unknown }
   /** The call is not over: it still may be answered. */
   | { readonly type: 'silent'; readonly forMs: number }
@@ -34,7 +34,7 @@ export interface FollowerOptions {
   readonly sessionId: string
   readonly worker: NonNullable<ClusterClientOptions['worker']>
   readonly fetch: typeof fetch
-  readonly told: Told
+  readonly eventLog: SessionEventLog
   /** The number of records from which on they are told; those that are there when it begins are passed over when absent. */
   readonly since?: number | undefined
   readonly onStatus: (status: FullStatus) => void
@@ -46,32 +46,32 @@ export interface FollowerOptions {
   /** Nobody works at the session, and all that is on record was told. */
   readonly onIdle: () => Promise<void>
   /** The cluster does not answer. It is asked again. */
-  readonly onTrouble: (trouble: Trouble) => void
+  readonly onTrouble: (trouble: ConnectionTrouble) => void
   /** A call that is not answered for so long after it should have been is trouble; 10 s. */
   readonly silentMs?: number
 }
 
-const usualSilentMs = 10_000
+const defaultSilentMs = 10_000
 /** A call is given up after so many times that. */
-const silencesOfCall = 6
+const maxSilencesPerCall = 6
 /** Between two looks, however often something changes. */
-const shortestPauseMs = 25
+const minPauseMs = 25
 /** Between two looks while workers are of an older version, which wake nobody; and while the cluster does not answer. */
-const longestPauseMs = 2_000
+const maxPauseMs = 2_000
 /** A worker that can be reached, and does not work at the session yet, is about to: so soon it is looked at again, then in twice the time. */
 const firstWaitMs = 500
 /** The first call after a change waits so long, the next one twice as long. */
 const firstQuietMs = 5_000
 /** A worker that does not accept a connection within this time cannot be reached from here. */
-const connectMs = 3_000
+const connectTimeoutMs = 3_000
 /** An address that led nowhere is tried again after so long: soon where the failure took no time, as of a worker that starts again. */
-const againMs = { quick: 2_000, slow: 300_000 }
-const quickMs = 500
+const retryAfterMs = { quick: 2_000, slow: 300_000 }
+const quickFailureMs = 500
 /** A worker sends something every 15 s: a connection on which nothing comes for more than twice as long is lost. */
-const longestSilenceMs = 35_000
+const maxSilenceMs = 35_000
 
 /** What came of reading live events: `away` where the worker does not work at the session, `unreachable` where it cannot be read from here. */
-type Reading = 'read' | 'away' | 'unreachable'
+type ReadOutcome = 'read' | 'away' | 'unreachable'
 
 /**
  * Follows a session wherever it goes: reads live events of the worker that has it, else waits for a change of the session by one long call after another.
@@ -85,15 +85,15 @@ export class Follower {
   readonly #name = randomUUID()
   #position: number | undefined
   #version: string | undefined
-  #pauseMs = shortestPauseMs
+  #pauseMs = minPauseMs
   /** So often its worker was away, or lost, since the session changed. */
-  #aways = 0
+  #timesAway = 0
   /** So many calls in a row have waited for a change, and seen none. */
-  #quiet = 0
+  #quietCalls = 0
   /** The worker whose address leads nowhere from here, and when it is tried again. */
   #unreachable: { readonly url: string; readonly untilMs: number } | undefined
   /** The address that was read last. */
-  #wasRead: string | undefined
+  #lastReadUrl: string | undefined
   /** Ends what is waited for. */
   #wake: (() => void) | undefined
   readonly begun: Promise<void>
@@ -109,8 +109,8 @@ export class Follower {
   }
 
   /** Something was asked of the session: it is looked at again at once. */
-  poke(): void {
-    this.#pauseMs = shortestPauseMs
+  checkNow(): void {
+    this.#pauseMs = minPauseMs
     this.#version = undefined
     this.#wake?.()
   }
@@ -128,8 +128,8 @@ export class Follower {
     const { onTrouble } = this.#options
     while (!this.#isStopped) {
       try {
-        const status = await this.#next()
-        if (status !== undefined && !this.#isStopped) await this.#look(status)
+        const status = await this.#nextStatus()
+        if (status !== undefined && !this.#isStopped) await this.#handleStatus(status)
       } catch (error) {
         this.#version = undefined
         if (!this.#isStopped) onTrouble({ type: 'failed', error })
@@ -141,15 +141,15 @@ export class Follower {
   }
 
   /** The state of the session once it is another one than that which was seen last. Undefined where it has to be asked for anew: somebody poked, or the call was lost. */
-  async #next(): Promise<FullStatus | undefined> {
-    const { client, sessionId, onTrouble, silentMs = usualSilentMs } = this.#options
+  async #nextStatus(): Promise<FullStatus | undefined> {
+    const { client, sessionId, onTrouble, silentMs = defaultSilentMs } = this.#options
     const since = this.#version
     const waitMs = since === undefined ? 0 : this.#waitMs()
     const call = new AbortController()
     const due = performance.now() + waitMs
     let silence = setTimeout(function look() {
       const forMs = performance.now() - due
-      if (forMs >= silentMs * silencesOfCall) return call.abort()
+      if (forMs >= silentMs * maxSilencesPerCall) return call.abort()
       onTrouble({ type: 'silent', forMs })
       silence = setTimeout(look, silentMs / 4)
     }, waitMs + silentMs)
@@ -159,8 +159,8 @@ export class Follower {
         since === undefined
           ? client.status(sessionId, { signal: call.signal })
           : client.changed(sessionId, { since, by: this.#name, waitMs, signal: call.signal })
-      const status = await orAborted(asked, call.signal)
-      if (status !== undefined) this.#seen(status, since)
+      const status = await untilAborted(asked, call.signal)
+      if (status !== undefined) this.#onStatusSeen(status, since)
       return status
     } catch (error) {
       // A long call may be lost with the worker that it waits at; whether there is trouble is known by asking at once.
@@ -173,40 +173,41 @@ export class Follower {
     }
   }
 
-  #seen({ version }: FullStatus, before: string | undefined): void {
-    if (version !== before) this.#aways = 0
-    this.#quiet = version === before ? this.#quiet + 1 : 0
-    if (version !== undefined) this.#pauseMs = shortestPauseMs
+  #onStatusSeen({ version }: FullStatus, before: string | undefined): void {
+    if (version !== before) this.#timesAway = 0
+    this.#quietCalls = version === before ? this.#quietCalls + 1 : 0
+    if (version !== undefined) this.#pauseMs = minPauseMs
     this.#version = version
   }
 
   /** So long the next call may wait for a change. A call that waits at a worker which is lost says so only when its time is over: the first ones after a change are short. */
   #waitMs(): number {
-    const ms = this.#aways === 0 ? firstQuietMs * 2 ** this.#quiet : firstWaitMs * 2 ** (this.#aways - 1)
-    return Math.min(longestWaitMs, ms)
+    const ms = this.#timesAway === 0 ? firstQuietMs * 2 ** this.#quietCalls : firstWaitMs * 2 ** (this.#timesAway - 1)
+    return Math.min(maxWaitMs, ms)
   }
 
-  async #look(status: FullStatus): Promise<void> {
-    const { told, onStatus, onUnread, onLeft, onIdle } = this.#options
+  async #handleStatus(status: FullStatus): Promise<void> {
+    const { eventLog, onStatus, onUnread, onLeft, onIdle } = this.#options
     onStatus(status)
     if (this.#position === undefined) {
       this.#position = status.records
-      told.begin(status.runId ?? '')
+      eventLog.begin(status.runId ?? '')
     }
     this.#onBegun()
     await this.#catchUp(status.records)
     if (status.isWorking) {
-      const reading = status.live === undefined ? 'unreachable' : await this.#read(status.live)
-      if (reading === 'read') this.#pauseMs = shortestPauseMs
+      const outcome = status.live === undefined ? 'unreachable' : await this.#readLive(status.live)
+      if (outcome === 'read') this.#pauseMs = minPauseMs
       else await onUnread(status)
       // Who could be read before, and cannot be reached now, may be lost: what becomes of the session is asked for soon.
       const isAway =
-        reading === 'away' || (reading === 'unreachable' && status.live !== undefined && status.live === this.#wasRead)
-      this.#aways = isAway ? this.#aways + 1 : 0
+        outcome === 'away' ||
+        (outcome === 'unreachable' && status.live !== undefined && status.live === this.#lastReadUrl)
+      this.#timesAway = isAway ? this.#timesAway + 1 : 0
       return
     }
     await onLeft()
-    await this.#tellEnd()
+    await this.#emitEnding()
     await onIdle()
   }
 
@@ -214,44 +215,44 @@ export class Follower {
   async #catchUp(upTo: number): Promise<void> {
     const { client, sessionId } = this.#options
     // What a worker tells of may be on its way to the object.
-    for (let left = 50; this.#at < upTo && left > 0 && !this.#isStopped; left--) {
-      const first = this.#at
+    for (let left = 50; this.#recordCount < upTo && left > 0 && !this.#isStopped; left--) {
+      const first = this.#recordCount
       for (const [index, record] of (await client.records(sessionId, first)).entries())
-        await this.#take(first + index + 1, record)
-      if (this.#at < upTo) await new Promise((resolve) => setTimeout(resolve, 100))
+        await this.#emitRecord(first + index + 1, record)
+      if (this.#recordCount < upTo) await new Promise((resolve) => setTimeout(resolve, 100))
     }
   }
 
-  get #at(): number {
+  get #recordCount(): number {
     return this.#position ?? 0
   }
 
-  async #take(number: number, record: StepRecord): Promise<void> {
-    if (number > this.#at + 1) await this.#catchUp(number - 1)
-    if (number <= this.#at) return
+  async #emitRecord(number: number, record: StepRecord): Promise<void> {
+    if (number > this.#recordCount + 1) await this.#catchUp(number - 1)
+    if (number <= this.#recordCount) return
     // The run before has its result before this one begins.
-    if (record.type === 'start' && record.scope === '') await this.#tellEnd()
-    this.#options.told.onRecord(record)
+    if (record.type === 'start' && record.scope === '') await this.#emitEnding()
+    this.#options.eventLog.onRecord(record)
     this.#position = number
   }
 
   /** The result of a run that has ended on record is told by its worker, or is had from the object. */
-  async #tellEnd(): Promise<void> {
-    const { client, sessionId, told } = this.#options
-    const { unended } = told
+  async #emitEnding(): Promise<void> {
+    const { client, sessionId, eventLog } = this.#options
+    const { unreportedEnding: unended } = eventLog
     if (unended === undefined) return
     const result = await client.resultOfRun(sessionId, unended.runId)
-    if (result !== undefined) told.end(result)
+    if (result !== undefined) eventLog.end(result)
   }
 
   /** Reads what a worker tells, until it tells no more. */
-  async #read(url: string): Promise<Reading> {
+  async #readLive(url: string): Promise<ReadOutcome> {
     if (url === this.#unreachable?.url && performance.now() < this.#unreachable.untilMs) return 'unreachable'
     const { sessionId, fetch, worker } = this.#options
     const { token, reach = (same) => same } = worker
-    const address = new URL(`/sessions/${encodeURIComponent(sessionId)}/events?since=${this.#at}`, reach(url))
-    const silence = new Silence(this.#stopped.signal)
-    silence.endAfter(connectMs)
+    const address = new URL(`/sessions/${encodeURIComponent(sessionId)}/events?since=${this.#recordCount}`, reach(url))
+    const silence = new SilenceTimeout(this.#stopped.signal)
+    silence.endAfter(connectTimeoutMs)
     const begun = performance.now()
     const response = await fetch(address, {
       signal: silence.signal,
@@ -260,36 +261,39 @@ export class Follower {
     try {
       if (response === undefined) {
         const now = performance.now()
-        this.#unreachable = { url, untilMs: now + (now - begun > quickMs ? againMs.slow : againMs.quick) }
+        this.#unreachable = {
+          url,
+          untilMs: now + (now - begun > quickFailureMs ? retryAfterMs.slow : retryAfterMs.quick),
+        }
         return 'unreachable'
       }
       if (!response.ok) return 'away'
-      this.#wasRead = url
-      return await this.#readFrom(response, silence)
+      this.#lastReadUrl = url
+      return await this.#readStream(response, silence)
     } finally {
       silence.end()
     }
   }
 
-  async #readFrom(response: Response, silence: Silence): Promise<Reading> {
-    const { onSnapshot, told } = this.#options
-    told.cut()
-    let hasTold = false
-    for await (const message of liveMessages(response, () => silence.endAfter(longestSilenceMs))) {
+  async #readStream(response: Response, silence: SilenceTimeout): Promise<ReadOutcome> {
+    const { onSnapshot, eventLog } = this.#options
+    eventLog.onReconnect()
+    let hasReceived = false
+    for await (const message of readLiveMessages(response, () => silence.endAfter(maxSilenceMs))) {
       if (this.#isStopped) break
-      hasTold = true
+      hasReceived = true
       switch (message.type) {
         case 'hello':
           await this.#catchUp(message.records)
           break
         case 'record':
-          await this.#take(message.number, message.record)
+          await this.#emitRecord(message.number, message.record)
           break
         case 'event':
-          told.onEvent(revivedEvent(message.event))
+          eventLog.onEvent(reviveEvent(message.event))
           break
         case 'snapshot':
-          onSnapshot(revivedSnapshot(message.snapshot))
+          onSnapshot(reviveSnapshot(message.snapshot))
           break
         case 'over':
           return 'read'
@@ -297,7 +301,7 @@ export class Follower {
     }
     // It was lost, and its worker may be: a call that waits for a change would say so late.
     this.#version = undefined
-    return hasTold ? 'read' : 'away'
+    return hasReceived ? 'read' : 'away'
   }
 
   async #pause(): Promise<void> {
@@ -309,12 +313,12 @@ export class Follower {
     })
     clearTimeout(timer)
     this.#wake = undefined
-    this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2)
+    this.#pauseMs = Math.min(maxPauseMs, this.#pauseMs * 2)
   }
 }
 
 /** Ends a connection on which nothing comes for too long. */
-class Silence {
+class SilenceTimeout {
   readonly #over = new AbortController()
   readonly signal: AbortSignal
   #timer: NodeJS.Timeout | undefined
@@ -336,7 +340,7 @@ class Silence {
 }
 
 /** Undefined where it is aborted first. */
-function orAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+function untilAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   const aborted = new Promise<undefined>((resolve) =>
     signal.addEventListener('abort', () => resolve(undefined), { once: true }),
   )
@@ -347,7 +351,7 @@ function orAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | unde
 }
 
 /** What a worker tells, as it comes; `onBytes` hears of whatever comes. Ends where the connection does; what it was cut for is nobody's affair: the journal is the truth. */
-export async function* liveMessages(
+export async function* readLiveMessages(
   response: Response,
   onBytes: () => void = () => {},
 ): AsyncGenerator<LiveMessage, void, undefined> {

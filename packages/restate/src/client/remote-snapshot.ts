@@ -3,7 +3,7 @@ import type { FullStatus } from '../service/full-status.ts'
 import type { OpenWait } from '../service/status.ts'
 
 /** What is shown of a session before anything is known of it. */
-export function snapshotOfNothing(sessionId: string): SessionSnapshot {
+export function emptySnapshot(sessionId: string): SessionSnapshot {
   return {
     status: 'idle',
     activity: { type: 'idle' },
@@ -53,7 +53,7 @@ export function snapshotOfNothing(sessionId: string): SessionSnapshot {
 }
 
 /** What this client knows beside what a worker told. */
-export interface KnownHere {
+export interface ClientState {
   readonly status: FullStatus | undefined
   /** Messages of this client that no run has taken as far as it knows. */
   readonly own: readonly QueuedMessage[]
@@ -69,42 +69,42 @@ export interface KnownHere {
 }
 
 /** What a client shows: the snapshot of the worker, with what it has asked for and no worker has told of yet. */
-export function shownSnapshot(told: SessionSnapshot, known: KnownHere): SessionSnapshot {
+export function mergeSnapshot(fromWorker: SessionSnapshot, known: ClientState): SessionSnapshot {
   const { own, isAsking, questions, limitQuestion, takenBack, isClosed } = known
   const isWorking = known.status?.isWorking === true || isAsking
-  const isRunning = isWorking || told.status === 'running' || told.status === 'requires_action'
+  const isRunning = isWorking || fromWorker.status === 'running' || fromWorker.status === 'requires_action'
   const waits = questions.length > 0 || limitQuestion !== null
   const status = waits ? 'requires_action' : isRunning ? 'running' : 'idle'
-  const waiting = told.queue.filter(({ id }) => !takenBack.has(id))
+  const waiting = fromWorker.queue.filter(({ id }) => !takenBack.has(id))
   const queued = new Set(waiting.map(({ id }) => id))
   return {
-    ...told,
+    ...fromWorker,
     status: isClosed ? 'closed' : status,
-    activity: status === 'idle' ? { type: 'idle' } : told.activity,
+    activity: status === 'idle' ? { type: 'idle' } : fromWorker.activity,
     // What begins a run does not wait for one.
-    queue: told.status === 'idle' ? waiting : [...waiting, ...own.filter(({ id }) => !queued.has(id))],
+    queue: fromWorker.status === 'idle' ? waiting : [...waiting, ...own.filter(({ id }) => !queued.has(id))],
     questions,
     limitQuestion,
     // It is so when the end is told: the work may not be over by then.
-    canResume: told.canResume && !isAsking && !isClosed,
+    canResume: fromWorker.canResume && !isAsking && !isClosed,
   }
 }
 
 /** The key of a step of the run itself: those of agents have the names of their calls before it. */
-const ofRun = /^[^/]+\/[^/]+$/
+const runStepKey = /^[^/]+\/[^/]+$/
 
 /** What is shown of a session whose waits for services are on record, and of which no worker tells: what the services said is not known. The same where nothing differs. */
-export function withRecordedWaits(told: SessionSnapshot, waits: readonly OpenWait[]): SessionSnapshot {
-  const { serviceWaits, activity, model } = told
+export function withRecordedWaits(fromWorker: SessionSnapshot, waits: readonly OpenWait[]): SessionSnapshot {
+  const { serviceWaits, activity, model } = fromWorker
   const isSame =
     waits.length === serviceWaits.length &&
     waits.every(({ sinceMs }) => serviceWaits.some((known) => known.sinceMs === sinceMs))
-  if (isSame) return told
+  if (isSame) return fromWorker
   const shown = waits.map(({ key, sinceMs, untilMs }) => {
     const known = serviceWaits.find((wait) => wait.sinceMs === sinceMs)
-    return known ?? { callIds: ofRun.test(key) ? [] : [key], model, sinceMs, untilMs, error: '', message: '' }
+    return known ?? { callIds: runStepKey.test(key) ? [] : [key], model, sinceMs, untilMs, error: '', message: '' }
   })
   const own = shown.find(({ callIds }) => callIds.length === 0)
   const before: SessionSnapshot['activity'] = activity.type === 'service_wait' ? { type: 'asking', model } : activity
-  return { ...told, serviceWaits: shown, activity: own === undefined ? before : { type: 'service_wait', ...own } }
+  return { ...fromWorker, serviceWaits: shown, activity: own === undefined ? before : { type: 'service_wait', ...own } }
 }

@@ -3,10 +3,10 @@ import type { Json } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import type { PayloadStore } from '../payloads/payload-store.ts'
 import { LeftError, type Departure } from '../worker/departure.ts'
-import { readBatch, type ReadBatch } from './batch.ts'
+import { decodeBatch, type DecodedBatch } from './batch.ts'
 import { ClusterLog, type RenewAfter } from './cluster-log.ts'
 import type { Engine, EnginePromise } from './engine.ts'
-import { plainFormat, recordsStep } from './format.ts'
+import { compatibleFormat, recordsStep } from './format.ts'
 import { SessionTexts } from './session-texts.ts'
 
 /** The name under which messages come to an invocation. */
@@ -16,7 +16,7 @@ export const mailSignal = 'mail'
 export const watchSignal = 'watch'
 
 /** What is on record of an attempt that waits for its turn, now and then: the engine gives up on one from which it hears nothing. */
-const emptyBatch = `{"format":${plainFormat},"records":[]}`
+const emptyBatch = `{"format":${compatibleFormat},"records":[]}`
 
 /** What goes on in this process for a session, while the engine says that it does. */
 export interface Work {
@@ -29,7 +29,7 @@ export interface Work {
 }
 
 /** What an attempt knows when its work begins. */
-export interface Found {
+export interface AttemptContext {
   /** What is on record of this invocation. */
   readonly records: readonly StepRecord[]
   /** Where new records go. `finish` and `fail` end the attempt. */
@@ -79,9 +79,9 @@ export interface AttemptOptions<Turn extends AttemptTurn = AttemptTurn> {
    * Begins the work. Called when the engine has nothing more to tell of earlier attempts, and again after work at rest was let go of: `gone` of that is aborted,
    * and what is begun then finds all that is on record and hears all that came. `turn` is the one that was granted.
    */
-  readonly begin: (found: Found, turn?: Turn) => Work | Promise<Work>
+  readonly begin: (context: AttemptContext, turn?: Turn) => Work | Promise<Work>
   /** A batch is on record, and the loop has not heard of that. Called in every attempt, with the same batches in the same order. */
-  readonly onBatch?: (batch: ReadBatch) => void
+  readonly onBatch?: (batch: DecodedBatch) => void
   /** Somebody watches the session. `message`: as it was sent. Called in every attempt, at the same place between batches. */
   readonly onWatch?: (message: string) => void
   /**
@@ -95,21 +95,21 @@ export interface AttemptOptions<Turn extends AttemptTurn = AttemptTurn> {
   readonly onMakeWay?: ((makeWay: () => void) => void) | undefined
   /** Whether work at a rest is let go of at once, as `onMakeWay` has it done. */
   readonly leavesAtRest?: (() => boolean) | undefined
-  /** Asks for the turn of this attempt, before its work begins; `gone` as in `Found`. Without it the work begins at once. */
+  /** Asks for the turn of this attempt, before its work begins; `gone` as in `AttemptContext`. Without it the work begins at once. */
   readonly turn?: ((gone: AbortSignal) => Turn) | undefined
 }
 
 /** One attempt of the engine at an invocation: what is on record is read, then the work goes on. Gives what the handler gives back. */
 export async function attempt<Turn extends AttemptTurn = AttemptTurn>(options: AttemptOptions<Turn>): Promise<Json> {
-  const going = new Attempt(options)
+  const attempt = new Attempt(options)
   try {
-    return await Promise.race([going.run(), going.left])
+    return await Promise.race([attempt.run(), attempt.left])
   } finally {
-    going.release()
+    attempt.release()
   }
 }
 
-type Came =
+type AttemptEvent =
   | { readonly type: 'batch'; readonly text: string }
   | { readonly type: 'mail'; readonly message: string }
   | { readonly type: 'watch'; readonly message: string }
@@ -131,19 +131,19 @@ class Attempt<Turn extends AttemptTurn> {
   #bytes = 0
   readonly #records: StepRecord[] = []
   /** All that came from outside. */
-  readonly #heard: ((work: Work) => void)[] = []
+  readonly #inputs: ((work: Work) => void)[] = []
   readonly #messages: string[] = []
   #work: Work | undefined
-  #letGo = sharedAbort()
+  #releaseWork = sharedAbort()
   #gone: AbortSignal | undefined
   #hasBegun = false
   /** Something of the work is on record, or was noted to be. */
   #isOnRecord = false
   #turn: Turn | undefined
-  #mail: EnginePromise<Came>
-  #watch: EnginePromise<Came>
-  readonly #bells: Map<string, EnginePromise<Came>>
-  #cancelled: EnginePromise<Came> | undefined
+  #mail: EnginePromise<AttemptEvent>
+  #watch: EnginePromise<AttemptEvent>
+  readonly #bells: Map<string, EnginePromise<AttemptEvent>>
+  #cancelled: EnginePromise<AttemptEvent> | undefined
   #isResting = false
   #makesWay = false
   readonly #released = sharedAbort()
@@ -158,7 +158,7 @@ class Attempt<Turn extends AttemptTurn> {
     this.#texts = texts
     this.#log = this.#newLog()
     this.#messages = [...mail]
-    this.#heard = mail.map((message) => (work) => work.deliver(message))
+    this.#inputs = mail.map((message) => (work) => work.deliver(message))
     this.#mail = this.#nextMail()
     this.#watch = this.#nextWatch()
     this.#bells = new Map(bells.map((name) => [name, this.#nextBell(name)]))
@@ -215,47 +215,49 @@ class Attempt<Turn extends AttemptTurn> {
     const { store, onBatch } = this.#options
     for (;;) {
       const step = this.#engine.once(recordsStep, () => this.#take())
-      const { came, heard } = await this.#until(step.map((text) => ({ type: 'batch', text })))
-      if (came.type !== 'batch') continue
-      const batch = await readBatch(came.text, store, this.#texts)
+      const { event, wasWoken } = await this.#until(step.map((text) => ({ type: 'batch', text })))
+      if (event.type !== 'batch') continue
+      const batch = await decodeBatch(event.text, store, this.#texts)
       this.#records.push(...batch.records)
       this.#isOnRecord ||= batch.records.length > 0 || batch.notes !== undefined
-      this.#bytes += came.text.length
+      this.#bytes += event.text.length
       onBatch?.(batch)
-      this.#log.kept()
+      this.#log.onBatchStored()
       if (batch.done !== undefined) return batch.done
       // What was heard since it was written may have ended the rest.
-      if (batch.restMs !== undefined && !heard) await this.#rest(batch.restMs)
+      if (batch.restMs !== undefined && !wasWoken) await this.#rest(batch.restMs)
     }
   }
 
   /** Waits for `step`, and hears what comes meanwhile. */
-  async #until(step: EnginePromise<Came>): Promise<{ readonly came: Came; readonly heard: boolean }> {
-    let heard = false
+  async #until(
+    step: EnginePromise<AttemptEvent>,
+  ): Promise<{ readonly event: AttemptEvent; readonly wasWoken: boolean }> {
+    let wasWoken = false
     for (;;) {
-      const came = await this.#engine.first([step, ...this.#fromOutside])
-      if (came.type === 'batch') return { came, heard }
-      await this.#hear(came)
+      const event = await this.#engine.first([step, ...this.#fromOutside])
+      if (event.type === 'batch') return { event, wasWoken }
+      await this.#handle(event)
       // Who watches ends no rest.
-      heard ||= came.type !== 'watch'
+      wasWoken ||= event.type !== 'watch'
     }
   }
 
   async #rest(ms: number | null): Promise<void> {
     if (this.#options.departure?.soon.aborted === true) throw new LeftError()
     this.#isResting = true
-    const awake = ms === null ? [] : [this.#engine.sleep(ms).map((): Came => ({ type: 'woke' }))]
+    const timers = ms === null ? [] : [this.#engine.sleep(ms).map((): AttemptEvent => ({ type: 'woke' }))]
     const turn = this.#turn
     // The session may give its place up for another reason, and work again with another turn before it is closed here.
     turn?.rests(() => {
       if (this.#turn === turn) this.#makeRoom()
     })
     if (this.#makesWay || this.#options.leavesAtRest?.() === true) this.#makeRoom()
-    let came: Came
+    let event: AttemptEvent
     do {
-      came = await this.#engine.first([...awake, ...this.#fromOutside])
-      await this.#hear(came)
-    } while (came.type === 'watch')
+      event = await this.#engine.first([...timers, ...this.#fromOutside])
+      await this.#handle(event)
+    } while (event.type === 'watch')
     this.#turn?.works()
     this.#isResting = false
   }
@@ -263,9 +265,9 @@ class Attempt<Turn extends AttemptTurn> {
   /** Lets go of the work: all that it was is on record. */
   #makeRoom(): void {
     if (this.#work === undefined) return
-    this.#letGo.abort()
+    this.#releaseWork.abort()
     this.#log.break()
-    this.#letGo = sharedAbort()
+    this.#releaseWork = sharedAbort()
     this.#log = this.#newLog()
     this.#work = undefined
     this.#makesWay = false
@@ -274,52 +276,52 @@ class Attempt<Turn extends AttemptTurn> {
     this.#hasBegun = false
   }
 
-  get #fromOutside(): readonly EnginePromise<Came>[] {
+  get #fromOutside(): readonly EnginePromise<AttemptEvent>[] {
     const signals = [this.#mail, this.#watch, ...this.#bells.values()]
     return this.#cancelled === undefined ? signals : [...signals, this.#cancelled]
   }
 
-  #nextWatch(): EnginePromise<Came> {
+  #nextWatch(): EnginePromise<AttemptEvent> {
     return this.#engine.signal(watchSignal).map((message) => ({ type: 'watch', message }))
   }
 
-  #nextMail(): EnginePromise<Came> {
+  #nextMail(): EnginePromise<AttemptEvent> {
     return this.#engine.signal(mailSignal).map((message) => ({ type: 'mail', message }))
   }
 
-  #nextBell(name: string): EnginePromise<Came> {
+  #nextBell(name: string): EnginePromise<AttemptEvent> {
     return this.#engine.signal(name).map((message) => ({ type: 'bell', name, message }))
   }
 
-  async #hear(came: Came): Promise<void> {
-    if (came.type === 'mail') {
-      const { message } = came
+  async #handle(event: AttemptEvent): Promise<void> {
+    if (event.type === 'mail') {
+      const { message } = event
       this.#mail = this.#nextMail()
       const missed = (await this.#options.missedBefore?.(message)) ?? []
-      for (const each of [...missed, message]) this.#hearMail(each)
-    } else if (came.type === 'bell') {
-      const { name, message } = came
+      for (const each of [...missed, message]) this.#handleMail(each)
+    } else if (event.type === 'bell') {
+      const { name, message } = event
       this.#bells.set(name, this.#nextBell(name))
-      this.#tell((work) => work.deliver(message))
-    } else if (came.type === 'watch') {
+      this.#forward((work) => work.deliver(message))
+    } else if (event.type === 'watch') {
       this.#watch = this.#nextWatch()
-      this.#options.onWatch?.(came.message)
-    } else if (came.type === 'cancelled') {
+      this.#options.onWatch?.(event.message)
+    } else if (event.type === 'cancelled') {
       this.#cancelled = undefined
-      this.#tell((work) => work.cancel())
+      this.#forward((work) => work.cancel())
       if (this.#isWaiting) this.#turn?.hurry()
     }
   }
 
-  #hearMail(message: string): void {
+  #handleMail(message: string): void {
     this.#messages.push(message)
-    this.#tell((work) => work.deliver(message))
+    this.#forward((work) => work.deliver(message))
     if (this.#isWaiting) this.#turn?.hear(message)
   }
 
-  #tell(what: (work: Work) => void): void {
-    this.#log.stir()
-    this.#heard.push(what)
+  #forward(what: (work: Work) => void): void {
+    this.#log.noteActivity()
+    this.#inputs.push(what)
     if (this.#work !== undefined) what(this.#work)
   }
 
@@ -347,7 +349,7 @@ class Attempt<Turn extends AttemptTurn> {
 
   async #nextTurn(): Promise<'granted' | 'waits'> {
     const { turn } = this.#options
-    this.#gone ??= anySignal([this.#engine.gone, this.#letGo.signal])
+    this.#gone ??= anySignal([this.#engine.gone, this.#releaseWork.signal])
     if (turn === undefined) return 'granted'
     if (this.#turn === undefined) {
       const { departure } = this.#options
@@ -363,20 +365,20 @@ class Attempt<Turn extends AttemptTurn> {
     const log = this.#log
     const turn = this.#turn
     try {
-      const gone = (this.#gone ??= anySignal([this.#engine.gone, this.#letGo.signal]))
-      const found = { records: [...this.#records], log, gone, isResting: () => this.#isResting }
-      const work = await this.#begun(found, turn)
+      const gone = (this.#gone ??= anySignal([this.#engine.gone, this.#releaseWork.signal]))
+      const context = { records: [...this.#records], log, gone, isResting: () => this.#isResting }
+      const work = await this.#begun(context, turn)
       this.#work = work
-      for (const what of this.#heard) what(work)
+      for (const what of this.#inputs) what(work)
       await work.run()
     } catch (error) {
       log.fail(error)
     }
   }
 
-  async #begun(found: Found, turn: Turn | undefined): Promise<Work> {
+  async #begun(context: AttemptContext, turn: Turn | undefined): Promise<Work> {
     try {
-      return await this.#options.begin(found, turn)
+      return await this.#options.begin(context, turn)
     } catch (error) {
       // No work has begun that would give the turn back.
       turn?.leave()

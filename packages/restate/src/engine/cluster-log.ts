@@ -3,16 +3,16 @@ import type { StepStore, StepRecord } from '@halting/core/steps'
 import type { PayloadStore } from '../payloads/payload-store.ts'
 import { engineClock } from '../http/engine-clock.ts'
 import { LeftError } from '../worker/departure.ts'
-import { checkSize, mostInlineBytes, writtenPacking, writtenRecord } from './batch.ts'
-import { keptFormat, plainFormat } from './format.ts'
-import { packed, type Packing } from './packed-record.ts'
+import { checkSize, maxInlineBytes, encodePackedRecord, encodeRecord } from './batch.ts'
+import { storageFormat, compatibleFormat } from './format.ts'
+import { packRecord, type Packing } from './packed-record.ts'
 import { SessionTexts, type StoredText } from './session-texts.ts'
 
 /** The engine gives up on an attempt from which it hears nothing for as long as its inactivity timeout. */
 const heartbeatMs = 20_000
 /** So long nothing may have happened before the engine lets go of the process: what a message sets going needs a moment. */
 const restAfterMs = 200
-const endless: RenewAfter = { records: Infinity, bytes: Infinity }
+const unlimited: RenewAfter = { records: Infinity, bytes: Infinity }
 
 /** How much an invocation has on record before another one goes on with the work: what comes first. */
 export interface RenewAfter {
@@ -29,7 +29,7 @@ interface Confirmation {
 }
 
 /** A record that was appended. */
-interface Waiting {
+interface PendingRecord {
   /** In UTF-16 units of its JSON. */
   readonly length: number
   /** The same of what goes on record, before anything of it is compressed. */
@@ -40,7 +40,7 @@ interface Waiting {
 }
 
 /** What an invocation gives back whose work another one goes on with: it has as much on record as it may have. */
-const cutWork: Json = Object.freeze({ cut: true })
+const cutResult: Json = Object.freeze({ cut: true })
 
 export function isCut(done: Json): boolean {
   return typeof done === 'object' && done !== null && 'cut' in done
@@ -58,26 +58,26 @@ export class ClusterLog implements StepStore {
   readonly #store: PayloadStore | undefined
   readonly #texts: SessionTexts
   readonly #room: RenewAfter
-  readonly #waiting: Waiting[] = []
+  readonly #pending: PendingRecord[] = []
   /** Sum of `onRecord` of those that wait. */
-  #waitingLength = 0
+  #pendingLength = 0
   #takenLength = 0
   #taken = 0
   #appended = 0
   #onRecord = 0
   /** Until when all that goes on is waiting, by `performance.now`; null where it is for a message alone. */
   #rest: { readonly until: number | null } | undefined
-  #stirredAt = 0
+  #lastActivityAt = 0
   #notes: readonly Json[] = []
   #done: Json | undefined
-  #broken: HaltingError | undefined
+  #brokenBy: HaltingError | undefined
   #failed: { readonly error: unknown } | undefined
   /** `at a lap`: that is to come. `left`: nothing comes any more. */
   #leaving: 'at a lap' | 'left' | undefined
   /** `at a lap`: that is to come. `cut`: nothing comes any more in this invocation. */
   #cutting: 'at a lap' | 'cut' | undefined
   /** Keys of effects that were begun and have no result. */
-  readonly #underWay = new Set<string>()
+  readonly #openEffects = new Set<string>()
   #wake: (() => void) | undefined
   /** The first batch of an invocation goes at once: its format is on record before anything is done. */
   #isFirst = true
@@ -89,13 +89,13 @@ export class ClusterLog implements StepStore {
 
   /** Batches that were taken, and of them those that are on record. */
   #batches = 0
-  #keptBatches = 0
+  #storedBatches = 0
   /** How many have something to ask of others before the work may rest. */
   #holds = 0
   #confirmations: readonly Confirmation[] = []
 
   /** @param texts What the engine has of long texts: it is not given them again. `room`: what the invocation may still have; without it there is no end. */
-  constructor(store?: PayloadStore, texts: SessionTexts = new SessionTexts(), room: RenewAfter = endless) {
+  constructor(store?: PayloadStore, texts: SessionTexts = new SessionTexts(), room: RenewAfter = unlimited) {
     this.#store = store
     this.#texts = texts
     this.#room = room
@@ -103,35 +103,35 @@ export class ClusterLog implements StepStore {
   }
 
   append(record: StepRecord): void {
-    if (this.#broken !== undefined) throw this.#broken
+    if (this.#brokenBy !== undefined) throw this.#brokenBy
     // A record is what it is now: what it names may change.
     const text = JSON.stringify(record)
     checkSize(text, this.#store)
-    const packing = packed(text, this.#store)
+    const packing = packRecord(text, this.#store)
     const onRecord = packing === undefined ? text.length : this.#lengthOnRecord(packing)
-    this.#waiting.push({ length: text.length, onRecord, ...(packing === undefined ? { text } : { packing }) })
-    this.#waitingLength += onRecord
+    this.#pending.push({ length: text.length, onRecord, ...(packing === undefined ? { text } : { packing }) })
+    this.#pendingLength += onRecord
     this.#appended++
     this.#cutWhenFull()
-    this.#watch(record)
-    this.stir()
+    this.#trackEffects(record)
+    this.noteActivity()
     this.#wake?.()
   }
 
   #lengthOnRecord({ packed: { record, texts } }: Packing): number {
-    const apart = texts.filter(({ sha256, inStore }) => inStore !== true && !this.#texts.has(sha256))
-    return JSON.stringify(record).length + apart.reduce((sum, { bytes }) => sum + bytes, 0)
+    const newTexts = texts.filter(({ sha256, inStore }) => inStore !== true && !this.#texts.has(sha256))
+    return JSON.stringify(record).length + newTexts.reduce((sum, { bytes }) => sum + bytes, 0)
   }
 
   #cutWhenFull(): void {
     const { records, bytes } = this.#room
-    if (this.#appended >= records || this.#takenLength + this.#waitingLength >= bytes) this.cut()
+    if (this.#appended >= records || this.#takenLength + this.#pendingLength >= bytes) this.cut()
   }
 
-  #watch(record: StepRecord): void {
-    if (record.type === 'intent') this.#underWay.add(record.key)
-    else if (record.type === 'result') this.#underWay.delete(record.key)
-    else if (record.type === 'lap' && record.lap.scope === '') this.#stopIfQuiet()
+  #trackEffects(record: StepRecord): void {
+    if (record.type === 'intent') this.#openEffects.add(record.key)
+    else if (record.type === 'result') this.#openEffects.delete(record.key)
+    else if (record.type === 'lap' && record.lap.scope === '') this.#stopIfNoEffectIsOpen()
   }
 
   /** This process is to end: the session is left at its next lap at which nothing else is under way. */
@@ -144,8 +144,8 @@ export class ClusterLog implements StepStore {
     this.#cutting ??= 'at a lap'
   }
 
-  #stopIfQuiet(): void {
-    if (this.#underWay.size > 0) return
+  #stopIfNoEffectIsOpen(): void {
+    if (this.#openEffects.size > 0) return
     if (this.#leaving === 'at a lap') this.#leaving = 'left'
     else if (this.#cutting === 'at a lap') this.#cutting = 'cut'
     if (this.#isOver) this.break()
@@ -157,7 +157,7 @@ export class ClusterLog implements StepStore {
   }
 
   flush(): Promise<void> | undefined {
-    if (this.#broken !== undefined) return Promise.reject(this.#broken)
+    if (this.#brokenBy !== undefined) return Promise.reject(this.#brokenBy)
     if (this.#onRecord === this.#appended) return undefined
     const upTo = this.#appended
     return new Promise((resolve, reject) => this.#flushes.push({ upTo, resolve, reject }))
@@ -173,8 +173,8 @@ export class ClusterLog implements StepStore {
    * empty one.
    */
   confirmed(afterBatch: number): Promise<void> {
-    if (this.#broken !== undefined) return Promise.reject(this.#broken)
-    if (this.#keptBatches > afterBatch) return Promise.resolve()
+    if (this.#brokenBy !== undefined) return Promise.reject(this.#brokenBy)
+    if (this.#storedBatches > afterBatch) return Promise.resolve()
     return new Promise((resolve, reject) => {
       this.#confirmations = [...this.#confirmations, { afterBatch, resolve, reject }]
       this.#wake?.()
@@ -195,7 +195,7 @@ export class ClusterLog implements StepStore {
 
   rests(ms: number | null | undefined): void {
     this.#rest = ms === undefined ? undefined : { until: ms === null ? null : performance.now() + ms }
-    this.stir()
+    this.noteActivity()
     this.#wake?.()
   }
 
@@ -208,8 +208,8 @@ export class ClusterLog implements StepStore {
   }
 
   /** Something happens that may end a rest. */
-  stir(): void {
-    this.#stirredAt = performance.now()
+  noteActivity(): void {
+    this.#lastActivityAt = performance.now()
   }
 
   /** The work is over: what the handler gives back. */
@@ -231,12 +231,12 @@ export class ClusterLog implements StepStore {
 
   /** What happens here from now on is no part of the session. */
   get isBroken(): boolean {
-    return this.#broken !== undefined
+    return this.#brokenBy !== undefined
   }
 
   /** This process has no part in the session any more. */
   break(): void {
-    const broken = (this.#broken ??= new HaltingError('driver', 'The engine goes on with this session elsewhere.'))
+    const broken = (this.#brokenBy ??= new HaltingError('driver', 'The engine goes on with this session elsewhere.'))
     for (const { reject } of [...this.#flushes.splice(0), ...this.#confirmations]) reject(broken)
     this.#confirmations = []
   }
@@ -245,52 +245,54 @@ export class ClusterLog implements StepStore {
   async take(): Promise<string> {
     const silentAfter = performance.now() + heartbeatMs
     while (!this.#isFirst && !this.#hasNews && !this.#mayRest && performance.now() < silentAfter)
-      await this.#somethingComes(silentAfter)
+      await this.#waitForNews(silentAfter)
     // What happens in one turn of the event loop goes together: a reply, and the calls that it asks for.
     await new Promise<void>((resolve) => setImmediate(resolve))
     if (this.#failed !== undefined) throw this.#failed.error
-    if (this.#leaving === 'left' && this.#waiting.length === 0) throw new LeftError()
-    if (this.#broken !== undefined && !this.#isOver) throw this.#broken
+    if (this.#leaving === 'left' && this.#pending.length === 0) throw new LeftError()
+    if (this.#brokenBy !== undefined && !this.#isOver) throw this.#brokenBy
     this.#batches++
-    const waiting = this.#waiting.splice(0, this.#fitting)
-    const notes = this.#waiting.length > 0 ? [] : this.#notes
+    const pending = this.#pending.splice(0, this.#recordsThatFit)
+    const notes = this.#pending.length > 0 ? [] : this.#notes
     if (notes.length > 0) this.#notes = []
-    const after = `${notes.length === 0 ? '' : `,"notes":${JSON.stringify(notes)}`}${this.#after()}`
-    const { texts, records } = await this.#written(waiting)
+    const trailer = `${notes.length === 0 ? '' : `,"notes":${JSON.stringify(notes)}`}${this.#trailer()}`
+    const { texts, records } = await this.#encode(pending)
     const format =
-      waiting.some(({ packing }) => packing !== undefined) || this.#cutting === 'cut' ? keptFormat : plainFormat
-    this.#taken += waiting.length
+      pending.some(({ packing }) => packing !== undefined) || this.#cutting === 'cut' ? storageFormat : compatibleFormat
+    this.#taken += pending.length
     this.#isFirst = false
-    const batch = `{"format":${format},"atMs":${engineClock.now()}${texts},"records":[${records}]${after}}`
+    const batch = `{"format":${format},"atMs":${engineClock.now()}${texts},"records":[${records}]${trailer}}`
     this.#takenLength += batch.length
-    for (const { onRecord } of waiting) this.#waitingLength -= onRecord
+    for (const { onRecord } of pending) this.#pendingLength -= onRecord
     this.#cutWhenFull()
     return batch
   }
 
   /** Records as they go into a batch, and the texts of theirs that the engine does not have. */
-  async #written(waiting: readonly Waiting[]): Promise<{ readonly texts: string; readonly records: string }> {
+  async #encode(pending: readonly PendingRecord[]): Promise<{ readonly texts: string; readonly records: string }> {
     const store = this.#store
-    const apart: Record<string, StoredText> = {}
-    const written = ({ text, packing }: Waiting): Promise<string> =>
-      packing === undefined ? writtenRecord(text ?? '', store) : writtenPacking(packing, store, apart, this.#texts)
+    const newTexts: Record<string, StoredText> = {}
+    const encode = ({ text, packing }: PendingRecord): Promise<string> =>
+      packing === undefined
+        ? encodeRecord(text ?? '', store)
+        : encodePackedRecord(packing, store, newTexts, this.#texts)
     const records: string[] = []
     // One after another: texts have the same order whoever is quicker.
-    for (const each of waiting) records.push(await written(each))
-    const texts = Object.keys(apart).length === 0 ? '' : `,"texts":${JSON.stringify(apart)}`
+    for (const each of pending) records.push(await encode(each))
+    const texts = Object.keys(newTexts).length === 0 ? '' : `,"texts":${JSON.stringify(newTexts)}`
     return { texts, records: records.join(',') }
   }
 
   /** How many records go into one batch. */
-  get #fitting(): number {
+  get #recordsThatFit(): number {
     let bytes = 0
-    const over = this.#waiting.findIndex(({ length }) => (bytes += length * 3) > mostInlineBytes)
-    return over < 0 ? this.#waiting.length : Math.max(1, over)
+    const over = this.#pending.findIndex(({ length }) => (bytes += length * 3) > maxInlineBytes)
+    return over < 0 ? this.#pending.length : Math.max(1, over)
   }
 
-  #after(): string {
-    if (this.#waiting.length > 0) return ''
-    if (this.#cutting === 'cut') return `,"done":${JSON.stringify(cutWork)}`
+  #trailer(): string {
+    if (this.#pending.length > 0) return ''
+    if (this.#cutting === 'cut') return `,"done":${JSON.stringify(cutResult)}`
     if (this.#done !== undefined) return `,"done":${JSON.stringify(this.#done)}`
     if (this.#rest === undefined || !this.#mayRest) return ''
     const { until } = this.#rest
@@ -298,9 +300,9 @@ export class ClusterLog implements StepStore {
   }
 
   /** The batch that was taken last is on record. */
-  kept(): void {
+  onBatchStored(): void {
     this.#isFirst = false
-    this.#keptBatches = this.#batches
+    this.#storedBatches = this.#batches
     const confirmed = this.#confirmations.filter(({ afterBatch }) => afterBatch < this.#batches)
     this.#confirmations = this.#confirmations.filter(({ afterBatch }) => afterBatch >= this.#batches)
     for (const { resolve } of confirmed) resolve()
@@ -313,7 +315,7 @@ export class ClusterLog implements StepStore {
 
   get #hasNews(): boolean {
     return (
-      this.#waiting.length > 0 ||
+      this.#pending.length > 0 ||
       this.#notes.length > 0 ||
       this.#confirmations.length > 0 ||
       this.#done !== undefined ||
@@ -327,13 +329,13 @@ export class ClusterLog implements StepStore {
       this.#rest !== undefined &&
       this.#holds === 0 &&
       this.#appended === this.#taken &&
-      performance.now() >= this.#stirredAt + restAfterMs
+      performance.now() >= this.#lastActivityAt + restAfterMs
     )
   }
 
-  async #somethingComes(atLatest: number): Promise<void> {
+  async #waitForNews(atLatest: number): Promise<void> {
     const until =
-      this.#rest === undefined || this.#holds > 0 ? atLatest : Math.min(atLatest, this.#stirredAt + restAfterMs)
+      this.#rest === undefined || this.#holds > 0 ? atLatest : Math.min(atLatest, this.#lastActivityAt + restAfterMs)
     let timer: NodeJS.Timeout | undefined
     await new Promise<void>((resolve) => {
       this.#wake = resolve

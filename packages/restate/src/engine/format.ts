@@ -1,8 +1,8 @@
 /** The newest format of what is stored of a session that this version reads. A worker leaves alone what a later one wrote. */
-export const keptFormat = 2
+export const storageFormat = 2
 
 /** What earlier versions read, too: what has nothing of the later format in it is written in this one. */
-export const plainFormat = 1
+export const compatibleFormat = 1
 
 /** The format of the steps that hold records: a version with other steps takes the number of its own format. */
 const stepFormat = 1
@@ -14,6 +14,6 @@ const stepFormat = 1
 export const recordsStep: string = `records of format ${stepFormat}`
 
 /** What a worker says of a session that a later one wrote. */
-export function laterFormat(format: number): string {
-  return `This session was written in format ${format} by another version; this worker reads ${keptFormat}. A worker of that version can go on with it.`
+export function newerFormatMessage(format: number): string {
+  return `This session was written in format ${format} by another version; this worker reads ${storageFormat}. A worker of that version can go on with it.`
 }

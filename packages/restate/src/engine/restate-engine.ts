@@ -10,32 +10,33 @@ export function restateEngine(context: Context): Engine {
   const internalContext = context as internal.ContextInternal
   return {
     // Nothing is tried again here: a step that fails ends the attempt, and the next one reads the record first.
-    once: (name, effect) => promiseOf(context.run(name, effect, { serde: text })),
-    sleep: (ms) => promiseOf(atEngineTime(() => context.sleep(ms))),
-    signal: (name) => promiseOf(context.signal<string>(name)),
-    cancelled: () => promiseOf(internalContext.cancellation()),
+    once: (name, effect) => wrapPromise(context.run(name, effect, { serde: rawText })),
+    sleep: (ms) => wrapPromise(atEngineTime(() => context.sleep(ms))),
+    signal: (name) => wrapPromise(context.signal<string>(name)),
+    cancelled: () => wrapPromise(internalContext.cancellation()),
     // All of them are made here.
-    first: (promises) => RestatePromise.race((promises as readonly Wrapped<never>[]).map(({ promise }) => promise)),
+    first: (promises) =>
+      RestatePromise.race((promises as readonly WrappedPromise<never>[]).map(({ promise }) => promise)),
     gone: context.request().attemptCompletedSignal,
   }
 }
 
 /** As it is: a batch is JSON already, and need not be made a string of JSON. */
-const text: Serde<string> = {
+const rawText: Serde<string> = {
   contentType: 'application/json',
   serialize: (value) => Buffer.from(value),
   deserialize: (bytes) => Buffer.from(bytes).toString('utf8'),
 }
 
-interface Wrapped<T> extends EnginePromise<T> {
+interface WrappedPromise<T> extends EnginePromise<T> {
   readonly promise: RestatePromise<T>
 }
 
-function promiseOf<T>(promise: RestatePromise<T>): Wrapped<T> {
+function wrapPromise<T>(promise: RestatePromise<T>): WrappedPromise<T> {
   return {
     promise,
     map: (change) =>
-      promiseOf(
+      wrapPromise(
         promise.map((value, failure) => {
           if (failure !== undefined) throw failure
           // It is there where there is no failure.

@@ -9,17 +9,17 @@ export type StoredText = string | { readonly deflated: string }
 const compress = promisify(deflateRaw)
 
 /** The fastest level: a text of 200 kB takes one (source code) to nine milliseconds (what does not compress) of a thread of its own. */
-export async function storedText(text: string): Promise<StoredText> {
+export async function compressText(text: string): Promise<StoredText> {
   const deflated = (await compress(text, { level: constants.Z_BEST_SPEED })).toString('base64')
   return deflated.length < text.length ? { deflated } : text
 }
 
-function textOf(stored: StoredText): string {
+function expandText(stored: StoredText): string {
   return typeof stored === 'string' ? stored : inflateRawSync(Buffer.from(stored.deflated, 'base64')).toString('utf8')
 }
 
 /** The SHA-256 of a text in UTF-8, in hexadecimal: its name. */
-export function nameOfText(text: string): string {
+export function textHash(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
@@ -39,7 +39,7 @@ export class SessionTexts {
 
   /** Remembers a text of the engine; one that is known stays as it is. */
   add(sha256: string, stored: StoredText): void {
-    if (!this.has(sha256)) this.#texts.set(sha256, textOf(stored))
+    if (!this.has(sha256)) this.#texts.set(sha256, expandText(stored))
   }
 
   /** @throws HaltingError `driver` for a text that is not there. */

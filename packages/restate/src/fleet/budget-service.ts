@@ -6,9 +6,9 @@ import {
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
 import type { JsonObject } from '@halting/core'
-import { guarded } from '../access/guard.ts'
+import { requireProof } from '../access/guard.ts'
 import { isJsonObject, leftOfBudget, mostNanos, newBudget, noLease, type Spent } from '@halting/core/adapters'
-import { badInput } from '../service/checked.ts'
+import { badInput } from '../service/check-input.ts'
 import type { LeaseAnswer, LeaseAsk, LeasedSession, TenantBudget, TenantMoney } from './tenant-money.ts'
 import { changeMoney, leasedSessions, readBudget, readLease, readQueue } from './tenant-state.ts'
 
@@ -67,11 +67,11 @@ export interface LeaseHolder {
 }
 
 /** One answer has so many. */
-const mostHolders = 1_000
+const maxHolders = 1_000
 /** One call of `raiseAll` has so many. */
-export const mostLeasesAtOnce = 500
+export const maxLeasesPerCall = 500
 /** A cent more would not be counted exactly. */
-const mostUsd = Math.floor(mostNanos / 1e9)
+const maxUsd = Math.floor(mostNanos / 1e9)
 
 export type BudgetHandlers = {
   /** What its sessions may spend together from now on, in US dollars; null for no limit. What they hold above it they keep. */
@@ -83,9 +83,9 @@ export type BudgetHandlers = {
   /** What processes that work at sessions ask for, in their order. */
   readonly ask: (context: ObjectContext, asks: readonly LeaseAsk[]) => Promise<readonly LeaseAnswer[]>
   /** A session is there that spends from the budget. */
-  readonly open: (context: ObjectContext, whose: LeasedSession) => Promise<void>
+  readonly open: (context: ObjectContext, session: LeasedSession) => Promise<void>
   /** Nothing more is asked of a session. */
-  readonly drop: (context: ObjectContext, whose: LeasedSession) => Promise<void>
+  readonly drop: (context: ObjectContext, session: LeasedSession) => Promise<void>
   /** The turn of work is over. */
   readonly release: (context: ObjectContext, request: SpentRequest) => Promise<number>
   /** The session is gone; with what it has spent where it was at work. */
@@ -108,67 +108,67 @@ export function budgetDefinition(
       enableLazyState: true,
       // A call comes again while its answer is waited for, no later.
       idempotencyRetention: { minutes: 10 },
-      ...guarded(tokens, ['open', 'drop', 'release', 'close', 'isHeld']),
+      ...requireProof(tokens, ['open', 'drop', 'release', 'close', 'isHeld']),
     },
     handlers: {
       setLimit: async (context: ObjectContext, usd: number | null): Promise<void> => {
-        if (usd !== null && !(typeof usd === 'number' && usd >= 0 && usd <= mostUsd))
-          throw badInput(`A limit is a number of US dollars from 0 to ${mostUsd}, or null.`)
-        await changed(context, [], (money) => money.setLimit(usd === null ? null : Math.floor(usd * 1e9)))
+        if (usd !== null && !(typeof usd === 'number' && usd >= 0 && usd <= maxUsd))
+          throw badInput(`A limit is a number of US dollars from 0 to ${maxUsd}, or null.`)
+        await changeBudget(context, [], (money) => money.setLimit(usd === null ? null : Math.floor(usd * 1e9)))
       },
-      raiseTo: async (context: ObjectContext, given: LeaseRequest): Promise<number> => {
-        const [nanos = 0] = await raiseAll(context, [checkedRequest(given)])
+      raiseTo: async (context: ObjectContext, input: LeaseRequest): Promise<number> => {
+        const [nanos = 0] = await raiseAll(context, [checkLeaseRequest(input)])
         return nanos
       },
-      raiseAll: async (context: ObjectContext, given: readonly LeaseRequest[]): Promise<readonly number[]> => {
-        if (!Array.isArray(given) || given.length > mostLeasesAtOnce)
-          throw badInput(`Leases are asked for in a list of at most ${mostLeasesAtOnce}.`)
-        return raiseAll(context, given.map(checkedRequest))
+      raiseAll: async (context: ObjectContext, input: readonly LeaseRequest[]): Promise<readonly number[]> => {
+        if (!Array.isArray(input) || input.length > maxLeasesPerCall)
+          throw badInput(`Leases are asked for in a list of at most ${maxLeasesPerCall}.`)
+        return raiseAll(context, input.map(checkLeaseRequest))
       },
-      ask: async (context: ObjectContext, given: readonly LeaseAsk[]): Promise<readonly LeaseAnswer[]> => {
-        if (!Array.isArray(given) || given.length > mostLeasesAtOnce)
-          throw badInput(`Leases are asked for in a list of at most ${mostLeasesAtOnce}.`)
-        return askAll(context, given.map(checkedAsk))
+      ask: async (context: ObjectContext, input: readonly LeaseAsk[]): Promise<readonly LeaseAnswer[]> => {
+        if (!Array.isArray(input) || input.length > maxLeasesPerCall)
+          throw badInput(`Leases are asked for in a list of at most ${maxLeasesPerCall}.`)
+        return askAll(context, input.map(checkAsk))
       },
       open: handlers.object.exclusive(
         { ingressPrivate: true },
-        (context: ObjectContext, whose: LeasedSession): Promise<void> =>
-          changed(context, [whose], (money) => money.open(whose)),
+        (context: ObjectContext, session: LeasedSession): Promise<void> =>
+          changeBudget(context, [session], (money) => money.open(session)),
       ),
       drop: handlers.object.exclusive(
         { ingressPrivate: true },
-        (context: ObjectContext, whose: LeasedSession): Promise<void> =>
-          changed(context, [whose], (money) => money.drop(whose)),
+        (context: ObjectContext, session: LeasedSession): Promise<void> =>
+          changeBudget(context, [session], (money) => money.drop(session)),
       ),
       release: handlers.object.exclusive(
         { ingressPrivate: true },
-        async (context: ObjectContext, given: SpentRequest): Promise<number> => {
-          const { turn, nanos, ...whose } = checkedRequest(given)
-          const { unknownNanos, isOpened } = given
-          const opened = { ...whose, ...(isOpened === true && { isOpened }) }
-          return changed(context, [whose], (money) => money.release(opened, turn, { nanos, unknownNanos }))
+        async (context: ObjectContext, input: SpentRequest): Promise<number> => {
+          const { turn, nanos, ...session } = checkLeaseRequest(input)
+          const { unknownNanos, isOpened } = input
+          const opened = { ...session, ...(isOpened === true && { isOpened }) }
+          return changeBudget(context, [session], (money) => money.release(opened, turn, { nanos, unknownNanos }))
         },
       ),
       close: handlers.object.exclusive(
         { ingressPrivate: true },
         async (
           context: ObjectContext,
-          { spent, ...whose }: LeasedSession & { readonly spent: Spent | null },
-        ): Promise<number> => changed(context, [whose], (money) => money.close(whose, spent)),
+          { spent, ...session }: LeasedSession & { readonly spent: Spent | null },
+        ): Promise<number> => changeBudget(context, [session], (money) => money.close(session, spent)),
       ),
       isHeld: handlers.object.shared(
         { ingressPrivate: true },
-        async (context: ObjectSharedContext, whose: LeasedSession): Promise<boolean> =>
-          (await readLease(context, whose))?.isHeld === true,
+        async (context: ObjectSharedContext, session: LeasedSession): Promise<boolean> =>
+          (await readLease(context, session))?.isHeld === true,
       ),
-      status: handlers.object.shared(statusOf),
-      holders: handlers.object.shared(holdersOf),
-      waiters: handlers.object.shared(waitersOf),
+      status: handlers.object.shared(readBudgetStatus),
+      holders: handlers.object.shared(readHolders),
+      waiters: handlers.object.shared(readWaiters),
     },
   })
 }
 
-async function statusOf(context: ObjectSharedContext): Promise<BudgetStatus> {
+async function readBudgetStatus(context: ObjectSharedContext): Promise<BudgetStatus> {
   const budget = (await readBudget(context)) ?? newBudget
   const { limitNanos, leasedNanos, spentNanos, unknownNanos, holders, waiting = 0 }: TenantBudget = budget
   const isLimited = limitNanos !== null
@@ -184,20 +184,20 @@ async function statusOf(context: ObjectSharedContext): Promise<BudgetStatus> {
   }
 }
 
-async function holdersOf(context: ObjectSharedContext): Promise<readonly LeaseHolder[]> {
+async function readHolders(context: ObjectSharedContext): Promise<readonly LeaseHolder[]> {
   const found = await leasedSessions(context)
   const holders: LeaseHolder[] = []
   // The engine's promises are awaited one at a time.
-  for (const whose of found.slice(0, mostHolders)) {
-    const { nanos, spentNanos } = (await readLease(context, whose)) ?? noLease
-    holders.push({ session: whose.session, leasedUsd: nanos / 1e9, settledUsd: spentNanos / 1e9 })
+  for (const session of found.slice(0, maxHolders)) {
+    const { nanos, spentNanos } = (await readLease(context, session)) ?? noLease
+    holders.push({ session: session.session, leasedUsd: nanos / 1e9, settledUsd: spentNanos / 1e9 })
   }
   return holders
 }
 
-async function waitersOf(context: ObjectSharedContext): Promise<readonly LeaseWaiter[]> {
+async function readWaiters(context: ObjectSharedContext): Promise<readonly LeaseWaiter[]> {
   const waiters: LeaseWaiter[] = []
-  for (const { session, began, nanos, leastNanos } of (await readQueue(context)).slice(0, mostHolders)) {
+  for (const { session, began, nanos, leastNanos } of (await readQueue(context)).slice(0, maxHolders)) {
     const has = (await readLease(context, { session, began }))?.nanos ?? 0
     const more = (wanted: number): number => Math.max(0, wanted - has) / 1e9
     waiters.push({ session, wantedUsd: more(nanos), leastUsd: more(leastNanos) })
@@ -205,7 +205,7 @@ async function waitersOf(context: ObjectSharedContext): Promise<readonly LeaseWa
   return waiters
 }
 
-async function changed<Answer>(
+async function changeBudget<Answer>(
   context: ObjectContext,
   sessions: readonly LeasedSession[],
   change: (money: TenantMoney) => Answer,
@@ -214,7 +214,7 @@ async function changed<Answer>(
 }
 
 function checkTotal({ leasedNanos }: TenantBudget): void {
-  if (!Number.isSafeInteger(leasedNanos)) throw badInput(`A tenant has at most ${mostUsd} US dollars in all.`)
+  if (!Number.isSafeInteger(leasedNanos)) throw badInput(`A tenant has at most ${maxUsd} US dollars in all.`)
 }
 
 async function askAll(context: ObjectContext, asks: readonly LeaseAsk[]): Promise<readonly LeaseAnswer[]> {
@@ -224,21 +224,21 @@ async function askAll(context: ObjectContext, asks: readonly LeaseAsk[]): Promis
 }
 
 function raiseAll(context: ObjectContext, requests: readonly LeaseRequest[]): Promise<readonly number[]> {
-  return changed(context, requests, (money) =>
-    requests.map(({ turn, nanos, ...whose }) => money.raise(whose, turn, nanos)),
+  return changeBudget(context, requests, (money) =>
+    requests.map(({ turn, nanos, ...session }) => money.raise(session, turn, nanos)),
   )
 }
 
 /** What comes over the ingress may be anything. @throws TerminalError 400 */
-function checkedAsk(given: unknown): LeaseAsk {
-  const { kind, process, sequence, isOpened } = isJsonObject(given) ? given : {}
+function checkAsk(input: unknown): LeaseAsk {
+  const { kind, process, sequence, isOpened } = isJsonObject(input) ? input : {}
   const isPlain = kind === 'open' || kind === 'leave'
-  const { nanos, ...whose } = checkedRequest(isPlain && isJsonObject(given) ? { ...given, nanos: 0 } : given)
+  const { nanos, ...session } = checkLeaseRequest(isPlain && isJsonObject(input) ? { ...input, nanos: 0 } : input)
   if (typeof process !== 'string' || process === '' || !isAmount(sequence))
     throw badInput('A process asks for leases by { process, sequence }.')
-  const asking = { ...whose, process, sequence, ...(isOpened === true && { isOpened }) }
+  const asking = { ...session, process, sequence, ...(isOpened === true && { isOpened }) }
   if (isPlain) return { ...asking, kind }
-  return { ...asking, ...checkedKind(given, nanos) }
+  return { ...asking, ...checkAskKind(input, nanos) }
 }
 
 type AskOfKind<Kind extends LeaseAsk['kind']> = Omit<
@@ -247,8 +247,8 @@ type AskOfKind<Kind extends LeaseAsk['kind']> = Omit<
 >
 
 /** @throws TerminalError 400 */
-function checkedKind(given: unknown, nanos: number): AskOfKind<'raise'> | AskOfKind<'join'> | AskOfKind<'report'> {
-  const { kind, leastNanos, chunkNanos, isOver, invocation, spent } = isJsonObject(given) ? given : {}
+function checkAskKind(input: unknown, nanos: number): AskOfKind<'raise'> | AskOfKind<'join'> | AskOfKind<'report'> {
+  const { kind, leastNanos, chunkNanos, isOver, invocation, spent } = isJsonObject(input) ? input : {}
   const chunk = isAmount(chunkNanos) && { chunkNanos }
   const isOfLeast = isAmount(leastNanos) && leastNanos <= nanos
   if (kind === 'raise' && (leastNanos === undefined || isOfLeast))
@@ -264,8 +264,8 @@ function isSpent(value: unknown): value is Spent & JsonObject {
 }
 
 /** What comes over the ingress may be anything. @throws TerminalError 400 */
-function checkedRequest(given: unknown): LeaseRequest {
-  const { session, began, turn, nanos } = isJsonObject(given) ? given : {}
+function checkLeaseRequest(input: unknown): LeaseRequest {
+  const { session, began, turn, nanos } = isJsonObject(input) ? input : {}
   const isNamed = typeof session === 'string' && session !== '' && typeof began === 'string' && !began.includes('/')
   // The last turn is that of a session that is gone.
   if (isNamed && isAmount(nanos) && isAmount(turn) && turn < mostNanos) return { session, began, turn, nanos }

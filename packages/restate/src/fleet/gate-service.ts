@@ -10,23 +10,23 @@ import {
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
 import { atEngineTime, engineTime } from '../http/engine-clock.ts'
-import { guarded } from '../access/guard.ts'
+import { requireProof } from '../access/guard.ts'
 import { isJsonObject } from '@halting/core/adapters'
-import { badInput } from '../service/checked.ts'
+import { badInput } from '../service/check-input.ts'
 import {
   enter,
   leave,
-  limit,
+  setLimits,
   newGate,
   hasTickets,
-  passed,
+  advance,
   renew,
   tick,
   tickMs,
-  type Asking,
+  type GateRequest,
   type Gate,
   type GateLimits,
-  type Passed,
+  type GateChange,
 } from './gate.ts'
 
 /** Who may ask a model now; its key stands for a key of a provider. */
@@ -35,7 +35,7 @@ export const gateObject = 'halting_gate'
 export const passService = 'halting_pass'
 
 /** What somebody comes with. */
-export type PassRequest = Omit<Asking, 'awakeable'> & { readonly gate: string }
+export type PassRequest = Omit<GateRequest, 'awakeable'> & { readonly gate: string }
 
 /** What stands at a gate, for whoever runs the fleet. */
 export interface GateStatus {
@@ -62,7 +62,7 @@ const tickKey = 'tick'
 type GateHandlers = {
   /** What the provider allows. A limit that is left out is lifted. */
   readonly setLimits: (context: ObjectContext, limits: Partial<GateLimits>) => Promise<void>
-  readonly enter: (context: ObjectContext, asking: Asking) => Promise<void>
+  readonly enter: (context: ObjectContext, request: GateRequest) => Promise<void>
   /** Somebody has asked, or waits no more. */
   readonly leave: (context: ObjectContext, gone: { readonly ticket: string; readonly tokens?: number }) => Promise<void>
   /** The worker of these is there. */
@@ -78,9 +78,9 @@ async function readGate(context: ObjectContext | ObjectSharedContext): Promise<G
 }
 
 /** Changes the gate, answers the requests that were admitted or turned away, and schedules its next calls to itself. */
-async function changeGate(context: ObjectContext, how: (gate: Gate, nowMs: number) => Passed): Promise<void> {
+async function changeGate(context: ObjectContext, change: (gate: Gate, nowMs: number) => GateChange): Promise<void> {
   const nowMs = await engineTime(context)
-  const { gate, admitted, turnedAway, wakeMs } = how(await readGate(context), nowMs)
+  const { gate, admitted, turnedAway, wakeMs } = change(await readGate(context), nowMs)
   context.set(gateKey, gate)
   for (const { awakeable } of admitted) context.resolveAwakeable(awakeable, true)
   for (const { awakeable } of turnedAway) context.resolveAwakeable(awakeable, false)
@@ -99,22 +99,22 @@ async function changeGate(context: ObjectContext, how: (gate: Gate, nowMs: numbe
 export function gateDefinition(tokens?: readonly string[]): VirtualObjectDefinition<typeof gateObject, GateHandlers> {
   return object({
     name: gateObject,
-    options: { enableLazyState: true, ...guarded(tokens, ['enter', 'tick', 'passTime']) },
+    options: { enableLazyState: true, ...requireProof(tokens, ['enter', 'tick', 'passTime']) },
     handlers: {
-      setLimits: async (context: ObjectContext, given: Partial<GateLimits>): Promise<void> => {
-        const limits = checkedLimits(given)
-        return changeGate(context, (gate, nowMs) => limit(gate, nowMs, limits))
+      setLimits: async (context: ObjectContext, input: Partial<GateLimits>): Promise<void> => {
+        const limits = checkLimits(input)
+        return changeGate(context, (gate, nowMs) => setLimits(gate, nowMs, limits))
       },
       enter: handlers.object.exclusive(
         { ingressPrivate: true },
-        (context: ObjectContext, asking: Asking): Promise<void> =>
-          changeGate(context, (gate, nowMs) => enter(gate, nowMs, asking)),
+        (context: ObjectContext, request: GateRequest): Promise<void> =>
+          changeGate(context, (gate, nowMs) => enter(gate, nowMs, request)),
       ),
       leave: async (
         context: ObjectContext,
-        given: { readonly ticket: string; readonly tokens?: number },
+        input: { readonly ticket: string; readonly tokens?: number },
       ): Promise<void> => {
-        const { ticket, tokens } = checkedLeaving(given)
+        const { ticket, tokens } = checkLeave(input)
         return changeGate(context, (gate, nowMs) => leave(gate, nowMs, ticket, tokens))
       },
       renew: async (context: ObjectContext, tickets: readonly string[]): Promise<void> => {
@@ -129,7 +129,7 @@ export function gateDefinition(tokens?: readonly string[]): VirtualObjectDefinit
         { ingressPrivate: true },
         (context: ObjectContext, plannedMs: number): Promise<void> => {
           context.clear(wakeKey)
-          return changeGate(context, (gate, nowMs) => passed(gate, Math.max(nowMs, plannedMs)))
+          return changeGate(context, (gate, nowMs) => advance(gate, Math.max(nowMs, plannedMs)))
         },
       ),
       status: handlers.object.shared(async (context: ObjectSharedContext): Promise<GateStatus> => {
@@ -155,12 +155,12 @@ type PassHandlers = {
 export function passDefinition(tokens?: readonly string[]): ServiceDefinition<typeof passService, PassHandlers> {
   return service({
     name: passService,
-    options: guarded(tokens),
+    options: requireProof(tokens),
     handlers: {
-      enter: async (context: Context, given: PassRequest): Promise<boolean> => {
-        const { gate, ...asking } = checkedPass(given)
+      enter: async (context: Context, input: PassRequest): Promise<boolean> => {
+        const { gate, ...request } = checkPass(input)
         const { id, promise } = context.awakeable<boolean>()
-        context.objectSendClient<GateHandlers>({ name: gateObject }, gate).enter({ ...asking, awakeable: id })
+        context.objectSendClient<GateHandlers>({ name: gateObject }, gate).enter({ ...request, awakeable: id })
         return promise
       },
     },
@@ -176,34 +176,34 @@ function isAmount(value: unknown): value is number {
 }
 
 /** What comes over the ingress may be anything. @throws TerminalError 400 */
-function checkedPass(given: unknown): PassRequest {
-  const { gate, ticket, session, tokens, by } = isJsonObject(given) ? given : {}
+function checkPass(input: unknown): PassRequest {
+  const { gate, ticket, session, tokens, by } = isJsonObject(input) ? input : {}
   if (!isName(gate) || !isName(ticket) || !isName(session) || !isAmount(tokens))
     throw badInput('One comes to a gate by { gate, ticket, session, tokens }.')
-  const asking = { gate, ticket, session, tokens }
-  if (by === undefined) return asking
+  const request = { gate, ticket, session, tokens }
+  if (by === undefined) return request
   const { process, atMs } = isJsonObject(by) ? by : {}
   if (!isName(process) || !isAmount(atMs)) throw badInput('A process comes to a gate by { process, atMs }.')
-  return { ...asking, by: { process, atMs } }
+  return { ...request, by: { process, atMs } }
 }
 
 /** @throws TerminalError 400 */
-function checkedLeaving(given: unknown): { readonly ticket: string; readonly tokens?: number } {
-  const { ticket, tokens } = isJsonObject(given) ? given : {}
+function checkLeave(input: unknown): { readonly ticket: string; readonly tokens?: number } {
+  const { ticket, tokens } = isJsonObject(input) ? input : {}
   if (!isName(ticket) || (tokens !== undefined && !isAmount(tokens)))
     throw badInput('One leaves a gate by { ticket }, with { tokens } where that is known.')
   return { ticket, ...(tokens !== undefined && { tokens }) }
 }
 
 /** @throws TerminalError 400 */
-function checkedLimits(given: unknown): GateLimits {
-  if (!isJsonObject(given)) throw badInput('Give { requests, requestsPerMinute, tokensPerMinute }.')
-  const most = (name: keyof GateLimits): number | null => {
-    const value = given[name] ?? null
+function checkLimits(input: unknown): GateLimits {
+  if (!isJsonObject(input)) throw badInput('Give { requests, requestsPerMinute, tokensPerMinute }.')
+  const limitOf = (name: keyof GateLimits): number | null => {
+    const value = input[name] ?? null
     if (value === null || (isAmount(value) && value > 0)) return value
     throw badInput(`${name} is a number above 0, or null.`)
   }
-  const requests = most('requests')
+  const requests = limitOf('requests')
   if (requests !== null && !Number.isInteger(requests)) throw badInput('requests is a whole number, or null.')
-  return { requests, requestsPerMinute: most('requestsPerMinute'), tokensPerMinute: most('tokensPerMinute') }
+  return { requests, requestsPerMinute: limitOf('requestsPerMinute'), tokensPerMinute: limitOf('tokensPerMinute') }
 }

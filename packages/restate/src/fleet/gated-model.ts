@@ -18,7 +18,7 @@ export interface ProviderGateOptions {
 const leaveMs = 30_000
 const never = sharedAbort().signal
 
-function withRejection(): { readonly promise: Promise<never>; readonly reject: (reason: unknown) => void } {
+function rejectablePromise(): { readonly promise: Promise<never>; readonly reject: (reason: unknown) => void } {
   let reject: (reason: unknown) => void = () => {}
   const promise = new Promise<never>((_resolve, fail) => (reject = fail))
   return { promise, reject }
@@ -44,12 +44,12 @@ export class ProviderGate {
 
   /** Waits until the session may ask; gives the way out, which is taken once. Rejects when it is aborted. */
   async enter(session: string, tokens: number, signal: AbortSignal): Promise<(tokens?: number) => void> {
-    await this.#limit(signal)
+    await this.#applyLimits(signal)
     for (;;) {
       const ticket = randomUUID()
       const by = this.#options.isOneProcessASession === true && { process: thisProcess, atMs: engineClock.now() }
       const request: PassRequest = { gate: this.#key, ticket, session, tokens, ...(by !== false && { by }) }
-      this.#hold(ticket)
+      this.#trackTicket(ticket)
       try {
         const isIn = await callHandler(this.#ingress, `${passService}/enter`, request, {
           signal,
@@ -61,12 +61,12 @@ export class ProviderGate {
         throw error
       }
       // Nobody heard of this process for too long.
-      this.#drop(ticket)
+      this.#untrackTicket(ticket)
     }
   }
 
   /** Says once in this process what the provider allows. Who is aborted meanwhile waits no more; the others do. */
-  async #limit(signal: AbortSignal): Promise<void> {
+  async #applyLimits(signal: AbortSignal): Promise<void> {
     const { limits } = this.#options
     if (limits === undefined) return
     const path = `${gateObject}/${encodeURIComponent(this.#key)}/setLimits`
@@ -74,19 +74,19 @@ export class ProviderGate {
       this.#limited = undefined
       throw error
     })
-    const { promise: aborted, reject } = withRejection()
+    const { promise: aborted, reject } = rejectablePromise()
     const giveUp = (): void => reject(signal.reason)
     signal.addEventListener('abort', giveUp, { once: true })
     if (signal.aborted) giveUp()
     await Promise.race([this.#limited, aborted]).finally(() => signal.removeEventListener('abort', giveUp))
   }
 
-  #hold(ticket: string): void {
+  #trackTicket(ticket: string): void {
     this.#tickets.add(ticket)
-    this.#renewing ??= setInterval(() => this.#tell('renew', [...this.#tickets]), renewMs).unref()
+    this.#renewing ??= setInterval(() => this.#send('renew', [...this.#tickets]), renewMs).unref()
   }
 
-  #drop(ticket: string): void {
+  #untrackTicket(ticket: string): void {
     this.#tickets.delete(ticket)
     if (this.#tickets.size > 0) return
     clearInterval(this.#renewing)
@@ -95,20 +95,20 @@ export class ProviderGate {
 
   #leave(ticket: string, tokens?: number): void {
     if (!this.#tickets.has(ticket)) return
-    this.#drop(ticket)
-    this.#tell('leave', { ticket, ...(tokens !== undefined && { tokens }) })
+    this.#untrackTicket(ticket)
+    this.#send('leave', { ticket, ...(tokens !== undefined && { tokens }) })
   }
 
   /** What cannot be told in time is known by its silence. */
-  #tell(handler: 'leave' | 'renew', given: readonly string[] | { readonly ticket: string }): void {
+  #send(handler: 'leave' | 'renew', body: readonly string[] | { readonly ticket: string }): void {
     const path = `${gateObject}/${encodeURIComponent(this.#key)}/${handler}/send`
-    callHandler(this.#ingress, path, given, {
+    callHandler(this.#ingress, path, body, {
       signal: AbortSignal.timeout(handler === 'renew' ? renewMs : leaveMs),
     }).catch(() => {})
   }
 }
 
-type NeverSent = (init: ConstructorParameters<typeof ModelError>[0]) => Error
+type MakeError = (init: ConstructorParameters<typeof ModelError>[0]) => Error
 
 /**
  * The same model, which waits at a gate before each request. Waiting is no part of what a service may take to answer. `neverSent` makes the error of a request
@@ -118,7 +118,7 @@ export function gatedModel(
   model: Model,
   gate: ProviderGate,
   session: string,
-  neverSent: NeverSent = (init) => new ModelError(init),
+  neverSent: MakeError = (init) => new ModelError(init),
 ): Model {
   return {
     ...modelFacts(model),
@@ -133,23 +133,25 @@ export function gatedModel(
       return {
         call(request, options) {
           signal.removeEventListener('abort', giveUp)
-          return asked(model, request, options, leave)
+          return callThenLeave(model, request, options, leave)
         },
         leave: giveUp,
       }
     },
     async call(request, options) {
-      const leave = await gate.enter(session, tokensOf(model, request), options.signal).catch((error: unknown) => {
-        throw neverSent(sayingWhy(error))
-      })
-      return asked(model, request, options, leave)
+      const leave = await gate
+        .enter(session, estimateTokens(model, request), options.signal)
+        .catch((error: unknown) => {
+          throw neverSent(gateFailure(error))
+        })
+      return callThenLeave(model, request, options, leave)
     },
   }
 }
 
 type Call = Parameters<Model['call']>
 
-async function asked(model: Model, request: Call[0], options: Call[1], leave: (tokens?: number) => void) {
+async function callThenLeave(model: Model, request: Call[0], options: Call[1], leave: (tokens?: number) => void) {
   try {
     const reply = await model.call(request, options)
     const tokens = totalTokensOf(reply.message.usage)
@@ -162,12 +164,12 @@ async function asked(model: Model, request: Call[0], options: Call[1], leave: (t
 }
 
 /** What it may come to: four characters are a token, about. */
-function tokensOf({ contextWindow }: Model, { system, messages, tools, maxOutputTokens }: ModelRequest): number {
+function estimateTokens({ contextWindow }: Model, { system, messages, tools, maxOutputTokens }: ModelRequest): number {
   const characters = system.length + JSON.stringify(messages).length + JSON.stringify(tools).length
   return Math.min(contextWindow, Math.ceil(characters / 4)) + maxOutputTokens
 }
 
-function sayingWhy(error: unknown): ConstructorParameters<typeof ModelError>[0] {
+function gateFailure(error: unknown): ConstructorParameters<typeof ModelError>[0] {
   const message = `The request did not get past the gate of the fleet: ${error instanceof Error ? error.message : String(error)}`
   return { kind: 'connection', message, retryable: true, billed: 'nothing', neverConnected: true }
 }

@@ -1,5 +1,5 @@
 import { HaltingError, type Json } from '@halting/core'
-import { callHandlerOf, type Patience } from '../http/call-handler.ts'
+import { callWithRetries, type RetryPolicy } from '../http/call-handler.ts'
 
 /** A way to the engine for what is no handler: its ingress, by plain HTTP. */
 export interface IngressOptions {
@@ -18,7 +18,7 @@ interface CallOptions {
 }
 
 /** Without an end; an object that no worker has registered yet is there later. */
-const patience: Patience = { mostTries: Infinity, firstWaitMs: 100, longestWaitMs: 5_000, waitsForWorkers: true }
+const patience: RetryPolicy = { mostTries: Infinity, firstWaitMs: 100, longestWaitMs: 5_000, waitsForWorkers: true }
 
 /**
  * Calls a handler, again and again while the engine cannot be reached. Rejects when it is aborted.
@@ -27,14 +27,14 @@ const patience: Patience = { mostTries: Infinity, firstWaitMs: 100, longestWaitM
 export async function callHandler(
   { url, token, fetch: ask = fetch }: IngressOptions,
   path: string,
-  given: Json,
+  input: Json,
   { signal, idempotencyKey }: CallOptions,
 ): Promise<Json> {
   signal.throwIfAborted()
   const named = idempotencyKey !== undefined && { headers: { 'idempotency-key': idempotencyKey } }
-  const came = await callHandlerOf({ url, token, fetch: ask, ...named }, path, given, { signal, patience })
-  if (came.type === 'answer') return came.value ?? null
+  const outcome = await callWithRetries({ url, token, fetch: ask, ...named }, path, input, { signal, patience })
+  if (outcome.type === 'answer') return outcome.value ?? null
   signal.throwIfAborted()
-  const refusal = came.type === 'refused' ? ` (HTTP ${came.status})` : ''
-  throw new HaltingError('driver', `${path}: the engine refuses${refusal}: ${came.because}`)
+  const refusal = outcome.type === 'refused' ? ` (HTTP ${outcome.status})` : ''
+  throw new HaltingError('driver', `${path}: the engine refuses${refusal}: ${outcome.because}`)
 }

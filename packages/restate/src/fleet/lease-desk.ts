@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { anySignal } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
-import { budgetObject, mostLeasesAtOnce } from './budget-service.ts'
+import { budgetObject, maxLeasesPerCall } from './budget-service.ts'
 import { callHandler, type IngressOptions } from './ingress.ts'
 import type { LeaseAnswer, LeaseAsk } from './tenant-money.ts'
 
@@ -15,9 +15,9 @@ interface Asker {
 const silentMs = 15_000
 
 /** Who has money of the tenant in this process. */
-interface Holder {
+interface LeaseHolder {
   /** Others wait for money. */
-  hearWaiting(): void
+  onOthersWaiting(): void
 }
 
 /**
@@ -27,11 +27,11 @@ interface Holder {
 export class LeaseDesk {
   readonly tenant: string
   readonly #ingress: IngressOptions
-  readonly #holders = new Set<Holder>()
+  readonly #holders = new Set<LeaseHolder>()
   #askers: readonly Asker[] = []
   #isAsking = false
   /** Who waits for the call that is under way. */
-  #heard = new Set<Asker>()
+  #inFlight = new Set<Asker>()
   #call = new AbortController()
   #waiting = 0
 
@@ -45,11 +45,11 @@ export class LeaseDesk {
     return this.#waiting
   }
 
-  add(holder: Holder): void {
+  add(holder: LeaseHolder): void {
     this.#holders.add(holder)
   }
 
-  remove(holder: Holder): void {
+  remove(holder: LeaseHolder): void {
     this.#holders.delete(holder)
   }
 
@@ -58,7 +58,7 @@ export class LeaseDesk {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         this.#askers = this.#askers.filter((each) => each !== asker)
-        this.#left(asker)
+        this.#onLeft(asker)
         // What aborts it says why.
         reject(signal.reason as Error)
       }
@@ -80,17 +80,17 @@ export class LeaseDesk {
     })
   }
 
-  #left(asker: Asker): void {
-    if (this.#heard.delete(asker) && this.#heard.size === 0) this.#call.abort()
+  #onLeft(asker: Asker): void {
+    if (this.#inFlight.delete(asker) && this.#inFlight.size === 0) this.#call.abort()
   }
 
   async #askAll(): Promise<void> {
     if (this.#isAsking) return
     this.#isAsking = true
     while (this.#askers.length > 0) {
-      const asked = this.#askers.slice(0, mostLeasesAtOnce)
+      const asked = this.#askers.slice(0, maxLeasesPerCall)
       this.#askers = this.#askers.slice(asked.length)
-      this.#heard = new Set(asked)
+      this.#inFlight = new Set(asked)
       this.#call = new AbortController()
       try {
         const answers = await this.#askOnce(asked.map(({ request }) => request))
@@ -99,7 +99,7 @@ export class LeaseDesk {
           if (answer === undefined) reject(new Error('The budget has answered too little.'))
           else resolve(answer)
         }
-        this.#hear(answers)
+        this.#onAnswers(answers)
       } catch (error) {
         for (const { reject } of asked) reject(error)
       }
@@ -107,11 +107,11 @@ export class LeaseDesk {
     this.#isAsking = false
   }
 
-  #hear(answers: readonly LeaseAnswer[]): void {
+  #onAnswers(answers: readonly LeaseAnswer[]): void {
     const last = answers.at(-1)
     if (last === undefined) return
     this.#waiting = last.waiting
-    if (last.waiting > 0) for (const holder of this.#holders) holder.hearWaiting()
+    if (last.waiting > 0) for (const holder of this.#holders) holder.onOthersWaiting()
   }
 
   async #askOnce(requests: readonly LeaseAsk[]): Promise<readonly LeaseAnswer[]> {

@@ -32,13 +32,13 @@ export interface TenantLeaseOptions {
   readonly gone: AbortSignal
 }
 
-interface Place {
+interface QueuedWait {
   readonly wanted: LeaseWanted
   readonly wake: () => void
   isAwake: boolean
 }
 
-type Asked<Ask> = Ask extends LeaseAsk
+type AskFields<Ask> = Ask extends LeaseAsk
   ? Omit<Ask, 'session' | 'began' | 'turn' | 'process' | 'sequence' | 'isOpened'>
   : never
 
@@ -56,20 +56,20 @@ export class TenantLease implements BudgetLease {
   #process: string = randomUUID()
   #sequence = 0
   /** What the session has with the budget. */
-  #given = 0
+  #leasedNanos = 0
   /** What of that it may spend: more only by what it asks for, so that nothing is spent of which `#use` does not know. */
-  #nanos = 0
+  #spendableNanos = 0
   /** What it uses; undefined where it was given something since it told. */
   #use: LeaseUse | undefined
-  #falls = 0
+  #decreases = 0
   /** Answers that somebody is about to spend by. */
   #growing = 0
-  #places: readonly Place[] = []
+  #waits: readonly QueuedWait[] = []
   #isJoining = false
   /** Batches that were taken when this process was given the lease. */
   #openedAt = 0
   #isReporting = false
-  #isDue = false
+  #isReportDue = false
   /** Calls under way by which it leaves the queue. */
   #leaving = 0
   #holding: (() => void) | undefined
@@ -96,12 +96,12 @@ export class TenantLease implements BudgetLease {
   #beginFromRecord({ nanos, unknownNanos }: Spent): void {
     const [usd, unknownUsd] = [nanos / 1e9, unknownNanos / 1e9]
     this.#use = { usd, settledUsd: usd, unknownUsd }
-    this.#nanos = Math.min(this.#given, this.#ownNanos(usd))
+    this.#spendableNanos = Math.min(this.#leasedNanos, this.#ownNanos(usd))
     this.#giveBackUnused()
   }
 
   get usd(): number {
-    return (this.#nanos + this.#inherited.nanos) / 1e9
+    return (this.#spendableNanos + this.#inherited.nanos) / 1e9
   }
 
   get #inherited(): Spent {
@@ -114,7 +114,7 @@ export class TenantLease implements BudgetLease {
   ): Promise<LeaseShortage | void> {
     this.#growing++
     // Whoever is answered spends it in this turn of the event loop: nothing is given back before.
-    const answered = (): void => void setImmediate(() => this.#grown())
+    const onAnswered = (): void => void setImmediate(() => this.#onGrown())
     try {
       const answer = await this.#ask(signal, () => ({
         kind: 'raise',
@@ -124,7 +124,7 @@ export class TenantLease implements BudgetLease {
         chunkNanos: this.#chunkNanos,
       }))
       if (answer.kind === 'has') {
-        this.#nanos = this.#given
+        this.#spendableNanos = this.#leasedNanos
         this.#use = undefined
         return undefined
       }
@@ -133,13 +133,13 @@ export class TenantLease implements BudgetLease {
       if (signal.aborted) return undefined
       throw error
     } finally {
-      answered()
+      onAnswered()
     }
   }
 
-  #grown(): void {
+  #onGrown(): void {
     this.#growing--
-    if (this.#isDue) this.#schedule()
+    if (this.#isReportDue) this.#schedule()
   }
 
   /** Without what another session paid, in whole nano-dollars, rounded up. */
@@ -153,29 +153,29 @@ export class TenantLease implements BudgetLease {
   }
 
   #wait(wanted: LeaseWanted, wake: () => void): () => void {
-    const place: Place = { wanted, wake, isAwake: false }
-    this.#places = [...this.#places, place]
-    void this.#join()
+    const wait: QueuedWait = { wanted, wake, isAwake: false }
+    this.#waits = [...this.#waits, wait]
+    void this.#joinQueue()
     return () => {
-      this.#places = this.#places.filter((each) => each !== place)
-      if (this.#places.length === 0) void this.#leaveQueue()
+      this.#waits = this.#waits.filter((each) => each !== wait)
+      if (this.#waits.length === 0) void this.#leaveQueue()
     }
   }
 
-  get #asleep(): readonly Place[] {
-    return this.#places.filter(({ isAwake }) => !isAwake)
+  get #asleep(): readonly QueuedWait[] {
+    return this.#waits.filter(({ isAwake }) => !isAwake)
   }
 
   /** Takes a place in the queue of the budget for all requests of the session that wait. That there is enough comes as a message to the session: only that ends a rest. */
-  async #join(): Promise<void> {
+  async #joinQueue(): Promise<void> {
     const { invocation = '', gone } = this.#options
     if (this.#isJoining) return
     this.#isJoining = true
-    this.#look()
-    let joined: readonly Place[] = []
+    this.#updateHold()
+    let joined: readonly QueuedWait[] = []
     try {
       // Another one may come while the answer is awaited.
-      while (this.#asleep.some((place) => !joined.includes(place))) {
+      while (this.#asleep.some((wait) => !joined.includes(wait))) {
         joined = this.#asleep
         const { kind } = await this.#ask(gone, () => {
           // Some may have left while a lost process was told from this one.
@@ -186,37 +186,37 @@ export class TenantLease implements BudgetLease {
           return { kind: 'join', nanos, leastNanos, invocation }
         })
         // The budget knows nothing of it.
-        if (kind === 'gone') this.awake()
+        if (kind === 'gone') this.wakeWaiters()
       }
     } catch {
       // Who asks again hears what is wrong.
-      if (!gone.aborted) this.awake()
+      if (!gone.aborted) this.wakeWaiters()
     } finally {
       this.#isJoining = false
       this.#giveBackUnused()
-      this.#look()
+      this.#updateHold()
     }
   }
 
   /** It waits no more: a place of it, and what it was given there, are free. */
   async #leaveQueue(): Promise<void> {
     this.#leaving++
-    this.#look()
+    this.#updateHold()
     try {
-      await this.#ask(this.#options.gone, () => (this.#places.length > 0 ? undefined : { kind: 'leave' }))
+      await this.#ask(this.#options.gone, () => (this.#waits.length > 0 ? undefined : { kind: 'leave' }))
     } catch {
       // The session is lost here, or its next request hears of it.
     } finally {
       this.#leaving--
       this.#giveBackUnused()
-      this.#look()
+      this.#updateHold()
     }
   }
 
   /** What the budget has yet to be asked keeps the session from its rest. */
-  #look(): void {
+  #updateHold(): void {
     const { gone, log } = this.#options
-    const isBusy = this.#isDue || this.#isReporting || this.#isJoining || this.#leaving > 0
+    const isBusy = this.#isReportDue || this.#isReporting || this.#isJoining || this.#leaving > 0
     if (isBusy && !gone.aborted) {
       this.#holding ??= log.hold()
       return
@@ -226,39 +226,39 @@ export class TenantLease implements BudgetLease {
   }
 
   /** Those who wait ask again. */
-  awake(): void {
-    for (const place of this.#asleep) {
-      place.isAwake = true
-      place.wake()
+  wakeWaiters(): void {
+    for (const wait of this.#asleep) {
+      wait.isAwake = true
+      wait.wake()
     }
   }
 
   uses(use: LeaseUse): void {
     this.#use = use
     // Nothing is under way. Another run of the session may be next, of which this use tells nothing.
-    if (use.usd <= use.settledUsd) this.#nanos = Math.min(this.#nanos, this.#usedNanos(use))
-    this.#falls++
+    if (use.usd <= use.settledUsd) this.#spendableNanos = Math.min(this.#spendableNanos, this.#usedNanos(use))
+    this.#decreases++
     this.#giveBackSoon()
   }
 
   /** Others of the tenant wait for money. */
-  hearWaiting(): void {
+  onOthersWaiting(): void {
     // What it was given while it waited stays its own until it has asked.
-    if (this.#places.length === 0) this.#giveBackUnused()
+    if (this.#waits.length === 0) this.#giveBackUnused()
   }
 
   #giveBackUnused(): void {
-    if (this.#use !== undefined && this.#given > this.#usedNanos(this.#use)) this.#giveBackSoon()
+    if (this.#use !== undefined && this.#leasedNanos > this.#usedNanos(this.#use)) this.#giveBackSoon()
   }
 
   #giveBackSoon(): void {
-    this.#isDue = true
-    this.#look()
+    this.#isReportDue = true
+    this.#updateHold()
     if (this.#growing === 0) this.#schedule()
   }
 
   get #isWaitedFor(): boolean {
-    return this.#options.desk.waiting > (this.#places.length > 0 ? 1 : 0)
+    return this.#options.desk.waiting > (this.#waits.length > 0 ? 1 : 0)
   }
 
   #schedule(): void {
@@ -295,7 +295,7 @@ export class TenantLease implements BudgetLease {
   async #report(): Promise<void> {
     if (this.#isReporting) return
     this.#isReporting = true
-    this.#isDue = false
+    this.#isReportDue = false
     try {
       await this.#whenOnRecord()
       if (!this.#options.gone.aborted) await this.#reportNow()
@@ -303,8 +303,8 @@ export class TenantLease implements BudgetLease {
       // The session is lost here, or its next request hears of it.
     } finally {
       this.#isReporting = false
-      if (this.#isDue && this.#growing === 0) this.#schedule()
-      this.#look()
+      if (this.#isReportDue && this.#growing === 0) this.#schedule()
+      this.#updateHold()
     }
   }
 
@@ -312,8 +312,8 @@ export class TenantLease implements BudgetLease {
   async #whenOnRecord(): Promise<void> {
     const { log } = this.#options
     await log.confirmed(this.#openedAt)
-    for (let falls = -1; falls !== this.#falls;) {
-      falls = this.#falls
+    for (let falls = -1; falls !== this.#decreases;) {
+      falls = this.#decreases
       await log.flush()
     }
   }
@@ -321,7 +321,7 @@ export class TenantLease implements BudgetLease {
   async #reportNow(): Promise<void> {
     const use = this.#use
     if (use === undefined || this.#growing > 0) {
-      this.#isDue = use !== undefined
+      this.#isReportDue = use !== undefined
       return
     }
     const nanos = this.#usedNanos(use)
@@ -330,12 +330,12 @@ export class TenantLease implements BudgetLease {
     const chunkNanos = isAsking ? this.#chunkNanos : 0
     const spent = this.#spentNanos(use)
     // Nothing beyond it is spent from here on, unless the budget gives it anew.
-    this.#nanos = Math.min(this.#nanos, nanos)
+    this.#spendableNanos = Math.min(this.#spendableNanos, nanos)
     const { gone } = this.#options
-    const answer = this.#hear(await this.#send(gone, { kind: 'report', nanos, spent, chunkNanos }))
+    const answer = this.#onAnswer(await this.#send(gone, { kind: 'report', nanos, spent, chunkNanos }))
     if (answer.kind !== 'superseded' || gone.aborted) return
     await this.#openAgain(gone)
-    this.#isDue = true
+    this.#isReportDue = true
   }
 
   /** A process that was lost was heard after this one. Until a record shows that this one works at the session, it gives back nothing. */
@@ -345,7 +345,7 @@ export class TenantLease implements BudgetLease {
   }
 
   async #open(signal: AbortSignal): Promise<LeaseAnswer> {
-    const answer = this.#hear(await this.#send(signal, { kind: 'open' }))
+    const answer = this.#onAnswer(await this.#send(signal, { kind: 'open' }))
     this.#openedAt = this.#options.log.batches
     return answer
   }
@@ -354,7 +354,7 @@ export class TenantLease implements BudgetLease {
    * Asks, as the process that works at the session. `ask` gives undefined where there is nothing to ask any more.
    * @throws HaltingError `driver` where another one is taken for that, again and again.
    */
-  async #ask<Ask extends Asked<LeaseAsk> | undefined>(
+  async #ask<Ask extends AskFields<LeaseAsk> | undefined>(
     signal: AbortSignal,
     ask: () => Ask,
   ): Promise<LeaseAnswer | (undefined extends Ask ? { readonly kind: 'none' } : never)> {
@@ -362,23 +362,23 @@ export class TenantLease implements BudgetLease {
       const asked = ask()
       // Where it gives undefined, its type says so.
       if (asked === undefined) return { kind: 'none' } as never
-      const answer = this.#hear(await this.#send(signal, asked))
+      const answer = this.#onAnswer(await this.#send(signal, asked))
       if (answer.kind === 'superseded') await this.#openAgain(signal)
       else if (answer.kind !== 'late') return answer
     }
     throw new HaltingError('driver', 'Another process asks for the money of this session.')
   }
 
-  #send(signal: AbortSignal, ask: Asked<LeaseAsk>): Promise<LeaseAnswer> {
+  #send(signal: AbortSignal, ask: AskFields<LeaseAsk>): Promise<LeaseAnswer> {
     const { desk, session, began, turn, isOpened } = this.#options
     const sequence = ++this.#sequence
-    const whose = { session, began, turn, process: this.#process, sequence, ...(isOpened && { isOpened }) }
-    return desk.ask({ ...whose, ...ask }, signal)
+    const identity = { session, began, turn, process: this.#process, sequence, ...(isOpened && { isOpened }) }
+    return desk.ask({ ...identity, ...ask }, signal)
   }
 
-  #hear(answer: LeaseAnswer): LeaseAnswer {
-    if (answer.kind !== 'superseded' && answer.kind !== 'gone') this.#given = answer.nanos
-    this.#nanos = Math.min(this.#nanos, this.#given)
+  #onAnswer(answer: LeaseAnswer): LeaseAnswer {
+    if (answer.kind !== 'superseded' && answer.kind !== 'gone') this.#leasedNanos = answer.nanos
+    this.#spendableNanos = Math.min(this.#spendableNanos, this.#leasedNanos)
     return answer
   }
 
@@ -386,6 +386,6 @@ export class TenantLease implements BudgetLease {
     clearTimeout(this.#timer?.handle)
     this.#timer = undefined
     this.#options.desk.remove(this)
-    this.#look()
+    this.#updateHold()
   }
 }

@@ -103,7 +103,7 @@ export interface LeaseAnswer {
 }
 
 /** So many processes that worked at a session are remembered, the last ones. */
-const mostPast = 8
+const maxPastProcesses = 8
 /** No turn of work comes after it. */
 const lastTurn = Number.MAX_SAFE_INTEGER
 
@@ -143,8 +143,8 @@ export class TenantMoney {
     this.#leases.set(id, lease)
   }
 
-  lease(whose: LeasedSession): TenantLease | null {
-    return this.leaseOf(leaseId(whose))
+  lease(leased: LeasedSession): TenantLease | null {
+    return this.leaseOf(leaseId(leased))
   }
 
   leaseOf(id: string): TenantLease | null {
@@ -157,8 +157,8 @@ export class TenantMoney {
   }
 
   /** The session of this name is there: its lease begins. */
-  open(whose: LeasedSession): void {
-    if (this.lease(whose) === null) this.#leases.set(leaseId(whose), { ...noLease, isOpened: true })
+  open(leased: LeasedSession): void {
+    if (this.lease(leased) === null) this.#leases.set(leaseId(leased), { ...noLease, isOpened: true })
   }
 
   ask(ask: LeaseAsk): LeaseAnswer {
@@ -183,7 +183,7 @@ export class TenantMoney {
     if (lease.past?.includes(process) === true) return 'superseded'
     // It comes again.
     if (lease.process === process && lease.turn === turn) return 'late'
-    const past = lease.process === undefined ? [] : [...(lease.past ?? []), lease.process].slice(-mostPast)
+    const past = lease.process === undefined ? [] : [...(lease.past ?? []), lease.process].slice(-maxPastProcesses)
     this.#write(ask, { ...lease, turn, isHeld: true, process, sequence, ...(past.length > 0 && { past }) })
     return 'has'
   }
@@ -222,79 +222,79 @@ export class TenantMoney {
     { session, began, nanos, leastNanos, invocation }: Extract<LeaseAsk, { readonly kind: 'join' }>,
     { grantedNanos: _claimed, ...lease }: TenantLease,
   ): LeaseAnswer['kind'] {
-    const whose = { session, began }
-    const returns = this.#placeOf(whose)?.returns ?? this.#budget.returns ?? 0
-    const waiter = { ...whose, invocation, nanos, leastNanos, returns }
+    const leased = { session, began }
+    const returns = this.#placeOf(leased)?.returns ?? this.#budget.returns ?? 0
+    const waiter = { ...leased, invocation, nanos, leastNanos, returns }
     const wanted = Math.min(nanos, this.#mostOf(lease))
     // It was served, and a process that goes on with it has not heard so; or nothing will ever be enough.
     if (wanted <= lease.nanos || wanted < leastNanos) {
-      this.#leave(whose)
-      this.#write(whose, wanted >= leastNanos ? { ...lease, grantedNanos: wanted } : lease)
+      this.#leave(leased)
+      this.#write(leased, wanted >= leastNanos ? { ...lease, grantedNanos: wanted } : lease)
       this.#served.push(waiter)
       return 'short'
     }
-    this.#write(whose, lease)
+    this.#write(leased, lease)
     this.#place(waiter)
     return 'short'
   }
 
-  #withdraw(whose: LeasedSession, { grantedNanos: _claimed, ...lease }: TenantLease): LeaseAnswer['kind'] {
-    this.#leave(whose)
-    this.#write(whose, lease)
+  #withdraw(leased: LeasedSession, { grantedNanos: _claimed, ...lease }: TenantLease): LeaseAnswer['kind'] {
+    this.#leave(leased)
+    this.#write(leased, lease)
     return 'has'
   }
 
   #report(ask: Extract<LeaseAsk, { readonly kind: 'report' }>, lease: TenantLease): void {
     const { nanos, spent, chunkNanos = 0 } = ask
     const least = Math.max(nanos, spent.nanos, lease.grantedNanos ?? 0)
-    const kept = this.#queue.some((each) => leaseId(each) !== leaseId(ask)) ? 0 : chunkNanos
+    const unspentChunk = this.#queue.some((each) => leaseId(each) !== leaseId(ask)) ? 0 : chunkNanos
     this.#write(ask, {
       ...lease,
       // A run that reads its record counts requests of that once more: they are in what it has.
-      nanos: Math.max(spent.nanos, Math.min(lease.nanos, least + kept)),
+      nanos: Math.max(spent.nanos, Math.min(lease.nanos, least + unspentChunk)),
       spentNanos: spent.nanos,
       unknownNanos: spent.unknownNanos,
     })
   }
 
   /** As workers of earlier versions ask: whatever there is that nobody waits for. Gives what the session has. */
-  raise(whose: LeasedSession, turn: number, nanos: number): number {
-    const lease = this.lease(whose) ?? noLease
+  raise(leased: LeasedSession, turn: number, nanos: number): number {
+    const lease = this.lease(leased) ?? noLease
     if (isLate(lease, turn)) return lease.nanos
-    const left = this.#isBehind(whose) ? 0 : leftOfBudget(this.#budget)
+    const left = this.#isBehind(leased) ? 0 : leftOfBudget(this.#budget)
     const raised = lease.nanos + Math.max(0, Math.min(nanos - lease.nanos, left))
-    this.#write(whose, { ...lease, nanos: raised, turn, isHeld: true })
+    this.#write(leased, { ...lease, nanos: raised, turn, isHeld: true })
     return raised
   }
 
   /** A turn of work is over, and the session has spent so much in all. Gives what it has. */
-  release(whose: LeasedSession & { readonly isOpened?: true }, turn: number, { nanos, unknownNanos }: Spent): number {
-    const found = this.lease(whose)
-    if (found === null && whose.isOpened === true) return 0
+  release(leased: LeasedSession & { readonly isOpened?: true }, turn: number, { nanos, unknownNanos }: Spent): number {
+    const found = this.lease(leased)
+    if (found === null && leased.isOpened === true) return 0
     const lease: TenantLease = found ?? noLease
     if (isLate(lease, turn)) return lease.nanos
-    this.#leave(whose)
+    this.#leave(leased)
     const { isOpened } = lease
     const released = { nanos, spentNanos: nanos, unknownNanos, turn, isHeld: false }
-    this.#write(whose, { ...released, ...(isOpened && { isOpened }) })
+    this.#write(leased, { ...released, ...(isOpened && { isOpened }) })
     return nanos
   }
 
   /** The session is gone. `spent` where it held a part; else it reported that before. Gives what it has spent. */
-  close(whose: LeasedSession, spent: Spent | null): number {
-    const lease = this.lease(whose)
+  close(leased: LeasedSession, spent: Spent | null): number {
+    const lease = this.lease(leased)
     if (lease === null) return 0
     const { spentNanos: nanos, unknownNanos, isHeld, isOpened } = lease
-    const given = this.release(whose, lastTurn, isHeld && spent !== null ? spent : { nanos, unknownNanos })
+    const released = this.release(leased, lastTurn, isHeld && spent !== null ? spent : { nanos, unknownNanos })
     // What it has spent is part of the budget. Nothing but its object can make the lease again.
-    if (isOpened === true) this.#leases.set(leaseId(whose), null)
-    return given
+    if (isOpened === true) this.#leases.set(leaseId(leased), null)
+    return released
   }
 
   /** Nothing more is asked of the session: what it has spent is part of the budget. */
-  drop(whose: LeasedSession): void {
-    const lease = this.lease(whose)
-    if (lease?.isOpened === true && !lease.isHeld) this.#leases.set(leaseId(whose), null)
+  drop(leased: LeasedSession): void {
+    const lease = this.lease(leased)
+    if (lease?.isOpened === true && !lease.isHeld) this.#leases.set(leaseId(leased), null)
   }
 
   /** Serves those who wait, as far as the money goes. Gives the id of a lease that has to be loaded first. */
@@ -323,13 +323,13 @@ export class TenantMoney {
   }
 
   /** Whether somebody else came before it. */
-  #isBehind(whose: LeasedSession): boolean {
+  #isBehind(leased: LeasedSession): boolean {
     const [first] = this.#queue
-    return first !== undefined && leaseId(first) !== leaseId(whose)
+    return first !== undefined && leaseId(first) !== leaseId(leased)
   }
 
-  #placeOf(whose: LeasedSession): Waiter | undefined {
-    return this.#queue.find((each) => leaseId(each) === leaseId(whose))
+  #placeOf(leased: LeasedSession): Waiter | undefined {
+    return this.#queue.find((each) => leaseId(each) === leaseId(leased))
   }
 
   /** Takes its place at the end, or keeps the one that it has. */
@@ -342,9 +342,9 @@ export class TenantMoney {
     )
   }
 
-  #leave(whose: LeasedSession): void {
-    if (this.#placeOf(whose) !== undefined)
-      this.#setQueue(this.#queue.filter((each) => leaseId(each) !== leaseId(whose)))
+  #leave(leased: LeasedSession): void {
+    if (this.#placeOf(leased) !== undefined)
+      this.#setQueue(this.#queue.filter((each) => leaseId(each) !== leaseId(leased)))
   }
 
   #setQueue(queue: readonly Waiter[]): void {
@@ -357,9 +357,9 @@ export class TenantMoney {
     return { returns: (this.#budget.returns ?? 0) + 1 }
   }
 
-  #write(whose: LeasedSession, lease: TenantLease): void {
-    const before = this.lease(whose) ?? noLease
-    this.#leases.set(leaseId(whose), lease)
+  #write(leased: LeasedSession, lease: TenantLease): void {
+    const before = this.lease(leased) ?? noLease
+    this.#leases.set(leaseId(leased), lease)
     const { leasedNanos, spentNanos, unknownNanos, holders, reserving = holders } = this.#budget
     const isReserving = Number(lease.nanos > lease.spentNanos) - Number(before.nanos > before.spentNanos)
     this.#budget = {
@@ -373,8 +373,8 @@ export class TenantMoney {
     }
   }
 
-  #answer(whose: LeasedSession, kind: LeaseAnswer['kind']): LeaseAnswer {
-    const { nanos, spentNanos } = this.lease(whose) ?? noLease
+  #answer(leased: LeasedSession, kind: LeaseAnswer['kind']): LeaseAnswer {
+    const { nanos, spentNanos } = this.lease(leased) ?? noLease
     const { leasedNanos, spentNanos: spentOfAll, holders, reserving = holders } = this.#budget
     return {
       kind,

@@ -22,9 +22,9 @@ export async function readBudget(context: ObjectContext | ObjectSharedContext): 
 
 export async function readLease(
   context: ObjectContext | ObjectSharedContext,
-  whose: LeasedSession,
+  leased: LeasedSession,
 ): Promise<TenantLease | null> {
-  return context.get<TenantLease>(`${leasePrefix}${leaseId(whose)}`)
+  return context.get<TenantLease>(`${leasePrefix}${leaseId(leased)}`)
 }
 
 export async function readQueue(context: ObjectContext | ObjectSharedContext): Promise<readonly Waiter[]> {
@@ -34,11 +34,11 @@ export async function readQueue(context: ObjectContext | ObjectSharedContext): P
 /** Sessions at work that have a lease, by their names. */
 export async function leasedSessions(context: ObjectSharedContext): Promise<readonly LeasedSession[]> {
   const keys = (await context.stateKeys()).filter((key) => key.startsWith(holderPrefix))
-  return keys.map(sessionOf).toSorted((a, b) => (a.session < b.session ? -1 : 1))
+  return keys.map(parseHolderKey).toSorted((a, b) => (a.session < b.session ? -1 : 1))
 }
 
 /** Where a session began holds no slash. */
-function sessionOf(key: string): LeasedSession {
+function parseHolderKey(key: string): LeasedSession {
   const rest = key.slice(holderPrefix.length)
   const slash = rest.indexOf('/')
   return { began: rest.slice(0, slash), session: rest.slice(slash + 1) }

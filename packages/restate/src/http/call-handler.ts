@@ -13,7 +13,7 @@ export interface CallOptions {
 }
 
 /** What became of a call of a handler. */
-export type Came =
+export type CallOutcome =
   | { readonly type: 'answer'; readonly value: Json | undefined }
   /** It may be called again: nobody was there, or the answer was lost. */
   | { readonly type: 'nobody'; readonly because: string }
@@ -27,11 +27,11 @@ async function callOnce(
   path: string,
   body: string | undefined,
   signal: AbortSignal | undefined,
-): Promise<Came> {
+): Promise<CallOutcome> {
   let response: Response
   let text: string
   try {
-    response = await ask(below(url, path), {
+    response = await ask(urlBelow(url, path), {
       method: 'POST',
       // The proof is for who is asked.
       redirect: 'manual',
@@ -49,15 +49,15 @@ async function callOnce(
   }
   const { ok, status } = response
   // What a handler gives is JSON.
-  if (ok) return answerIn(text, url, status)
-  if (status === 413) return { type: 'refused', status, because: tooLarge(url, text) }
+  if (ok) return parseAnswer(text, url, status)
+  if (status === 413) return { type: 'refused', status, because: tooLargeMessage(url, text) }
   const because =
-    sentenceOf(text) ?? `${url} is not where the engine takes requests: HTTP ${status} ${text.slice(0, 200)}`
+    errorMessageIn(text) ?? `${url} is not where the engine takes requests: HTTP ${status} ${text.slice(0, 200)}`
   if (status === 408 || status === 429 || status >= 500) return { type: 'nobody', because }
-  return status === 404 && isOfIngress(text) ? { type: 'missing', because } : { type: 'refused', status, because }
+  return status === 404 && isEngineReply(text) ? { type: 'missing', because } : { type: 'refused', status, because }
 }
 
-function answerIn(text: string, url: string, status: number): Came {
+function parseAnswer(text: string, url: string, status: number): CallOutcome {
   try {
     // JSON, as it was parsed.
     return { type: 'answer', value: text === '' ? undefined : (JSON.parse(text) as Json) }
@@ -67,7 +67,7 @@ function answerIn(text: string, url: string, status: number): Came {
 }
 
 /** When it is called again, and how often. */
-export interface Patience {
+export interface RetryPolicy {
   readonly mostTries: number
   readonly firstWaitMs: number
   readonly longestWaitMs: number
@@ -76,19 +76,19 @@ export interface Patience {
 }
 
 /** Calls a handler until there is an answer, or none to come. It resolves soon after an abort, with what came last. */
-export async function callHandlerOf(
+export async function callWithRetries(
   options: CallOptions,
   path: string,
   input: Json | undefined,
-  { signal, patience }: { readonly signal?: AbortSignal | undefined; readonly patience: Patience },
-): Promise<Came> {
-  const { mostTries, firstWaitMs, longestWaitMs, waitsForWorkers } = patience
+  { signal, patience: retryPolicy }: { readonly signal?: AbortSignal | undefined; readonly patience: RetryPolicy },
+): Promise<CallOutcome> {
+  const { mostTries, firstWaitMs, longestWaitMs, waitsForWorkers } = retryPolicy
   const body = input === undefined ? undefined : JSON.stringify(input)
   for (let tries = 1; ; tries++) {
-    const came = await callOnce(options, path, body, signal)
-    const isMissing = came.type === 'missing' || (came.type === 'refused' && came.status === 404)
-    const isAgain = came.type === 'nobody' || (isMissing && waitsForWorkers)
-    if (!isAgain || tries >= mostTries || signal?.aborted === true) return came
+    const outcome = await callOnce(options, path, body, signal)
+    const isMissing = outcome.type === 'missing' || (outcome.type === 'refused' && outcome.status === 404)
+    const mayRetry = outcome.type === 'nobody' || (isMissing && waitsForWorkers)
+    if (!mayRetry || tries >= mostTries || signal?.aborted === true) return outcome
     await pause(Math.min(longestWaitMs, firstWaitMs * 2 ** (tries - 1)), signal)
   }
 }
@@ -96,26 +96,26 @@ export async function callHandlerOf(
 /** Ends at an abort, too. */
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
-    const over = (): void => {
+    const finish = (): void => {
       clearTimeout(timer)
-      signal?.removeEventListener('abort', over)
+      signal?.removeEventListener('abort', finish)
       resolve()
     }
-    const timer = setTimeout(over, ms)
-    signal?.addEventListener('abort', over)
+    const timer = setTimeout(finish, ms)
+    signal?.addEventListener('abort', finish)
   })
 }
 
-function tooLarge(url: string, text: string): string {
+function tooLargeMessage(url: string, text: string): string {
   return `The request is larger than ${url} takes (${text.slice(0, 100)}). Put what is large into a file of the session.`
 }
 
-function isOfIngress(text: string): boolean {
-  return sentenceOf(text) !== undefined
+function isEngineReply(text: string): boolean {
+  return errorMessageIn(text) !== undefined
 }
 
 /** Of the engine, or of a handler. */
-function sentenceOf(text: string): string | undefined {
+function errorMessageIn(text: string): string | undefined {
   try {
     const body: unknown = JSON.parse(text)
     if (isJsonObject(body) && typeof body['message'] === 'string') return body['message'].slice(0, 1_000)
@@ -126,13 +126,13 @@ function sentenceOf(text: string): string | undefined {
 }
 
 /** An address without slashes at its end: people leave them out, and the engine adds one. */
-export function withoutSlash(address: string): string {
+export function trimSlashes(address: string): string {
   return address.replace(/\/+$/, '')
 }
 
 /** What is at this path of a service, whose own address may have one: that of a proxy before it. */
-export function below(base: string, path: string): URL {
-  return new URL(withoutSlash(base) + (path.startsWith('/') ? path : `/${path}`))
+export function urlBelow(base: string, path: string): URL {
+  return new URL(trimSlashes(base) + (path.startsWith('/') ? path : `/${path}`))
 }
 
 /** Why a request got no answer: `fetch` hides the reason behind its error. */

@@ -32,22 +32,22 @@ const loopback = /^(?:localhost|127(?:\.\d+){3}|::1|\[::1\])$/
 /** A connection on which nothing comes is cut by what lies between. */
 const heartbeatMs = 15_000
 /** A reader that is so far behind is cut off: it comes back, and reads what it missed. */
-const mostUnread = 128 * 1024 * 1024
+const maxUnread = 128 * 1024 * 1024
 
 /**
  * Starts the server that sends live events of sessions.
  * @throws ConfigurationError for a host that others reach, without a token.
  */
 export async function createLiveEvents(options: LiveEventsOptions = {}): Promise<LiveEvents> {
-  const { host = '127.0.0.1', port = 0, token, mostUnreadBytes = mostUnread } = options
+  const { host = '127.0.0.1', port = 0, token, mostUnreadBytes = maxUnread } = options
   if (token === undefined && !loopback.test(host))
     throw new ConfigurationError(
       `Live events on ${host} can be reached by others. Give a token, or a loopback address.`,
     )
   const sessions = new Map<string, LiveSession>()
-  const unread = new Unread(mostUnreadBytes / 8, mostUnreadBytes)
-  const server = createServer((request, response) => answer(request, response, { sessions, token, unread }))
-  await listening(server, port, host)
+  const unread = new UnreadBuffers(mostUnreadBytes / 8, mostUnreadBytes)
+  const server = createServer((request, response) => handleRequest(request, response, { sessions, token, unread }))
+  await listen(server, port, host)
   const address = server.address()
   const own = address !== null && typeof address === 'object' ? address.port : port
   const url = options.url ?? `http://${host.includes(':') ? `[${host}]` : host}:${own}`
@@ -76,7 +76,7 @@ export async function createLiveEvents(options: LiveEventsOptions = {}): Promise
   return live
 }
 
-function listening(server: Server, port: number, host: string): Promise<void> {
+function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
@@ -86,27 +86,27 @@ function listening(server: Server, port: number, host: string): Promise<void> {
 interface Served {
   readonly sessions: ReadonlyMap<string, LiveSession>
   readonly token: string | undefined
-  readonly unread: Unread
+  readonly unread: UnreadBuffers
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, { sessions, token, unread }: Served): void {
+function handleRequest(request: IncomingMessage, response: ServerResponse, { sessions, token, unread }: Served): void {
   const refuse = (status: number, because: string): void => {
     response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${because}\n`)
   }
   // What comes here is anybody's.
-  const asked = URL.parse(request.url ?? '/', 'http://worker')
-  const name = path.exec(asked?.pathname ?? '')?.[1]
-  if (request.method !== 'GET' || asked === null || name === undefined)
+  const address = URL.parse(request.url ?? '/', 'http://worker')
+  const name = path.exec(address?.pathname ?? '')?.[1]
+  if (request.method !== 'GET' || address === null || name === undefined)
     return refuse(404, 'GET /sessions/KEY/events?since=N')
   // A page that a name of its own leads here must not read along.
   const { host = '' } = request.headers
   if (token === undefined && !loopback.test(host.replace(/:\d+$/, '')))
     return refuse(403, 'Only this machine may read along: use its loopback address.')
-  if (token !== undefined && !isSame(request.headers.authorization ?? '', `Bearer ${token}`))
+  if (token !== undefined && !isSameText(request.headers.authorization ?? '', `Bearer ${token}`))
     return refuse(401, 'Give the token: authorization: Bearer TOKEN')
-  const session = sessions.get(decoded(name))
+  const session = sessions.get(decodeKey(name))
   if (session === undefined) return refuse(404, 'This worker does not work at the session.')
-  const since = Number(asked.searchParams.get('since') ?? request.headers['last-event-id'] ?? 0)
+  const since = Number(address.searchParams.get('since') ?? request.headers['last-event-id'] ?? 0)
   if (!Number.isSafeInteger(since) || since < 0) return refuse(400, 'since is the number of records that you have.')
   if (!unread.hasRoom)
     return refuse(
@@ -119,7 +119,7 @@ function answer(request: IncomingMessage, response: ServerResponse, { sessions, 
 interface Stream {
   readonly session: LiveSession
   readonly since: number
-  readonly unread: Unread
+  readonly unread: UnreadBuffers
 }
 
 function stream(response: ServerResponse, { session, since, unread }: Stream): void {
@@ -140,7 +140,7 @@ function stream(response: ServerResponse, { session, since, unread }: Stream): v
   })
 }
 
-function decoded(name: string): string {
+function decodeKey(name: string): string {
   try {
     return decodeURIComponent(name)
   } catch {
@@ -148,8 +148,8 @@ function decoded(name: string): string {
   }
 }
 
-function isSame(given: string, wanted: string): boolean {
-  const [one, other] = [Buffer.from(given), Buffer.from(wanted)]
+function isSameText(actual: string, expected: string): boolean {
+  const [one, other] = [Buffer.from(actual), Buffer.from(expected)]
   return one.length === other.length && timingSafeEqual(one, other)
 }
 
@@ -157,7 +157,7 @@ function isSame(given: string, wanted: string): boolean {
  * What was written to readers and is not read. U1: a reader that is so far behind is cut off. U2: where more waits for all of them together, the one that is furthest
  * behind is. U3: while that is so, or nearly, nobody else begins to read. Who is cut off or refused loses nothing: the records tell all.
  */
-export class Unread {
+export class UnreadBuffers {
   readonly #mostOfOne: number
   readonly #mostOfAll: number
   readonly #bytes = new Map<Writable, number>()

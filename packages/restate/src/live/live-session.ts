@@ -1,7 +1,7 @@
 import type { Session, SessionEvent } from '@halting/core/session'
 import type { RunEvent } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
-import { framed, type LiveMessage } from './told-live.ts'
+import { encodeServerSentEvent, type LiveMessage } from './live-messages.ts'
 
 /** Who reads the stream of a session. */
 export interface LiveReader {
@@ -10,7 +10,7 @@ export interface LiveReader {
 }
 
 /** So many records are told again to who comes back; others are in the object. */
-const mostRecords = 200
+const maxRecords = 200
 
 /**
  * A session that this worker works at, for those who read along.
@@ -35,7 +35,7 @@ export class LiveSession {
 
   /** `since`: the number of records that the reader has. Gives the way to read no more. */
   read(reader: LiveReader, since: number): () => void {
-    const send = (message: LiveMessage): void => reader.send(framed(message))
+    const send = (message: LiveMessage): void => reader.send(encodeServerSentEvent(message))
     send({ type: 'hello', records: this.#position })
     for (const { number, record } of this.#records) if (number > since) send({ type: 'record', number, record })
     for (const event of this.#events) send({ type: 'event', event })
@@ -50,10 +50,10 @@ export class LiveSession {
       const number = first + index + 1
       this.#position = number
       this.#records.push({ number, record })
-      this.#tell({ type: 'record', number, record })
+      this.#send({ type: 'record', number, record })
       if (record.type === 'lap' && record.lap.scope === '') this.#nextTurn()
     }
-    this.#records = this.#records.slice(-mostRecords)
+    this.#records = this.#records.slice(-maxRecords)
   }
 
   #nextTurn(): void {
@@ -62,30 +62,30 @@ export class LiveSession {
   }
 
   onEvent(event: SessionEvent): void {
-    if (event.type === 'changed') return this.#tell({ type: 'snapshot', snapshot: this.#session.snapshot })
+    if (event.type === 'changed') return this.#send({ type: 'snapshot', snapshot: this.#session.snapshot })
     // Closing is the worker's affair: the session is there for the next one.
     if (event.type === 'closed') return
-    if (isTold(event)) this.#events.push(event)
+    if (isReplayable(event)) this.#events.push(event)
     // Who hears of the end sees what stands then: whether there is something to go on with.
-    if (event.type === 'run_end') this.#tell({ type: 'snapshot', snapshot: this.#session.snapshot })
-    this.#tell({ type: 'event', event })
+    if (event.type === 'run_end') this.#send({ type: 'snapshot', snapshot: this.#session.snapshot })
+    this.#send({ type: 'event', event })
   }
 
   end(): void {
-    this.#tell({ type: 'over' })
+    this.#send({ type: 'over' })
     for (const reader of this.#readers) reader.end()
     this.#readers.clear()
   }
 
-  #tell(message: LiveMessage): void {
+  #send(message: LiveMessage): void {
     if (this.#readers.size === 0) return
-    const text = framed(message)
+    const text = encodeServerSentEvent(message)
     for (const reader of this.#readers) reader.send(text)
   }
 }
 
 /** Whether who comes back is told of it again: it is no part of what goes by, such as a piece of a text. */
-function isTold(event: SessionEvent): boolean {
+function isReplayable(event: SessionEvent): boolean {
   switch (event.type) {
     case 'message':
       return event.message.type !== 'stream_event' && event.message.type !== 'tool_progress'
@@ -94,13 +94,13 @@ function isTold(event: SessionEvent): boolean {
     case 'taken':
       return true
     case 'loop':
-      return isToldOfLoop(event.event)
+      return isReplayableRunEvent(event.event)
     default:
       return false
   }
 }
 
-function isToldOfLoop(event: RunEvent): boolean {
+function isReplayableRunEvent(event: RunEvent): boolean {
   switch (event.type) {
     case 'model_start':
     case 'model_update':
@@ -112,7 +112,7 @@ function isToldOfLoop(event: RunEvent): boolean {
     case 'tool_update':
       return false
     case 'agent':
-      return isToldOfLoop(event.event)
+      return isReplayableRunEvent(event.event)
     default:
       return true
   }

@@ -3,7 +3,7 @@ import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
-import { defaultInlineBytes, folderOf, referenceTo, textOf } from './hashed.ts'
+import { defaultInlineBytes, folderNameOf, referenceTo, verifiedText } from './payload-hash.ts'
 import type { PayloadStore, PayloadStores } from './payload-store.ts'
 
 /** Options of a payload store in a shared folder. */
@@ -16,7 +16,7 @@ export interface FilePayloadsOptions {
 
 /** Payloads as files: a folder for each session, each file named by its SHA-256. What was put outlives a power failure. */
 export function filePayloads({ folder, inlineBytes = defaultInlineBytes }: FilePayloadsOptions): PayloadStores {
-  return { of: (sessionId) => storeIn(join(folder, folderOf(sessionId)), inlineBytes) }
+  return { of: (sessionId) => storeIn(join(folder, folderNameOf(sessionId)), inlineBytes) }
 }
 
 function storeIn(folder: string, inlineBytes: number): PayloadStore {
@@ -36,7 +36,7 @@ function storeIn(folder: string, inlineBytes: number): PayloadStore {
       const content = await readFile(path).catch((error: unknown) => {
         throw new HaltingError('driver', `A part of this session cannot be read: ${messageOf(error)}`, { cause: error })
       })
-      return textOf(content, reference, path)
+      return verifiedText(content, reference, path)
     },
     remove: () => rm(folder, { recursive: true, force: true }),
   }

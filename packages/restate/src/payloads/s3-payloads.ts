@@ -1,7 +1,7 @@
 import { ConfigurationError, HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { AwsClient } from 'aws4fetch'
-import { defaultInlineBytes, folderOf, referenceTo, textOf } from './hashed.ts'
+import { defaultInlineBytes, folderNameOf, referenceTo, verifiedText } from './payload-hash.ts'
 import type { PayloadStore, PayloadStores } from './payload-store.ts'
 
 /** Options of a payload store in an S3 bucket. */
@@ -35,7 +35,7 @@ const patienceMs = 60_000
 export function s3Payloads(options: S3PayloadsOptions): PayloadStores {
   const bucket = new Bucket(options)
   const { inlineBytes = defaultInlineBytes, prefix = '' } = options
-  return { of: (sessionId) => storeIn(bucket, `${prefix}${folderOf(sessionId)}/`, inlineBytes) }
+  return { of: (sessionId) => storeIn(bucket, `${prefix}${folderNameOf(sessionId)}/`, inlineBytes) }
 }
 
 function storeIn(bucket: Bucket, prefix: string, inlineBytes: number): PayloadStore {
@@ -52,7 +52,7 @@ function storeIn(bucket: Bucket, prefix: string, inlineBytes: number): PayloadSt
     async get(reference) {
       const name = `${prefix}${reference.sha256}`
       return bucket.ask({ method: 'GET', name }, async (response) =>
-        textOf(new Uint8Array(await response.arrayBuffer()), reference, name),
+        verifiedText(new Uint8Array(await response.arrayBuffer()), reference, name),
       )
     },
     async remove() {

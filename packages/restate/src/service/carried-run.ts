@@ -1,9 +1,9 @@
 import type { SdkResult } from '@halting/core'
 import { PastOfRun, type FoldedPast, type StepRecord } from '@halting/core/steps'
-import type { KeptRecord } from '../engine/packed-record.ts'
+import type { StoredRecord } from '../engine/packed-record.ts'
 
 /** What an invocation leaves to the next one that goes on with its run: what the conversation does not tell. JSON. */
-export interface Carried {
+export interface CarriedState {
   /** The run that goes on. */
   readonly runId: string
   /** What the records of the run come to, up to its last lap. */
@@ -26,9 +26,9 @@ export interface CarriedRun {
 }
 
 /** Puts together what was carried: the conversation, and the records of agents. */
-export function carriedRun(
+export function restoreCarriedRun(
   conversation: readonly StepRecord[],
-  carried: Carried | undefined,
+  carried: CarriedState | undefined,
   agents: readonly StepRecord[],
 ): CarriedRun {
   if (carried === undefined) return { ended: conversation, open: [] }
@@ -47,26 +47,26 @@ export function carriedRun(
 }
 
 /** What of the records of a run its next invocation has to know, as they come. */
-export class RunSoFar {
+export class CarriedStateBuilder {
   readonly #past = new PastOfRun()
   #runId = ''
   /** Of steps since the last lap, and of agents that go on: others are over. */
-  #steps: { readonly key: string; readonly kept: KeptRecord }[] = []
+  #steps: { readonly key: string; readonly kept: StoredRecord }[] = []
 
-  constructor(carried?: Carried, agents: readonly { readonly key: string; readonly kept: KeptRecord }[] = []) {
+  constructor(carried?: CarriedState, agents: readonly { readonly key: string; readonly kept: StoredRecord }[] = []) {
     if (carried === undefined) return
     this.#runId = carried.runId
     this.#past.goOn(carried.folds)
     this.#steps = [...agents]
   }
 
-  note(record: StepRecord, kept: KeptRecord): void {
+  note(record: StepRecord, stored: StoredRecord): void {
     if (record.type === 'start' && record.scope === '') {
       this.#runId = record.start.run.runId
       this.#steps = []
     }
     this.#past.note(record)
-    if ('key' in record) this.#steps.push({ key: record.key, kept })
+    if ('key' in record) this.#steps.push({ key: record.key, kept: stored })
     if (record.type !== 'lap' || record.lap.scope !== '') return
     const prefixes = (record.lap.spent.openAgents ?? []).map(({ name }) => `${this.#runId}/${name}`)
     this.#steps = this.#steps.filter(({ key }) => prefixes.some((prefix) => key.startsWith(prefix)))
@@ -81,7 +81,7 @@ export class RunSoFar {
   }
 
   /** Right behind a lap: what agents that go on have done. */
-  get agents(): readonly KeptRecord[] {
-    return this.#steps.map(({ kept }) => kept)
+  get agents(): readonly StoredRecord[] {
+    return this.#steps.map(({ kept: stored }) => stored)
   }
 }

@@ -10,37 +10,37 @@ interface Fields {
   readonly takes?: { readonly [field: string]: FieldCheck }
 }
 
-export const longestId = 200
+export const maxIdLength = 200
 /** JSON that is deeper is written by nobody, and by no serializer: the engine would try the call again for ever. */
-const mostDepth = 500
+const maxDepth = 500
 
 /** How large a request may be, and what to do where it is larger. */
-export interface RequestSize {
+export interface RequestSizeLimit {
   readonly mostBytes: number
   readonly otherwise: string
 }
 
 /** On its way to a worker a request is JSON within JSON, so up to twice as large: the engine takes 32 MiB. */
-export const anyRequest: RequestSize = {
+export const sizeLimitWithStore: RequestSizeLimit = {
   mostBytes: 12 * 1024 * 1024,
   otherwise: 'Put what is larger into a file of the session.',
 }
-/** Its message is in a record that the engine keeps itself, with what belongs to it: at most `mostInlineBytes`. */
-export const requestWithoutStore: RequestSize = {
+/** Its message is in a record that the engine keeps itself, with what belongs to it: at most `maxInlineBytes`. */
+export const sizeLimitWithoutStore: RequestSizeLimit = {
   mostBytes: 7 * 1024 * 1024,
   otherwise:
     'The workers of this cluster have no payload store, which takes more: halting serve --payloads. Or put what is larger into a file of the session.',
 }
 /** What is known of a copy is written by the cluster: with it a session is given the folder of the other one. */
-const ofCluster = 'forkedFrom'
+const clusterOnlyField = 'forkedFrom'
 
 const isText: FieldCheck = (value) => (typeof value === 'string' ? undefined : 'is a text')
 const isName: FieldCheck = (value) =>
-  typeof value === 'string' && value !== '' && value.length <= longestId
+  typeof value === 'string' && value !== '' && value.length <= maxIdLength
     ? undefined
-    : `is a text of 1 to ${longestId} characters`
+    : `is a text of 1 to ${maxIdLength} characters`
 const isObject: FieldCheck = (value) => (isJsonObject(value) ? undefined : 'is an object')
-/** The command of a goal would run on the worker whatever its rules say (`checkGoals`). */
+/** The command of a goal would run on the worker whatever its rules say (`rejectGoals`). */
 const isChange: FieldCheck = (value) =>
   isJsonObject(value) && value['until'] === undefined
     ? undefined
@@ -72,7 +72,7 @@ const isDecisions: FieldCheck = (value) =>
     ? undefined
     : 'has an answer for each call: {"CALL":{"behavior":"allow"}}'
 
-const isMoment: FieldCheck = (value) =>
+const isTimestamp: FieldCheck = (value) =>
   typeof value === 'number' && value >= 0 ? undefined : 'is a number of milliseconds since 1970'
 
 const fieldsOf: { readonly [type in SessionRequest['type']]: Fields } = {
@@ -84,7 +84,7 @@ const fieldsOf: { readonly [type in SessionRequest['type']]: Fields } = {
       queue: isOneOf('keep', 'give_back'),
     },
   },
-  retry_now: { needs: { since: isMoment } },
+  retry_now: { needs: { since: isTimestamp } },
   stop: { takes: { message: isText } },
   set: { needs: { change: isChange } },
   answer: { needs: { callId: isName, answer: isAnswer } },
@@ -98,21 +98,21 @@ const fieldsOf: { readonly [type in SessionRequest['type']]: Fields } = {
 }
 
 /** Why this is no request with a name, in a sentence; undefined where it is one. It may come from anybody. */
-export function problemOfRequest(given: unknown, size: RequestSize = anyRequest): string | undefined {
-  if (!isJsonObject(given)) return 'Give an object: { "id", "request" }.'
-  const { id, request, opening } = given
+export function problemOfRequest(input: unknown, size: RequestSizeLimit = sizeLimitWithStore): string | undefined {
+  if (!isJsonObject(input)) return 'Give an object: { "id", "request" }.'
+  const { id, request, opening } = input
   const ofId = isName(id)
   if (ofId !== undefined) return `The id of a request ${ofId}.`
   if (opening !== undefined && !isJsonObject(opening)) return 'The opening of a session is an object.'
-  if (opening !== undefined && Object.hasOwn(opening, ofCluster))
-    return `${ofCluster} of an opening is written by the cluster: fork the session.`
+  if (opening !== undefined && Object.hasOwn(opening, clusterOnlyField))
+    return `${clusterOnlyField} of an opening is written by the cluster: fork the session.`
   if (!isJsonObject(request)) return 'A request is an object, such as {"type":"prompt","content":"…"}.'
-  return problemOfFields(request) ?? problemOfSize(given, size)
+  return problemOfFields(request) ?? problemOfSize(input, size)
 }
 
-function problemOfSize(given: unknown, { mostBytes, otherwise }: RequestSize): string | undefined {
-  if (isTooDeep(given)) return `A request is at most ${mostDepth} lists and objects deep.`
-  const bytes = Buffer.byteLength(JSON.stringify(given))
+function problemOfSize(input: unknown, { mostBytes, otherwise }: RequestSizeLimit): string | undefined {
+  if (isTooDeep(input)) return `A request is at most ${maxDepth} lists and objects deep.`
+  const bytes = Buffer.byteLength(JSON.stringify(input))
   return bytes > mostBytes
     ? `A request is at most ${mostBytes} bytes of JSON, and this one has ${bytes}. ${otherwise}`
     : undefined
@@ -121,7 +121,7 @@ function problemOfSize(given: unknown, { mostBytes, otherwise }: RequestSize): s
 /** Why messages cannot go into one run together: with what they name they may be larger than the request was. */
 export function problemOfMessages(
   messages: readonly MessageContent[],
-  { mostBytes, otherwise }: RequestSize,
+  { mostBytes, otherwise }: RequestSizeLimit,
 ): string | undefined {
   const bytes = Buffer.byteLength(JSON.stringify(messages))
   const what =
@@ -129,9 +129,9 @@ export function problemOfMessages(
   return bytes > mostBytes ? `${what} ${bytes} bytes of JSON, and ${mostBytes} is the most. ${otherwise}` : undefined
 }
 
-function isTooDeep(given: unknown): boolean {
-  let values: readonly unknown[] = [given]
-  for (let depth = 0; depth <= mostDepth; depth++) {
+function isTooDeep(input: unknown): boolean {
+  let values: readonly unknown[] = [input]
+  for (let depth = 0; depth <= maxDepth; depth++) {
     values = values.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []))
     if (values.length === 0) return false
   }
@@ -158,7 +158,7 @@ function problemOfFields(request: { readonly [field: string]: unknown }): string
  * anything there.
  * @throws ConfigurationError for a change that sets goals.
  */
-export function checkGoals({ until }: SettingsChange): void {
+export function rejectGoals({ until }: SettingsChange): void {
   if (until === undefined) return
   throw new ConfigurationError(
     'The goals of a session on a cluster are those that its worker was started with; nothing was changed. Start the worker with other goals.',

@@ -11,8 +11,8 @@ import {
   type StepRecord,
 } from '@halting/core/steps'
 import type { Spent } from '@halting/core/adapters'
-import { personsMessage } from './persons-message.ts'
-import { spentIn } from './spent.ts'
+import { findPersonsMessage } from './persons-message.ts'
+import { sessionSpending } from './spending.ts'
 
 type SessionFile = NonNullable<SessionParts['journal']>
 
@@ -78,7 +78,7 @@ export class ClusterSession implements SessionFile {
   /** What the session has spent or may have, in all; null while a run is open. */
   get spent(): Spent | null {
     const folded = foldSession(runsOf(this.#records))
-    return folded.open === undefined ? spentIn(folded) : null
+    return folded.open === undefined ? sessionSpending(folded) : null
   }
 
   /** Whether the conversation was rewound. */
@@ -103,6 +103,6 @@ export class ClusterSession implements SessionFile {
   #found(message: string): PersonsMessage {
     // Runs of this process are among the records.
     this.#folded = foldSession(runsOf(this.#records))
-    return personsMessage(this.#folded.transcript, this.sessionId, message)
+    return findPersonsMessage(this.#folded.transcript, this.sessionId, message)
   }
 }

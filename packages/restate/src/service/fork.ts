@@ -1,12 +1,12 @@
 import { foldSession, runsOf, type StepRecord } from '@halting/core/steps'
 import type { Spent } from '@halting/core/adapters'
-import { mostInlineBytes } from '../engine/batch.ts'
+import { maxInlineBytes } from '../engine/batch.ts'
 import type { Opening } from './messages.ts'
-import { nothingSpent, spentIn } from './spent.ts'
-import type { State } from './conversation.ts'
+import { noSpending, sessionSpending } from './spending.ts'
+import type { ObjectState } from './conversation.ts'
 
 /** A part of what a session begins with that is a copy of another one. */
-export interface AdoptedPage {
+export interface ForkPage {
   /** What is copied. */
   readonly from: string
   readonly opening: Opening
@@ -20,7 +20,7 @@ export interface AdoptedPage {
 }
 
 /** How far the copy has come. Kept: a session is a copy of one other, once. */
-export interface Adopted {
+export interface AdoptionState {
   readonly from: string
   readonly pages: number
   /** What the other session has paid. */
@@ -28,38 +28,42 @@ export interface Adopted {
 }
 
 /** The conversation in parts that the engine takes; one that is empty where nothing was said. */
-export function adoptedPages(
+export function forkPages(
   from: string,
   opening: Opening,
   conversation: readonly StepRecord[],
   atMs: number,
-): readonly AdoptedPage[] {
+): readonly ForkPage[] {
   const pages: StepRecord[][] = [[]]
   let bytes = 0
   for (const record of conversation) {
     const size = Buffer.byteLength(JSON.stringify(record))
-    if (bytes > 0 && bytes + size > mostInlineBytes) {
+    if (bytes > 0 && bytes + size > maxInlineBytes) {
       pages.push([])
       bytes = 0
     }
     bytes += size
     pages.at(-1)?.push(record)
   }
-  const spent = spentIn(foldSession(runsOf(conversation)))
+  const spent = sessionSpending(foldSession(runsOf(conversation)))
   const common = { from, opening: { ...opening, forkedFrom: from }, spent, atMs }
   return pages.map((records, number) => ({ ...common, number, records }))
 }
 
-export const adoptedKey = 'adopted'
+export const adoptionKey = 'adopted'
 
 /** What another session has paid of this one, which is a copy of that. */
-export async function inheritedBy(state: Pick<State, 'get'>): Promise<Spent> {
-  return (await state.get<Adopted>(adoptedKey))?.spent ?? nothingSpent
+export async function readInheritedSpending(state: Pick<ObjectState, 'get'>): Promise<Spent> {
+  return (await state.get<AdoptionState>(adoptionKey))?.spent ?? noSpending
 }
 
 /** What becomes of a page: it is taken, was taken, or the session is another one. */
-export function pageIn(adopted: Adopted | null, page: AdoptedPage, hasBegun: boolean): 'new' | 'again' | 'refused' {
-  if (adopted === null) return hasBegun || page.number > 0 ? 'refused' : 'new'
-  if (adopted.from !== page.from || page.number > adopted.pages) return 'refused'
-  return page.number === adopted.pages && !hasBegun ? 'new' : 'again'
+export function pageVerdict(
+  adoption: AdoptionState | null,
+  page: ForkPage,
+  hasBegun: boolean,
+): 'new' | 'again' | 'refused' {
+  if (adoption === null) return hasBegun || page.number > 0 ? 'refused' : 'new'
+  if (adoption.from !== page.from || page.number > adoption.pages) return 'refused'
+  return page.number === adoption.pages && !hasBegun ? 'new' : 'again'
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { MailboxStatus } from './names.ts'
-import type { Stalled } from './stalled.ts'
+import type { Stall } from './stall.ts'
 import type { SessionStatus } from './status.ts'
 
 /** What stands with a session, and with what was asked of it. */
@@ -16,17 +16,17 @@ export interface FullStatus extends SessionStatus {
 }
 
 /** How a session stands: what its records say, its mailbox, and what this worker knows of work that does not continue. */
-interface Facts {
+interface StatusParts {
   readonly session: SessionStatus
   readonly mailbox: MailboxState
-  readonly stalled: Stalled | undefined
+  readonly stalled: Stall | undefined
 }
 
 /** The part of it that the mailbox knows. */
 export type MailboxState = Pick<MailboxStatus, 'isWorking' | 'isClosed' | 'waiting' | 'asked'>
 
 /** The three parts of a version change independently. Clients send it back as it is. */
-function versionOf({ session, mailbox, stalled }: Facts): string {
+function versionOf({ session, mailbox, stalled }: StatusParts): string {
   return [sessionVersion(session), mailboxVersion(mailbox), stalledVersion(stalled)].join('/')
 }
 
@@ -39,7 +39,7 @@ export function mailboxVersion({ isWorking, isClosed, waiting, asked }: MailboxS
   return `${asked}-${waiting}${isWorking ? 'w' : ''}${isClosed ? 'c' : ''}`
 }
 
-export function stalledVersion(stalled: Stalled | undefined): string {
+export function stalledVersion(stalled: Stall | undefined): string {
   return stalled === undefined ? '' : digest(stalled.message)
 }
 
@@ -48,9 +48,9 @@ function digest(text: string): string {
 }
 
 /** The answer of `status` and of `changed`. */
-export function fullStatus(facts: Facts): FullStatus {
-  const { session, mailbox, stalled } = facts
+export function fullStatus(parts: StatusParts): FullStatus {
+  const { session, mailbox, stalled } = parts
   const { isWorking, isClosed, waiting } = mailbox
-  const status = { ...session, isWorking, isClosed, waiting, version: versionOf(facts) }
+  const status = { ...session, isWorking, isClosed, waiting, version: versionOf(parts) }
   return stalled === undefined ? status : { ...status, state: 'paused', stalled }
 }

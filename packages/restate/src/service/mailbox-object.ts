@@ -15,7 +15,7 @@ import {
   listen,
   push,
   settle,
-  toldOfWatchers,
+  withWatchNotice,
   unwatch,
   wake,
   wakeWatchers,
@@ -25,12 +25,12 @@ import {
 import {
   isKnown,
   isWaiting,
-  keepOpening,
+  storeOpening,
   readMailbox,
   readOpening,
   waitingAfter,
   writeMailbox,
-  writePushed,
+  writePushOutcome,
   writeSettled,
   type WaitingPage,
 } from './mailbox-state.ts'
@@ -38,33 +38,33 @@ import type { Opening, PushRequest } from './messages.ts'
 import {
   mailboxObject,
   sessionObject,
-  type Begun,
+  type WorkStart,
   type Listener,
   type MailboxObject,
   type MailboxStatus,
   type SeenState,
   type SessionObject,
   type Watch,
-  type Watched,
+  type WatchResult,
 } from './names.ts'
-import { keepTenancy, readTenancy } from './tenancy.ts'
+import { assignTenancy, readTenancy } from './tenancy.ts'
 import type { SessionServiceOptions } from './session-options.ts'
 
-function namedIn({ tenant }: Opening): string | undefined {
+function defaultTenant({ tenant }: Opening): string | undefined {
   return typeof tenant === 'string' && tenant !== '' ? tenant : undefined
 }
 
 /** Gives the mailbox with nobody who waits. */
-function wakeAll(context: ObjectContext, mailbox: Mailbox): Mailbox {
+function wakeListenersAndWatchers(context: ObjectContext, mailbox: Mailbox): Mailbox {
   const { mailbox: awake, listeners } = wake(mailbox)
   for (const listener of listeners) context.resolveAwakeable(listener)
-  return wakeWatching(context, awake)
+  return wakeAllWatchers(context, awake)
 }
 
 /** Gives the mailbox with nobody who watches. */
-function wakeWatching(context: ObjectContext, mailbox: Mailbox): Mailbox {
+function wakeAllWatchers(context: ObjectContext, mailbox: Mailbox): Mailbox {
   const { mailbox: awake, awakeables } = wakeWatchers(mailbox)
-  for (const awakeable of awakeables) context.resolveAwakeable(awakeable, stateOf(awake))
+  for (const awakeable of awakeables) context.resolveAwakeable(awakeable, mailboxStateOf(awake))
   return awake
 }
 
@@ -76,26 +76,27 @@ function signal(context: ObjectContext, invocation: string, name: string, text: 
 }
 
 /** Sends word of who watches to the work, where it needs that. `seen`: null where nobody knows what. */
-function tellWork(context: ObjectContext, invocation: string | undefined, seen: SeenState | null): void {
+function notifyWork(context: ObjectContext, invocation: string | undefined, seen: SeenState | null): void {
   if (invocation !== undefined) signal(context, invocation, watchSignal, JSON.stringify(seen))
 }
 
 /** The requests of a session as an object of the engine: it is never held for long, so requests come in while the session works. */
 export function mailboxDefinition({
-  tenantOf = namedIn,
+  tenantOf = defaultTenant,
 }: Pick<SessionServiceOptions, 'tenantOf'> = {}): VirtualObjectDefinition<string, MailboxObject> {
   return object({
     name: mailboxObject,
     // Sessions alone ask it: what comes by the ingress goes through the handlers of a session.
     options: { enableLazyState: true, journalRetention: 0, ingressPrivate: true },
     handlers: {
-      push: pushTo,
+      push: pushRequest,
 
-      begin: (context: ObjectContext, invocation: string): Promise<Begun> => beginWork(context, invocation, tenantOf),
+      begin: (context: ObjectContext, invocation: string): Promise<WorkStart> =>
+        beginWork(context, invocation, tenantOf),
 
       /** Nothing is known any more. Those who wait learn of it. */
       forget: async (context: ObjectContext): Promise<void> => {
-        wakeAll(context, await readMailbox(context))
+        wakeListenersAndWatchers(context, await readMailbox(context))
         context.clearAll()
       },
 
@@ -104,7 +105,7 @@ export function mailboxDefinition({
 
       settle: async (context: ObjectContext, upTo: number): Promise<WaitingPage> => {
         const before = await readMailbox(context)
-        const mailbox = wakeAll(context, settle(before, upTo))
+        const mailbox = wakeListenersAndWatchers(context, settle(before, upTo))
         writeSettled(context, before, mailbox)
         await dropLeaseIfClosed(context, mailbox)
         return mailbox.worker === undefined ? { requests: [], hasMore: false } : waitingAfter(context, mailbox, 0)
@@ -123,25 +124,26 @@ export function mailboxDefinition({
         const mailbox = await readMailbox(context)
         const isWatched = mailbox.watchers !== undefined || mailbox.watched !== undefined
         if (only === 'watchers') {
-          if (isWatched) writeMailbox(context, wakeWatching(context, mailbox))
-        } else if (isWatched || mailbox.listeners !== undefined) writeMailbox(context, wakeAll(context, mailbox))
+          if (isWatched) writeMailbox(context, wakeAllWatchers(context, mailbox))
+        } else if (isWatched || mailbox.listeners !== undefined)
+          writeMailbox(context, wakeListenersAndWatchers(context, mailbox))
       },
 
       /** An awakeable is resolved, with the state of the mailbox, when anything changes. Not where it is in another state already. */
-      watch: watchIn,
+      watch: registerWatch,
 
       unwatch: async (context: ObjectContext, by: string): Promise<void> =>
         writeMailbox(context, unwatch(await readMailbox(context), by)),
 
       /** A new session begins with what another one was opened with. */
-      adopt: (context: ObjectContext, opening: Opening): Promise<void> => keepOpening(context, opening),
+      adopt: (context: ObjectContext, opening: Opening): Promise<void> => storeOpening(context, opening),
 
       /** `id`: of a request that is asked about. */
       status: handlers.object.shared(async (context: ObjectSharedContext, id: string): Promise<MailboxStatus> => {
         const mailbox = await readMailbox(context)
         const tenancy = await readTenancy(context)
         return {
-          ...stateOf(mailbox),
+          ...mailboxStateOf(mailbox),
           isWaiting: id !== '' && (await isWaiting(context, mailbox, id)),
           opening: (await readOpening(context)) ?? {},
           ...(tenancy !== undefined && { tenancy }),
@@ -160,19 +162,19 @@ async function dropLeaseIfClosed(context: ObjectContext, { worker, isClosed }: M
   context.objectSendClient<BudgetHandlers>({ name: budgetObject }, tenant).drop({ session: context.key, began })
 }
 
-export function stateOf({ worker, isClosed, waiting, next }: Mailbox): MailboxState {
+export function mailboxStateOf({ worker, isClosed, waiting, next }: Mailbox): MailboxState {
   return { isWorking: worker !== undefined, isClosed: isClosed === true, waiting: waiting.length, asked: next }
 }
 
-async function pushTo(context: ObjectContext, { opening, ...named }: PushRequest): Promise<boolean> {
-  if (opening !== undefined) await keepOpening(context, opening)
+async function pushRequest(context: ObjectContext, { opening, ...named }: PushRequest): Promise<boolean> {
+  if (opening !== undefined) await storeOpening(context, opening)
   const pushed = push(await readMailbox(context), named, await isKnown(context, named.id))
-  if (pushed.came === 'closed')
+  if (pushed.kind === 'closed')
     throw new TerminalError('The session is closed. Fork it to go on with what it has said.', { errorCode: 409 })
-  if (pushed.came === 'again') return false
-  const mailbox = wakeWatching(context, pushed.mailbox)
-  await writePushed(context, named.id, { ...pushed, mailbox })
-  if (pushed.came === 'moot') {
+  if (pushed.kind === 'again') return false
+  const mailbox = wakeAllWatchers(context, pushed.mailbox)
+  await writePushOutcome(context, named.id, { ...pushed, mailbox })
+  if (pushed.kind === 'moot') {
     await dropLeaseIfClosed(context, mailbox)
     return false
   }
@@ -183,13 +185,13 @@ async function pushTo(context: ObjectContext, { opening, ...named }: PushRequest
   return true
 }
 
-async function watchIn(context: ObjectContext, { awakeable, by, ifStill, seen }: Watch): Promise<Watched> {
+async function registerWatch(context: ObjectContext, { awakeable, by, ifStill, seen }: Watch): Promise<WatchResult> {
   const before = await readMailbox(context)
-  const state = stateOf(before)
+  const state = mailboxStateOf(before)
   if (mailboxVersion(state) !== ifStill) return { ...state, isWatching: false }
-  const { mailbox, tell } = watch(before, { by, awakeable })
+  const { mailbox, tell: notify } = watch(before, { by, awakeable })
   writeMailbox(context, mailbox)
-  tellWork(context, tell, seen)
+  notifyWork(context, notify, seen)
   return { ...state, isWatching: true }
 }
 
@@ -197,16 +199,16 @@ async function beginWork(
   context: ObjectContext,
   invocation: string,
   tenantOf: (opening: Opening) => string | undefined,
-): Promise<Begun> {
-  const { mailbox, tell } = toldOfWatchers(begin(await readMailbox(context), invocation))
+): Promise<WorkStart> {
+  const { mailbox, tell: notify } = withWatchNotice(begin(await readMailbox(context), invocation))
   writeMailbox(context, mailbox)
   // What each of them has seen is not kept: they are woken at once.
-  tellWork(context, tell, null)
+  notifyWork(context, notify, null)
   const opening = (await readOpening(context)) ?? {}
   const page = await waitingAfter(context, mailbox, 0)
   // Of what is gone nothing is kept.
   if (page.requests.length === 0) return { ...page, opening }
-  const { isNew, ...tenancy } = await keepTenancy(context, invocation, () => tenantOf(opening))
+  const { isNew, ...tenancy } = await assignTenancy(context, invocation, () => tenantOf(opening))
   // The last that is asked of the engine: an attempt of a version that did not ask for it can be gone on with.
   const sinceMs = await engineTime(context)
   if (isNew === true && tenancy.tenancy !== undefined) {

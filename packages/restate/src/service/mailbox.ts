@@ -24,7 +24,7 @@ interface Watcher {
 }
 
 /** So many are kept. Who is not is not woken, and looks again by itself. */
-export const mostWatchers = 200
+export const maxWatchers = 200
 
 interface WaitingRequest {
   readonly number: number
@@ -34,12 +34,12 @@ interface WaitingRequest {
 export const emptyMailbox: Mailbox = Object.freeze({ next: 1, waiting: [] })
 
 /** What becomes of a request. Its number is that of its name, also where it means nothing now: under that name it means nothing later. */
-export type Pushed =
-  | { readonly came: 'again' }
-  | { readonly came: 'closed' }
-  | { readonly came: 'moot'; readonly mailbox: Mailbox; readonly number: number }
+export type PushOutcome =
+  | { readonly kind: 'again' }
+  | { readonly kind: 'closed' }
+  | { readonly kind: 'moot'; readonly mailbox: Mailbox; readonly number: number }
   | {
-      readonly came: 'new'
+      readonly kind: 'new'
       readonly mailbox: Mailbox
       readonly number: number
       readonly request: NumberedRequest
@@ -52,18 +52,18 @@ export type Pushed =
  * M1: a name counts once. M2: as long as a request waits that begins work, somebody works at the session or was called. M3: numbers go up by one. M4: after `close`
  * nothing new is taken.
  */
-export function push(mailbox: Mailbox, { id, request }: NamedRequest, isKnown: boolean): Pushed {
-  if (isKnown) return { came: 'again' }
-  if (mailbox.isClosed === true) return { came: 'closed' }
+export function push(mailbox: Mailbox, { id, request }: NamedRequest, isKnown: boolean): PushOutcome {
+  if (isKnown) return { kind: 'again' }
+  if (mailbox.isClosed === true) return { kind: 'closed' }
   const number = mailbox.next
   const numbered: Mailbox = { ...mailbox, next: number + 1, ...(request.type === 'close' && { isClosed: true }) }
   const isIdle = mailbox.worker === undefined
   const meaning = isIdle ? whenIdle(request) : 'begins'
-  if (meaning === 'moot') return { came: 'moot', mailbox: numbered, number }
+  if (meaning === 'moot') return { kind: 'moot', mailbox: numbered, number }
   const call = isIdle && meaning === 'begins'
   const waiting = [...mailbox.waiting, { number, type: request.type }]
   return {
-    came: 'new',
+    kind: 'new',
     mailbox: { ...numbered, waiting, ...(call && { worker: null }) },
     number,
     request: { id, request, number },
@@ -101,8 +101,8 @@ export function watch(
   { by, awakeable }: Watcher,
 ): { readonly mailbox: Mailbox; readonly tell: string | undefined } {
   const others = (mailbox.watchers ?? []).filter((watcher) => watcher.by !== by)
-  const watchers = [...others, { by, awakeable }].slice(-mostWatchers)
-  return toldOfWatchers({ ...mailbox, watchers })
+  const watchers = [...others, { by, awakeable }].slice(-maxWatchers)
+  return withWatchNotice({ ...mailbox, watchers })
 }
 
 /** Somebody watches no more. */
@@ -119,7 +119,7 @@ export function isEmpty({ next, waiting, worker, isClosed, listeners, watchers, 
 }
 
 /** The work that begins is sent word of those who watch. */
-export function toldOfWatchers(mailbox: Mailbox): { readonly mailbox: Mailbox; readonly tell: string | undefined } {
+export function withWatchNotice(mailbox: Mailbox): { readonly mailbox: Mailbox; readonly tell: string | undefined } {
   const { worker, watched, watchers } = mailbox
   if (watchers === undefined || typeof worker !== 'string' || watched === worker) return { mailbox, tell: undefined }
   return { mailbox: { ...mailbox, watched: worker }, tell: worker }

@@ -149,4 +149,4 @@ export const moneySignal = 'money'
 export const moneyMail: string = JSON.stringify({ number: 0, id: 'money', request: { type: 'money' } })
 
 /** A call that waits for a change waits at most this long: balancers often cut a connection on which nothing happens for a minute. */
-export const longestWaitMs = 50_000
+export const maxWaitMs = 50_000

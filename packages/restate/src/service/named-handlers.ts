@@ -1,13 +1,13 @@
 import type { JsonObject } from '@halting/core'
 import { deniedByUser } from '@halting/core/adapters'
 import { handlers, type ObjectSharedContext } from '@restatedev/restate-sdk'
-import { badInput, checkedInput, checkedRequest } from './checked.ts'
-import type { RequestSize } from './check-request.ts'
+import { badInput, checkFields, checkRequest } from './check-input.ts'
+import type { RequestSizeLimit } from './check-request.ts'
 import type { PushRequest, SessionRequest } from './messages.ts'
 import type { SessionStatus } from './status.ts'
 
 /** A request was taken in. */
-export interface Taken {
+export interface AcceptedRequest {
   /** Its name: what becomes of it is asked about by it. */
   readonly id: string
   /** False for one that came before, or that means nothing now. */
@@ -17,10 +17,10 @@ export interface Taken {
 export interface NamedHandlersOptions {
   readonly push: (context: ObjectSharedContext, request: PushRequest) => Promise<boolean>
   readonly status: (context: ObjectSharedContext) => Promise<SessionStatus>
-  readonly size: RequestSize
+  readonly size: RequestSizeLimit
 }
 
-type Handler = (context: ObjectSharedContext, given: unknown) => Promise<Taken>
+type Handler = (context: ObjectSharedContext, input: unknown) => Promise<AcceptedRequest>
 
 /** Fields that each of them takes, beside those of its request. */
 const common = ['id', 'opening']
@@ -47,42 +47,42 @@ export function namedHandlers({ push, status, size }: NamedHandlersOptions): {
     requestOf: (fields: JsonObject, context: ObjectSharedContext) => JsonObject | Promise<JsonObject>,
   ) => {
     const handle: Handler = async (context, given) => {
-      const input = checkedInput(given, [...common, ...takes])
+      const input = checkFields(given, [...common, ...takes])
       const { id = context.rand.uuidv4(), opening, ...fields } = input
       const named = { id, request: await requestOf(fields, context), ...(opening !== undefined && { opening }) }
-      const request = checkedRequest(named, size)
+      const request = checkRequest(named, size)
       return { id: request.id, isNew: await push(context, request) }
     }
     return handlers.object.shared(handle)
   }
 
   /** What a person says to calls: to those that a run asks about, or to those that one has ended for. */
-  const decided = (fields: readonly string[], decision: (given: JsonObject) => JsonObject) =>
-    handler(['callId', ...fields], async ({ callId, ...given }, context) => {
+  const decisionHandler = (fields: readonly string[], decision: (input: JsonObject) => JsonObject) =>
+    handler(['callId', ...fields], async ({ callId, ...input }, context) => {
       if (typeof callId !== 'string') throw badInput('Give the callId of the call.')
-      const answer = decision(given)
+      const answer = decision(input)
       const { state, reason } = await status(context)
       const isOver = state === 'idle' && reason === 'needs_approval'
       return isOver ? { type: 'approve', approvals: { [callId]: answer } } : { type: 'answer', callId, answer }
     })
 
-  const plain = (type: SessionRequest['type'], takes: readonly string[], more: JsonObject = {}) =>
+  const requestHandler = (type: SessionRequest['type'], takes: readonly string[], more: JsonObject = {}) =>
     handler(takes, (fields) => ({ type, ...fields, ...more }))
 
   return {
-    prompt: plain('prompt', ['content', 'when']),
-    steer: plain('prompt', ['content'], { when: 'next' }),
-    followUp: plain('prompt', ['content'], { when: 'later' }),
-    interrupt: plain('interrupt', ['because', 'queue']),
-    stop: plain('stop', ['message']),
-    resume: plain('resume', ['limits']),
-    compact: plain('compact', ['instructions']),
-    approve: decided(['updatedInput'], (given) => ({ behavior: 'allow', ...given })),
-    deny: decided(['message'], ({ message = deniedByUser }) => ({ behavior: 'deny', message })),
+    prompt: requestHandler('prompt', ['content', 'when']),
+    steer: requestHandler('prompt', ['content'], { when: 'next' }),
+    followUp: requestHandler('prompt', ['content'], { when: 'later' }),
+    interrupt: requestHandler('interrupt', ['because', 'queue']),
+    stop: requestHandler('stop', ['message']),
+    resume: requestHandler('resume', ['limits']),
+    compact: requestHandler('compact', ['instructions']),
+    approve: decisionHandler(['updatedInput'], (input) => ({ behavior: 'allow', ...input })),
+    deny: decisionHandler(['message'], ({ message = deniedByUser }) => ({ behavior: 'deny', message })),
     setLimits: handler(['limits'], ({ limits }) => {
       if (limits === undefined) throw badInput('Give the limits: { "limits": { "maxTurns": 20 } }.')
       return { type: 'set', change: { limits } }
     }),
-    close: plain('close', []),
+    close: requestHandler('close', []),
   }
 }

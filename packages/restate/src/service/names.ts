@@ -1,5 +1,5 @@
 import type { ObjectContext, ObjectSharedContext } from '@restatedev/restate-sdk'
-import type { AdoptedPage } from './fork.ts'
+import type { ForkPage } from './fork.ts'
 import type { WaitingPage } from './mailbox-state.ts'
 import type { Tenancy } from './tenancy.ts'
 import type { Opening, PushRequest } from './messages.ts'
@@ -10,7 +10,7 @@ export const sessionObject = 'halting_session'
 export const mailboxObject = 'halting_mailbox'
 
 /** What an invocation begins with. */
-export interface Begun extends WaitingPage {
+export interface WorkStart extends WaitingPage {
   readonly opening: Opening
   readonly tenancy?: Tenancy
   /** When the invocation began, in milliseconds since 1970; absent where another version has begun it. */
@@ -58,20 +58,20 @@ export interface Watch {
 }
 
 /** The state of a mailbox, and whether it keeps somebody who watches. */
-export interface Watched extends Pick<MailboxStatus, 'isWorking' | 'isClosed' | 'waiting' | 'asked'> {
+export interface WatchResult extends Pick<MailboxStatus, 'isWorking' | 'isClosed' | 'waiting' | 'asked'> {
   readonly isWatching: boolean
 }
 
 /** What the objects ask of each other. */
 export type MailboxObject = {
   push(context: ObjectContext, request: PushRequest): Promise<boolean>
-  begin(context: ObjectContext, invocation: string): Promise<Begun>
+  begin(context: ObjectContext, invocation: string): Promise<WorkStart>
   waiting(context: ObjectContext, after: number): Promise<WaitingPage>
   settle(context: ObjectContext, upTo: number): Promise<WaitingPage>
   listen(context: ObjectContext, listener: Listener): Promise<boolean>
   /** `watchers`: those alone who wait for any change. An older version wakes all. */
   wake(context: ObjectContext, only?: 'watchers'): Promise<void>
-  watch(context: ObjectContext, watch: Watch): Promise<Watched>
+  watch(context: ObjectContext, watch: Watch): Promise<WatchResult>
   unwatch(context: ObjectContext, by: string): Promise<void>
   adopt(context: ObjectContext, opening: Opening): Promise<void>
   forget(context: ObjectContext): Promise<void>
@@ -87,5 +87,5 @@ export type RemoveRequest = {
 export type SessionObject = {
   remove(context: ObjectContext, given: RemoveRequest): Promise<boolean>
   work(context: ObjectContext): Promise<void>
-  adopt(context: ObjectContext, page: AdoptedPage): Promise<boolean>
+  adopt(context: ObjectContext, page: ForkPage): Promise<boolean>
 }

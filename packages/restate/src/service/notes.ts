@@ -1,12 +1,12 @@
 import type { Json, SdkResult } from '@halting/core'
-import type { NotedAttempt } from '../attempts/deaths.ts'
+import type { AttemptRecord } from '../attempts/deaths.ts'
 
 /** What the work at a session puts on record beside the records of its loop: everything that others ask about and that no record tells. */
 export type WorkNote =
   /** An attempt begins, in the worker that tells live events here. */
   | { readonly type: 'at'; readonly url: string | null }
   /** The first attempt of a turn begins in this process. */
-  | ({ readonly type: 'attempt' } & NotedAttempt)
+  | ({ readonly type: 'attempt' } & AttemptRecord)
   /** The outcome of these requests is on record: they are not done again. */
   | { readonly type: 'settled'; readonly numbers: readonly number[] }
   /** The run that these requests went into. */
@@ -16,12 +16,12 @@ export type WorkNote =
   | { readonly type: 'refused'; readonly id: string; readonly because: string }
 
 /** For the log. */
-export function writtenNote(note: WorkNote): Json {
+export function encodeNote(note: WorkNote): Json {
   // Results are JSON.
   return note as unknown as Json
 }
 
-/** As `writtenNote` wrote it. */
-export function readNote(note: Json): WorkNote {
+/** As `encodeNote` wrote it. */
+export function decodeNote(note: Json): WorkNote {
   return note as unknown as WorkNote
 }

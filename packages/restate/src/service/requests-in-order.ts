@@ -17,41 +17,41 @@ export interface RequestsInOrderOptions {
  */
 export class RequestsInOrder {
   readonly #options: RequestsInOrderOptions
-  readonly #behind: NumberedRequest[] = []
-  #making: { readonly controller: AbortController; readonly over: Promise<void> } | undefined
+  readonly #queued: NumberedRequest[] = []
+  #preparing: { readonly controller: AbortController; readonly over: Promise<void> } | undefined
 
   constructor(options: RequestsInOrderOptions) {
     this.#options = options
   }
 
   get isBusy(): boolean {
-    return this.#making !== undefined
+    return this.#preparing !== undefined
   }
 
   take(request: NumberedRequest): void {
-    if (this.#making === undefined) return this.#next(request)
-    this.#behind.push(request)
+    if (this.#preparing === undefined) return this.#next(request)
+    this.#queued.push(request)
     if (isUrgent(request.request)) this.abort()
   }
 
   /** What is made ready is not wanted any more. */
   abort(): void {
-    this.#making?.controller.abort()
+    this.#preparing?.controller.abort()
   }
 
   /** Resolves when nothing is made ready. */
   async over(): Promise<void> {
-    while (this.#making !== undefined) await this.#making.over
+    while (this.#preparing !== undefined) await this.#preparing.over
   }
 
   #next(request: NumberedRequest): void {
     const { prepare, onRecord, hear } = this.#options
     if (prepare === undefined || request.request.type !== 'prompt' || onRecord.has(request.id)) return hear(request)
     const controller = new AbortController()
-    this.#making = { controller, over: this.#make(prepare, request, request.request.content, controller.signal) }
+    this.#preparing = { controller, over: this.#prepare(prepare, request, request.request.content, controller.signal) }
   }
 
-  async #make(
+  async #prepare(
     prepare: NonNullable<WorkerSession['prepare']>,
     request: NumberedRequest,
     content: MessageContent,
@@ -61,14 +61,14 @@ export class RequestsInOrder {
     try {
       const prepared = await prepare(content, signal)
       signal.throwIfAborted()
-      this.#making = undefined
+      this.#preparing = undefined
       hear(request, prepared)
     } catch (error) {
-      this.#making = undefined
+      this.#preparing = undefined
       refuse(request, signal.aborted ? new Error('It was taken back before a run took it.') : error)
     }
     while (!this.isBusy) {
-      const next = this.#behind.shift()
+      const next = this.#queued.shift()
       if (next === undefined) return
       this.#next(next)
     }

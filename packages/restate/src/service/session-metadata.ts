@@ -1,4 +1,4 @@
-import { keptFormat } from '../engine/format.ts'
+import { storageFormat } from '../engine/format.ts'
 
 const formatField = 'halting.format'
 const takesOverField = 'halting.takes-over'
@@ -13,7 +13,7 @@ export interface WorkerMetadata {
 
 /** As the engine keeps it with the service. */
 export function sessionMetadata(takesOver: boolean): Record<string, string> {
-  return { [formatField]: String(keptFormat), ...(takesOver && { [takesOverField]: 'yes' }) }
+  return { [formatField]: String(storageFormat), ...(takesOver && { [takesOverField]: 'yes' }) }
 }
 
 export function readMetadata(metadata: Readonly<Record<string, string>> | null | undefined): WorkerMetadata {

@@ -8,47 +8,54 @@ import {
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
 import { engineTime } from '../http/engine-clock.ts'
-import { guarded } from '../access/guard.ts'
+import { requireProof } from '../access/guard.ts'
 import type { AttemptsObject } from '../attempts/attempts-object.ts'
 import { attemptsObject } from '../attempts/set-aside.ts'
-import { notedAttempts } from '../attempts/noted-work.ts'
-import { packedRecords } from '../engine/batch.ts'
+import { trackedAttempts } from '../attempts/attempt-tracker.ts'
+import { packRecords } from '../engine/batch.ts'
 import type { AttemptOptions } from '../engine/attempt.ts'
 import { isCut, type RenewAfter } from '../engine/cluster-log.ts'
-import { keptFormat, laterFormat } from '../engine/format.ts'
+import { storageFormat, newerFormatMessage } from '../engine/format.ts'
 import { restateEngine } from '../engine/restate-engine.ts'
 import type { PayloadReference, PayloadStore } from '../payloads/payload-store.ts'
 import { budgetObject, type BudgetHandlers } from '../fleet/budget-service.ts'
 import { LeftError } from '../worker/departure.ts'
-import { answerTo, isOver, resultOfRun, type RequestAnswer } from './answers.ts'
-import { anyRequest, requestWithoutStore, type RequestSize } from './check-request.ts'
+import { readAnswer, isFinal, readRunResult, type RequestAnswer } from './answers.ts'
+import { sizeLimitWithStore, sizeLimitWithoutStore, type RequestSizeLimit } from './check-request.ts'
 import type { Tenancy } from './tenancy.ts'
 import type { Spent } from '@halting/core/adapters'
-import { changedPorts, whenChanged } from './changed.ts'
+import { longPollPorts, waitForChange } from './long-poll.ts'
 import { fullStatus, type FullStatus } from './full-status.ts'
-import { checkedId, checkedInput, checkedNumber, checkedRequest } from './checked.ts'
-import { RunSoFar } from './carried-run.ts'
-import { Conversation, type State } from './conversation.ts'
-import { adoptedPages, pageIn, type Adopted, type AdoptedPage, adoptedKey, inheritedBy } from './fork.ts'
-import { recordsSince } from './kept-records.ts'
+import { checkId, checkFields, checkRecordCount, checkRequest } from './check-input.ts'
+import { CarriedStateBuilder } from './carried-run.ts'
+import { Conversation, type ObjectState } from './conversation.ts'
+import {
+  forkPages,
+  pageVerdict,
+  type AdoptionState,
+  type ForkPage,
+  adoptionKey,
+  readInheritedSpending,
+} from './fork.ts'
+import { readRecordsPage } from './stored-records.ts'
 import type { WaitingPage } from './mailbox-state.ts'
 import { moneySignal, type NumberedRequest, type PushRequest } from './messages.ts'
 import { namedHandlers } from './named-handlers.ts'
 import {
   mailboxObject,
   sessionObject,
-  type Begun,
+  type WorkStart,
   type Listener,
   type MailboxObject,
   type MailboxStatus,
   type SessionObject,
 } from './names.ts'
-import { removeRequestIn, removeSession } from './remove-session.ts'
+import { parseRemoveRequest, removeSession } from './remove-session.ts'
 import { sessionMetadata } from './session-metadata.ts'
 import type { SessionServiceOptions } from './session-options.ts'
 import type { SessionTurn } from './session-turn.ts'
 import { SessionsOfProcess } from './sessions-of-process.ts'
-import { nothingSpent, spentBeyond } from './spent.ts'
+import { noSpending, withoutInherited } from './spending.ts'
 import { readStatus, withTenant, type SessionStatus } from './status.ts'
 import { WorkRecord } from './work-record.ts'
 import type { WorkEnd } from './work.ts'
@@ -67,13 +74,13 @@ export type WorkDone = WorkEnd & {
 }
 
 /** A call that waits for a change takes none of the places that the engine has for calls at work. */
-const soonSuspended = { seconds: 1 }
+const suspendAfter = { seconds: 1 }
 
 /** A call with an idempotency key can be made again where its connection was lost: it is the same one then, and nothing of it is kept once it is over. */
-const waitingCall = { inactivityTimeout: soonSuspended, idempotencyRetention: 0 }
+const waitingCallOptions = { inactivityTimeout: suspendAfter, idempotencyRetention: 0 }
 
 /** Who waits asks again: a call whose worker is lost is not kept for long. */
-const lookRetries = {
+const longPollRetries = {
   initialInterval: 200,
   maxInterval: 2_000,
   exponentiationFactor: 2,
@@ -94,7 +101,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     name: sessionObject,
     metadata: sessionMetadata(options.takesOver === true),
     options: {
-      ...guarded(options.tokens, ['work', 'adopt']),
+      ...requireProof(options.tokens, ['work', 'adopt']),
       enableLazyState: true,
       explicitCancellation: true,
       // The records already tell what happened. A retained journal would store the whole conversation again for each prompt.
@@ -129,12 +136,12 @@ function exclusiveHandlers(session: SessionHandlers) {
     /** Deletes everything stored for the session once no work is running. Later requests under its id start a new session. */
     remove: handlers.object.exclusive(
       { idempotencyRetention: 0 },
-      async (context: ObjectContext, given: unknown): Promise<boolean> =>
-        removeSession(context, removeRequestIn(given), session.options),
+      async (context: ObjectContext, input: unknown): Promise<boolean> =>
+        removeSession(context, parseRemoveRequest(input), session.options),
     ),
 
     /** Begins as a copy of another session. Returns false if this session is already something else. */
-    adopt: handlers.object.exclusive({ ingressPrivate: true }, (context: ObjectContext, page: AdoptedPage) =>
+    adopt: handlers.object.exclusive({ ingressPrivate: true }, (context: ObjectContext, page: ForkPage) =>
       session.adopt(context, page),
     ),
   }
@@ -145,39 +152,43 @@ function sharedHandlers(session: SessionHandlers) {
   const { options, size, push } = session
   return {
     /** Accepts any request. Returns false for a repeated request and for one that has no effect now. */
-    request: handlers.object.shared((context: ObjectSharedContext, given: unknown) =>
-      push(context, checkedRequest(given, size)),
+    request: handlers.object.shared((context: ObjectSharedContext, input: unknown) =>
+      push(context, checkRequest(input, size)),
     ),
 
     status: handlers.object.shared((context: ObjectSharedContext) => session.status(context)),
 
     /** Long poll: returns the status once it differs from the one that the caller has. A waiting call is suspended soon and then costs nothing. */
     changed: handlers.object.shared(
-      { inactivityTimeout: soonSuspended, retryPolicy: lookRetries },
-      (context: ObjectSharedContext, given: unknown): Promise<FullStatus> =>
-        whenChanged(given, () => context.rand.uuidv4(), changedPorts(context, mailboxOf(context), options.stalledOf)),
+      { inactivityTimeout: suspendAfter, retryPolicy: longPollRetries },
+      (context: ObjectSharedContext, input: unknown): Promise<FullStatus> =>
+        waitForChange(
+          input,
+          () => context.rand.uuidv4(),
+          longPollPorts(context, mailboxOf(context), options.stalledOf),
+        ),
     ),
 
     done: handlers.object.shared((context: ObjectSharedContext) => context.get<WorkDone>(doneKey)),
 
     /** Returns the outcome of a request; with `wait`, only once it is known. */
-    result: handlers.object.shared(waitingCall, (context: ObjectSharedContext, given: unknown) =>
-      resultFor(context, mailboxOf(context), given),
+    result: handlers.object.shared(waitingCallOptions, (context: ObjectSharedContext, input: unknown) =>
+      waitForResult(context, mailboxOf(context), input),
     ),
 
     /** Returns the result of a run, by its id. */
     runResult: handlers.object.shared(
       async (context: ObjectSharedContext, runId: unknown): Promise<SdkResult | null> =>
-        (await resultOfRun(context, checkedId(runId))) ?? null,
+        (await readRunResult(context, checkId(runId))) ?? null,
     ),
 
     /** Returns records from this number on, as many as fit into one answer. */
     records: handlers.object.shared((context: ObjectSharedContext, since: unknown) =>
-      recordsSince(context, checkedNumber(since), session.storeOf(context)),
+      readRecordsPage(context, checkRecordCount(since), session.storeOf(context)),
     ),
 
     /** Creates a session with the conversation of the finished runs. Returns its id: `as`, or a new one. */
-    fork: handlers.object.shared((context: ObjectSharedContext, given: unknown) => session.fork(context, given)),
+    fork: handlers.object.shared((context: ObjectSharedContext, input: unknown) => session.fork(context, input)),
   }
 }
 
@@ -189,15 +200,15 @@ function mailboxOf(context: ObjectContext | ObjectSharedContext) {
 class SessionHandlers {
   readonly options: SessionServiceOptions
   /** How large a request may be. */
-  readonly size: RequestSize
+  readonly size: RequestSizeLimit
   readonly #sessions: SessionsOfProcess
-  readonly #attemptAt: ReturnType<typeof notedAttempts>
+  readonly #attemptAt: ReturnType<typeof trackedAttempts>
 
   constructor(options: SessionServiceOptions) {
     this.options = options
-    this.size = options.payloads === undefined ? requestWithoutStore : anyRequest
+    this.size = options.payloads === undefined ? sizeLimitWithoutStore : sizeLimitWithStore
     this.#sessions = new SessionsOfProcess(options)
-    this.#attemptAt = notedAttempts(options)
+    this.#attemptAt = trackedAttempts(options)
   }
 
   /** Puts a request into the mailbox of the session. */
@@ -214,29 +225,29 @@ class SessionHandlers {
     return fullStatus({ mailbox, session, stalled: this.options.stalledOf?.(context.key) })
   }
 
-  async fork(context: ObjectSharedContext, given: unknown): Promise<{ id: string }> {
-    const { as = context.rand.uuidv4() } = checkedInput(given, ['as'])
-    const id = checkedId(as)
+  async fork(context: ObjectSharedContext, input: unknown): Promise<{ id: string }> {
+    const { as = context.rand.uuidv4() } = checkFields(input, ['as'])
+    const id = checkId(as)
     const { opening } = await mailboxOf(context).status('')
-    const conversation = await Conversation.read(readOnly(context), this.storeOf(context))
+    const conversation = await Conversation.read(readOnlyState(context), this.storeOf(context))
     const copy = context.objectClient<SessionObject>({ name: sessionObject }, id)
     const now = await engineTime(context)
-    for (const page of adoptedPages(context.key, opening, (await conversation.records()).ended, now))
+    for (const page of forkPages(context.key, opening, (await conversation.records()).ended, now))
       if (id === context.key || !(await copy.adopt(page)))
         throw new TerminalError(`There is a session ${id.slice(0, 100)} already.`, { errorCode: 409 })
     return { id }
   }
 
-  async adopt(context: ObjectContext, page: AdoptedPage): Promise<boolean> {
-    const adopted = await context.get<Adopted>(adoptedKey)
+  async adopt(context: ObjectContext, page: ForkPage): Promise<boolean> {
+    const adopted = await context.get<AdoptionState>(adoptionKey)
     const { isWorking, waiting } = await mailboxOf(context).status('')
     const status = await readStatus(context)
     const hasBegun = isWorking || waiting > 0 || (adopted === null && status.records > 0)
-    const verdict = pageIn(adopted, page, hasBegun)
+    const verdict = pageVerdict(adopted, page, hasBegun)
     if (verdict !== 'new') return verdict === 'again'
     await mailboxOf(context).adopt(page.opening)
-    await keepPage(context, { page, status, store: this.storeOf(context) })
-    context.set<Adopted>(adoptedKey, { from: page.from, pages: page.number + 1, spent: page.spent })
+    await storeForkPage(context, { page, status, store: this.storeOf(context) })
+    context.set<AdoptionState>(adoptionKey, { from: page.from, pages: page.number + 1, spent: page.spent })
     return true
   }
 
@@ -245,7 +256,7 @@ class SessionHandlers {
     const mailbox = mailboxOf(context)
     const begun = await mailbox.begin(context.request().id)
     for (let page: WaitingPage = begun; page.requests.length > 0;) {
-      const end = await this.#workTurn(context, begun, await allOf(page, mailbox))
+      const end = await this.#workTurn(context, begun, await readAllWaiting(page, mailbox))
       if (end === 'continues elsewhere') {
         // Attempts are counted per invocation: the next one has other attempts, and counts its iterations anew.
         context.objectSendClient<AttemptsObject>({ name: attemptsObject }, context.key).forget()
@@ -258,7 +269,7 @@ class SessionHandlers {
 
   async #workTurn(
     context: ObjectContext,
-    { opening, tenancy, refusal, sinceMs }: Omit<Begun, keyof WaitingPage>,
+    { opening, tenancy, refusal, sinceMs }: Omit<WorkStart, keyof WaitingPage>,
     requests: readonly NumberedRequest[],
   ): Promise<WorkEnd | 'continues elsewhere'> {
     const { options } = this
@@ -266,12 +277,12 @@ class SessionHandlers {
     const [{ key: sessionId }, { id: invocation }] = [context, context.request()]
     const [{ number: turn } = { number: 0 }] = requests
     const store = this.storeOf(context)
-    const inherited = tenancy === undefined ? nothingSpent : await inheritedBy(context)
+    const inherited = tenancy === undefined ? noSpending : await readInheritedSpending(context)
     const conversation = await Conversation.read(context, store)
     // Until here, every call to the engine is one that a worker of the newer version makes, too.
-    if (conversation.format > keptFormat) throw new HaltingError('driver', laterFormat(conversation.format))
+    if (conversation.format > storageFormat) throw new HaltingError('driver', newerFormatMessage(conversation.format))
     const { carried, texts } = conversation
-    const run = new RunSoFar(carried, await conversation.agents())
+    const run = new CarriedStateBuilder(carried, await conversation.agents())
     const status = withTenant(await readStatus(context), tenancy)
     const record = new WorkRecord(context, status, { listener: options.listener, carried, run })
     const identity = { sessionId, tenant: tenancy?.tenant }
@@ -281,8 +292,8 @@ class SessionHandlers {
       store,
       texts,
       renewAfter: options.renewAfter ?? defaultRenewal,
-      ...mailFor(requests, mailboxOf(context), tenancy !== undefined),
-      turn: (gone) => sessions.arrive({ ...identity, sinceMs, gone, settled: record.settled }),
+      ...mailOptions(requests, mailboxOf(context), tenancy !== undefined),
+      turn: (gone) => sessions.register({ ...identity, sinceMs, gone, settled: record.settled }),
       begin: async (found, granted?: SessionTurn) =>
         sessions.begin({ ...work, found, before: await conversation.records(), onOpen }, granted),
       onBatch: (batch) => record.onBatch(batch),
@@ -291,11 +302,11 @@ class SessionHandlers {
     }))
     const once = async (put: () => Promise<PayloadReference>): Promise<PayloadReference> => context.run('put', put)
     if (isCut(end)) {
-      await conversation.append(record.said, once, record.handover)
+      await conversation.append(record.conversation, once, record.handover)
       record.leave()
       return 'continues elsewhere'
     }
-    await conversation.append(record.said, once)
+    await conversation.append(record.conversation, once)
     // `SessionWork` wrote it.
     const done = end as unknown as WorkEnd
     const { results, refused } = record
@@ -317,41 +328,41 @@ async function releaseLease(
   }: { readonly tenancy: Tenancy; readonly turn: number; readonly done: WorkEnd; readonly inherited: Spent },
 ): Promise<void> {
   if (committedNanos === null) return
-  const spent = spentBeyond({ nanos: committedNanos, unknownNanos: unknownNanos ?? 0 }, inherited)
+  const spent = withoutInherited({ nanos: committedNanos, unknownNanos: unknownNanos ?? 0 }, inherited)
   await context
     .objectClient<BudgetHandlers>({ name: budgetObject }, tenant)
     .release({ session: context.key, began, turn, ...spent, ...(isOpened && { isOpened }) })
 }
 
 /** Records of another session are packed as those of its own: they came whole. */
-async function keepPage(
+async function storeForkPage(
   context: ObjectContext,
   {
     page,
     status,
     store,
-  }: { readonly page: AdoptedPage; readonly status: SessionStatus; readonly store: PayloadStore | undefined },
+  }: { readonly page: ForkPage; readonly status: SessionStatus; readonly store: PayloadStore | undefined },
 ): Promise<void> {
   const record = new WorkRecord(context, status)
-  const { kept, texts } = await context.run('pack', () => packedRecords(page.records, store))
-  record.keepTexts(texts)
-  record.keep(page.records, kept, page.atMs)
+  const { kept: stored, texts } = await context.run('pack', () => packRecords(page.records, store))
+  record.storeTexts(texts)
+  record.storeRecords(page.records, stored, page.atMs)
   const conversation = await Conversation.read(context, store)
-  await conversation.append(record.said, async (put) => context.run('put', put))
+  await conversation.append(record.conversation, async (put) => context.run('put', put))
 }
 
 /** A shared handler reads alone. */
-function readOnly(context: ObjectSharedContext): State {
+function readOnlyState(context: ObjectSharedContext): ObjectState {
   const refuse = (): never => {
     throw new HaltingError('internal', 'A shared handler writes nothing.')
   }
   return { get: (key) => context.get(key), set: refuse, clear: refuse }
 }
 
-type Waiting = { waiting(after: number): Promise<WaitingPage> }
+type WaitingRequests = { waiting(after: number): Promise<WaitingPage> }
 
 /** All that waits, when it is more than one answer takes. They are there before the work begins: what comes meanwhile is behind them. */
-async function allOf(first: WaitingPage, mailbox: Waiting): Promise<readonly NumberedRequest[]> {
+async function readAllWaiting(first: WaitingPage, mailbox: WaitingRequests): Promise<readonly NumberedRequest[]> {
   const all = [...first.requests]
   for (let { hasMore } = first; hasMore;) {
     const page = await mailbox.waiting(all.at(-1)?.number ?? 0)
@@ -362,38 +373,42 @@ async function allOf(first: WaitingPage, mailbox: Waiting): Promise<readonly Num
 }
 
 /** What comes to the work, and may be missed on its way. */
-function mailFor(
+function mailOptions(
   requests: readonly NumberedRequest[],
-  mailbox: Waiting,
+  mailbox: WaitingRequests,
   hasTenant: boolean,
 ): Pick<AttemptOptions, 'mail' | 'missedBefore' | 'bells'> {
   return {
     mail: requests.map((request) => JSON.stringify(request)),
-    missedBefore: missedMail(requests, async (after) => allOf(await mailbox.waiting(after), mailbox)),
+    missedBefore: missedMailReader(requests, async (after) => readAllWaiting(await mailbox.waiting(after), mailbox)),
     bells: hasTenant ? [moneySignal] : [],
   }
 }
 
-interface AskedMailbox {
+interface ResultMailbox {
   status(id: string): Promise<MailboxStatus>
   listen(listener: Listener): Promise<boolean>
 }
 
-async function resultFor(context: ObjectSharedContext, mailbox: AskedMailbox, given: unknown): Promise<RequestAnswer> {
-  const { id: name, wait = false } = checkedInput(given, ['id', 'wait'])
-  const id = checkedId(name)
+async function waitForResult(
+  context: ObjectSharedContext,
+  mailbox: ResultMailbox,
+  input: unknown,
+): Promise<RequestAnswer> {
+  const { id: name, wait = false } = checkFields(input, ['id', 'wait'])
+  const id = checkId(name)
   for (;;) {
-    const answer = await answerTo(context, id, false)
-    if (isOver(answer)) return answer
+    const answer = await readAnswer(context, id, false)
+    if (isFinal(answer)) return answer
     if (wait !== true) {
       const { isWaiting } = await mailbox.status(id)
-      return answerTo(context, id, isWaiting)
+      return readAnswer(context, id, isWaiting)
     }
     const { id: awakeable, promise } = context.awakeable<void>()
     const ifWaiting = answer.state === 'unknown' && { ifWaiting: id }
-    if (!(await mailbox.listen({ awakeable, ...ifWaiting }))) return answerTo(context, id, false)
+    if (!(await mailbox.listen({ awakeable, ...ifWaiting }))) return readAnswer(context, id, false)
     // It may have been answered for before anybody listened.
-    if (!isOver(await answerTo(context, id, false))) await promise
+    if (!isFinal(await readAnswer(context, id, false))) await promise
   }
 }
 
@@ -403,7 +418,7 @@ async function resultFor(context: ObjectSharedContext, mailbox: AskedMailbox, gi
  * @param mail What the invocation knows already.
  * @param waiting Asks the mailbox for what waits behind a number.
  */
-export function missedMail(
+export function missedMailReader(
   mail: readonly NumberedRequest[],
   waiting: (after: number) => Promise<readonly NumberedRequest[]>,
 ): (message: string) => Promise<readonly string[]> {

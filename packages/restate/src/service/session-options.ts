@@ -9,7 +9,7 @@ import type { Places } from '../worker/places.ts'
 import type { WorkerListener } from '../worker/worker-events.ts'
 import type { ClusterSession } from './cluster-session.ts'
 import type { Opening } from './messages.ts'
-import type { Stalled } from './stalled.ts'
+import type { Stall } from './stall.ts'
 
 /** A session that this process is to work at. */
 export interface SessionToOpen {
@@ -86,7 +86,7 @@ export interface SessionServiceOptions {
   /** How much more than it needs such a session takes of the budget at once, in US dollars. */
   readonly chunkUsd?: number
   /** Why the work at a session does not go on, as far as this process knows; undefined while it does. `status` tells it. Asked for each status: it answers from memory. */
-  readonly stalledOf?: (sessionId: string) => Stalled | undefined
+  readonly stalledOf?: (sessionId: string) => Stall | undefined
   /** Is notified of what happens in the sessions of this process. Default: nobody. */
   readonly listener?: SessionListener
   /** Places of this process: other sessions wait in their order. A session that only waits, such as for a person, gives its place to one of them. Default: no limit. */

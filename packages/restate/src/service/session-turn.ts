@@ -1,7 +1,7 @@
 import type { AttemptTurn } from '../engine/attempt.ts'
 import { LeftError } from '../worker/departure.ts'
 import type { Ticket } from '../worker/places.ts'
-import type { Holding } from './held-sessions.ts'
+import type { SessionLock } from './session-locks.ts'
 import { isUrgent, type NumberedRequest } from './messages.ts'
 
 /**
@@ -11,7 +11,7 @@ import { isUrgent, type NumberedRequest } from './messages.ts'
  */
 export class SessionTurn implements AttemptTurn {
   /** Settles when nobody else in this process works at the session. */
-  readonly #entered: Promise<Holding>
+  readonly #lock: Promise<SessionLock>
   readonly #ticket: Ticket
   /** It waits no longer, and has begun nothing. */
   readonly #onLeft: () => void
@@ -23,7 +23,7 @@ export class SessionTurn implements AttemptTurn {
   readonly #settled: ReadonlySet<number>
 
   constructor(
-    entered: Promise<Holding>,
+    entered: Promise<SessionLock>,
     ticket: Ticket,
     {
       settled,
@@ -31,7 +31,7 @@ export class SessionTurn implements AttemptTurn {
       onLeft,
     }: { readonly settled: ReadonlySet<number>; readonly gone: AbortSignal; onLeft: () => void },
   ) {
-    this.#entered = entered
+    this.#lock = entered
     this.#ticket = ticket
     this.#settled = settled
     this.#onLeft = onLeft
@@ -53,16 +53,16 @@ export class SessionTurn implements AttemptTurn {
    * The work at the session begins: who does it gives the place back, and lets go of the session. Resolves when nobody else in this process works at it.
    * @throws LeftError where the turn was given up meanwhile.
    */
-  async begin(): Promise<Holding> {
+  async begin(): Promise<SessionLock> {
     if (this.#state === 'left') throw new LeftError()
     this.#state = 'begun'
-    return this.#entered
+    return this.#lock
   }
 
   async next(): Promise<'granted' | 'waits'> {
-    const came = await this.#ticket.next()
-    if (came === 'granted') this.#isOver = true
-    return came
+    const outcome = await this.#ticket.next()
+    if (outcome === 'granted') this.#isOver = true
+    return outcome
   }
 
   hear(message: string): void {
@@ -88,7 +88,7 @@ export class SessionTurn implements AttemptTurn {
     this.#isOver = true
     this.#state = 'left'
     this.#ticket.leave()
-    this.#entered.then(
+    this.#lock.then(
       ({ release }) => release(),
       () => {},
     )

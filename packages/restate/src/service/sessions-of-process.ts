@@ -1,28 +1,28 @@
 import { foldSession, runsOf, recordedResult, type StepRecord } from '@halting/core/steps'
 import { ConfigurationError, type SdkResult, type TranscriptEntry, type RunResult } from '@halting/core'
-import type { Found, Work } from '../engine/attempt.ts'
+import type { AttemptContext, Work } from '../engine/attempt.ts'
 import { LeaseDesks } from '../fleet/lease-desk.ts'
 import { TenantLease } from '../fleet/tenant-lease.ts'
 import type { Spent } from '@halting/core/adapters'
-import type { Carried, CarriedRun } from './carried-run.ts'
+import type { CarriedState, CarriedRun } from './carried-run.ts'
 import { engineClock } from '../http/engine-clock.ts'
-import { requestWithoutStore } from './check-request.ts'
+import { sizeLimitWithoutStore } from './check-request.ts'
 import { ClusterSession } from './cluster-session.ts'
 import { Places } from '../worker/places.ts'
-import { HeldSessions, type Holding } from './held-sessions.ts'
+import { SessionLocks, type SessionLock } from './session-locks.ts'
 import { SessionTurn } from './session-turn.ts'
 import type { Opening } from './messages.ts'
 import { sessionObject } from './names.ts'
-import { spentIn } from './spent.ts'
+import { sessionSpending } from './spending.ts'
 import type { Tenancy } from './tenancy.ts'
-import { writtenNote } from './notes.ts'
-import { openedOrRefused, RefusedWork } from './refused.ts'
+import { encodeNote } from './notes.ts'
+import { openOrRefuse, RefusedWork } from './refused-work.ts'
 import type { SessionServiceOptions } from './session-options.ts'
 import type { WorkRecord } from './work-record.ts'
 import { SessionWork, type OpenRun } from './work.ts'
 import type { SessionOfWorker, WorkerListener } from '../worker/worker-events.ts'
 
-export interface WorkToBegin {
+export interface PendingWork {
   readonly sessionId: string
   readonly opening: Opening
   readonly tenancy: Tenancy | undefined
@@ -35,9 +35,9 @@ export interface WorkToBegin {
   /** The conversation of earlier invocations, and the run that one of them has left to this one. */
   readonly before: CarriedRun
   /** Of that run what its records do not tell. */
-  readonly carried?: Carried | undefined
+  readonly carried?: CarriedState | undefined
   readonly record: WorkRecord
-  readonly found: Found
+  readonly found: AttemptContext
   /** The work as the engine names it: who has money for the session tells it. */
   readonly invocation?: string
   /** The session is open in this process until `closed` settles. */
@@ -45,7 +45,7 @@ export interface WorkToBegin {
 }
 
 /** A session that comes to this process. */
-export interface SessionArrival {
+export interface ArrivingSession {
   readonly sessionId: string
   readonly tenant: string | undefined
   /** Since when there is this work, in milliseconds since 1970; undefined where nobody knows: it has just come. */
@@ -56,7 +56,7 @@ export interface SessionArrival {
   readonly settled: ReadonlySet<number>
 }
 
-function whyLeft(departure: SessionServiceOptions['departure']): string {
+function reasonLeft(departure: SessionServiceOptions['departure']): string {
   return departure?.soon.aborted === true
     ? 'this worker gives its sessions up'
     : 'the engine has ended the attempt and continues elsewhere, or here later'
@@ -65,7 +65,7 @@ function whyLeft(departure: SessionServiceOptions['departure']): string {
 /** The sessions that this process works at. */
 export class SessionsOfProcess {
   readonly #options: SessionServiceOptions
-  readonly #held = new HeldSessions()
+  readonly #locks = new SessionLocks()
   readonly #desks = new LeaseDesks()
   readonly #places: Places
 
@@ -75,8 +75,8 @@ export class SessionsOfProcess {
   }
 
   /** The session has its place in the order from here on. An attempt of it that was here before leaves. */
-  arrive({ sessionId, tenant, sinceMs, gone, settled }: SessionArrival): SessionTurn {
-    const entered = this.#held.enter(sessionId, gone)
+  register({ sessionId, tenant, sinceMs, gone, settled }: ArrivingSession): SessionTurn {
+    const entered = this.#locks.acquire(sessionId, gone)
     // Another worker's clock may be ahead: nobody waits behind those that come later.
     const sinceHere = Math.min(sinceMs ?? Infinity, engineClock.now())
     const ticket = this.#places.ask({ group: tenant ?? '', sinceMs: sinceHere })
@@ -85,16 +85,16 @@ export class SessionsOfProcess {
     if (!ticket.hasPlace) report?.({ type: 'session_waiting', ...about })
     const onLeft = (): void => {
       const hasNoPart = gone.aborted || departure?.soon.aborted === true
-      const because = hasNoPart ? whyLeft(departure) : 'another worker has a free place'
+      const because = hasNoPart ? reasonLeft(departure) : 'another worker has a free place'
       report?.({ type: 'session_left', ...about, because })
     }
     return new SessionTurn(entered, ticket, { settled, gone, onLeft })
   }
 
   /** `turn` was granted; without one the session has to wait for nobody but an attempt that was here before. */
-  async begin(work: WorkToBegin, turn?: SessionTurn): Promise<Work> {
+  async begin(work: PendingWork, turn?: SessionTurn): Promise<Work> {
     const { sessionId, found } = work
-    const { leaveBy, release } = await (turn?.begin() ?? this.#held.enter(sessionId, found.gone))
+    const { leaveBy, release } = await (turn?.begin() ?? this.#locks.acquire(sessionId, found.gone))
     const leave = (): void => {
       release()
       turn?.leave()
@@ -107,7 +107,7 @@ export class SessionsOfProcess {
     }
   }
 
-  async #open(work: WorkToBegin, { leaveBy, release }: Holding): Promise<Work> {
+  async #open(work: PendingWork, { leaveBy, release }: SessionLock): Promise<Work> {
     const { open, listener, departure, payloads, onEvent: report } = this.#options
     const { sessionId, opening, tenancy, refusal, before, carried, record, found, onOpen } = work
     const { log, gone, isResting } = found
@@ -125,7 +125,7 @@ export class SessionsOfProcess {
       release()
       return new RefusedWork(refusal, { log, spent: null })
     }
-    const opened = await openedOrRefused(open({ sessionId, opening, tenant, journal, gone, now: engineClock.now }))
+    const opened = await openOrRefuse(open({ sessionId, opening, tenant, journal, gone, now: engineClock.now }))
     if (opened.kind === 'refused') {
       // A run that goes on is not given up: the engine tries again, and tells why.
       if (journal.open !== undefined) throw opened.error
@@ -133,14 +133,14 @@ export class SessionsOfProcess {
       return new RefusedWork(opened.error.message, { log, spent: journal.spent })
     }
     const { session } = opened
-    const presence = new Presence(sessionId, tenant, report)
+    const presence = new PresenceReporter(sessionId, tenant, report)
     const closed = new Promise<void>((resolve) => {
       session.listen((event) => {
         // How a run breaks here that goes on elsewhere is no end of it.
         if (event.type === 'run_end' && !log.isBroken) presence.ran(event.terminal)
         if (event.type !== 'closed') return
         // The work at a session whose log is broken is over here, and not in the session.
-        if (log.isBroken) presence.left(whyLeft(departure))
+        if (log.isBroken) presence.left(reasonLeft(departure))
         else presence.ended()
         release()
         resolve()
@@ -150,11 +150,11 @@ export class SessionsOfProcess {
     onOpen?.(closed)
     if (listener !== undefined) {
       listener.onOpen(sessionId, session)
-      log.note(writtenNote({ type: 'at', url: listener.url }))
+      log.note(encodeNote({ type: 'at', url: listener.url }))
     }
     leaveBy(() => {
       if (isResting() && departure?.soon.aborted !== true) presence.rests()
-      else presence.left(whyLeft(departure))
+      else presence.left(reasonLeft(departure))
       listener?.onLeave(sessionId, session)
       log.break()
       session.close().catch(() => {})
@@ -163,20 +163,20 @@ export class SessionsOfProcess {
       session,
       log,
       settled: record.settled,
-      openRun: openRunOf(records),
-      onRecord: messagesIn(carried === undefined ? records : [...before.ended, ...records]),
-      untold: untoldResults(sessionId, before.ended, records, record.told, carried?.untold),
+      openRun: findOpenRun(records),
+      onRecord: messageIdsIn(carried === undefined ? records : [...before.ended, ...records]),
+      unreported: unreportedResults(sessionId, before.ended, records, record.reportedRuns, carried?.untold),
       onEvent(event) {
         // How a run breaks here that goes on elsewhere is nothing that happens in the session.
         if (!log.isBroken) listener?.onEvent(sessionId, event)
       },
       spent: () => journal.spent,
-      onMoney: () => lease?.awake(),
-      ...(payloads === undefined && { size: requestWithoutStore }),
+      onMoney: () => lease?.wakeWaiters(),
+      ...(payloads === undefined && { size: sizeLimitWithoutStore }),
     })
   }
 
-  async #leaseOf(work: WorkToBegin): Promise<TenantLease | undefined> {
+  async #leaseOf(work: PendingWork): Promise<TenantLease | undefined> {
     const { sessionId: session, tenancy, inherited, turn, before, found, invocation } = work
     if (tenancy === undefined) return undefined
     const { ingress, chunkUsd } = this.#options
@@ -186,7 +186,7 @@ export class SessionsOfProcess {
       )
     const { tenant, began, isOpened } = tenancy
     const { records, log, gone } = found
-    const committed = spentIn(foldSession(runsOf([...before.ended, ...before.open, ...records])))
+    const committed = sessionSpending(foldSession(runsOf([...before.ended, ...before.open, ...records])))
     const desk = this.#desks.of(ingress, tenant)
     return TenantLease.open({
       desk,
@@ -213,51 +213,51 @@ function runIdOf([first]: readonly StepRecord[]): string {
 }
 
 /** The run of these that did not end, and the messages that are in it. */
-export function openRunOf(records: readonly StepRecord[]): OpenRun | undefined {
+export function findOpenRun(records: readonly StepRecord[]): OpenRun | undefined {
   const run = runsOf(records).at(-1)
   const [first] = run ?? []
   if (run === undefined || first?.type !== 'start' || hasEnded(run)) return undefined
   // Where records of past laps are left out, these have the messages that were taken.
-  return { runId: runIdOf(run), ids: [...messagesIn(run)], isWithoutMessage: messagesIn([first]).size === 0 }
+  return { runId: runIdOf(run), ids: [...messageIdsIn(run)], isWithoutMessage: messageIdsIn([first]).size === 0 }
 }
 
 /** What a record adds to the transcript of its scope. What came in after the last lap is in the end. */
-export function addedBy(record: StepRecord): readonly TranscriptEntry[] {
+export function entriesAddedBy(record: StepRecord): readonly TranscriptEntry[] {
   if (record.type === 'start') return record.start.added
   if (record.type === 'lap') return record.lap.added
   return record.type === 'end' ? record.added : []
 }
 
 /** Messages that are in the runs of these. */
-export function messagesIn(records: readonly StepRecord[]): ReadonlySet<string> {
+export function messageIdsIn(records: readonly StepRecord[]): ReadonlySet<string> {
   const ids = records.flatMap((record) =>
     record.type === 'control'
       ? (record.control.messages ?? []).map(({ id }) => id)
-      : addedBy(record).flatMap((entry) => (entry.kind === 'user' && entry.inboxId) || []),
+      : entriesAddedBy(record).flatMap((entry) => (entry.kind === 'user' && entry.inboxId) || []),
   )
   return new Set(ids)
 }
 
 /** Results of runs that ended, of which nobody was told: `records` are of this invocation, `before` the conversation, of which nobody was told those of `untold`. */
-export function untoldResults(
+export function unreportedResults(
   sessionId: string,
   before: readonly StepRecord[],
   records: readonly StepRecord[],
-  told: ReadonlySet<string>,
-  untold: readonly string[] = [],
+  reported: ReadonlySet<string>,
+  unreported: readonly string[] = [],
 ): readonly { readonly runId: string; readonly result: SdkResult }[] {
   const earlier = runsOf(before)
   const runs = [...earlier, ...runsOf(records)]
   return runs.flatMap((run, index) => {
     const runId = runIdOf(run)
-    if (!hasEnded(run) || told.has(runId) || (index < earlier.length && !untold.includes(runId))) return []
+    if (!hasEnded(run) || reported.has(runId) || (index < earlier.length && !unreported.includes(runId))) return []
     const result = recordedResult(sessionId, runs.slice(0, index + 1))
     return result === undefined ? [] : [{ runId, result }]
   })
 }
 
 /** How a session comes to this process and goes: it is reported once that it started, and once how it went, whichever is noticed first. */
-export class Presence {
+export class PresenceReporter {
   readonly #about: SessionOfWorker
   readonly #report: WorkerListener | undefined
   #reason: string | undefined

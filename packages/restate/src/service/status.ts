@@ -1,8 +1,8 @@
 import type { LimitRequest } from '@halting/core'
 import { inputSummary, isJsonObject, textOf } from '@halting/core/adapters'
 import type { EndedRun, PendingApproval, RunStart, StepRecord } from '@halting/core/steps'
-import type { State } from './conversation.ts'
-import type { Stalled } from './stalled.ts'
+import type { ObjectState } from './conversation.ts'
+import type { Stall } from './stall.ts'
 import type { Tenancy } from './tenancy.ts'
 
 /** A call that a person has to say something to. */
@@ -30,7 +30,7 @@ export interface SessionStatus {
   /** `paused`: there is work, and it does not go on; `stalled` says why. */
   readonly state: 'idle' | 'running' | 'requires_action' | 'paused'
   /** Why the work does not continue; absent while it does. */
-  readonly stalled?: Stalled
+  readonly stalled?: Stall
   /** When the first record of the session was stored, in milliseconds since 1970. Absent before, and for sessions of earlier versions. */
   readonly beganMs?: number
   /** When the last record of the session was stored, in milliseconds since 1970. Absent before, and for sessions of earlier versions that have not worked since. */
@@ -88,7 +88,7 @@ const newStatus: SessionStatus = Object.freeze({
 
 export const statusKey = 'status'
 
-export async function readStatus(state: Pick<State, 'get'>): Promise<SessionStatus> {
+export async function readStatus(state: Pick<ObjectState, 'get'>): Promise<SessionStatus> {
   return (await state.get<SessionStatus>(statusKey)) ?? newStatus
 }
 
@@ -119,14 +119,18 @@ export function statusAfter(
   records: readonly StepRecord[],
   { atMs, pending }: RecordedMoment = {},
 ): SessionStatus {
-  const after = withTopics(records.reduce(afterRecord, before), before, pending)
+  const after = describeNewQuestions(records.reduce(afterRecord, before), before, pending)
   if (atMs === undefined) return after
   const beganMs = before.records === 0 ? atMs : before.beganMs
   return { ...after, changedMs: atMs, ...(beganMs !== undefined && { beganMs }) }
 }
 
 /** Questions that just came up, with what they are about. */
-function withTopics(status: SessionStatus, before: SessionStatus, pending: RecordedMoment['pending']): SessionStatus {
+function describeNewQuestions(
+  status: SessionStatus,
+  before: SessionStatus,
+  pending: RecordedMoment['pending'],
+): SessionStatus {
   const isNew = (question: OpenQuestion): boolean => !before.questions.includes(question)
   if (pending === undefined || !status.questions.some(isNew)) return status
   const calls = pending()
@@ -134,23 +138,23 @@ function withTopics(status: SessionStatus, before: SessionStatus, pending: Recor
     const call = isNew(question) ? calls.find(({ key }) => key === question.key) : undefined
     return call === undefined || call.tool === ''
       ? question
-      : { ...question, toolName: call.tool, about: topicOf(call.input) }
+      : { ...question, toolName: call.tool, about: summaryOf(call.input) }
   })
   return { ...status, questions }
 }
 
 /** Counted in UTF-16 units. */
-const longestTopic = 200
-const longestTitle = 100
+const maxSummaryLength = 200
+const maxTitleLength = 100
 
 /** In one line, in which every line end is seen. */
-function topicOf(input: unknown): string {
+function summaryOf(input: unknown): string {
   if (isJsonObject(input) && Object.keys(input).length === 0) return ''
-  return cut(inputSummary(input).replaceAll(/\r\n|\r|\n/g, '⏎'), longestTopic)
+  return truncate(inputSummary(input).replaceAll(/\r\n|\r|\n/g, '⏎'), maxSummaryLength)
 }
 
 /** What is cut says so. */
-function cut(text: string, longest: number): string {
+function truncate(text: string, longest: number): string {
   if (text.length <= longest) return text
   return `${text.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
 }
@@ -160,7 +164,7 @@ function withTitle(status: SessionStatus, added: RunStart['added']): SessionStat
   if (status.title !== undefined) return status
   const said = added.find((entry) => entry.kind === 'user' && entry.origin === 'prompt')
   const content = said?.kind === 'user' ? said.message.content : ''
-  const title = cut(textOf(content).slice(0, 4_096).replaceAll(/\s+/g, ' ').trim(), longestTitle)
+  const title = truncate(textOf(content).slice(0, 4_096).replaceAll(/\s+/g, ' ').trim(), maxTitleLength)
   return title === '' ? status : { ...status, title }
 }
 

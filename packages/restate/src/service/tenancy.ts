@@ -1,5 +1,5 @@
 import { messageOf } from '@halting/core/adapters'
-import type { State } from './conversation.ts'
+import type { ObjectState } from './conversation.ts'
 
 /** Whose money a session spends. */
 export type Tenancy = {
@@ -12,18 +12,18 @@ export type Tenancy = {
 
 const tenancyKey = 'tenancy'
 
-export async function readTenancy(state: Pick<State, 'get'>): Promise<Tenancy | undefined> {
+export async function readTenancy(state: Pick<ObjectState, 'get'>): Promise<Tenancy | undefined> {
   return (await state.get<Tenancy>(tenancyKey)) ?? undefined
 }
 
 /** A session has one tenant as long as it is there. */
-export async function keepTenancy(
-  state: State,
+export async function assignTenancy(
+  state: ObjectState,
   began: string,
   tenantOf: () => string | undefined,
 ): Promise<{ readonly tenancy?: Tenancy; readonly isNew?: true; readonly refusal?: string }> {
-  const kept = await readTenancy(state)
-  if (kept !== undefined) return { tenancy: kept }
+  const existing = await readTenancy(state)
+  if (existing !== undefined) return { tenancy: existing }
   let tenant
   try {
     tenant = tenantOf()

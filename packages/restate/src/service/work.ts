@@ -4,9 +4,9 @@ import type { InterruptOptions, QueuedMessage, Question, SessionEvent, SessionSn
 import type { ClusterLog } from '../engine/cluster-log.ts'
 import type { Work } from '../engine/attempt.ts'
 import type { Spent } from '@halting/core/adapters'
-import { problemOfMessages, type RequestSize, checkGoals } from './check-request.ts'
+import { problemOfMessages, type RequestSizeLimit, rejectGoals } from './check-request.ts'
 import { moneyMail, whenIdle, type NumberedRequest } from './messages.ts'
-import { writtenNote, type WorkNote } from './notes.ts'
+import { encodeNote, type WorkNote } from './notes.ts'
 import { RequestsInOrder } from './requests-in-order.ts'
 import type { PreparedPrompt, WorkerSession } from './session-options.ts'
 
@@ -22,7 +22,7 @@ export type WorkEnd = {
   readonly unknownNanos: number | null
 }
 
-export function figuresOf(spent: Spent | null): Pick<WorkEnd, 'committedNanos' | 'unknownNanos'> {
+export function spendingFields(spent: Spent | null): Pick<WorkEnd, 'committedNanos' | 'unknownNanos'> {
   return { committedNanos: spent?.nanos ?? null, unknownNanos: spent?.unknownNanos ?? null }
 }
 
@@ -44,13 +44,13 @@ export interface SessionWorkOptions {
   readonly settled: ReadonlySet<number>
   readonly openRun: OpenRun | undefined
   /** Runs that ended on record, and whose result is not there: a process was lost between the two. */
-  readonly untold: readonly { readonly runId: string; readonly result: SdkResult }[]
+  readonly unreported: readonly { readonly runId: string; readonly result: SdkResult }[]
   readonly onEvent: (event: SessionEvent) => void
   readonly spent: () => Spent | null
   /** The budget of its tenant may have enough now. */
   readonly onMoney?: () => void
   /** Messages that wait go into one record. So large it may be: what would not fit beside the others is refused. */
-  readonly size?: RequestSize
+  readonly size?: RequestSizeLimit
 }
 
 /**
@@ -61,7 +61,7 @@ export interface SessionWorkOptions {
  */
 export class SessionWork implements Work {
   readonly #options: SessionWorkOptions
-  #heardUpTo = 0
+  #handledUpTo = 0
   /** Requests that begin a run each, without a message, before any message does. */
   #beginning: readonly NumberedRequest[] = []
   /** Those whose outcome is there when the run that goes on ends. */
@@ -73,34 +73,34 @@ export class SessionWork implements Work {
   #retryUpTo = -1
   #mayHaveBegunOpenRun: boolean
   #isEnding = false
-  readonly #inOrder: RequestsInOrder
+  readonly #requests: RequestsInOrder
 
   constructor(options: SessionWorkOptions) {
     this.#options = options
-    const { session, openRun, untold, onRecord = new Set() } = options
-    this.#inOrder = new RequestsInOrder({
+    const { session, openRun, unreported, onRecord = new Set() } = options
+    this.#requests = new RequestsInOrder({
       prepare: session.prepare,
       onRecord,
-      hear: (request, prepared) => this.#hear(request, prepared),
-      refuse: (request, error) => this.#refuseHeard(request, error),
+      hear: (request, prepared) => this.#handle(request, prepared),
+      refuse: (request, error) => this.#settleAndRefuse(request, error),
     })
     this.#mayHaveBegunOpenRun = openRun?.isWithoutMessage === true
-    for (const { runId, result } of untold) this.#note({ type: 'result', runId, result })
+    for (const { runId, result } of unreported) this.#note({ type: 'result', runId, result })
     session.listen((event) => this.#onEvent(event))
     if (openRun === undefined) return
-    this.#entered(openRun.ids, openRun.runId)
+    this.#noteMessagesInRun(openRun.ids, openRun.runId)
     session.resume()
   }
 
   #note(note: WorkNote): void {
-    this.#options.log.note(writtenNote(note))
+    this.#options.log.note(encodeNote(note))
   }
 
   #settle(numbers: readonly number[]): void {
     if (numbers.length > 0) this.#note({ type: 'settled', numbers })
   }
 
-  #entered(ids: readonly string[], runId: string): void {
+  #noteMessagesInRun(ids: readonly string[], runId: string): void {
     if (ids.length > 0) this.#note({ type: 'into_run', ids, runId })
   }
 
@@ -117,9 +117,9 @@ export class SessionWork implements Work {
   #onEvent(event: SessionEvent): void {
     this.#options.onEvent(event)
     if (event.type === 'run_start') {
-      this.#began(event.runId, event.ids)
+      this.#onRunStart(event.runId, event.ids)
     } else if (event.type === 'taken') {
-      if (this.#runId !== undefined) this.#entered(event.ids, this.#runId)
+      if (this.#runId !== undefined) this.#noteMessagesInRun(event.ids, this.#runId)
     } else if (event.type === 'loop') {
       // It is told while the wait opens.
       if (this.#retryUpTo >= 0 && beginsWait(event.event)) queueMicrotask(() => this.#retry())
@@ -132,23 +132,23 @@ export class SessionWork implements Work {
       this.#settle(this.#settledByEnd)
       this.#settledByEnd = []
     } else if (event.type === 'failed' && event.isAfterRun !== true) {
-      this.#failed(event.error, event.givenBack)
+      this.#onFailed(event.error, event.givenBack)
     }
   }
 
-  #began(runId: string, ids: readonly string[]): void {
+  #onRunStart(runId: string, ids: readonly string[]): void {
     this.#runId = runId
-    this.#entered(ids, runId)
+    this.#noteMessagesInRun(ids, runId)
     if (ids.length > 0 || runId === this.#options.openRun?.runId) return
     const [request, ...others] = this.#beginning
     this.#beginning = others
     if (request === undefined) return
-    this.#entered([request.id], runId)
+    this.#noteMessagesInRun([request.id], runId)
     this.#settle([request.number])
   }
 
   /** What cannot be begun is refused, and the session goes on. With anything else the engine tries again, here or elsewhere. */
-  #failed(error: unknown, givenBack: readonly QueuedMessage[]): void {
+  #onFailed(error: unknown, givenBack: readonly QueuedMessage[]): void {
     if (!(error instanceof ConfigurationError)) return this.#options.log.fail(error)
     for (const { id } of givenBack) this.#note({ type: 'refused', id, because: messageOf(error) })
     const [request, ...others] = this.#beginning
@@ -162,26 +162,26 @@ export class SessionWork implements Work {
     // Only the mailbox sends them.
     const request = JSON.parse(text) as NumberedRequest
     if (text === moneyMail) return this.#options.onMoney?.()
-    if (this.#isEnding || request.number <= this.#heardUpTo) return
-    this.#heardUpTo = request.number
+    if (this.#isEnding || request.number <= this.#handledUpTo) return
+    this.#handledUpTo = request.number
     if (this.#options.settled.has(request.number)) return
-    this.#inOrder.take(request)
+    this.#requests.take(request)
   }
 
-  #hear(request: NumberedRequest, prepared?: PreparedPrompt): void {
+  #handle(request: NumberedRequest, prepared?: PreparedPrompt): void {
     try {
-      this.#do(request, prepared)
+      this.#perform(request, prepared)
     } catch (error) {
-      this.#refuseHeard(request, error)
+      this.#settleAndRefuse(request, error)
     }
   }
 
-  #refuseHeard(request: NumberedRequest, error: unknown): void {
+  #settleAndRefuse(request: NumberedRequest, error: unknown): void {
     this.#settle([request.number])
     this.#refuse(request, error)
   }
 
-  #do(numbered: NumberedRequest, prepared?: PreparedPrompt): void {
+  #perform(numbered: NumberedRequest, prepared?: PreparedPrompt): void {
     const { session, onRecord } = this.#options
     const { number, id, request } = numbered
     switch (request.type) {
@@ -199,7 +199,7 @@ export class SessionWork implements Work {
         this.#begin(numbered, () => session.compact(request.instructions))
         return
       case 'retract':
-        if (session.retract(request.message)) this.#takenBack([request.message])
+        if (session.retract(request.message)) this.#noteRetracted([request.message])
         return
       case 'interrupt':
         this.#interrupt(number, request)
@@ -218,7 +218,7 @@ export class SessionWork implements Work {
         this.#retry()
         return
       case 'set':
-        checkGoals(request.change)
+        rejectGoals(request.change)
         session.set(request.change)
         return
       case 'answer':
@@ -259,7 +259,7 @@ export class SessionWork implements Work {
     const { openRun } = this.#options
     if (openRun !== undefined && this.#mayHaveBegunOpenRun) {
       this.#mayHaveBegunOpenRun = false
-      this.#entered([numbered.id], openRun.runId)
+      this.#noteMessagesInRun([numbered.id], openRun.runId)
       this.#settle([numbered.number])
       return
     }
@@ -270,10 +270,10 @@ export class SessionWork implements Work {
 
   #interrupt(number: number, how: InterruptOptions): void {
     this.#settledByEnd = [...this.#settledByEnd, number]
-    this.#takenBack(this.#options.session.interrupt(how).givenBack.map(({ id }) => id))
+    this.#noteRetracted(this.#options.session.interrupt(how).givenBack.map(({ id }) => id))
   }
 
-  #takenBack(ids: readonly string[]): void {
+  #noteRetracted(ids: readonly string[]): void {
     for (const id of ids) this.#note({ type: 'refused', id, because: 'It was taken back before a run took it.' })
   }
 
@@ -298,7 +298,7 @@ export class SessionWork implements Work {
   }
 
   cancel(): void {
-    this.#inOrder.abort()
+    this.#requests.abort()
     this.#options.session.interrupt({ queue: 'give_back' })
   }
 
@@ -307,14 +307,14 @@ export class SessionWork implements Work {
     const { session, log, spent } = this.#options
     let upTo
     do {
-      upTo = this.#heardUpTo
-      await this.#inOrder.over()
+      upTo = this.#handledUpTo
+      await this.#requests.over()
       await session.settled()
-    } while (upTo !== this.#heardUpTo || this.#inOrder.isBusy)
+    } while (upTo !== this.#handledUpTo || this.#requests.isBusy)
     this.#isEnding = true
     const { snapshot } = session
     await session.close()
-    const end: WorkEnd = { upTo, snapshot, ...figuresOf(spent()) }
+    const end: WorkEnd = { upTo, snapshot, ...spendingFields(spent()) }
     // What a snapshot holds is JSON, or has it.
     log.finish(end as unknown as Json)
   }

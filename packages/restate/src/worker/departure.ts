@@ -9,7 +9,7 @@ export class Departure {
   #soon = sharedAbort()
   #isFinal = false
   readonly #now = sharedAbort()
-  readonly #held = new Set<Promise<unknown>>()
+  readonly #pending = new Set<Promise<unknown>>()
 
   /** Aborted from `begin` or `giveWay` on. */
   get soon(): AbortSignal {
@@ -51,13 +51,13 @@ export class Departure {
 
   /** Something that has to come to an end first. */
   hold(work: Promise<unknown>): void {
-    const held: Promise<unknown> = work.catch(() => undefined).finally(() => this.#held.delete(held))
-    this.#held.add(held)
+    const pending: Promise<unknown> = work.catch(() => undefined).finally(() => this.#pending.delete(pending))
+    this.#pending.add(pending)
   }
 
   /** Settles when no attempt is left. */
   async over(): Promise<void> {
-    while (this.#held.size > 0) await Promise.all(this.#held)
+    while (this.#pending.size > 0) await Promise.all(this.#pending)
   }
 }
 
@@ -73,6 +73,6 @@ export class LeftError extends Error {
 }
 
 /** Whether the engine was told so of the last attempt. */
-export function isLeft(failure: string | null): boolean {
+export function hasLeft(failure: string | null): boolean {
   return failure?.includes(leftMessage) === true
 }

@@ -1,18 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { messageOf, anySignal } from '@halting/core/adapters'
-import { withoutSlash, below, fetchFailure } from '../http/call-handler.ts'
+import { trimSlashes, urlBelow, fetchFailure } from '../http/call-handler.ts'
 import { attemptsObject, setAsideKey } from '../attempts/set-aside.ts'
 import { sessionObject } from '../service/names.ts'
 import { engineClock } from '../http/engine-clock.ts'
 
 const betweenTriesMs = 500
 /** The names of all services of a worker begin so. */
-const ownPrefix = 'halting_'
+const servicePrefix = 'halting_'
 const patienceMs = 60_000
 /** So long the engine may take to get an answer from a worker. */
 const reachMs = 3_000
 /** So many sessions are asked about in one query. */
-const mostNames = 500
+const maxNamesPerQuery = 500
 
 /** A worker as the engine knows it. */
 export interface Deployment {
@@ -92,11 +92,11 @@ interface PausedFailure {
 /** What a worker asks of the administration of the engine. */
 export class EngineAdmin {
   readonly #base: string
-  /** Of the work that `workThatRests` found paused, by its name in the engine. */
+  /** Of the work that `restingWork` found paused, by its name in the engine. */
   #failures: ReadonlyMap<string, PausedFailure> = new Map()
 
   constructor(url: string) {
-    this.#base = withoutSlash(url)
+    this.#base = trimSlashes(url)
   }
 
   /**
@@ -105,17 +105,17 @@ export class EngineAdmin {
    */
   async register(worker: string, signal?: AbortSignal, onWait: (because: string) => void = () => {}): Promise<void> {
     const until = performance.now() + patienceMs
-    let told = ''
+    let lastReported = ''
     for (;;) {
       try {
-        await askAdmin(this.#base, { ...registration(worker), signal })
+        await requestAdmin(this.#base, { ...registration(worker), signal })
         return
       } catch (error) {
         signal?.throwIfAborted()
         const because = `${this.#base} did not take ${worker}: ${fetchFailure(error)}`
         if (performance.now() > until) throw new Error(because, { cause: error })
-        if (because !== told) onWait(because)
-        told = because
+        if (because !== lastReported) onWait(because)
+        lastReported = because
       }
       await pause(betweenTriesMs, undefined, { signal })
     }
@@ -123,7 +123,7 @@ export class EngineAdmin {
 
   /** Its answer is dated, as all are (`EngineClock`). Settles soon, also where there is none. */
   async readClock(): Promise<void> {
-    await askAdmin(this.#base, { path: '/health', answerMs: 1_000 }).catch(() => undefined)
+    await requestAdmin(this.#base, { path: '/health', answerMs: 1_000 }).catch(() => undefined)
   }
 
   /** Why the engine does not know the worker at this address; undefined where it does. */
@@ -139,20 +139,20 @@ export class EngineAdmin {
   /** Every address at which the engine has sessions worked at. */
   async deployments(): Promise<readonly DeploymentAddress[]> {
     // Its administration answers so.
-    const { deployments } = (await askAdmin(this.#base, { path: '/deployments' })) as {
+    const { deployments } = (await requestAdmin(this.#base, { path: '/deployments' })) as {
       deployments: readonly { readonly id: string; readonly uri?: string; readonly services?: readonly NamedRow[] }[]
     }
     return deployments.flatMap(({ id, uri, services = [] }) => {
       const names = services.map(({ name }) => name)
       if (uri === undefined || !names.includes(sessionObject)) return []
-      return [{ id, uri, isShared: !names.every((name) => name.startsWith(ownPrefix)) }]
+      return [{ id, uri, isShared: !names.every((name) => name.startsWith(servicePrefix)) }]
     })
   }
 
   /** Where new sessions go; undefined while that is nowhere. */
   async latest(deployments: readonly DeploymentAddress[]): Promise<Deployment | undefined> {
     // Its administration answers so.
-    const service = (await askAdmin(this.#base, { path: `/services/${sessionObject}` })) as ServiceRow
+    const service = (await requestAdmin(this.#base, { path: `/services/${sessionObject}` })) as ServiceRow
     const found = deployments.find(({ id }) => id === service.deployment_id)
     return found && { ...found, metadata: service.metadata }
   }
@@ -161,7 +161,7 @@ export class EngineAdmin {
   async reaches(worker: string): Promise<boolean> {
     const { path, method, body } = registration(worker)
     try {
-      await askAdmin(this.#base, { path, method, body: { ...body, dry_run: true }, answerMs: reachMs })
+      await requestAdmin(this.#base, { path, method, body: { ...body, dry_run: true }, answerMs: reachMs })
       return true
     } catch (error) {
       // The engine's refusal has a status. It waits for who accepts a connection and says nothing; of an engine that is away nothing is known.
@@ -172,21 +172,21 @@ export class EngineAdmin {
 
   /** New sessions go to this worker. */
   async announce(worker: string): Promise<void> {
-    await askAdmin(this.#base, registration(worker))
+    await requestAdmin(this.#base, registration(worker))
   }
 
   /** All that is bound to these names goes on at this address with its next attempt; what an attempt is under way of goes on where it is. */
   async readdress(deployment: string, uri: string): Promise<void> {
-    await askAdmin(this.#base, { path: `/deployments/${deployment}`, method: 'PATCH', body: { uri } })
+    await requestAdmin(this.#base, { path: `/deployments/${deployment}`, method: 'PATCH', body: { uri } })
   }
 
   /** What is not over and bound to one of these names, and what is tried there without being bound. */
   async boundTo(deployments: readonly string[]): Promise<readonly BoundInvocation[]> {
     if (deployments.length === 0) return []
-    const names = deployments.map(literal).join(', ')
-    const rows = await rowsOf<BoundRow>(
+    const names = deployments.map(sqlLiteral).join(', ')
+    const rows = await queryRows<BoundRow>(
       this.#base,
-      `SELECT id, target_service_name, target_handler_name, target_service_key, status, pinned_deployment_id, last_attempt_deployment_id FROM sys_invocation WHERE status <> 'completed' AND starts_with(target_service_name, '${ownPrefix}') AND (pinned_deployment_id IN (${names}) OR (pinned_deployment_id IS NULL AND status = 'backing-off' AND last_attempt_deployment_id IN (${names})))`,
+      `SELECT id, target_service_name, target_handler_name, target_service_key, status, pinned_deployment_id, last_attempt_deployment_id FROM sys_invocation WHERE status <> 'completed' AND starts_with(target_service_name, '${servicePrefix}') AND (pinned_deployment_id IN (${names}) OR (pinned_deployment_id IS NULL AND status = 'backing-off' AND last_attempt_deployment_id IN (${names})))`,
     )
     return rows.map(({ id, status, pinned_deployment_id: pinned, target_service_key: key, ...row }) => ({
       id,
@@ -203,9 +203,9 @@ export class EngineAdmin {
   /** What the engine stores of each of these sessions, by its key. */
   async stateOf(object: string, key: string, sessions: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const found = new Map<string, string>()
-    for (let at = 0; at < sessions.length; at += mostNames) {
-      const names = sessions.slice(at, at + mostNames).map(literal)
-      const rows = await rowsOf<{ readonly service_key: string; readonly value_utf8: string }>(
+    for (let at = 0; at < sessions.length; at += maxNamesPerQuery) {
+      const names = sessions.slice(at, at + maxNamesPerQuery).map(sqlLiteral)
+      const rows = await queryRows<{ readonly service_key: string; readonly value_utf8: string }>(
         this.#base,
         `SELECT service_key, value_utf8 FROM state WHERE service_name = '${object}' AND key = '${key}' AND service_key IN (${names.join(', ')})`,
       )
@@ -219,9 +219,9 @@ export class EngineAdmin {
     after: string,
     limit: number,
   ): Promise<readonly { readonly session: string; readonly status: string }[]> {
-    const rows = await rowsOf<{ readonly service_key: string; readonly value_utf8: string }>(
+    const rows = await queryRows<{ readonly service_key: string; readonly value_utf8: string }>(
       this.#base,
-      `SELECT service_key, value_utf8 FROM state WHERE service_name = '${sessionObject}' AND key = 'status' AND value_utf8 LIKE '%"state":"idle"%' AND service_key > ${literal(after)} ORDER BY service_key LIMIT ${limit}`,
+      `SELECT service_key, value_utf8 FROM state WHERE service_name = '${sessionObject}' AND key = 'status' AND value_utf8 LIKE '%"state":"idle"%' AND service_key > ${sqlLiteral(after)} ORDER BY service_key LIMIT ${limit}`,
     )
     return rows.map(({ service_key: session, value_utf8: status }) => ({ session, status }))
   }
@@ -229,7 +229,7 @@ export class EngineAdmin {
   /** What a worker says of itself. */
   async metadataOf(deployment: string): Promise<Metadata> {
     // Its administration answers so.
-    const { services } = (await askAdmin(this.#base, { path: `/deployments/${deployment}` })) as {
+    const { services } = (await requestAdmin(this.#base, { path: `/deployments/${deployment}` })) as {
       services: readonly ServiceRow[]
     }
     return services.find(({ name }) => name === sessionObject)?.metadata
@@ -239,10 +239,10 @@ export class EngineAdmin {
    * Work that is tried again or paused; with `besides` also what is suspended and bound to other names than those. One query, however many sessions there are, and
    * one for each 500 that were paused since it was asked last.
    */
-  async workThatRests(besides?: readonly string[]): Promise<readonly WorkOfSession[]> {
-    const names = besides?.map(literal).join(', ')
+  async restingWork(besides?: readonly string[]): Promise<readonly WorkOfSession[]> {
+    const names = besides?.map(sqlLiteral).join(', ')
     const suspended = names === undefined ? '' : ` OR (status = 'suspended' AND pinned_deployment_id NOT IN (${names}))`
-    const rows = await rowsOf<WorkRow>(
+    const rows = await queryRows<WorkRow>(
       this.#base,
       `SELECT id, target_service_key, status, pinned_deployment_id, last_failure, modified_at FROM sys_invocation WHERE target_service_name = '${sessionObject}' AND target_handler_name = 'work' AND (status IN ('backing-off', 'paused')${suspended})`,
     )
@@ -264,16 +264,16 @@ export class EngineAdmin {
       if (before !== undefined && before.modifiedAt === modifiedAt) known.set(id, before)
       else unread.set(id, modifiedAt)
     }
-    for (const [id, failure] of await failuresOf(this.#base, [...unread.keys()]))
+    for (const [id, failure] of await readFailures(this.#base, [...unread.keys()]))
       known.set(id, { modifiedAt: unread.get(id), failure })
     return known
   }
 
   /** Which of these sessions are set aside, and why, as a clause. */
   async setAside(sessionIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const rows = await rowsOf<{ readonly service_key: string; readonly because: string | null }>(
+    const rows = await queryRows<{ readonly service_key: string; readonly because: string | null }>(
       this.#base,
-      `SELECT service_key, json_get_str(value_utf8, 'because') AS because FROM state WHERE service_name = '${attemptsObject}' AND key = '${setAsideKey}' AND service_key IN (${sessionIds.map(literal).join(', ')})`,
+      `SELECT service_key, json_get_str(value_utf8, 'because') AS because FROM state WHERE service_name = '${attemptsObject}' AND key = '${setAsideKey}' AND service_key IN (${sessionIds.map(sqlLiteral).join(', ')})`,
     )
     return new Map(
       rows.map(({ service_key: sessionId, because }) => [sessionId, because ?? 'its work has ended workers']),
@@ -292,7 +292,7 @@ export class EngineAdmin {
 
   /** What the last attempt came to, of an invocation that is paused. */
   async failureOf(invocation: string): Promise<string | null> {
-    return (await failuresOf(this.#base, [invocation])).get(invocation) ?? null
+    return (await readFailures(this.#base, [invocation])).get(invocation) ?? null
   }
 
   /** It is tried again now where it is bound to. Nothing happens where it goes on already. */
@@ -303,7 +303,7 @@ export class EngineAdmin {
   /** What it refuses is not to be done any more. */
   async #change(path: string): Promise<boolean> {
     try {
-      await askAdmin(this.#base, { path, method: 'PATCH' })
+      await requestAdmin(this.#base, { path, method: 'PATCH' })
       return true
     } catch (error) {
       if (/^\d{3} /.test(messageOf(error))) return false
@@ -313,11 +313,11 @@ export class EngineAdmin {
 }
 
 /** What these paused invocations failed with last. Nothing of one that was paused without a failure. */
-async function failuresOf(admin: string, invocations: readonly string[]): Promise<ReadonlyMap<string, string>> {
+async function readFailures(admin: string, invocations: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
-  for (let at = 0; at < invocations.length; at += mostNames) {
-    const names = invocations.slice(at, at + mostNames).map(literal)
-    const rows = await rowsOf<{ readonly id: string; readonly failure?: string | null }>(
+  for (let at = 0; at < invocations.length; at += maxNamesPerQuery) {
+    const names = invocations.slice(at, at + maxNamesPerQuery).map(sqlLiteral)
+    const rows = await queryRows<{ readonly id: string; readonly failure?: string | null }>(
       admin,
       `SELECT id, json_get_str(event_json, 'last_failure', 'error_message') AS failure FROM sys_journal_events WHERE event_type = 'Paused' AND id IN (${names.join(', ')}) ORDER BY appended_at`,
     )
@@ -328,7 +328,7 @@ async function failuresOf(admin: string, invocations: readonly string[]): Promis
 }
 
 /** A text in the engine's query language. */
-function literal(text: string): string {
+function sqlLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }
 
@@ -337,7 +337,7 @@ function registration(worker: string): AdminRequest {
 }
 
 export function sameAddress(a: string, b: string): boolean {
-  return withoutSlash(a) === withoutSlash(b)
+  return trimSlashes(a) === trimSlashes(b)
 }
 
 const usualAnswerMs = 5_000
@@ -352,13 +352,13 @@ export interface AdminRequest {
 }
 
 /** Asks the administration of the engine. Gives what it answers, as JSON. @throws Error with its status and words for what it refuses. */
-export async function askAdmin(
+export async function requestAdmin(
   admin: string,
   { path, method = 'GET', body, signal, answerMs = usualAnswerMs }: AdminRequest,
 ): Promise<unknown> {
   const timeout = AbortSignal.timeout(answerMs)
   const onDate = engineClock.ask()
-  const response = await fetch(below(admin, path), {
+  const response = await fetch(urlBelow(admin, path), {
     method,
     signal: signal === undefined ? timeout : anySignal([signal, timeout]),
     headers: { accept: 'application/json', ...(body !== undefined && { 'content-type': 'application/json' }) },
@@ -371,9 +371,9 @@ export async function askAdmin(
 }
 
 /** Asks in the engine's own query language. */
-export async function rowsOf<T>(admin: string, query: string): Promise<readonly T[]> {
+export async function queryRows<T>(admin: string, query: string): Promise<readonly T[]> {
   // Rows of the engine's own.
-  const { rows } = (await askAdmin(admin, { path: '/query', method: 'POST', body: { query } })) as {
+  const { rows } = (await requestAdmin(admin, { path: '/query', method: 'POST', body: { query } })) as {
     readonly rows: readonly T[]
   }
   return rows

@@ -1,7 +1,7 @@
 import type { IngressOptions } from '../fleet/ingress.ts'
-import { callHandlerOf, type Came } from '../http/call-handler.ts'
+import { callWithRetries, type CallOutcome } from '../http/call-handler.ts'
 import { service, type Context, type ServiceDefinition } from '@restatedev/restate-sdk'
-import { guarded } from '../access/guard.ts'
+import { requireProof } from '../access/guard.ts'
 
 const beatMs = 3_000
 /** So long a call that was taken counts. */
@@ -10,7 +10,7 @@ const freshMs = 5_000
 const names = 16
 const atOnce = 2
 /** One call may be lost, or late because the engine has much to do. */
-const mostMissed = 1
+const maxMissed = 1
 
 const once = { mostTries: 1, firstWaitMs: 0, longestWaitMs: 0, waitsForWorkers: false }
 
@@ -41,7 +41,7 @@ export class EnginePulse {
     if (this.#failing === undefined) return undefined
     const { since, missed, because } = this.#failing
     if (because !== undefined) return because
-    if (this.#takenAt !== undefined && missed <= mostMissed) return undefined
+    if (this.#takenAt !== undefined && missed <= maxMissed) return undefined
     const seconds = Math.max(1, Math.round((performance.now() - since) / 1_000))
     return `the engine cannot write: no answer to a durable call for ${seconds} s (disk full?)`
   }
@@ -50,28 +50,30 @@ export class EnginePulse {
     const since = performance.now()
     const timeout = AbortSignal.timeout(this.#beatMs)
     const all = await Promise.all(Array.from({ length: atOnce }, () => this.#send(timeout)))
-    const isTaken = all.every((came) => came.type === 'answer' || came.type === 'missing')
+    const isTaken = all.every((outcome) => outcome.type === 'answer' || outcome.type === 'missing')
     if (isTaken) {
       this.#takenAt = performance.now()
       this.#failing = undefined
       return
     }
     const before = this.#failing
-    const because = timeout.aborted ? undefined : all.map((came) => this.#refusalIn(came)).find((each) => each)
+    const because = timeout.aborted
+      ? undefined
+      : all.map((outcome) => this.#refusalReason(outcome)).find((each) => each)
     this.#failing = { since: before?.since ?? since, missed: (before?.missed ?? 0) + 1, because }
   }
 
-  #send(signal: AbortSignal): Promise<Came> {
+  #send(signal: AbortSignal): Promise<CallOutcome> {
     const { url, token, fetch: ask = fetch } = this.#ingress
     const headers = { 'idempotency-key': `pulse-${this.#next}` }
     this.#next = (this.#next + 1) % names
     const options = { url, token, fetch: ask, headers }
-    return callHandlerOf(options, `/${pulseService}/beat/send`, undefined, { signal, patience: once })
+    return callWithRetries(options, `/${pulseService}/beat/send`, undefined, { signal, patience: once })
   }
 
-  #refusalIn(came: Came): string | undefined {
-    return came.type === 'nobody' || came.type === 'refused'
-      ? `the engine does not take requests at ${this.#ingress.url}: ${came.because}`
+  #refusalReason(outcome: CallOutcome): string | undefined {
+    return outcome.type === 'nobody' || outcome.type === 'refused'
+      ? `the engine does not take requests at ${this.#ingress.url}: ${outcome.because}`
       : undefined
   }
 }
@@ -88,7 +90,7 @@ export function pulseDefinition(tokens?: readonly string[]): ServiceDefinition<t
   return service({
     name: pulseService,
     // Nothing of a call that is over stays in the engine.
-    options: { ...guarded(tokens), idempotencyRetention: 0, journalRetention: 0 },
+    options: { ...requireProof(tokens), idempotencyRetention: 0, journalRetention: 0 },
     handlers: { beat: (): Promise<void> => Promise.resolve() },
   })
 }

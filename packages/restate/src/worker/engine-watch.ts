@@ -12,7 +12,7 @@ import {
 const betweenLooksMs = 2_000
 
 /** What a worker sees when it looks at the engine. */
-export interface Seen {
+export interface EngineSnapshot {
   /** Where new sessions go. */
   readonly latest: Deployment
   /** That is this worker. */
@@ -31,7 +31,7 @@ export interface Seen {
 }
 
 /** Does something about what was seen. */
-export type Watcher = (seen: Seen, signal: AbortSignal) => void | Promise<void>
+export type Watcher = (snapshot: EngineSnapshot, signal: AbortSignal) => void | Promise<void>
 
 // Spec R-WORK-6a.
 /**
@@ -42,7 +42,7 @@ export class EngineWatch {
   readonly #admin: EngineAdmin
   readonly #url: string
   readonly #watchers: readonly Watcher[]
-  readonly #over = sharedAbort()
+  readonly #stopped = sharedAbort()
   /** How often a look failed, in all. */
   failures = 0
   /** Since when every look fails, by `performance.now`, and why the last one did; undefined while they succeed. */
@@ -56,11 +56,11 @@ export class EngineWatch {
   }
 
   end(): void {
-    this.#over.abort()
+    this.#stopped.abort()
   }
 
   async #watch(): Promise<void> {
-    const { signal } = this.#over
+    const { signal } = this.#stopped
     while (!signal.aborted) {
       try {
         await this.#look(signal)
@@ -81,9 +81,9 @@ export class EngineWatch {
     const isHere = sameAddress(latest.uri, this.#url)
     const { format, takesOver } = readMetadata(latest.metadata)
     const here = deployments.filter(({ uri }) => sameAddress(uri, this.#url)).map(({ id }) => id)
-    const resting = await this.#admin.workThatRests(isHere && takesOver ? here : undefined)
-    const seen: Seen = { url: this.#url, latest, isHere, takesOver, format, deployments, here, resting }
+    const resting = await this.#admin.restingWork(isHere && takesOver ? here : undefined)
+    const snapshot: EngineSnapshot = { url: this.#url, latest, isHere, takesOver, format, deployments, here, resting }
     for (const watcher of this.#watchers)
-      if (!signal.aborted) await Promise.resolve(watcher(seen, signal)).catch(() => undefined)
+      if (!signal.aborted) await Promise.resolve(watcher(snapshot, signal)).catch(() => undefined)
   }
 }

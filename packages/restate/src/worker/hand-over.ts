@@ -1,9 +1,9 @@
-import { keptFormat } from '../engine/format.ts'
+import { storageFormat } from '../engine/format.ts'
 import { readMetadata, type WorkerMetadata } from '../service/session-metadata.ts'
-import { formatIn } from '../service/stalled.ts'
-import { isLeft, type Departure } from './departure.ts'
+import { failedFormat } from '../service/stall.ts'
+import { hasLeft, type Departure } from './departure.ts'
 import type { EngineAdmin, WorkOfSession } from './engine-admin.ts'
-import type { Seen } from './engine-watch.ts'
+import type { EngineSnapshot } from './engine-watch.ts'
 import type { WorkerListener } from './worker-events.ts'
 
 /** What a worker that new sessions go to does with the work at a session that does not go on. */
@@ -23,13 +23,13 @@ export interface MoveFrom {
  */
 export function moveOf(work: WorkOfSession, { here, takesOver, boundTo }: MoveFrom): Move | undefined {
   const { status, deployment, failure } = work
-  const format = formatIn(failure)
+  const format = failedFormat(failure)
   const whenHere = status === 'backing-off' ? 'pause, then here' : 'here'
-  if (format !== undefined && format > keptFormat) return status === 'backing-off' ? 'pause' : undefined
+  if (format !== undefined && format > storageFormat) return status === 'backing-off' ? 'pause' : undefined
   // The engine tries it again by itself here.
   if (format !== undefined) return status === 'backing-off' && deployment === here ? undefined : whenHere
-  if (!takesOver || deployment === here || (boundTo?.format ?? Infinity) > keptFormat) return undefined
-  return status === 'suspended' || isLeft(failure) ? whenHere : undefined
+  if (!takesOver || deployment === here || (boundTo?.format ?? Infinity) > storageFormat) return undefined
+  return status === 'suspended' || hasLeft(failure) ? whenHere : undefined
 }
 
 /**
@@ -50,28 +50,28 @@ export class HandOver {
     this.#departure = departure
   }
 
-  async see(seen: Seen): Promise<void> {
-    const { latest, isHere, takesOver, format } = seen
-    const isFollowed = !isHere && takesOver && (format ?? 0) >= keptFormat
-    this.#tell(isFollowed ? latest.uri : undefined)
+  async update(snapshot: EngineSnapshot): Promise<void> {
+    const { latest, isHere, takesOver, format } = snapshot
+    const isFollowed = !isHere && takesOver && (format ?? 0) >= storageFormat
+    this.#setSuccessor(isFollowed ? latest.uri : undefined)
     if (isFollowed) this.#departure.giveWay()
     else this.#departure.stay()
-    if (isHere) await this.#collect(seen)
+    if (isHere) await this.#collect(snapshot)
   }
 
   /** Sets and reports who takes over. */
-  #tell(successor: string | undefined): void {
+  #setSuccessor(successor: string | undefined): void {
     if (successor === this.successor) return
     this.successor = successor
     this.#report(successor === undefined ? { type: 'staying' } : { type: 'giving_way', address: successor })
   }
 
-  async #collect({ latest: { id: here }, here: names, takesOver, resting }: Seen): Promise<void> {
+  async #collect({ latest: { id: here }, here: names, takesOver, resting }: EngineSnapshot): Promise<void> {
     const known = new Map<string, WorkerMetadata | undefined>()
     // There may be thousands that wait for a person here.
-    for (const seen of resting) {
-      const isHere = seen.deployment !== null && names.includes(seen.deployment)
-      const work = isHere ? { ...seen, deployment: here } : seen
+    for (const snapshot of resting) {
+      const isHere = snapshot.deployment !== null && names.includes(snapshot.deployment)
+      const work = isHere ? { ...snapshot, deployment: here } : snapshot
       const { id, deployment } = work
       if (deployment !== null && takesOver && !known.has(deployment))
         known.set(deployment, await this.#admin.metadataOf(deployment).then(readMetadata))

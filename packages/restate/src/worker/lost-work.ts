@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { isJsonObject } from '@halting/core/adapters'
 import { setAsideIn } from '../attempts/set-aside.ts'
-import { keptFormat } from '../engine/format.ts'
+import { storageFormat } from '../engine/format.ts'
 import type { Opening } from '../service/messages.ts'
 import { mailboxObject, sessionObject } from '../service/names.ts'
 import { readMetadata } from '../service/session-metadata.ts'
@@ -77,7 +77,7 @@ export class LostWork {
     const { admin, report } = this.#options
     const { name, bound, isShared, address, url } = lost
     if (bound.length === 0) return { why: 'folder', bound }
-    if ((readMetadata(await admin.metadataOf(name)).format ?? Infinity) > keptFormat) return { why: 'format', bound }
+    if ((readMetadata(await admin.metadataOf(name)).format ?? Infinity) > storageFormat) return { why: 'format', bound }
     const openable = await this.#openable(bound)
     const isStaying = ({ sessionId }: BoundInvocation): boolean => sessionId !== undefined && !openable.has(sessionId)
     const staying = bound.filter(isStaying)
@@ -87,7 +87,7 @@ export class LostWork {
       for (const { id } of bound) moved.add(id)
       await this.retry(bound)
     } else
-      await inParts(
+      await inBatches(
         bound.filter((each) => !isStaying(each)),
         async (each) => {
           if (await this.#takeOne(each, lost)) moved.add(each.id)
@@ -101,7 +101,7 @@ export class LostWork {
 
   /** Has the engine try now what it would try later. */
   async retry(bound: readonly BoundInvocation[]): Promise<void> {
-    await inParts(
+    await inBatches(
       bound.filter(({ status }) => status === 'backing-off'),
       ({ id }) => this.#options.admin.retryNow(id),
     )
@@ -137,9 +137,9 @@ export class LostWork {
     const openings = await admin.stateOf(mailboxObject, 'opening', sessions)
     const statuses = await admin.stateOf(sessionObject, 'status', sessions)
     const openable = new Set<string>()
-    await inParts(sessions, async (sessionId) => {
-      const opening = objectIn(openings.get(sessionId))
-      const isNew = !(Number(objectIn(statuses.get(sessionId))['records']) > 0)
+    await inBatches(sessions, async (sessionId) => {
+      const opening = parseObject(openings.get(sessionId))
+      const isNew = !(Number(parseObject(statuses.get(sessionId))['records']) > 0)
       if (await canOpen({ sessionId, opening, isNew })) openable.add(sessionId)
     })
     return openable
@@ -151,11 +151,11 @@ function isPausedForMove(failure: string | null, address: string): boolean {
   return failure?.includes(`'${address}/`) === true && setAsideIn(failure) === undefined
 }
 
-function objectIn(text: string | undefined): Opening {
+function parseObject(text: string | undefined): Opening {
   const value: unknown = JSON.parse(text ?? '{}')
   return isJsonObject(value) ? value : {}
 }
 
-async function inParts<T>(all: readonly T[], each: (one: T) => Promise<void>): Promise<void> {
+async function inBatches<T>(all: readonly T[], each: (one: T) => Promise<void>): Promise<void> {
   for (let at = 0; at < all.length; at += atOnce) await Promise.all(all.slice(at, at + atOnce).map(each))
 }

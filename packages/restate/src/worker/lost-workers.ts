@@ -1,9 +1,9 @@
 import { engineClock } from '../http/engine-clock.ts'
-import { below, withoutSlash } from '../http/call-handler.ts'
-import { lostWorkerStall, type Stalled } from '../service/stalled.ts'
+import { urlBelow, trimSlashes } from '../http/call-handler.ts'
+import { lostWorkerStall, type Stall } from '../service/stall.ts'
 import type { Departure } from './departure.ts'
 import type { BoundInvocation } from './engine-admin.ts'
-import type { Seen } from './engine-watch.ts'
+import type { EngineSnapshot } from './engine-watch.ts'
 import { LostWork, type LostWorkOptions, type StayingWork } from './lost-work.ts'
 
 /** So long, and so often in a row, a worker does not answer before the engine is asked about it. */
@@ -28,7 +28,7 @@ export interface LostWorkersOptions extends LostWorkOptions {
 }
 
 /** A worker that does not answer. */
-interface Silent {
+interface SilentWorker {
   failures: number
   /** In milliseconds since 1970, and by the clock that runs on. */
   readonly sinceMs: number
@@ -37,14 +37,14 @@ interface Silent {
   /** By the clock that runs on. */
   quietUntil: number
   /** Sessions that wait for it, by their ids. */
-  waiting: ReadonlyMap<string, Stalled>
+  waiting: ReadonlyMap<string, Stall>
 }
 
 interface LostWorker {
   readonly address: string
   /** The names that the engine has for it. */
   readonly names: readonly string[]
-  readonly silent: Silent
+  readonly silent: SilentWorker
   readonly bound: readonly BoundInvocation[]
   /** New sessions go there. */
   readonly isLatest: boolean
@@ -60,7 +60,7 @@ interface LostWorker {
 export class LostWorkers {
   readonly #options: LostWorkersOptions
   readonly #work: LostWork
-  readonly #silent = new Map<string, Silent>()
+  readonly #silent = new Map<string, SilentWorker>()
   /** The names that the engine had for this worker when it knew it. */
   #names: readonly string[] = []
 
@@ -70,7 +70,7 @@ export class LostWorkers {
   }
 
   /** Why the work at a session does not go on, where it waits for a worker that is lost. */
-  of(sessionId: string): Stalled | undefined {
+  stallOf(sessionId: string): Stall | undefined {
     for (const { waiting } of this.#silent.values()) {
       const stalled = waiting.get(sessionId)
       if (stalled !== undefined) return stalled
@@ -78,19 +78,19 @@ export class LostWorkers {
     return undefined
   }
 
-  async see(seen: Seen): Promise<void> {
-    await this.#comeBack(seen)
+  async update(snapshot: EngineSnapshot): Promise<void> {
+    await this.#reclaimWork(snapshot)
     const others = new Map<string, string[]>()
-    for (const { id, uri } of seen.deployments) {
-      const address = withoutSlash(uri)
-      if (address !== withoutSlash(seen.url)) others.set(address, [...(others.get(address) ?? []), id])
+    for (const { id, uri } of snapshot.deployments) {
+      const address = trimSlashes(uri)
+      if (address !== trimSlashes(snapshot.url)) others.set(address, [...(others.get(address) ?? []), id])
     }
     for (const address of this.#silent.keys()) if (!others.has(address)) this.#silent.delete(address)
-    await Promise.all([...others].map(([address, names]) => this.#look(address, names, seen)))
+    await Promise.all([...others].map(([address, names]) => this.#probeWorker(address, names, snapshot)))
   }
 
   /** L5. Nothing is done for a worker that the engine never knew. */
-  async #comeBack({ here, url, deployments }: Seen): Promise<void> {
+  async #reclaimWork({ here, url, deployments }: EngineSnapshot): Promise<void> {
     const { admin, departure } = this.#options
     if (here.length > 0) this.#names = here
     const away = here.length > 0 || departure.isFinal ? [] : this.#names
@@ -99,8 +99,8 @@ export class LostWorkers {
     for (const name of taken) await admin.readdress(name, url)
   }
 
-  async #look(address: string, names: readonly string[], seen: Seen): Promise<void> {
-    const { admin, report, probe = answers } = this.#options
+  async #probeWorker(address: string, names: readonly string[], snapshot: EngineSnapshot): Promise<void> {
+    const { admin, report, probe = isAlive } = this.#options
     const began = this.#now
     const known = this.#silent.get(address)
     if (known !== undefined && began < known.quietUntil) return
@@ -109,23 +109,23 @@ export class LostWorkers {
       if (known?.isLost === true) report({ type: 'worker_back', address })
       return
     }
-    const silent = known ?? newlySilent(began)
+    const silent = known ?? newSilentWorker(began)
     this.#silent.set(address, silent)
     silent.failures++
-    if (silent.failures < leastFailures || this.#now < silent.since + silentMs + this.#turn(seen) * betweenTurnsMs)
+    if (silent.failures < leastFailures || this.#now < silent.since + silentMs + this.#turn(snapshot) * betweenTurnsMs)
       return
     const bound = await admin.boundTo(names)
-    const isLatest = names.includes(seen.latest.id)
+    const isLatest = names.includes(snapshot.latest.id)
     if (bound.length === 0 && !isLatest) {
       silent.waiting = new Map()
       silent.quietUntil = this.#now + quietMs
     } else if (!silent.isLost && (await admin.reaches(address)))
       // It is asked again from the beginning.
-      this.#silent.set(address, { ...newlySilent(this.#now + quietMs), quietUntil: this.#now + quietMs })
+      this.#silent.set(address, { ...newSilentWorker(this.#now + quietMs), quietUntil: this.#now + quietMs })
     else {
       if (!silent.isLost) report({ type: 'worker_lost', address })
       silent.isLost = true
-      await this.#settle({ address, names, silent, bound, isLatest }, seen)
+      await this.#takeOver({ address, names, silent, bound, isLatest }, snapshot)
     }
   }
 
@@ -134,21 +134,21 @@ export class LostWorkers {
   }
 
   /** Where this worker is among those that may live. */
-  #turn({ deployments, url }: Seen): number {
-    const living = [...new Set(deployments.map(({ uri }) => withoutSlash(uri)))].filter((at) => !this.#silent.has(at))
-    return Math.min(latestTurn, Math.max(0, living.toSorted().indexOf(withoutSlash(url))))
+  #turn({ deployments, url }: EngineSnapshot): number {
+    const living = [...new Set(deployments.map(({ uri }) => trimSlashes(uri)))].filter((at) => !this.#silent.has(at))
+    return Math.min(latestTurn, Math.max(0, living.toSorted().indexOf(trimSlashes(url))))
   }
 
-  async #settle(
+  async #takeOver(
     { address, names, silent, bound, isLatest }: LostWorker,
-    { here: [here], url, deployments }: Seen,
+    { here: [here], url, deployments }: EngineSnapshot,
   ): Promise<void> {
     const { admin, departure } = this.#options
     // The engine may not know this worker.
     const mayTake = here !== undefined && !departure.isFinal && (await admin.reaches(url))
     if (mayTake && isLatest) await admin.announce(url)
     const isShared = (name: string): boolean => deployments.some((each) => each.id === name && each.isShared === true)
-    const waiting = new Map<string, Stalled>()
+    const waiting = new Map<string, Stall>()
     for (const name of names) {
       const ofName = bound.filter(({ deployment, isFree }) => deployment === name && !isFree)
       const staying: StayingWork = mayTake
@@ -165,14 +165,14 @@ export class LostWorkers {
   }
 }
 
-function newlySilent(since: number): Silent {
+function newSilentWorker(since: number): SilentWorker {
   return { failures: 0, sinceMs: engineClock.now(), since, isLost: false, quietUntil: 0, waiting: new Map() }
 }
 
 /** Whether anything that is a worker answers there. */
-async function answers(address: string): Promise<boolean> {
+async function isAlive(address: string): Promise<boolean> {
   try {
-    const response = await fetch(below(address, '/live'), { signal: AbortSignal.timeout(probeMs) })
+    const response = await fetch(urlBelow(address, '/live'), { signal: AbortSignal.timeout(probeMs) })
     await response.body?.cancel()
     return response.ok
   } catch {

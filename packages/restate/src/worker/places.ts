@@ -28,7 +28,9 @@ class Claim implements Ticket, QueuedPlace {
   state: 'waits' | 'granted' | 'left' = 'waits'
   /** Since when the engine has heard nothing of it, by `performance.now`. */
   silentSince = 0
-  #asked: { readonly resolve: (came: 'granted' | 'waits') => void; readonly reject: (error: Error) => void } | undefined
+  #waitingCall:
+    | { readonly resolve: (outcome: 'granted' | 'waits') => void; readonly reject: (error: Error) => void }
+    | undefined
   giveUp: (() => void) | undefined
 
   constructor(places: Places, { group, sinceMs }: QueuedPlace) {
@@ -45,14 +47,14 @@ class Claim implements Ticket, QueuedPlace {
     if (this.state === 'granted') return Promise.resolve('granted')
     if (this.state === 'left') return Promise.reject(new LeftError())
     this.silentSince = performance.now()
-    return new Promise((resolve, reject) => (this.#asked = { resolve, reject }))
+    return new Promise((resolve, reject) => (this.#waitingCall = { resolve, reject }))
   }
 
-  settle(came: 'granted' | 'waits' | 'left'): void {
-    const asked = this.#asked
-    this.#asked = undefined
-    if (came === 'left') asked?.reject(new LeftError())
-    else asked?.resolve(came)
+  settle(outcome: 'granted' | 'waits' | 'left'): void {
+    const asked = this.#waitingCall
+    this.#waitingCall = undefined
+    if (outcome === 'left') asked?.reject(new LeftError())
+    else asked?.resolve(outcome)
   }
 
   hurry(): void {
@@ -85,7 +87,7 @@ export class Places {
   readonly #resting = new Set<Claim>()
   /** Those that were told to give up their place and have it still. */
   readonly #leaving = new Set<Claim>()
-  #beats: NodeJS.Timeout | undefined
+  #heartbeat: NodeJS.Timeout | undefined
 
   constructor(most: number = Infinity) {
     this.most = most
@@ -107,8 +109,8 @@ export class Places {
   }
 
   /** Asks for a place. */
-  ask(whose: QueuedPlace): Ticket {
-    const claim = new Claim(this, whose)
+  ask(session: QueuedPlace): Ticket {
+    const claim = new Claim(this, session)
     this.#queue.add(claim)
     this.#fill()
     return claim
@@ -126,7 +128,7 @@ export class Places {
         claim.settle('left')
       }
     }
-    this.#beat()
+    this.#updateHeartbeat()
   }
 
   /** Grants the claim a place, even if all are taken (`Ticket.hurry`). */
@@ -171,7 +173,7 @@ export class Places {
       this.#grant(claim)
     }
     this.#reclaim()
-    this.#beat()
+    this.#updateHeartbeat()
   }
 
   #grant(claim: Claim): void {
@@ -191,13 +193,13 @@ export class Places {
     }
   }
 
-  #beat(): void {
+  #updateHeartbeat(): void {
     if (this.#queue.size === 0) {
-      clearInterval(this.#beats)
-      this.#beats = undefined
+      clearInterval(this.#heartbeat)
+      this.#heartbeat = undefined
       return
     }
-    this.#beats ??= setInterval(() => {
+    this.#heartbeat ??= setInterval(() => {
       const before = performance.now() - beatMs
       for (const claim of this.#queue) if (claim.silentSince < before) claim.settle('waits')
     }, betweenBeatsMs).unref()

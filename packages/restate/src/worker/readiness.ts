@@ -29,7 +29,7 @@ export class Readiness {
   /** What was said last; undefined before. */
   #last: { readonly because: string | undefined } | undefined
   /** However many ask at once, the engine is asked once. */
-  #looking: Promise<string | undefined> | undefined
+  #pendingLook: Promise<string | undefined> | undefined
 
   constructor(options: ReadinessOptions) {
     this.#options = options
@@ -46,15 +46,15 @@ export class Readiness {
   async whyNot(): Promise<string | undefined> {
     const giveUp = new AbortController()
     const late = pause(answerMs, 'the engine does not answer', { signal: giveUp.signal, ref: false })
-    const because = await Promise.race([this.#looked(), late.catch(() => undefined)])
+    const because = await Promise.race([this.#currentLook(), late.catch(() => undefined)])
     giveUp.abort()
-    this.#tell(because)
+    this.#report(because)
     return because
   }
 
-  #looked(): Promise<string | undefined> {
-    this.#looking ??= this.#look().finally(() => (this.#looking = undefined))
-    return this.#looking
+  #currentLook(): Promise<string | undefined> {
+    this.#pendingLook ??= this.#look().finally(() => (this.#pendingLook = undefined))
+    return this.#pendingLook
   }
 
   async #look(): Promise<string | undefined> {
@@ -71,7 +71,7 @@ export class Readiness {
   }
 
   /** How long it goes on is no change. */
-  #tell(because: string | undefined): void {
+  #report(because: string | undefined): void {
     const isChange = this.#last === undefined || (this.#last.because === undefined) !== (because === undefined)
     this.#last = { because }
     if (!isChange) return

@@ -4,7 +4,7 @@ import { engineClock } from '../http/engine-clock.ts'
 import { sessionObject } from '../service/names.ts'
 import type { SessionStatus } from '../service/status.ts'
 import type { EngineAdmin } from './engine-admin.ts'
-import type { Seen } from './engine-watch.ts'
+import type { EngineSnapshot } from './engine-watch.ts'
 import type { WorkerListener } from './worker-events.ts'
 
 /** A session of an earlier version, as it was seen first. */
@@ -87,7 +87,7 @@ export class Retention {
   }
 
   /** Others are not kept waiting. */
-  see({ isHere, resting }: Pick<Seen, 'isHere' | 'resting'>, signal: AbortSignal): void {
+  update({ isHere, resting }: Pick<EngineSnapshot, 'isHere' | 'resting'>, signal: AbortSignal): void {
     if (!isHere || this.#isBusy || this.#steady() < this.#nextAt) return
     this.#isBusy = true
     const stuck = new Set(resting.map(({ sessionId }) => sessionId))
@@ -109,11 +109,11 @@ export class Retention {
           this.#nextAt = this.#steady() + moreAfterMs
           break
         }
-        const came = await this.#remove(session, records, signal)
-        if (typeof came === 'string') {
+        const outcome = await this.#remove(session, records, signal)
+        if (typeof outcome === 'string') {
           failed++
-          because ||= came
-        } else if (came) removed++
+          because ||= outcome
+        } else if (outcome) removed++
       }
     } catch (error) {
       because = messageOf(error)

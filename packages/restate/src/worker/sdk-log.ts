@@ -36,19 +36,19 @@ export class SdkLog {
     this.#isEnding = isEnding
   }
 
-  take(about: Pick<About, 'level' | 'context'>, said: readonly unknown[]): void {
+  take(about: Pick<About, 'level' | 'context'>, parts: readonly unknown[]): void {
     const level = levelOf(about.level)
     // Who may ask it is the network's affair, and said in the guide.
-    if (level === undefined || String(said[0]).startsWith('Accepting requests without validating')) return
-    const error = said.find((each) => each instanceof Error)
+    if (level === undefined || String(parts[0]).startsWith('Accepting requests without validating')) return
+    const error = parts.find((each) => each instanceof Error)
     if (error !== undefined && isNoTrouble(error)) return
-    if (this.#isEnding() && said.some((each) => ofConnection.test(String(each)))) return
+    if (this.#isEnding() && parts.some((each) => ofConnection.test(String(each)))) return
     const { serviceName, handlerName, key, invocationTarget } = about.context ?? {}
     const session = serviceName === sessionObject || serviceName === mailboxObject ? key : undefined
     const where = session === undefined ? invocationTarget : handlerName
     const what =
       error === undefined
-        ? said.map(String).join(' ').trim()
+        ? parts.map(String).join(' ').trim()
         : `${messageOf(error).replace(/\.?$/, '.')} The engine tries it again.`
     const message = where === undefined ? what : `${where}: ${what}`
     if (this.#isKnown(`${serviceName} ${key} ${handlerName}`, message)) return

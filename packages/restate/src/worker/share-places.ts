@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { anySignal } from '@halting/core/adapters'
 import type { IngressOptions } from '../fleet/ingress.ts'
 import { callHandler } from '../fleet/ingress.ts'
-import { silenceMs, toGiveAway, type OtherPlaces } from '../fleet/free-places.ts'
-import { fleetObject, mostPlaces } from '../fleet/free-places-service.ts'
+import { reportEveryMs, sessionsToGiveAway, type OtherPlaces } from '../fleet/free-places.ts'
+import { fleetObject, maxPlaces } from '../fleet/free-places-service.ts'
 import type { Places } from './places.ts'
 
 /** An engine that does not answer by then is asked at the next look. */
@@ -39,14 +39,14 @@ export class SharePlaces {
     this.#options = options
   }
 
-  async look(signal: AbortSignal): Promise<void> {
+  async update(signal: AbortSignal): Promise<void> {
     const { places, renewConnections } = this.#options
     const { free, waiting } = places
-    const own = { free: Math.min(free, mostPlaces), waiting }
+    const own = { free: Math.min(free, maxPlaces), waiting }
     if (this.#hasLeft || !this.#isNews(own)) return
     const others = await this.#report(own, signal)
     this.#last = { ...own, at: performance.now() }
-    const count = toGiveAway(own, others)
+    const count = sessionsToGiveAway(own, others)
     if (count === 0) this.#looksBefore = fewestLooks
     this.#looksWithRoom = count > 0 ? this.#looksWithRoom + 1 : 0
     if (this.#looksWithRoom < this.#looksBefore) return
@@ -67,15 +67,15 @@ export class SharePlaces {
     const { ingress, url } = this.#options
     const path = `${fleetObject}/${encodeURIComponent(url)}/report`
     const soon = anySignal([signal, AbortSignal.timeout(answerMs)])
-    const given = { worker: this.#worker, ...own }
+    const report = { worker: this.#worker, ...own }
     // The object gives them.
-    return (await callHandler(ingress, path, given, { signal: soon })) as unknown as OtherPlaces
+    return (await callHandler(ingress, path, report, { signal: soon })) as unknown as OtherPlaces
   }
 
   /** Who has a queue asks what the others have. */
   #isNews({ free, waiting }: { readonly free: number; readonly waiting: number }): boolean {
     const last = this.#last
     if (last === undefined || waiting > 0) return true
-    return last.free !== free || last.waiting !== waiting || performance.now() - last.at >= silenceMs
+    return last.free !== free || last.waiting !== waiting || performance.now() - last.at >= reportEveryMs
   }
 }

@@ -1,5 +1,5 @@
 import { setAsideIn } from '../attempts/set-aside.ts'
-import { setAsideStall, stalledOf, type Stalled } from '../service/stalled.ts'
+import { setAsideStall, stallOf, type Stall } from '../service/stall.ts'
 import type { EngineAdmin, WorkOfSession } from './engine-admin.ts'
 
 type StallsAdmin = Pick<EngineAdmin, 'pause' | 'retryNow' | 'setAside'>
@@ -14,7 +14,7 @@ const looks = 3
  */
 export class Stalls {
   readonly #admin: StallsAdmin
-  #known: ReadonlyMap<string, Stalled> = new Map()
+  #known: ReadonlyMap<string, Stall> = new Map()
   /** How often it is still looked whether a person has released what was paused here, by invocation. */
   readonly #looksLeft = new Map<string, number>()
 
@@ -22,7 +22,7 @@ export class Stalls {
     this.#admin = admin
   }
 
-  async see(resting: readonly WorkOfSession[]): Promise<void> {
+  async update(resting: readonly WorkOfSession[]): Promise<void> {
     // The engine tells the last failure alone, and work that is paused while it goes on fails by that.
     const asked = resting.filter(({ status, failure }) => status === 'paused' || setAsideIn(failure) !== undefined)
     let reasons: ReadonlyMap<string, string> = new Map()
@@ -33,7 +33,7 @@ export class Stalls {
       if (await this.#pauseSetAside(resting, reasons)) reasons = await this.#setAside(asked)
       await this.#resumeReleased(resting, reasons)
     } finally {
-      this.#known = stallsIn(resting, reasons)
+      this.#known = findStalls(resting, reasons)
     }
   }
 
@@ -61,19 +61,19 @@ export class Stalls {
     for (const { id, sessionId } of paused) if (!reasons.has(sessionId)) await this.#admin.retryNow(id)
   }
 
-  of(sessionId: string): Stalled | undefined {
+  stallOf(sessionId: string): Stall | undefined {
     return this.#known.get(sessionId)
   }
 }
 
-function stallsIn(
+function findStalls(
   resting: readonly WorkOfSession[],
   reasons: ReadonlyMap<string, string>,
-): ReadonlyMap<string, Stalled> {
-  const known = new Map<string, Stalled>()
+): ReadonlyMap<string, Stall> {
+  const known = new Map<string, Stall>()
   for (const work of resting) {
     const because = reasons.get(work.sessionId)
-    const stall = because === undefined ? stalledOf(work) : setAsideStall(work, because)
+    const stall = because === undefined ? stallOf(work) : setAsideStall(work, because)
     if (stall !== undefined) known.set(work.sessionId, stall)
   }
   return known

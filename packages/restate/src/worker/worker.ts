@@ -94,12 +94,12 @@ const closingMs = 10_000
 /** Begins to serve. Rejects when the port cannot be had. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { host, port, advertise, identityKeys = [], metrics, ...inside } = options
-  const parts = partsOf(inside)
+  const parts = createParts(inside)
   const { service, report, departure, places, engine, handOver, stalls, lost, sdkLog, retention } = parts
   // The first session finds the engine's time, where the engine is there.
   await engine.readClock()
   const inProcess = {
-    stalledOf: (sessionId: string) => lost.of(sessionId) ?? stalls.of(sessionId),
+    stalledOf: (sessionId: string) => lost.stallOf(sessionId) ?? stalls.stallOf(sessionId),
     workerUrl: () => url,
   }
   const listener = await listen({
@@ -124,20 +124,20 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { ingress } = service
   const share = ingress && new SharePlaces({ ingress, url, places, renewConnections: () => listener.renew() })
   const watch = new EngineWatch(engine, url, [
-    ({ resting }) => stalls.see(resting),
-    () => parts.clocks.see(),
-    (seen) => handOver.see(seen),
-    (_seen, signal) => share?.look(signal),
-    (seen, signal) => retention?.see(seen, signal),
+    ({ resting }) => stalls.update(resting),
+    () => parts.clocks.update(),
+    (snapshot) => handOver.update(snapshot),
+    (_seen, signal) => share?.update(signal),
+    (snapshot, signal) => retention?.update(snapshot, signal),
     // Last: it waits for workers that do not answer.
-    (seen) => lost.see(seen),
+    (snapshot) => lost.update(snapshot),
   ])
   const pulse = ingress && new EnginePulse(ingress)
   const readiness = new Readiness({ handOver, departure, engine, url, watch, pulse, report })
   const figures = (isReady: boolean): WorkerFigures => ({
     isReady,
     engineLookFailures: watch.failures,
-    ...figuresOf(places),
+    ...placeFigures(places),
   })
   return {
     port: listener.port,
@@ -151,7 +151,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       departure.begin()
       listener.drain()
       void share?.leave()
-      await settled(departure, graceMs)
+      await waitForSessions(departure, graceMs)
     },
     close() {
       watch.end()
@@ -161,7 +161,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
 }
 
 /** @throws ConfigurationError for a time that is too short, and where there is no way to the engine. */
-function retentionOf(
+function createRetention(
   { retainMs, ingress }: { readonly retainMs: number | undefined; readonly ingress: IngressOptions | undefined },
   engine: EngineAdmin,
   report: (event: WorkerEvent) => void,
@@ -173,7 +173,7 @@ function retentionOf(
   return new Retention({ ports: retentionPorts(engine, ingress), retainMs, report })
 }
 
-function figuresOf({ most, taken, waiting }: Places): Pick<WorkerFigures, 'places' | 'atWork' | 'waiting'> {
+function placeFigures({ most, taken, waiting }: Places): Pick<WorkerFigures, 'places' | 'atWork' | 'waiting'> {
   return { places: Number.isFinite(most) ? most : null, atWork: taken, waiting }
 }
 
@@ -182,7 +182,7 @@ function urlAt(host: string, port: number): string {
 }
 
 /** What a worker is made of beside its port. */
-function partsOf({
+function createParts({
   admin,
   concurrency,
   retainMs,
@@ -200,7 +200,7 @@ function partsOf({
     places: new Places(concurrency),
     handOver: new HandOver(engine, departure, report),
     stalls: new Stalls(engine),
-    retention: retentionOf({ retainMs, ingress: service.ingress }, engine, report),
+    retention: createRetention({ retainMs, ingress: service.ingress }, engine, report),
     sdkLog: new SdkLog(report, () => departure.soon.aborted),
     clocks: new ClockWatch(engineClock, report),
     lost: new LostWorkers({ admin: engine, departure, report, canOpen }),
@@ -208,7 +208,7 @@ function partsOf({
 }
 
 /** Waits for what goes on, hurries it after `graceMs`, and waits no longer than a little beyond that. */
-async function settled(departure: Departure, graceMs: number): Promise<void> {
+async function waitForSessions(departure: Departure, graceMs: number): Promise<void> {
   const hurry = setTimeout(() => departure.hurry(), graceMs)
   const giveUp = new AbortController()
   const enough = pause(graceMs + closingMs, undefined, { signal: giveUp.signal }).catch(() => undefined)
@@ -231,7 +231,7 @@ export class ClockWatch {
     this.#report = report
   }
 
-  see(): void {
+  update(): void {
     const { offsetMs } = this.#clock
     const isOff = Math.abs(offsetMs) > mostOffMs
     if (isOff && !this.#isReported)

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec: R-CLU-16, R-CLU-16a.
 import { ConfigurationError } from '@halting/core'
 import { expect, test } from 'vitest'
-import { guarded, type Guarded } from '../../src/access/guard.ts'
+import { requireProof, type HandlerGuard } from '../../src/access/guard.ts'
 import { proofHeader, proofHeaders } from '../../src/access/proof.ts'
 import { createClusterClient } from '../../src/client/cluster-client.ts'
 import { budgetDefinition } from '../../src/fleet/budget-service.ts'
@@ -22,7 +22,7 @@ interface Call {
 /** What a service that is guarded answers to a call: `done`, or the code that it is refused with. */
 async function answerTo(tokens: readonly string[] | undefined, call: Call): Promise<unknown> {
   const { service, handler, key, body, headers } = call
-  const [provider] = guarded(tokens, ['inner']).hooks ?? []
+  const [provider] = requireProof(tokens, ['inner']).hooks ?? []
   const request = {
     target: { service, handler, ...(key !== undefined && { key }) },
     headers: new Map(Object.entries(headers)),
@@ -131,7 +131,7 @@ test('the engine keeps from the outside what asks for no proof, and nothing else
     gateDefinition([token]),
     passDefinition([token]),
   ]) {
-    const { name, options: given, ...parts } = definition as unknown as { name: string; options: Guarded }
+    const { name, options: given, ...parts } = definition as unknown as { name: string; options: HandlerGuard }
     const [handlers = {}] = Object.values(parts) as readonly Readonly<Record<string, object>>[]
     const isOpen = (handler: string): boolean =>
       // It reads nothing else.
@@ -148,7 +148,7 @@ test('the engine keeps from the outside what asks for no proof, and nothing else
 })
 
 test('a token that can be guessed is none', () => {
-  expect(() => guarded(['short'])).toThrow(ConfigurationError)
-  expect(() => guarded(['short'])).not.toThrow('"short"')
+  expect(() => requireProof(['short'])).toThrow(ConfigurationError)
+  expect(() => requireProof(['short'])).not.toThrow('"short"')
   expect(() => createClusterClient({ ingress: 'http://engine', token: 'short' })).toThrow(ConfigurationError)
 })

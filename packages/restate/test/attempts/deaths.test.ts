@@ -5,18 +5,18 @@ import {
   accompanyAttempt,
   beginAttempt,
   excuseAttempt,
-  lapsOfProgress,
-  mostDeaths,
+  iterationsOfProgress,
+  maxDeaths,
   noAttempts,
-  provenAttempt,
+  confirmProgress,
   releaseAttempts,
   type Attempts,
   type BeginAttempt,
-  type NotedAttempt,
+  type AttemptRecord,
 } from '../../src/attempts/deaths.ts'
-import { Isolation, type Place } from '../../src/attempts/isolation.ts'
+import { Isolation, type IsolationSlot } from '../../src/attempts/isolation.ts'
 
-const noted = (attempt: string, process = attempt): NotedAttempt => ({ attempt, process, worker: null, atMs: 0 })
+const noted = (attempt: string, process = attempt): AttemptRecord => ({ attempt, process, worker: null, atMs: 0 })
 const asked = (attempt: string, more: Partial<BeginAttempt> = {}): BeginAttempt => ({
   turn: 1,
   attempt: noted(attempt),
@@ -76,9 +76,9 @@ test('an attempt that rested, was excused, is of this process or of an earlier t
 test('laps of progress take deaths back, and fewer do not', () => {
   const { attempts } = beginAttempt(beginAttempt(noAttempts, asked('a')).attempts, asked('b'))
   const deathsAfter = (laps: number) => beginAttempt(attempts, asked('c', { laps })).attempts.deaths.length
-  expect([0, lapsOfProgress - 1, lapsOfProgress].map(deathsAfter)).toEqual([2, 2, 1])
-  expect(provenAttempt(attempts, 'b').deaths).toEqual([])
-  expect(provenAttempt(attempts, 'a').deaths, 'of another attempt nothing is known').toHaveLength(1)
+  expect([0, iterationsOfProgress - 1, iterationsOfProgress].map(deathsAfter)).toEqual([2, 2, 1])
+  expect(confirmProgress(attempts, 'b').deaths).toEqual([])
+  expect(confirmProgress(attempts, 'a').deaths, 'of another attempt nothing is known').toHaveLength(1)
 })
 
 test('a death beside others decides nothing, and the next time alone is longer', () => {
@@ -88,7 +88,7 @@ test('a death beside others decides nothing, and the next time alone is longer',
   attempts = accompanyAttempt(alone('c').attempts, 'c')
   const after = alone('d').begun
   expect([before.type, after.type]).toEqual(['go', 'go'])
-  expect(after.deaths).toHaveLength(mostDeaths - 1)
+  expect(after.deaths).toHaveLength(maxDeaths - 1)
   const times = [before, after].map((begun) => (begun.type === 'go' ? begun.aloneMs : 0))
   expect(times[1]).toBe((times[0] ?? 0) * 2)
   const released = beginAttempt(releaseAttempts(attempts), asked('e')).begun
@@ -97,7 +97,7 @@ test('a death beside others decides nothing, and the next time alone is longer',
 
 interface AtWork {
   readonly process: Process
-  readonly place: Place
+  readonly place: IsolationSlot
   readonly attempt: string
   readonly provenAt: number
 }
@@ -165,7 +165,7 @@ class Model {
         session.isSetAside = true
         place.leave()
       } else if (!over.signal.aborted) {
-        const provenAt = place.isAlone ? (begun.deaths.at(-1)?.laps ?? 0) + lapsOfProgress : Infinity
+        const provenAt = place.isAlone ? (begun.deaths.at(-1)?.laps ?? 0) + iterationsOfProgress : Infinity
         session.atWork = { process, place, attempt, provenAt }
       }
     } catch {
@@ -181,10 +181,10 @@ class Model {
     session.laps++
     const { attempt, place, provenAt } = session.atWork
     if (session.laps >= provenAt) {
-      session.attempts = provenAttempt(session.attempts, attempt)
+      session.attempts = confirmProgress(session.attempts, attempt)
       place.share()
     }
-    if (place.makeWay.aborted) this.leave(index)
+    if (place.yieldRequested.aborted) this.leave(index)
   }
 
   leave(index: number): void {
@@ -265,7 +265,7 @@ test('who ends its worker at each attempt is set aside after three ends, and all
       const others = model.sessions.filter((_, index) => index !== culprit)
       expect(others.every(({ laps, isSetAside }) => laps >= 30 && !isSetAside)).toBe(true)
       expect(model.sessions[culprit]?.isSetAside).toBe(true)
-      expect(model.deaths).toBe(mostDeaths)
+      expect(model.deaths).toBe(maxDeaths)
     }),
     { numRuns: 30 },
   )

@@ -1,12 +1,12 @@
 // Holds rules of docs/spec: R-POIS-3b
 import { afterEach, expect, test, vi } from 'vitest'
-import { Isolation, type Place } from '../../src/attempts/isolation.ts'
+import { Isolation, type IsolationSlot } from '../../src/attempts/isolation.ts'
 
 afterEach(() => void vi.useRealTimers())
 
 /** Who has come in, in order. */
 function entering(isolation: Isolation) {
-  const inside = new Map<string, Place>()
+  const inside = new Map<string, IsolationSlot>()
   const never = new AbortController().signal
   const enter = async (name: string, isAlone = false): Promise<void> => {
     inside.set(name, await (isAlone ? isolation.enterAlone(never) : isolation.enter(never)))
@@ -27,9 +27,9 @@ test('who waits to be alone beside a long call keeps others out for a minute, an
   void enter('second')
   await vi.advanceTimersByTimeAsync(59_000)
   expect([...inside.keys()]).toEqual(['long call', 'first', 'second'])
-  expect(inside.get('second')?.makeWay.aborted).toBe(false)
+  expect(inside.get('second')?.yieldRequested.aborted).toBe(false)
   await vi.advanceTimersByTimeAsync(1_000)
-  expect(inside.get('second')?.makeWay.aborted).toBe(true)
+  expect(inside.get('second')?.yieldRequested.aborted).toBe(true)
   void enter('third')
   for (const name of ['long call', 'first', 'second']) inside.get(name)?.leave()
   await vi.advanceTimersByTimeAsync(0)

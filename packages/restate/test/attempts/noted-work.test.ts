@@ -5,13 +5,13 @@ import {
   accompanyAttempt,
   beginAttempt,
   excuseAttempt,
-  lapsOfProgress,
+  iterationsOfProgress,
   noAttempts,
-  provenAttempt,
+  confirmProgress,
   type BeginAttempt,
 } from '../../src/attempts/deaths.ts'
-import { NotedWork, NotedWorkOfProcess } from '../../src/attempts/noted-work.ts'
-import { readNote } from '../../src/service/notes.ts'
+import { AttemptTracker, ProcessAttempts } from '../../src/attempts/attempt-tracker.ts'
+import { decodeNote } from '../../src/service/notes.ts'
 import { Departure } from '../../src/worker/departure.ts'
 import type { WorkerEvent } from '../../src/worker/worker-events.ts'
 
@@ -26,7 +26,7 @@ class FakeAttempts {
     const handler = new Request(url).url.split('/').at(-1) ?? ''
     if (!this.isRegistered) return Response.json({ message: 'service not found' }, { status: 404 })
     this.calls.push(handler)
-    // `NotedWork` calls it.
+    // `AttemptTracker` calls it.
     const given = JSON.parse(typeof init?.body === 'string' ? init.body : '{}') as BeginAttempt & {
       readonly attempt: string
     }
@@ -40,7 +40,7 @@ class FakeAttempts {
         this.state = excuseAttempt(this.state, given.turn, given.attempt)
         break
       case 'prove':
-        this.state = provenAttempt(this.state, given.attempt)
+        this.state = confirmProgress(this.state, given.attempt)
         break
       case 'accompany':
         this.state = accompanyAttempt(this.state, given.attempt)
@@ -49,8 +49,8 @@ class FakeAttempts {
     return Response.json(true)
   }
 
-  process(events: WorkerEvent[] = [], departure?: Departure): NotedWorkOfProcess {
-    return new NotedWorkOfProcess({
+  process(events: WorkerEvent[] = [], departure?: Departure): ProcessAttempts {
+    return new ProcessAttempts({
       ingress: { url: 'http://engine', fetch: this.fetch },
       workerUrl: () => 'http://w1:9080',
       onEvent: (event) => events.push(event),
@@ -63,9 +63,9 @@ const turns = async (): Promise<void> => {
   for (let left = 20; left > 0; left--) await new Promise(setImmediate)
 }
 
-function workIn(process: NotedWorkOfProcess): { readonly work: NotedWork; readonly gone: AbortController } {
+function workIn(process: ProcessAttempts): { readonly work: AttemptTracker; readonly gone: AbortController } {
   const gone = new AbortController()
-  return { work: new NotedWork(process, { sessionId: 's', tenant: 'acme', turn: 1, gone: gone.signal }), gone }
+  return { work: new AttemptTracker(process, { sessionId: 's', tenant: 'acme', turn: 1, gone: gone.signal }), gone }
 }
 
 // As the loop writes it, as far as it is read here.
@@ -82,7 +82,7 @@ test('the first attempt of a turn costs no call, and its note is read by the nex
   next.work.onBatch({ records: [], notes: note === undefined ? [] : [note] })
   await next.work.begin(next.gone.signal)
   const [death] = attempts.state.deaths
-  expect(note === undefined ? undefined : readNote(note)).toMatchObject({ type: 'attempt', attempt: death?.attempt })
+  expect(note === undefined ? undefined : decodeNote(note)).toMatchObject({ type: 'attempt', attempt: death?.attempt })
   expect(death?.worker).toBe('http://w1:9080')
 })
 
@@ -101,7 +101,7 @@ test('three processes that end set it aside, which is reported once, and it begi
   expect(events).toEqual([
     expect.objectContaining({ type: 'session_set_aside', session: 's', tenant: 'acme' }) as WorkerEvent,
   ])
-  const other = new NotedWork(process, {
+  const other = new AttemptTracker(process, {
     sessionId: 'o',
     tenant: undefined,
     turn: 1,
@@ -144,7 +144,7 @@ test('a suspect waits until nothing else is at work, and others wait until it ma
     await work.begin(gone.signal)
   }
   const process = attempts.process()
-  const other = new NotedWork(process, {
+  const other = new AttemptTracker(process, {
     sessionId: 'o',
     tenant: undefined,
     turn: 1,
@@ -165,7 +165,7 @@ test('a suspect waits until nothing else is at work, and others wait until it ma
   expect(suspect.work.leavesAtRest).toBe(true)
   let isBack = false
   const back = other.begin(new AbortController().signal).then(() => (isBack = true))
-  suspect.work.onBatch({ records: Array.from({ length: lapsOfProgress - 1 }, () => lap) })
+  suspect.work.onBatch({ records: Array.from({ length: iterationsOfProgress - 1 }, () => lap) })
   await turns()
   expect(isBack).toBe(false)
   suspect.work.onBatch({ records: [lap] })

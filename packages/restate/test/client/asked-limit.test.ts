@@ -3,7 +3,7 @@ import type { LimitRequest } from '@halting/core'
 import type { SessionEvent } from '@halting/core/session'
 import type { StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
-import { AskedLimit } from '../../src/client/asked-questions.ts'
+import { LimitQuestions } from '../../src/client/open-questions.ts'
 import { statusAfter, type SessionStatus } from '../../src/service/status.ts'
 
 const request: LimitRequest = {
@@ -20,14 +20,14 @@ const request: LimitRequest = {
 
 test('a question at a limit is told once, also where the next worker asks it again, and closed once', () => {
   const told: SessionEvent[] = []
-  const asked = new AskedLimit((event) => void told.push(event))
+  const asked = new LimitQuestions((event) => void told.push(event))
   asked.ask(request)
   asked.ask({ ...request })
-  expect(asked.shown(null)).toEqual(request)
+  expect(asked.visible(null)).toEqual(request)
   asked.close('answered')
   asked.close('withdrawn')
   asked.ask(request)
-  expect(asked.shown(request)).toBeNull()
+  expect(asked.visible(request)).toBeNull()
   expect(told.map(({ type }) => type)).toEqual(['limit_question', 'limit_question_closed'])
   // Another run may ask by the same name.
   asked.end()

@@ -2,8 +2,8 @@
 import { HaltingError } from '@halting/core'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { ChangedOptions, ClusterClient } from '../../src/client/client.ts'
-import { Follower, type Trouble, troubleText } from '../../src/client/follower.ts'
-import { Told } from '../../src/client/told.ts'
+import { Follower, type ConnectionTrouble, troubleText } from '../../src/client/follower.ts'
+import { SessionEventLog } from '../../src/client/session-event-log.ts'
 import type { FullStatus } from '../../src/service/full-status.ts'
 
 const status = (version?: string): FullStatus => ({
@@ -31,7 +31,7 @@ function followed(
   fetchOf: typeof fetch = fetch,
 ) {
   const seen: (string | undefined)[] = []
-  const troubles: Trouble[] = []
+  const troubles: ConnectionTrouble[] = []
   // What the follower of an idle session asks.
   const client = { records: async () => [], ...calls } as unknown as ClusterClient
   const follower = new Follower({
@@ -39,7 +39,7 @@ function followed(
     sessionId: 's',
     worker: {},
     fetch: fetchOf,
-    told: new Told(
+    eventLog: new SessionEventLog(
       's',
       () => {},
       () => {
@@ -72,7 +72,7 @@ test('one call after another waits for what was not seen, under one name; who po
   expect(seen).toEqual(['v0', 'v1', 'v2'])
   expect(asked.map(({ since }) => since)).toEqual(['v0', 'v1', 'v2'])
   expect(new Set(asked.map(({ by }) => by)).size).toBe(1)
-  follower.poke()
+  follower.checkNow()
   await vi.waitFor(() => expect(asked).toHaveLength(4))
   expect(seen).toEqual(['v0', 'v1', 'v2', 'v0'])
   expect(asked[2]?.signal?.aborted).toBe(true)
@@ -153,8 +153,11 @@ test('a call that is not answered is trouble, and counts when it is answered aft
 })
 
 test('what a person is told names what does not answer, and that nothing is lost', () => {
-  const failed: Trouble = { type: 'failed', error: new Error('The cluster does not answer: connect ECONNREFUSED.') }
-  const silent: Trouble = { type: 'silent', forMs: 10_200 }
+  const failed: ConnectionTrouble = {
+    type: 'failed',
+    error: new Error('The cluster does not answer: connect ECONNREFUSED.'),
+  }
+  const silent: ConnectionTrouble = { type: 'silent', forMs: 10_200 }
   expect([troubleText(failed, false), troubleText(silent, true), troubleText(silent, false)]).toEqual([
     'Cannot follow the session: The cluster does not answer: connect ECONNREFUSED. Nothing is lost. Retrying.',
     'No answer for 10 s: the engine accepts requests, but no worker responds, or the engine cannot write because its disk is full. Nothing is lost. Waiting.',

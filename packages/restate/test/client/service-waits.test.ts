@@ -3,7 +3,7 @@ import { createSession, type Session } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createClusterClient } from '../../src/client/index.ts'
-import { snapshotOfNothing, withRecordedWaits } from '../../src/client/remote-snapshot.ts'
+import { emptySnapshot, withRecordedWaits } from '../../src/client/remote-snapshot.ts'
 import type { SessionToOpen } from '../../src/service/session-options.ts'
 import { fakeCluster, type FakeCluster } from '../support/fake-cluster.ts'
 
@@ -129,7 +129,7 @@ test('a model that was set is no reason to end a later wait, in whichever proces
 })
 
 test('waits that are on record are shown as they are, those of agents without a line of activity', () => {
-  const nothing = snapshotOfNothing('s')
+  const nothing = emptySnapshot('s')
   expect(withRecordedWaits(nothing, [])).toBe(nothing)
   const wait = (key: string, sinceMs: number) => ({ key, sinceMs, untilMs: sinceMs + 1 })
   const own = withRecordedWaits(nothing, [wait('run1/retry:1.1.service', 5)])

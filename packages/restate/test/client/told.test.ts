@@ -1,8 +1,8 @@
 // Holds rules of docs/spec: R-CLU-13, R-CLU-13b: a message is told once, by a worker or by the records.
 import type { SessionEvent } from '@halting/core/session'
 import { expect, test } from 'vitest'
-import { snapshotOfNothing } from '../../src/client/remote-snapshot.ts'
-import { Told } from '../../src/client/told.ts'
+import { emptySnapshot } from '../../src/client/remote-snapshot.ts'
+import { SessionEventLog } from '../../src/client/session-event-log.ts'
 import { toldSession } from '../support/told-session.ts'
 
 const saidIn = (events: readonly SessionEvent[]): readonly unknown[] =>
@@ -31,10 +31,10 @@ test('wherever a client was cut off, it tells the same messages in the same orde
   if (result === undefined) return
   for (let cut = 0; cut <= events.length; cut++) {
     const heard: SessionEvent[] = []
-    const told = new Told(
+    const told = new SessionEventLog(
       's',
       (event) => heard.push(event),
-      () => snapshotOfNothing('s'),
+      () => emptySnapshot('s'),
     )
     for (const event of events.slice(0, cut)) told.onEvent(event)
     // Then no worker tells anything: the records do.
@@ -48,13 +48,13 @@ test('wherever a client was cut off, it tells the same messages in the same orde
 test('what a worker tells again that takes the session up, is not told again', async () => {
   const { events } = await toldSession()
   const heard: SessionEvent[] = []
-  const told = new Told(
+  const told = new SessionEventLog(
     's',
     (event) => heard.push(event),
-    () => snapshotOfNothing('s'),
+    () => emptySnapshot('s'),
   )
   for (const event of events) told.onEvent(event)
-  told.cut()
+  told.onReconnect()
   for (const event of events) told.onEvent(event)
   expect(saidIn(heard)).toEqual(saidIn(events))
   const ofLoop = (all: readonly SessionEvent[]): readonly unknown[] =>
@@ -67,10 +67,10 @@ test('what a worker tells again that takes the session up, is not told again', a
 
 test('of a reply whose beginning went by, no pieces are told', () => {
   const heard: SessionEvent[] = []
-  const told = new Told(
+  const told = new SessionEventLog(
     's',
     (event) => heard.push(event),
-    () => snapshotOfNothing('s'),
+    () => emptySnapshot('s'),
   )
   const piece = (text: string): SessionEvent => ({
     type: 'loop',
@@ -80,7 +80,7 @@ test('of a reply whose beginning went by, no pieces are told', () => {
   told.onEvent(piece('before'))
   told.onEvent(begins)
   told.onEvent(piece('one '))
-  told.cut()
+  told.onReconnect()
   told.onEvent(piece('three'))
   told.onEvent(begins)
   told.onEvent(piece('one two three'))

@@ -130,7 +130,7 @@ async function retention(): Promise<void> {
   clock.now += 7_200_000
   await session('young').ask('p2', prompt('more'))
   await reaches(session('young'), over('run2'))
-  old.see({ isHere: true, resting: [] }, new AbortController().signal)
+  old.update({ isHere: true, resting: [] }, new AbortController().signal)
   while (events.length === 0) await wait(20)
   console.log(JSON.stringify(events))
   await gone('early')

@@ -3,7 +3,7 @@
 import { cpSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { StepRecord } from '@halting/core/steps'
-import type { KeptRecord } from '../../src/engine/packed-record.ts'
+import type { StoredRecord } from '../../src/engine/packed-record.ts'
 import { GrowthWorker, isOver, kept, noted, reaches } from './growing.ts'
 import { Cluster, freePort, wait } from './server.ts'
 import { SessionOnCluster } from './session-on-cluster.ts'
@@ -63,7 +63,7 @@ async function storedRecords(name: string): Promise<readonly StepRecord[]> {
   )
   return rows.flatMap(({ value_utf8 }) => {
     // `WorkRecord` wrote it.
-    const { records } = JSON.parse(String(value_utf8)) as { readonly records: readonly KeptRecord[] }
+    const { records } = JSON.parse(String(value_utf8)) as { readonly records: readonly StoredRecord[] }
     return records.flatMap((record) =>
       record.type === 'packed' ? [record.record] : record.type === 'payload' ? [] : [record],
     )

@@ -2,7 +2,7 @@ import type { JsonObject } from '@halting/core'
 import { isToolResult, type ToolResultBlock } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import type { SessionRequest } from '../../src/service/messages.ts'
-import { addedBy } from '../../src/service/sessions-of-process.ts'
+import { entriesAddedBy } from '../../src/service/sessions-of-process.ts'
 import type { SessionStatus } from '../../src/service/status.ts'
 import { noteOf, promptOf, requestUsd, type CallKind, type Plan } from '../support/plan.ts'
 import { endsOf } from '../support/play.ts'
@@ -316,11 +316,11 @@ class SoakClient {
 
 /** How often the transcript has a text of its own. */
 function timesSaid(text: string, records: readonly StepRecord[]): number {
-  return JSON.stringify(records.flatMap(addedBy)).split(`"${text}"`).length - 1
+  return JSON.stringify(records.flatMap(entriesAddedBy)).split(`"${text}"`).length - 1
 }
 
 function resultsIn(records: readonly StepRecord[]): readonly ToolResultBlock[] {
-  return records.flatMap(addedBy).flatMap((entry) => {
+  return records.flatMap(entriesAddedBy).flatMap((entry) => {
     if (!('message' in entry) || typeof entry.message.content === 'string') return []
     return entry.message.content.filter(isToolResult)
   })

@@ -5,14 +5,14 @@ import {
   enter,
   hasTickets,
   leave,
-  limit,
+  setLimits,
   newGate,
   renew,
   renewMs,
   tick,
   tickMs,
   type Gate,
-  type Passed,
+  type GateChange,
 } from '../../src/fleet/gate.ts'
 
 const most = 2
@@ -28,10 +28,10 @@ class ServedGate {
   #tickMs: number | undefined
 
   constructor() {
-    this.gate = limit(newGate, this.nowMs, { requests: most, requestsPerMinute: null, tokensPerMinute: null }).gate
+    this.gate = setLimits(newGate, this.nowMs, { requests: most, requestsPerMinute: null, tokensPerMinute: null }).gate
   }
 
-  call(offMs: number, how: (gate: Gate, nowMs: number) => Passed): void {
+  call(offMs: number, how: (gate: Gate, nowMs: number) => GateChange): void {
     const { gate, admitted, turnedAway } = how(this.gate, this.nowMs + offMs)
     this.gate = gate
     for (const { ticket } of admitted) if (this.waiting.delete(ticket)) this.inside.add(ticket)
@@ -118,7 +118,7 @@ const asking = (ticket: string, process: string, atMs: number) => ({
   awakeable: ticket,
   by: { process, atMs },
 })
-const one = (): Gate => limit(newGate, 1_000, { requests: 1, requestsPerMinute: null, tokensPerMinute: null }).gate
+const one = (): Gate => setLimits(newGate, 1_000, { requests: 1, requestsPerMinute: null, tokensPerMinute: null }).gate
 const names = (all: readonly { readonly ticket: string }[]): readonly string[] => all.map(({ ticket }) => ticket)
 
 test('what a session had in a process that it has left is given up when it asks in the next one', () => {

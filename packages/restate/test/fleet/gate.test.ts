@@ -4,14 +4,14 @@ import { expect, test } from 'vitest'
 import {
   enter,
   leave,
-  limit,
+  setLimits,
   newGate,
-  passed,
+  advance,
   renew,
   tick,
   type Gate,
   type GateLimits,
-  type Passed,
+  type GateChange,
 } from '../../src/fleet/gate.ts'
 
 type Call =
@@ -31,7 +31,7 @@ interface Came {
 const ticketOf = ({ session, request }: { readonly session: number; readonly request: number }): string =>
   `${session}.${request}`
 
-function called(gate: Gate, { ms, call }: Came): Passed {
+function called(gate: Gate, { ms, call }: Came): GateChange {
   switch (call.type) {
     case 'enter': {
       const ticket = ticketOf(call)
@@ -42,7 +42,7 @@ function called(gate: Gate, { ms, call }: Came): Passed {
     case 'renew':
       return renew(gate, ms, [ticketOf(call)])
     case 'time':
-      return passed(gate, ms)
+      return advance(gate, ms)
     case 'tick':
       return tick(gate, ms)
   }
@@ -69,7 +69,7 @@ const calls: fc.Arbitrary<readonly Came[]> = fc
     let ms = 100_000
     return all.map(({ call, after, off }) => ({ call, ms: (ms += after) + off }))
   })
-const atGate = (limits: GateLimits): Gate => limit(newGate, 100_000, limits).gate
+const atGate = (limits: GateLimits): Gate => setLimits(newGate, 100_000, limits).gate
 
 interface Admission {
   readonly ticket: string
@@ -78,7 +78,7 @@ interface Admission {
 }
 
 /** All that happened, in order. */
-function admissionsOf(limits: GateLimits, all: readonly Came[], look?: (gate: Gate, told: Passed) => void) {
+function admissionsOf(limits: GateLimits, all: readonly Came[], look?: (gate: Gate, told: GateChange) => void) {
   let gate = atGate(limits)
   const admissions: Admission[] = []
   for (const came of all) {
@@ -148,14 +148,14 @@ test('whoever waits is let in or told, if time passes and nobody inside is renew
     fc.property(limits, calls, (limits, all) => {
       const told = new Set<string>()
       const asked = new Set<string>()
-      const remember = ({ gate, admitted, turnedAway }: Passed): void => {
+      const remember = ({ gate, admitted, turnedAway }: GateChange): void => {
         for (const { ticket } of gate.waiting) asked.add(ticket)
         for (const { ticket } of [...admitted, ...turnedAway]) told.add(ticket)
       }
       let { gate } = admissionsOf(limits, all, (_, each) => remember(each))
       for (let looks = 0; looks < 2 || gate.inside.length + gate.waiting.length > 0; looks++) {
         expect(looks).toBeLessThan(4)
-        const each: Passed = tick(gate, 0)
+        const each: GateChange = tick(gate, 0)
         remember(each)
         gate = each.gate
       }

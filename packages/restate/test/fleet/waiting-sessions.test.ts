@@ -124,7 +124,7 @@ class Session {
     if (lease === undefined || gone.signal.aborted) return
     this.#lease = lease
     // What came before is told before anything waits.
-    for (; this.#heard > 0; this.#heard--) lease.awake()
+    for (; this.#heard > 0; this.#heard--) lease.wakeWaiters()
     await Promise.all(this.lanes.map((lane) => this.#run(lane, lease, gone.signal))).catch(() => {})
   }
 
@@ -225,7 +225,7 @@ class Session {
 
   tell(): void {
     if (this.#lease !== undefined) {
-      this.#lease.awake()
+      this.#lease.wakeWaiters()
       return
     }
     this.#heard++

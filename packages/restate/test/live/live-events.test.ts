@@ -3,10 +3,10 @@ import { ConfigurationError } from '@halting/core'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { liveMessages } from '../../src/client/follower.ts'
-import { snapshotOfNothing } from '../../src/client/remote-snapshot.ts'
+import { readLiveMessages } from '../../src/client/follower.ts'
+import { emptySnapshot } from '../../src/client/remote-snapshot.ts'
 import { createLiveEvents, type LiveEvents, type LiveEventsOptions } from '../../src/live/live-events.ts'
-import type { LiveMessage } from '../../src/live/told-live.ts'
+import type { LiveMessage } from '../../src/live/live-messages.ts'
 
 const opened: LiveEvents[] = []
 afterEach(async () => {
@@ -16,7 +16,7 @@ afterEach(async () => {
 async function serving(options?: LiveEventsOptions): Promise<LiveEvents> {
   const live = await createLiveEvents(options)
   opened.push(live)
-  live.onOpen('a session', { snapshot: snapshotOfNothing('a session') })
+  live.onOpen('a session', { snapshot: emptySnapshot('a session') })
   return live
 }
 
@@ -25,7 +25,7 @@ const rewind = { type: 'rewind', entries: 0, after: null } as const
 
 async function readAll(response: Response): Promise<readonly LiveMessage[]> {
   const messages: LiveMessage[] = []
-  for await (const message of liveMessages(response)) messages.push(message)
+  for await (const message of readLiveMessages(response)) messages.push(message)
   return messages
 }
 
@@ -37,14 +37,14 @@ test('records are numbered, and who comes back is told those that it has not', a
   const response = await fetch(address(live, '?since=5'))
   live.onKept('a session', 6, [rewind])
   live.onEvent('a session', { type: 'note', text: 'hello' })
-  live.onLeave('a session', { snapshot: snapshotOfNothing('another attempt') })
+  live.onLeave('a session', { snapshot: emptySnapshot('another attempt') })
   // Another attempt takes its place.
-  live.onOpen('a session', { snapshot: snapshotOfNothing('a session') })
+  live.onOpen('a session', { snapshot: emptySnapshot('a session') })
   expect(await readAll(response)).toEqual([
     { type: 'hello', records: 6 },
     { type: 'record', number: 6, record: rewind },
     { type: 'event', event: { type: 'run_start', runId: 'run1', ids: ['p'] } },
-    { type: 'snapshot', snapshot: JSON.parse(JSON.stringify(snapshotOfNothing('a session'))) },
+    { type: 'snapshot', snapshot: JSON.parse(JSON.stringify(emptySnapshot('a session'))) },
     { type: 'record', number: 7, record: rewind },
     { type: 'event', event: { type: 'note', text: 'hello' } },
     { type: 'over' },

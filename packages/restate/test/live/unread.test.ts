@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { Unread } from '../../src/live/live-events.ts'
+import { UnreadBuffers } from '../../src/live/live-events.ts'
 
 /** Reads as much as it is told to. */
 class Reader extends Writable {
@@ -21,7 +21,7 @@ test('whoever reads how slowly, no more waits for all readers together than the 
   const step = fc.record({ reader: fc.nat(5), bytes: fc.nat(30), reads: fc.boolean() })
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 200 }), async (steps) => {
-      const unread = new Unread(40, 100)
+      const unread = new UnreadBuffers(40, 100)
       const readers = Array.from({ length: 6 }, () => new Reader({ decodeStrings: false }))
       for (const reader of readers) unread.add(reader)
       for (const { reader: index, bytes, reads } of steps) {
@@ -41,7 +41,7 @@ test('whoever reads how slowly, no more waits for all readers together than the 
 })
 
 test('of readers who are behind the furthest is cut off, and what waited for it counts no more', () => {
-  const unread = new Unread(40, 100)
+  const unread = new UnreadBuffers(40, 100)
   const [slow, slower, other] = [new Reader(), new Reader(), new Reader()]
   for (const reader of [slow, slower, other]) unread.add(reader)
   unread.write(slow, 'x'.repeat(35))

@@ -3,21 +3,21 @@ import { array, assert, asyncProperty, constantFrom, integer, oneof, record } fr
 import type { ObjectContext } from '@restatedev/restate-sdk'
 import type { StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
-import { whenChanged, type ChangedPorts } from '../../src/service/changed.ts'
+import { waitForChange, type LongPollPorts } from '../../src/service/long-poll.ts'
 import { fullStatus, mailboxVersion } from '../../src/service/full-status.ts'
 import {
   begin,
   emptyMailbox,
-  mostWatchers,
+  maxWatchers,
   push,
   settle,
-  toldOfWatchers,
+  withWatchNotice,
   unwatch,
   wakeWatchers,
   watch,
   type Mailbox,
 } from '../../src/service/mailbox.ts'
-import { stateOf } from '../../src/service/mailbox-object.ts'
+import { mailboxStateOf } from '../../src/service/mailbox-object.ts'
 import { writeMailbox } from '../../src/service/mailbox-state.ts'
 import { readStatus, type SessionStatus } from '../../src/service/status.ts'
 import { WorkRecord } from '../../src/service/work-record.ts'
@@ -46,7 +46,7 @@ class World {
 
   async version(): Promise<string> {
     const session = await readStatus(this.state)
-    return fullStatus({ session, mailbox: stateOf(this.mailbox), stalled: undefined }).version ?? ''
+    return fullStatus({ session, mailbox: mailboxStateOf(this.mailbox), stalled: undefined }).version ?? ''
   }
 
   #wake(): void {
@@ -63,12 +63,12 @@ class World {
   async call(by: string, since: string, between: () => Promise<void>): Promise<void> {
     const id = `${by} ${this.#calls++}`
     await Promise.race([
-      whenChanged({ since, by }, () => id, {
+      waitForChange({ since, by }, () => id, {
         stalled: () => undefined,
         session: () => readStatus(this.state),
-        mailbox: async () => stateOf(this.mailbox),
+        mailbox: async () => mailboxStateOf(this.mailbox),
         watch: async ({ ifStill, seen, by: name }) => {
-          const state = stateOf(this.mailbox)
+          const state = mailboxStateOf(this.mailbox)
           if (mailboxVersion(state) !== ifStill) return { ...state, isWatching: false }
           const { mailbox, tell } = watch(this.mailbox, { by: name, awakeable: id })
           this.mailbox = mailbox
@@ -99,18 +99,18 @@ class World {
       }
       case 'begin': {
         if (this.mailbox.worker !== null) return
-        const { mailbox, tell } = toldOfWatchers(begin(this.mailbox, `i${this.#invocations++}`))
+        const { mailbox, tell } = withWatchNotice(begin(this.mailbox, `i${this.#invocations++}`))
         this.mailbox = mailbox
         this.#tell(tell, 'null')
         this.#work = new WorkRecord(this.#context, await readStatus(this.state))
         return
       }
       case 'records':
-        this.#work?.onBatch({ format: 1, records: [aRecord], kept: [aRecord] })
+        this.#work?.onBatch({ format: 1, records: [aRecord], stored: [aRecord] })
         return
       case 'end':
         if (this.#work === undefined) return
-        this.#work.onBatch({ format: 1, records: [aRecord], kept: [aRecord], done: null })
+        this.#work.onBatch({ format: 1, records: [aRecord], stored: [aRecord], done: null })
         this.#work = undefined
         this.mailbox = settle(this.mailbox, this.#requests)
         this.#wake()
@@ -161,16 +161,16 @@ test('who waits is woken by every change, in whatever order messages arrive, and
 
 test('one call of each client is kept, and so many of all', () => {
   let mailbox: Mailbox = emptyMailbox
-  for (let call = 0; call < 3 * mostWatchers; call++)
-    mailbox = watch(mailbox, { by: `client ${call % (2 * mostWatchers)}`, awakeable: `a${call}` }).mailbox
-  expect(mailbox.watchers).toHaveLength(mostWatchers)
-  expect(new Set(mailbox.watchers?.map(({ by }) => by)).size).toBe(mostWatchers)
-  expect(mailbox.watchers?.at(-1)?.awakeable).toBe(`a${3 * mostWatchers - 1}`)
+  for (let call = 0; call < 3 * maxWatchers; call++)
+    mailbox = watch(mailbox, { by: `client ${call % (2 * maxWatchers)}`, awakeable: `a${call}` }).mailbox
+  expect(mailbox.watchers).toHaveLength(maxWatchers)
+  expect(new Set(mailbox.watchers?.map(({ by }) => by)).size).toBe(maxWatchers)
+  expect(mailbox.watchers?.at(-1)?.awakeable).toBe(`a${3 * maxWatchers - 1}`)
 })
 
 const idle: SessionStatus = { state: 'idle', turns: 0, usd: 0, tokens: 0, questions: [], records: 3 }
 const mailboxOf = { isWorking: false, isClosed: false, waiting: 0, asked: 4 }
-const never: ChangedPorts = {
+const never: LongPollPorts = {
   stalled: () => undefined,
   session: async () => idle,
   mailbox: async () => mailboxOf,
@@ -186,7 +186,7 @@ test.each([
   ['fewer records', { since: now.replace('3', '2') }],
   ['no wait', { since: now, waitMs: 0 }],
 ])('who has seen %s is answered at once', async (_what, given) => {
-  expect(await whenChanged(given, () => 'id', never)).toEqual({
+  expect(await waitForChange(given, () => 'id', never)).toEqual({
     ...idle,
     isWorking: false,
     isClosed: false,
@@ -198,35 +198,35 @@ test.each([
 test('that work does not go on is news at once, and no news afterwards', async () => {
   const stalled = { kind: 'paused', invocation: 'inv', needsResume: true, message: 'It is paused.' } as const
   const waited: number[] = []
-  const ports: ChangedPorts = {
+  const ports: LongPollPorts = {
     ...never,
     stalled: () => stalled,
     watch: async () => ({ ...mailboxOf, isWatching: true }),
     woken: async (ms) => void waited.push(ms),
   }
-  const told = await whenChanged({ since: now }, () => 'id', ports)
+  const told = await waitForChange({ since: now }, () => 'id', ports)
   expect(told).toMatchObject({ state: 'paused', stalled })
-  await whenChanged({ since: told.version ?? '' }, () => 'id', ports)
+  await waitForChange({ since: told.version ?? '' }, () => 'id', ports)
   expect(waited).toEqual([1, 50_000])
 })
 
 test('a call that nobody wakes asks each object once; one that is woken reads the session again', async () => {
   let reads = 0
-  const ports: ChangedPorts = {
+  const ports: LongPollPorts = {
     ...never,
     session: async () => ({ ...idle, records: idle.records + reads++ }),
     watch: async () => ({ ...mailboxOf, isWatching: true }),
     woken: async () => undefined,
   }
-  const unwoken = await whenChanged({ since: now }, () => 'id', ports)
+  const unwoken = await waitForChange({ since: now }, () => 'id', ports)
   expect([unwoken.version, reads]).toEqual([now, 1])
   reads = 0
   const woken = { ...ports, woken: async () => ({ ...mailboxOf, asked: 5 }) }
-  expect(await whenChanged({ since: now }, () => 'id', woken)).toMatchObject({ records: 4, version: '4/5-0/' })
+  expect(await waitForChange({ since: now }, () => 'id', woken)).toMatchObject({ records: 4, version: '4/5-0/' })
 })
 
 test.each([{ since: 3 }, { waitMs: -1 }, { by: '' }, { other: 1 }])('%j is refused with a sentence', async (given) => {
-  await expect(whenChanged(given, () => 'id', never)).rejects.toMatchObject({ code: 400 })
+  await expect(waitForChange(given, () => 'id', never)).rejects.toMatchObject({ code: 400 })
 })
 
 test('who watches a session that is not there leaves nothing behind, and wakes no other', async () => {
@@ -236,27 +236,35 @@ test('who watches a session that is not there leaves nothing behind, and wakes n
     mailbox = after
     writeMailbox(state, after)
   }
-  const ports: ChangedPorts = {
+  const ports: LongPollPorts = {
     stalled: () => undefined,
     session: async () => ({ ...idle, records: 0 }),
-    mailbox: async () => stateOf(mailbox),
+    mailbox: async () => mailboxStateOf(mailbox),
     watch: async ({ by }) => {
       write(watch(mailbox, { by, awakeable: by }).mailbox)
-      return { ...stateOf(mailbox), isWatching: true }
+      return { ...mailboxStateOf(mailbox), isWatching: true }
     },
     unwatch: async (by) => write(unwatch(mailbox, by)),
     woken: async () => undefined,
   }
   write(watch(mailbox, { by: 'other', awakeable: 'other' }).mailbox)
-  const since = fullStatus({ session: { ...idle, records: 0 }, mailbox: stateOf(mailbox), stalled: undefined }).version
+  const since = fullStatus({
+    session: { ...idle, records: 0 },
+    mailbox: mailboxStateOf(mailbox),
+    stalled: undefined,
+  }).version
   const given = { since: since ?? '', by: 'one' }
-  await whenChanged(given, () => 'id', ports)
+  await waitForChange(given, () => 'id', ports)
   expect(mailbox.watchers?.map(({ by }) => by)).toEqual(['other'])
-  await whenChanged({ ...given, by: 'other' }, () => 'id', ports)
+  await waitForChange({ ...given, by: 'other' }, () => 'id', ports)
   expect([...state.values]).toEqual([])
   // One of which something was asked keeps who watches, and costs no further call.
   write({ ...mailbox, next: 2 })
-  const asked = fullStatus({ session: { ...idle, records: 0 }, mailbox: stateOf(mailbox), stalled: undefined }).version
-  await whenChanged({ since: asked ?? '', by: 'one' }, () => 'id', ports)
+  const asked = fullStatus({
+    session: { ...idle, records: 0 },
+    mailbox: mailboxStateOf(mailbox),
+    stalled: undefined,
+  }).version
+  await waitForChange({ since: asked ?? '', by: 'one' }, () => 'id', ports)
   expect(mailbox.watchers).toHaveLength(1)
 })

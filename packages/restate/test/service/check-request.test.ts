@@ -1,7 +1,7 @@
 // Holds rules of docs/spec: R-CLU-11, R-CLU-11a, R-CLU-11b.
 import { expect, test } from 'vitest'
-import { checkedId } from '../../src/service/checked.ts'
-import { problemOfMessages, problemOfRequest, requestWithoutStore } from '../../src/service/check-request.ts'
+import { checkId } from '../../src/service/check-input.ts'
+import { problemOfMessages, problemOfRequest, sizeLimitWithoutStore } from '../../src/service/check-request.ts'
 
 test.each<[unknown]>([
   [{ type: 'prompt', content: 'hello' }],
@@ -47,17 +47,17 @@ test('what the engine could not carry, and what the cluster alone says, is no re
   const large = (bytes: number): unknown => ({ type: 'prompt', content: '"'.repeat(bytes / 2) })
   expect(problemOfRequest({ id: 'r', request: large(11 << 20) })).toBe(undefined)
   expect(problemOfRequest({ id: 'r', request: large(12 << 20) })).toContain('at most 12582912 bytes')
-  expect(problemOfRequest({ id: 'r', request: large(6 << 20) }, requestWithoutStore)).toBe(undefined)
-  expect(problemOfRequest({ id: 'r', request: large(7 << 20) }, requestWithoutStore)).toContain(
+  expect(problemOfRequest({ id: 'r', request: large(6 << 20) }, sizeLimitWithoutStore)).toBe(undefined)
+  expect(problemOfRequest({ id: 'r', request: large(7 << 20) }, sizeLimitWithoutStore)).toContain(
     'halting serve --payloads',
   )
-  expect(problemOfMessages(['x'.repeat(8 << 20)], requestWithoutStore)).toContain('With the files that it names')
+  expect(problemOfMessages(['x'.repeat(8 << 20)], sizeLimitWithoutStore)).toContain('With the files that it names')
   // The folder of another session came with it.
   expect(problemOfRequest({ id: 'r', request: close, opening: { forkedFrom: 's-1' } })).toContain('fork the session')
 })
 
 test('an id is a text that is not too long to be a key', () => {
-  expect(checkedId('a')).toBe('a')
+  expect(checkId('a')).toBe('a')
   for (const wrong of ['', 'x'.repeat(201), 1, null, {}, ['a'], undefined])
-    expect(() => checkedId(wrong)).toThrow('Give the id')
+    expect(() => checkId(wrong)).toThrow('Give the id')
 })

@@ -140,14 +140,14 @@ const working = (): Mailbox => {
 
 test('a stop that came for a run that is over stops no later one', () => {
   const stopped = push(working(), { id: 's', request: { type: 'stop' } }, false)
-  expect(stopped).toMatchObject({ came: 'new', number: 2 })
+  expect(stopped).toMatchObject({ kind: 'new', number: 2 })
   expect('mailbox' in stopped && settle(stopped.mailbox, 1)).toEqual({ next: 3, waiting: [] })
 })
 
 test('a request that means nothing now means nothing later, under the same name', () => {
   const moot = push(emptyMailbox, { id: 's', request: { type: 'interrupt' } }, false)
-  expect(moot).toEqual({ came: 'moot', mailbox: { next: 2, waiting: [] }, number: 1 })
-  expect(push(working(), { id: 's', request: { type: 'interrupt' } }, true)).toEqual({ came: 'again' })
+  expect(moot).toEqual({ kind: 'moot', mailbox: { next: 2, waiting: [] }, number: 1 })
+  expect(push(working(), { id: 's', request: { type: 'interrupt' } }, true)).toEqual({ kind: 'again' })
 })
 
 test('who waits is woken once', () => {

@@ -2,7 +2,7 @@
 import { array, assert, constantFrom, property } from 'fast-check'
 import { expect, test } from 'vitest'
 import type { RunResult } from '@halting/core'
-import { Presence } from '../../src/service/sessions-of-process.ts'
+import { PresenceReporter } from '../../src/service/sessions-of-process.ts'
 import { SdkLog } from '../../src/worker/sdk-log.ts'
 import { LeftError } from '../../src/worker/departure.ts'
 import type { WorkerEvent } from '../../src/worker/worker-events.ts'
@@ -12,7 +12,7 @@ const result = (reason: string): RunResult =>
 
 test('a session that ends is reported with its tenant and the ending of its last run', () => {
   const events: WorkerEvent[] = []
-  const presence = new Presence('s-1', 'acme', (event) => events.push(event))
+  const presence = new PresenceReporter('s-1', 'acme', (event) => events.push(event))
   presence.ran(result('max_turns'))
   presence.ran(result('completed'))
   presence.ended()
@@ -37,7 +37,7 @@ test('whatever is noticed in whatever order, a session starts once and goes once
   assert(
     property(array(constantFrom('ended', 'rests', 'left', 'ran'), { minLength: 1 }), (seen) => {
       const events: WorkerEvent[] = []
-      const presence = new Presence('s', undefined, (event) => events.push(event))
+      const presence = new PresenceReporter('s', undefined, (event) => events.push(event))
       for (const each of seen)
         if (each === 'left') presence.left('why')
         else if (each === 'ran') presence.ran(result('completed'))

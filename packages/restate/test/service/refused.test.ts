@@ -1,12 +1,12 @@
 // Holds rules of docs/spec: R-WORK-2
 import { expect, test } from 'vitest'
 import { attempt } from '../../src/engine/attempt.ts'
-import type { ReadBatch } from '../../src/engine/batch.ts'
-import { openedOrRefused, RefusedWork, SessionRefusedError } from '../../src/service/refused.ts'
+import type { DecodedBatch } from '../../src/engine/batch.ts'
+import { openOrRefuse, RefusedWork, SessionRefusedError } from '../../src/service/refused-work.ts'
 import { FakeInvocation } from '../support/fake-engine.ts'
 
 test('all that is asked of a session that cannot be opened is refused with the reason, on record', async () => {
-  const batches: ReadBatch[] = []
+  const batches: DecodedBatch[] = []
   const end = await attempt({
     engine: new FakeInvocation().attempt(),
     mail: [3, 4].map((number) =>
@@ -23,7 +23,7 @@ test('all that is asked of a session that cannot be opened is refused with the r
 })
 
 test('any other failure to open it has the engine try again', async () => {
-  await expect(openedOrRefused(Promise.reject(new Error('no disk')))).rejects.toThrow('no disk')
+  await expect(openOrRefuse(Promise.reject(new Error('no disk')))).rejects.toThrow('no disk')
   const error = new SessionRefusedError('never')
-  expect(await openedOrRefused(Promise.reject(error))).toEqual({ kind: 'refused', error })
+  expect(await openOrRefuse(Promise.reject(error))).toEqual({ kind: 'refused', error })
 })

@@ -2,19 +2,19 @@
 import { streamRun, ModelError, startRun, type Model, type Prices } from '@halting/core'
 import { createMemorySteps, foldSession, runsOf, type StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
-import { keepTenancy } from '../../src/service/tenancy.ts'
-import { spentBeyond, spentIn } from '../../src/service/spent.ts'
+import { assignTenancy } from '../../src/service/tenancy.ts'
+import { withoutInherited, sessionSpending } from '../../src/service/spending.ts'
 import { statusAfter, readStatus } from '../../src/service/status.ts'
 import { MemoryState } from '../support/memory-state.ts'
 
 test('a session keeps the tenant that it began with, whatever other workers say', async () => {
   const state = new MemoryState()
-  expect(await keepTenancy(state, 'inv1', () => undefined)).toEqual({})
+  expect(await assignTenancy(state, 'inv1', () => undefined)).toEqual({})
   const acme = { tenancy: { tenant: 'acme', began: 'inv2', isOpened: true } }
-  expect(await keepTenancy(state, 'inv2', () => 'acme')).toEqual({ ...acme, isNew: true })
-  expect(await keepTenancy(state, 'inv3', () => 'other')).toEqual(acme)
+  expect(await assignTenancy(state, 'inv2', () => 'acme')).toEqual({ ...acme, isNew: true })
+  expect(await assignTenancy(state, 'inv3', () => 'other')).toEqual(acme)
   expect(
-    await keepTenancy(state, 'inv4', () => {
+    await assignTenancy(state, 'inv4', () => {
       throw new Error('not here')
     }),
   ).toEqual(acme)
@@ -22,7 +22,7 @@ test('a session keeps the tenant that it began with, whatever other workers say'
 
 test('a tenant that a session may not have is refused with the reason, and none is kept', async () => {
   const state = new MemoryState()
-  const refused = await keepTenancy(state, 'inv1', () => {
+  const refused = await assignTenancy(state, 'inv1', () => {
     throw new Error('Sessions of this worker have no other tenant.')
   })
   expect(refused).toEqual({ refusal: 'Sessions of this worker have no other tenant.' })
@@ -57,15 +57,15 @@ async function recorded(): Promise<readonly StepRecord[]> {
 
 test('what a session may have spent is in what it has spent, of a run that is open at worst case', async () => {
   const records = await recorded()
-  const whole = spentIn(foldSession(runsOf(records)))
+  const whole = sessionSpending(foldSession(runsOf(records)))
   expect(whole.unknownNanos).toBeGreaterThan(0)
   expect(whole.nanos).toBe(5e9 + whole.unknownNanos)
   const isResult = (record: StepRecord): boolean => record.type === 'result'
   // Killed while the second request was under way, and before the first was.
-  const open = spentIn(foldSession(runsOf(records.slice(0, records.findLastIndex(isResult)))))
+  const open = sessionSpending(foldSession(runsOf(records.slice(0, records.findLastIndex(isResult)))))
   expect(open).toEqual(whole)
-  expect(spentIn(foldSession(runsOf(records.slice(0, 1))))).toEqual({ nanos: 0, unknownNanos: 0 })
-  expect(spentBeyond(whole, { nanos: 5e9, unknownNanos: 0 })).toEqual({
+  expect(sessionSpending(foldSession(runsOf(records.slice(0, 1))))).toEqual({ nanos: 0, unknownNanos: 0 })
+  expect(withoutInherited(whole, { nanos: 5e9, unknownNanos: 0 })).toEqual({
     nanos: whole.unknownNanos,
     unknownNanos: whole.unknownNanos,
   })
@@ -73,7 +73,7 @@ test('what a session may have spent is in what it has spent, of a run that is op
 
 test('the status of a session tells what it may have spent, and the part that nobody knows', async () => {
   const records = await recorded()
-  const { nanos, unknownNanos } = spentIn(foldSession(runsOf(records)))
+  const { nanos, unknownNanos } = sessionSpending(foldSession(runsOf(records)))
   const status = statusAfter(await readStatus(new MemoryState()), records)
   expect([status.usd, status.unknownUsd]).toEqual([nanos / 1e9, unknownNanos / 1e9])
   const [start] = records

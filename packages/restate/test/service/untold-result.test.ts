@@ -1,22 +1,22 @@
 // Holds rules of docs/spec: R-CLU-10b.
 import { expect, test } from 'vitest'
-import { openRunOf, untoldResults } from '../../src/service/sessions-of-process.ts'
+import { findOpenRun, unreportedResults } from '../../src/service/sessions-of-process.ts'
 import { toldSession } from '../support/told-session.ts'
 
 test('the result of a run whose process was lost before it was told is that of its records', async () => {
   const { events, records } = await toldSession()
   const [told] = events.flatMap((event) => (event.type === 'run_end' ? [event.result] : []))
-  const [made] = untoldResults('s', [], records, new Set())
+  const [made] = unreportedResults('s', [], records, new Set())
   // No record names the windows of models.
   const { modelUsage: _, ...result } = { ...told }
   expect(made).toMatchObject({ runId: 'run1', result })
-  expect(untoldResults('s', [], records, new Set(['run1']))).toEqual([])
-  expect(openRunOf(records)).toBe(undefined)
+  expect(unreportedResults('s', [], records, new Set(['run1']))).toEqual([])
+  expect(findOpenRun(records)).toBe(undefined)
 })
 
 test('an open run tells which messages are in it', async () => {
   const { records } = await toldSession()
   const open = records.filter(({ type }) => type !== 'end')
-  expect(openRunOf(open)).toEqual({ runId: 'run1', ids: ['p'], isWithoutMessage: false })
-  expect(untoldResults('s', [], open, new Set())).toEqual([])
+  expect(findOpenRun(open)).toEqual({ runId: 'run1', ids: ['p'], isWithoutMessage: false })
+  expect(unreportedResults('s', [], open, new Set())).toEqual([])
 })

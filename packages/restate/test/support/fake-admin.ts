@@ -1,6 +1,6 @@
 import { sessionMetadata } from '../../src/service/session-metadata.ts'
 import type { BoundInvocation } from '../../src/worker/engine-admin.ts'
-import type { Seen } from '../../src/worker/engine-watch.ts'
+import type { EngineSnapshot } from '../../src/worker/engine-watch.ts'
 import type { LostWorkersOptions } from '../../src/worker/lost-workers.ts'
 
 /** The work at a session, as the engine has it. */
@@ -63,7 +63,7 @@ export class FakeAdmin {
   }
 
   /** What a worker sees that looks now. */
-  seenBy(url: string): Seen {
+  seenBy(url: string): EngineSnapshot {
     const all = [...this.deployments].map(([id, { uri }]) => ({ id, uri, isShared: this.shared.has(id) }))
     const latest = this.deployments.get(this.latest)
     return {

@@ -1,11 +1,11 @@
 import { foldSession } from '@halting/core/steps'
 import type { CheckedSession } from '@halting/core/testing'
-import { attempt, type Found } from '../../src/engine/attempt.ts'
+import { attempt, type AttemptContext } from '../../src/engine/attempt.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import type { PayloadStore } from '../../src/payloads/payload-store.ts'
 
 type Opened = Pick<CheckedSession, 'transcript' | 'open'> &
-  Pick<Found, 'records' | 'log'> & {
+  Pick<AttemptContext, 'records' | 'log'> & {
     /** The attempt: it rejects when that fails. */
     readonly over: Promise<unknown>
   }
@@ -13,8 +13,8 @@ type Opened = Pick<CheckedSession, 'transcript' | 'open'> &
 /** The session as an attempt finds it. It is open when the engine has something of it on record. Rejects when the attempt fails. */
 export async function openedBy(engine: Engine, store?: PayloadStore): Promise<Opened> {
   let over: Promise<unknown> = Promise.resolve()
-  const { records, log } = await new Promise<Found>((resolve, reject) => {
-    let found: Found | undefined
+  const { records, log } = await new Promise<AttemptContext>((resolve, reject) => {
+    let found: AttemptContext | undefined
     let isOnRecord = false
     const settle = (): void => {
       if (found !== undefined && isOnRecord) resolve(found)

@@ -3,12 +3,12 @@ import type { StepRecord } from '@halting/core/steps'
 import type { ObjectContext } from '@restatedev/restate-sdk'
 import { attempt, mailSignal } from '../../src/engine/attempt.ts'
 import { isCut, type RenewAfter } from '../../src/engine/cluster-log.ts'
-import { RunSoFar } from '../../src/service/carried-run.ts'
+import { CarriedStateBuilder } from '../../src/service/carried-run.ts'
 import { ClusterSession } from '../../src/service/cluster-session.ts'
 import { Conversation } from '../../src/service/conversation.ts'
-import { recordsSince } from '../../src/service/kept-records.ts'
+import { readRecordsPage } from '../../src/service/stored-records.ts'
 import type { SessionRequest } from '../../src/service/messages.ts'
-import { messagesIn, openRunOf } from '../../src/service/sessions-of-process.ts'
+import { messageIdsIn, findOpenRun } from '../../src/service/sessions-of-process.ts'
 import { readStatus } from '../../src/service/status.ts'
 import { WorkRecord } from '../../src/service/work-record.ts'
 import { SessionWork } from '../../src/service/work.ts'
@@ -65,7 +65,7 @@ export async function playOnFake(
       const { ended, open } = await conversation.records()
       const record = new WorkRecord(contextOf(draft), await readStatus(draft), {
         carried,
-        run: new RunSoFar(carried, await conversation.agents()),
+        run: new CarriedStateBuilder(carried, await conversation.agents()),
       })
       const kill = killsLeft.shift()
       if (kill !== undefined) void turns(kill).then(() => engine.kill())
@@ -90,9 +90,9 @@ export async function playOnFake(
             session,
             log,
             settled: record.settled,
-            openRun: openRunOf(own),
-            onRecord: messagesIn([...ended, ...own]),
-            untold: [],
+            openRun: findOpenRun(own),
+            onRecord: messageIdsIn([...ended, ...own]),
+            unreported: [],
             spent: () => journal.spent,
             onEvent: () => {},
           })
@@ -110,7 +110,7 @@ export async function playOnFake(
       const came = await Promise.race([done, lost])
       if (came === 'lost') continue
       const goesOn = isCut(came)
-      await conversation.append(record.said, (put) => put(), goesOn ? record.handover : undefined)
+      await conversation.append(record.conversation, (put) => put(), goesOn ? record.handover : undefined)
       state.take(draft)
       const before = invocation
       if (goesOn) {
@@ -143,7 +143,7 @@ function contextOf(state: MemoryState): ObjectContext {
 async function recordsOf(state: MemoryState): Promise<readonly StepRecord[]> {
   const records: StepRecord[] = []
   for (;;) {
-    const page = await recordsSince(state, records.length, undefined)
+    const page = await readRecordsPage(state, records.length, undefined)
     if (page.records.length === 0) return records
     // Without a payload store nothing is kept elsewhere.
     records.push(...(page.records as readonly StepRecord[]))

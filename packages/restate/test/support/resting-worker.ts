@@ -4,7 +4,7 @@ import type { StepRecord } from '@halting/core/steps'
 import { createFakeClock } from '@halting/core/testing'
 import { attempt } from '../../src/engine/attempt.ts'
 import { ClusterSession } from '../../src/service/cluster-session.ts'
-import { openRunOf } from '../../src/service/sessions-of-process.ts'
+import { findOpenRun } from '../../src/service/sessions-of-process.ts'
 import { SessionWork } from '../../src/service/work.ts'
 import type { FakeInvocation } from './fake-engine.ts'
 
@@ -65,8 +65,8 @@ export class RestingWorker {
           session,
           log,
           settled: new Set(),
-          openRun: openRunOf(found),
-          untold: [],
+          openRun: findOpenRun(found),
+          unreported: [],
           spent: () => journal.spent,
           onEvent: () => {},
         })

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec: R-WORK-4
 import type { StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
-import { attempt, type Found } from '../../src/engine/attempt.ts'
+import { attempt, type AttemptContext } from '../../src/engine/attempt.ts'
 import { ClusterLog } from '../../src/engine/cluster-log.ts'
 import { Departure, LeftError } from '../../src/worker/departure.ts'
 import { FakeInvocation } from '../support/fake-engine.ts'
@@ -37,7 +37,7 @@ test('a session is left at the first lap at which no effect is under way, with a
 async function going(
   departure: Departure,
   { invocation = new FakeInvocation(), onMail = (): void => {} } = {},
-): Promise<Found & { readonly over: Promise<unknown> }> {
+): Promise<AttemptContext & { readonly over: Promise<unknown> }> {
   return new Promise((resolve) => {
     const over = attempt({
       engine: invocation.attempt(),

@@ -67,7 +67,7 @@ test('a clock that is wrong is reported once, until it was right again', () => {
   const events: WorkerEvent[] = []
   const clock = { offsetMs: 0 }
   const watch = new ClockWatch(clock, (event) => events.push(event))
-  for (clock.offsetMs of [0, 29_000, -3_600_000, -3_600_000, 0, 3_600_000]) watch.see()
+  for (clock.offsetMs of [0, 29_000, -3_600_000, -3_600_000, 0, 3_600_000]) watch.update()
   expect(events.map((event) => (event.type === 'trouble' ? event.message : event.type))).toEqual([
     "The clock of this machine is 3600 s ahead of the engine's. Sessions use the engine's time; set the clock.",
     "The clock of this machine is 3600 s behind the engine's. Sessions use the engine's time; set the clock.",

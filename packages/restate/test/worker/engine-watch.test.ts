@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { afterEach, expect, test } from 'vitest'
 import { sessionMetadata } from '../../src/service/session-metadata.ts'
 import { EngineAdmin } from '../../src/worker/engine-admin.ts'
-import { EngineWatch, type Seen } from '../../src/worker/engine-watch.ts'
+import { EngineWatch, type EngineSnapshot } from '../../src/worker/engine-watch.ts'
 
 interface Paused {
   modifiedAt: string
@@ -61,7 +61,7 @@ function pausedWork(count: number): Map<string, Paused> {
 }
 
 /** What the next look of a worker sees. */
-function nextLook(admin: EngineAdmin): Promise<Seen> {
+function nextLook(admin: EngineAdmin): Promise<EngineSnapshot> {
   return new Promise((resolve) => {
     const watch = new EngineWatch(admin, url, [
       (seen) => {

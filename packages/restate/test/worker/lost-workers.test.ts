@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-LOST-1 to R-LOST-5: what is done with what is bound to a worker that does not come back.
 import * as fc from 'fast-check'
-import { keptFormat } from '../../src/engine/format.ts'
+import { storageFormat } from '../../src/engine/format.ts'
 import { expect, test } from 'vitest'
 import { Departure } from '../../src/worker/departure.ts'
 import { LostWorkers } from '../../src/worker/lost-workers.ts'
@@ -32,10 +32,10 @@ function workerAt(url: string, admin: FakeAdmin, { canOpen, departure, events, p
     probe: async (address) => (probe ?? ((at) => admin.living.has(at)))(address),
   })
   return {
-    of: (session: string) => lost.of(session),
+    of: (session: string) => lost.stallOf(session),
     async looks(times = failuresUntilLost) {
       for (let left = times; left > 0; left--) {
-        await lost.see(admin.seenBy(url))
+        await lost.update(admin.seenBy(url))
         now += 2_000
       }
     },
@@ -120,7 +120,7 @@ test('what somebody paused stays paused; what a worker paused to move it, and wa
 test('sessions of another format wait for a worker of that version; new sessions go to one that lives', async () => {
   const admin = new FakeAdmin()
   admin.add('dp_b', 'b')
-  admin.add('dp_a', 'a', keptFormat + 1)
+  admin.add('dp_a', 'a', storageFormat + 1)
   admin.bind('later', 'dp_a', 'running')
   admin.bind('new', null, 'backing-off')
   admin.lose('a')

@@ -5,7 +5,7 @@ import type { ObjectContext } from '@restatedev/restate-sdk'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { attempt, mailSignal, type AttemptTurn } from '../../src/engine/attempt.ts'
-import { SessionRefusedError } from '../../src/service/refused.ts'
+import { SessionRefusedError } from '../../src/service/refused-work.ts'
 import { SessionsOfProcess } from '../../src/service/sessions-of-process.ts'
 import { readStatus } from '../../src/service/status.ts'
 import { WorkRecord } from '../../src/service/work-record.ts'
@@ -81,14 +81,14 @@ class Process {
       departure: this.departure,
       onMakeWay: (given) => (makeWay = given),
       turn: (gone): AttemptTurn =>
-        this.#sessions.arrive({ sessionId, tenant: undefined, sinceMs: 1, gone, settled: record.settled }),
+        this.#sessions.register({ sessionId, tenant: undefined, sinceMs: 1, gone, settled: record.settled }),
       firstNote: () => ({ type: 'attempt' }),
       begin: async (found, turn) => {
         await turns(1)
         if (fault === 'records cannot be read' || fault === 'open throws') setImmediate(failed)
         if (fault === 'records cannot be read') throw new Error('The payload store does not answer.')
         // As `SessionsOfProcess` gave it.
-        const granted = turn as ReturnType<SessionsOfProcess['arrive']>
+        const granted = turn as ReturnType<SessionsOfProcess['register']>
         return this.#sessions.begin(
           {
             sessionId,

@@ -49,7 +49,7 @@ function worker(engine: Engine, retainMs = 30 * day) {
     patienceMs: 1,
   })
   const look = async (isHere = true, resting: readonly WorkOfSession[] = []): Promise<void> => {
-    retention.see({ isHere, resting }, new AbortController().signal)
+    retention.update({ isHere, resting }, new AbortController().signal)
     for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
   }
   return { clock, look, events }
@@ -129,13 +129,13 @@ test('how old a session is, is by the clock of the engine', async () => {
     vi.setSystemTime(now + 60 * day)
     engineClock.ask()(new Date(now).toUTCString())
     vi.advanceTimersByTime(hour)
-    retention.see({ isHere: true, resting: [] }, new AbortController().signal)
+    retention.update({ isHere: true, resting: [] }, new AbortController().signal)
     for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
     expect(engine.asked).toEqual([])
     vi.setSystemTime(now + 100 * day)
     engineClock.ask()(new Date(now + 40 * day).toUTCString())
     vi.advanceTimersByTime(hour)
-    retention.see({ isHere: true, resting: [] }, new AbortController().signal)
+    retention.update({ isHere: true, resting: [] }, new AbortController().signal)
     await vi.waitFor(() => expect(engine.asked).toEqual(['young']))
   } finally {
     vi.useRealTimers()

@@ -1,13 +1,19 @@
 // Holds rules of docs/spec: R-WORK-3a, R-LOAD-1, R-LOAD-4, R-LOAD-5
 import type { StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
-import { attempt, mailSignal, type AttemptOptions, type AttemptTurn, type Found } from '../../src/engine/attempt.ts'
+import {
+  attempt,
+  mailSignal,
+  type AttemptOptions,
+  type AttemptTurn,
+  type AttemptContext,
+} from '../../src/engine/attempt.ts'
 import { Departure, LeftError } from '../../src/worker/departure.ts'
 import { Places, type Ticket } from '../../src/worker/places.ts'
 import { FakeInvocation } from '../support/fake-engine.ts'
 
 const intent = (key: string): StepRecord => ({ type: 'intent', key, digest: null, intent: null, at: 1 })
-const keysOf = ({ records }: Found): readonly string[] =>
+const keysOf = ({ records }: AttemptContext): readonly string[] =>
   records.flatMap((record) => (record.type === 'intent' ? [record.key] : []))
 
 /** Until it holds: what an attempt does at a rest takes some moments. */
@@ -29,7 +35,7 @@ function turnOf(ticket: Ticket): AttemptTurn {
 /** A session whose place is given back when its work is let go of. */
 class Attempts {
   readonly places = new Places(1)
-  readonly begun: (Found & { readonly heard: string[] })[] = []
+  readonly begun: (AttemptContext & { readonly heard: string[] })[] = []
   readonly invocation = new FakeInvocation()
 
   begin(more: Partial<AttemptOptions> = {}): Promise<unknown> {

@@ -41,7 +41,7 @@ class Looks {
 
   async look(own: { readonly free: number; readonly waiting: number }): Promise<void> {
     this.own = own
-    await this.#share.look(new AbortController().signal)
+    await this.#share.update(new AbortController().signal)
   }
 }
 

@@ -19,20 +19,24 @@ test('the work at a session that is set aside is paused, and no other', async ()
     retryNow: away,
     setAside: async () => new Map([['aside', 'its work has ended three workers']]),
   })
-  await stalls.see([
+  await stalls.update([
     work('released', 'backing-off', message),
     work('fails', 'backing-off', 'no network'),
     work('aside', 'backing-off', `[500 Internal] ${message}`),
     work('paused', 'paused', `[500 Internal] ${message}`),
   ])
   expect(paused).toEqual(['inv_aside'])
-  expect(['fails', 'aside', 'paused'].map((id) => stalls.of(id)?.kind)).toEqual([undefined, 'set_aside', 'set_aside'])
+  expect(['fails', 'aside', 'paused'].map((id) => stalls.stallOf(id)?.kind)).toEqual([
+    undefined,
+    'set_aside',
+    'set_aside',
+  ])
 })
 
 test('a status says why work is set aside, also where the engine does not pause it', async () => {
   const stalls = new Stalls({ pause: away, retryNow: away, setAside: away })
-  await expect(stalls.see([work('aside', 'backing-off', message)])).rejects.toThrow('away')
-  expect(stalls.of('aside')?.message).toBe(message)
+  await expect(stalls.update([work('aside', 'backing-off', message)])).rejects.toThrow('away')
+  expect(stalls.stallOf('aside')?.message).toBe(message)
 })
 
 test('one that was released while it was about to be paused is resumed, also where the engine shows that late', async () => {
@@ -43,10 +47,10 @@ test('one that was released while it was about to be paused is resumed, also whe
     retryNow: async (id) => void told.push(`resume ${id}`),
     setAside: async (ids) => new Map(ids.filter((id) => isSetAside.has(id)).map((id) => [id, 'it ended workers'])),
   })
-  await stalls.see([work('released', 'backing-off', message), work('aside', 'backing-off', message)])
+  await stalls.update([work('released', 'backing-off', message), work('aside', 'backing-off', message)])
   isSetAside.delete('released')
   const paused = [work('released', 'paused', 'broken pipe'), work('aside', 'paused', message)]
-  for (let look = 0; look < 4; look++) await stalls.see(look === 0 ? paused : paused.slice(1))
+  for (let look = 0; look < 4; look++) await stalls.update(look === 0 ? paused : paused.slice(1))
   expect(told).toEqual(['pause inv_released', 'pause inv_aside', 'resume inv_released'])
 })
 
@@ -56,18 +60,18 @@ test('a status says why work is set aside that the engine paused in the middle',
     retryNow: away,
     setAside: async () => new Map([['s-17', 'its work has ended three workers']]),
   })
-  await stalls.see([
+  await stalls.update([
     work('s-17', 'paused', 'stream closed because of a broken pipe'),
     work('other', 'paused', 'broken'),
   ])
-  expect(stalls.of('s-17')).toEqual({
+  expect(stalls.stallOf('s-17')).toEqual({
     kind: 'set_aside',
     invocation: 'inv_s-17',
     needsResume: true,
     message:
       'This session is set aside: its work has ended three workers. Release it with: halting sessions release s-17 --cluster URL',
   })
-  expect(stalls.of('other')?.kind).toBe('paused')
+  expect(stalls.stallOf('other')?.kind).toBe('paused')
 })
 
 test('one that was released right before it is paused is resumed in the same look', async () => {
@@ -81,6 +85,6 @@ test('one that was released right before it is paused is resumed in the same loo
     retryNow: async (id) => void told.push(`resume ${id}`),
     setAside: async (ids) => new Map(ids.filter((id) => isSetAside.has(id)).map((id) => [id, 'it ended workers'])),
   })
-  await stalls.see([work('released', 'backing-off', message)])
+  await stalls.update([work('released', 'backing-off', message)])
   expect(told).toEqual(['pause inv_released', 'resume inv_released'])
 })

@@ -1,10 +1,16 @@
-import { mostInlineBytes } from '../engine/batch.ts'
-import { isPacked, textsIn, wholeRecord, type KeptRecord, type ServedRecord } from '../engine/packed-record.ts'
+import { maxInlineBytes } from '../engine/batch.ts'
+import {
+  isPacked,
+  engineTextNames,
+  unpackRecord,
+  type StoredRecord,
+  type ServedRecord,
+} from '../engine/packed-record.ts'
 import { SessionTexts, textKey, type StoredText } from '../engine/session-texts.ts'
 import type { PayloadStore } from '../payloads/payload-store.ts'
 
 /** Records of a session, in order. */
-export interface KeptRecords {
+export interface RecordsPage {
   /** Number of the first of the records. */
   readonly first: number
   /** The records. */
@@ -12,9 +18,9 @@ export interface KeptRecords {
 }
 
 /** The same as an object stores them. */
-export interface StoredRecords {
+export interface StoredRecordsPage {
   readonly first: number
-  readonly records: readonly KeptRecord[]
+  readonly records: readonly StoredRecord[]
 }
 
 /** What can be read of an object. */
@@ -24,9 +30,9 @@ export interface ReadableState {
 }
 
 /** An answer has about so many bytes, but for a record that is larger: the keys are listed once for each. */
-const mostAnswerBytes = 1024 * 1024
+const maxAnswerBytes = 1024 * 1024
 /** So many keys are asked for at once at most. */
-const mostAhead = 64
+const maxKeysAhead = 64
 
 /** In the order of their numbers as text, too. */
 export function recordsKey(first: number): string {
@@ -34,45 +40,46 @@ export function recordsKey(first: number): string {
 }
 
 /** Records from this number on, as many as one answer takes; none at the end. Long texts that are stored apart are in their places. */
-export async function recordsSince(
+export async function readRecordsPage(
   state: ReadableState,
   since: number,
   store: PayloadStore | undefined,
-): Promise<KeptRecords> {
+): Promise<RecordsPage> {
   const keys = (await state.stateKeys()).filter((key) => key.startsWith('records/')).toSorted()
   const begin = Math.max(
     0,
     keys.findLastIndex((key) => key <= recordsKey(since)),
   )
-  const kept: KeptRecord[] = []
+  const stored: StoredRecord[] = []
   let bytes = 0
   let ahead = 1
   for (let next = begin, isFull = false; next < keys.length && !isFull;) {
-    const asked = keys.slice(next, next + ahead).map((key) => state.get<StoredRecords>(key))
+    const asked = keys.slice(next, next + ahead).map((key) => state.get<StoredRecordsPage>(key))
     // The engine's promises are awaited one at a time.
-    for (const stored of asked) {
-      const found = await stored
+    for (const page of asked) {
+      const found = await page
       const wanted = found?.records.slice(Math.max(0, since - found.first)) ?? []
-      const size = Buffer.byteLength(JSON.stringify(wanted)) + wanted.reduce((sum, each) => sum + longBytes(each), 0)
-      isFull ||= found === null || (kept.length > 0 && bytes + size > mostAnswerBytes)
+      const size =
+        Buffer.byteLength(JSON.stringify(wanted)) + wanted.reduce((sum, each) => sum + longTextBytes(each), 0)
+      isFull ||= found === null || (stored.length > 0 && bytes + size > maxAnswerBytes)
       if (isFull) continue
-      kept.push(...wanted)
+      stored.push(...wanted)
       bytes += size
     }
     next += asked.length
     ahead = keysAhead(next - begin, bytes)
   }
   const texts = new SessionTexts()
-  await readTexts(state, textsIn(kept), texts)
+  await readTexts(state, engineTextNames(stored), texts)
   const records: ServedRecord[] = []
-  for (const record of kept) records.push(await served(record, store, texts))
+  for (const record of stored) records.push(await toServedRecord(record, store, texts))
   return { first: since, records }
 }
 
 /** How many keys more may fit, after so many with so many bytes: asked for one after another they would take milliseconds each. */
 function keysAhead(count: number, bytes: number): number {
-  const fitting = Math.floor(((mostAnswerBytes - bytes) * count) / Math.max(1, bytes))
-  return Math.min(mostAhead, Math.max(1, fitting))
+  const fitting = Math.floor(((maxAnswerBytes - bytes) * count) / Math.max(1, bytes))
+  return Math.min(maxKeysAhead, Math.max(1, fitting))
 }
 
 /** Asks for all of them before it waits for the first: one after another they would take a millisecond each. */
@@ -90,13 +97,17 @@ export async function readTexts(
 }
 
 /** Bytes of the texts that a record is without. */
-function longBytes(record: KeptRecord): number {
+function longTextBytes(record: StoredRecord): number {
   return isPacked(record) ? record.texts.reduce((sum, { bytes }) => sum + bytes, 0) : 0
 }
 
 /** With its long texts; one that is too large for an answer, which only a payload store makes possible, is put there. */
-async function served(record: KeptRecord, store: PayloadStore | undefined, texts: SessionTexts): Promise<ServedRecord> {
+async function toServedRecord(
+  record: StoredRecord,
+  store: PayloadStore | undefined,
+  texts: SessionTexts,
+): Promise<ServedRecord> {
   if (!isPacked(record)) return record
-  const whole = await wholeRecord(record, store, texts)
-  return store !== undefined && longBytes(record) > mostInlineBytes ? store.put(JSON.stringify(whole)) : whole
+  const whole = await unpackRecord(record, store, texts)
+  return store !== undefined && longTextBytes(record) > maxInlineBytes ? store.put(JSON.stringify(whole)) : whole
 }

@@ -3,7 +3,7 @@ import { ConfigurationError } from '@halting/core'
 import { whenIdle, type Opening, type SessionRequest } from '../service/messages.ts'
 import type { ClusterClient } from './client.ts'
 
-export interface OwnRequestsOptions {
+export interface PendingRequestsOptions {
   readonly client: ClusterClient
   readonly sessionId: string
   readonly opening: Opening | undefined
@@ -11,30 +11,30 @@ export interface OwnRequestsOptions {
   readonly ready: Promise<void>
   readonly onSent: () => void
   /** Whether the end of this run was told here. */
-  readonly hasToldEnd: (runId: string) => boolean
+  readonly isEndReported: (runId: string) => boolean
   readonly onRefused: (error: unknown, givenBack: readonly QueuedMessage[]) => void
 }
 
-interface OwnRequest {
+interface PendingRequest {
   readonly id: string
   readonly request: SessionRequest
   isSent: boolean
 }
 
 /** What this client has asked for, and has not heard the outcome of. It goes to the cluster in that order. */
-export class OwnRequests {
-  readonly #options: OwnRequestsOptions
+export class PendingRequests {
+  readonly #options: PendingRequestsOptions
   /** Those that begin or enter a run, until they have. */
-  readonly #open = new Map<string, OwnRequest>()
+  readonly #open = new Map<string, PendingRequest>()
   #sending: Promise<void>
 
-  constructor(options: OwnRequestsOptions) {
+  constructor(options: PendingRequestsOptions) {
     this.#options = options
     this.#sending = options.ready
   }
 
   get messages(): readonly QueuedMessage[] {
-    return [...this.#open.values()].flatMap((own) => messageOf(own))
+    return [...this.#open.values()].flatMap((pending) => queuedMessages(pending))
   }
 
   get isAsking(): boolean {
@@ -47,47 +47,47 @@ export class OwnRequests {
   }
 
   send(request: SessionRequest, id: string): void {
-    const own: OwnRequest = { id, request, isSent: false }
-    if (whenIdle(request) === 'begins') this.#open.set(id, own)
-    this.#sending = this.#sending.then(() => this.#send(own))
+    const pending: PendingRequest = { id, request, isSent: false }
+    if (whenIdle(request) === 'begins') this.#open.set(id, pending)
+    this.#sending = this.#sending.then(() => this.#sendOne(pending))
   }
 
-  async #send(own: OwnRequest): Promise<void> {
+  async #sendOne(pending: PendingRequest): Promise<void> {
     const { client, sessionId, opening, onSent } = this.#options
-    const { id, request } = own
+    const { id, request } = pending
     try {
       await client.request(sessionId, request, { id, ...(opening !== undefined && { opening }) })
-      own.isSent = true
+      pending.isSent = true
     } catch (error) {
-      this.#refuse(own, error)
+      this.#refuse(pending, error)
     }
     onSent()
   }
 
-  #refuse(own: OwnRequest, error: unknown): void {
-    this.#open.delete(own.id)
-    this.#options.onRefused(error, messageOf(own))
+  #refuse(pending: PendingRequest, error: unknown): void {
+    this.#open.delete(pending.id)
+    this.#options.onRefused(error, queuedMessages(pending))
   }
 
   /** Messages are in a run, or given back. */
-  taken(ids: readonly string[]): void {
+  forget(ids: readonly string[]): void {
     for (const id of ids) this.#open.delete(id)
   }
 
   /** Nobody works at the session: what was asked for has its outcome, or had none. One that a run answered is open until that was told here. */
-  async look(): Promise<void> {
-    const { client, sessionId, hasToldEnd } = this.#options
-    for (const own of this.#open.values()) {
-      if (!own.isSent) continue
-      const answer = await client.result(sessionId, own.id)
-      if (answer.state === 'refused') this.#refuse(own, new ConfigurationError(answer.because))
-      else if (answer.state === 'unknown') this.#open.delete(own.id)
-      else if (answer.state === 'answered' && hasToldEnd(answer.runId)) this.#open.delete(own.id)
+  async checkOutcomes(): Promise<void> {
+    const { client, sessionId, isEndReported: isEndReported } = this.#options
+    for (const pending of this.#open.values()) {
+      if (!pending.isSent) continue
+      const answer = await client.result(sessionId, pending.id)
+      if (answer.state === 'refused') this.#refuse(pending, new ConfigurationError(answer.because))
+      else if (answer.state === 'unknown') this.#open.delete(pending.id)
+      else if (answer.state === 'answered' && isEndReported(answer.runId)) this.#open.delete(pending.id)
     }
   }
 }
 
-function messageOf({ id, request }: OwnRequest): readonly QueuedMessage[] {
+function queuedMessages({ id, request }: PendingRequest): readonly QueuedMessage[] {
   if (request.type !== 'prompt') return []
   return [{ id, content: request.content, when: request.when === 'later' ? 'later' : 'next' }]
 }

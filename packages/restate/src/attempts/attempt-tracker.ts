@@ -2,23 +2,23 @@ import { randomUUID } from 'node:crypto'
 import { isJsonObject, sharedAbort } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
 import { engineClock } from '../http/engine-clock.ts'
-import type { ReadBatch } from '../engine/batch.ts'
+import type { DecodedBatch } from '../engine/batch.ts'
 import type { IngressOptions } from '../fleet/ingress.ts'
-import { callHandlerOf, type Patience } from '../http/call-handler.ts'
-import { readNote, writtenNote } from '../service/notes.ts'
+import { callWithRetries, type RetryPolicy } from '../http/call-handler.ts'
+import { decodeNote, encodeNote } from '../service/notes.ts'
 import type { SessionServiceOptions } from '../service/session-options.ts'
 import { LeftError } from '../worker/departure.ts'
-import { lapsOfProgress, type BeginAttempt, type Begun, type NotedAttempt } from './deaths.ts'
-import { Isolation, type Place } from './isolation.ts'
+import { iterationsOfProgress, type BeginAttempt, type AttemptVerdict, type AttemptRecord } from './deaths.ts'
+import { Isolation, type IsolationSlot } from './isolation.ts'
 import { attemptsObject, SetAsideError, whySetAside } from './set-aside.ts'
 import { attempt, type AttemptOptions, type AttemptTurn } from '../engine/attempt.ts'
 
 /** Without an end. Where no worker has told the engine of the object, nobody keeps count: that is not waited for. */
-const patience: Patience = { mostTries: Infinity, firstWaitMs: 100, longestWaitMs: 5_000, waitsForWorkers: false }
+const patience: RetryPolicy = { mostTries: Infinity, firstWaitMs: 100, longestWaitMs: 5_000, waitsForWorkers: false }
 /** So long the end of an attempt waits until it is known to be in order. */
-const mostFarewellMs = 1_000
+const maxReportMs = 1_000
 
-export interface WorkToNote {
+export interface TrackedWork {
   readonly sessionId: string
   readonly tenant: string | undefined
   /** The number of the first request of this turn. */
@@ -30,7 +30,7 @@ export interface WorkToNote {
 type Options = Pick<SessionServiceOptions, 'departure' | 'onEvent' | 'workerUrl'> & { readonly ingress: IngressOptions }
 
 /** What this process tells of its attempts, so that another one knows which sessions it worked at when it ended. */
-export class NotedWorkOfProcess {
+export class ProcessAttempts {
   readonly options: Options
   readonly process: string = randomUUID()
   readonly isolation: Isolation = new Isolation()
@@ -41,7 +41,7 @@ export class NotedWorkOfProcess {
     this.options = options
   }
 
-  readonly newAttempt = (): NotedAttempt => ({
+  readonly newAttempt = (): AttemptRecord => ({
     attempt: randomUUID(),
     process: this.process,
     worker: this.options.workerUrl?.() ?? null,
@@ -49,7 +49,7 @@ export class NotedWorkOfProcess {
   })
 
   /** Once for each time that it happens. */
-  report({ sessionId, tenant }: WorkToNote, { deaths }: Begun): void {
+  report({ sessionId, tenant }: TrackedWork, { deaths }: AttemptVerdict): void {
     const last = deaths.at(-1)?.attempt ?? ''
     if (this.#reported.get(sessionId) === last) return
     this.#reported.set(sessionId, last)
@@ -67,26 +67,26 @@ export class NotedWorkOfProcess {
  * no call; of every other one with the object of the session's attempts. N2: however the attempt ends while this process lives, that is told, but at a rest, which is on record. N3: a session
  * that may be what ends workers works alone in this process until it made progress.
  */
-export class NotedWork {
-  readonly #process: NotedWorkOfProcess
-  readonly #work: WorkToNote
-  #attempt: NotedAttempt
+export class AttemptTracker {
+  readonly #process: ProcessAttempts
+  readonly #tracked: TrackedWork
+  #attempt: AttemptRecord
   readonly #over = sharedAbort()
-  #first: NotedAttempt | null = null
-  #laps = 0
+  #first: AttemptRecord | null = null
+  #iterations = 0
   #isAtRest = false
-  #isNoted = false
+  #isRecorded = false
   #hasAsked = false
-  #place: Place | undefined
-  #provenAt = Infinity
-  #held: readonly Promise<unknown>[] = []
+  #slot: IsolationSlot | undefined
+  #provenAtIteration = Infinity
+  #holds: readonly Promise<unknown>[] = []
   #makeWay: () => void = () => {}
   #isMakingWay = false
 
-  constructor(process: NotedWorkOfProcess, work: WorkToNote) {
+  constructor(process: ProcessAttempts, work: TrackedWork) {
     const { departure } = process.options
     this.#process = process
-    this.#work = work
+    this.#tracked = work
     this.#attempt = process.newAttempt()
     work.gone.addEventListener('abort', () => void this.#end(!this.#isAtRest), { signal: this.#over.signal })
     // Whoever ends this process from here on does so on purpose.
@@ -100,28 +100,28 @@ export class NotedWork {
 
   /** At a rest it gives its place away: one that has to be alone keeps others waiting. */
   get leavesAtRest(): boolean {
-    return this.#place?.isAlone === true
+    return this.#slot?.isAlone === true
   }
 
   /** What the first batch of a turn tells; undefined where the work cannot begin at once. */
   firstNote(): Json | undefined {
     const place = this.#process.isolation.tryEnter()
     if (place === undefined) return undefined
-    this.#occupy(place, this.#work.gone)
-    this.#isNoted = true
-    return writtenNote({ type: 'attempt', ...this.#attempt })
+    this.#takeSlot(place, this.#tracked.gone)
+    this.#isRecorded = true
+    return encodeNote({ type: 'attempt', ...this.#attempt })
   }
 
-  onBatch({ records, notes = [], restMs }: Pick<ReadBatch, 'records' | 'notes' | 'restMs'>): void {
-    for (const note of notes.map(readNote))
+  onBatch({ records, notes = [], restMs }: Pick<DecodedBatch, 'records' | 'notes' | 'restMs'>): void {
+    for (const note of notes.map(decodeNote))
       if (note.type === 'attempt' && note.attempt !== this.#attempt.attempt) {
         const { type: _, ...first } = note
         this.#first = first
       }
-    this.#laps += records.filter((record) => record.type === 'lap' && record.lap.scope === '').length
+    this.#iterations += records.filter((record) => record.type === 'lap' && record.lap.scope === '').length
     this.#isAtRest = restMs !== undefined
-    if (this.#laps < this.#provenAt) return
-    this.#provenAt = Infinity
+    if (this.#iterations < this.#provenAtIteration) return
+    this.#provenAtIteration = Infinity
     void this.#prove()
   }
 
@@ -130,69 +130,69 @@ export class NotedWork {
    * @throws SetAsideError
    */
   async begin(gone: AbortSignal): Promise<void> {
-    gone.addEventListener('abort', () => this.#letGo())
+    gone.addEventListener('abort', () => this.#onReleased())
     // It is known to be at work here already: it was let go of at a rest, or this is its first batch.
-    if (!this.#isNoted) await this.#enter(gone)
-    else if (this.#place === undefined) this.#occupy(await this.#process.isolation.enter(gone), gone)
-    const place = this.#place
+    if (!this.#isRecorded) await this.#enter(gone)
+    else if (this.#slot === undefined) this.#takeSlot(await this.#process.isolation.enter(gone), gone)
+    const place = this.#slot
     if (place === undefined) return
     const makeWay = (): void => {
       this.#isMakingWay = true
       this.#makeWay()
     }
-    if (place.makeWay.aborted) makeWay()
-    else place.makeWay.addEventListener('abort', makeWay)
+    if (place.yieldRequested.aborted) makeWay()
+    else place.yieldRequested.addEventListener('abort', makeWay)
   }
 
   async #enter(gone: AbortSignal): Promise<void> {
     const { isolation, newAttempt } = this.#process
     this.#attempt = newAttempt()
-    let place = this.#occupy(await isolation.enter(gone), gone)
-    let begun = await this.#ask(false, gone)
-    if (begun?.type === 'alone') {
+    let place = this.#takeSlot(await isolation.enter(gone), gone)
+    let verdict = await this.#ask(false, gone)
+    if (verdict?.type === 'alone') {
       place.leave()
-      place = this.#occupy(await isolation.enterAlone(gone), gone)
-      begun = await this.#ask(true, gone)
+      place = this.#takeSlot(await isolation.enterAlone(gone), gone)
+      verdict = await this.#ask(true, gone)
     }
-    if (begun?.type === 'set_aside') {
-      this.#leave()
-      this.#process.report(this.#work, begun)
-      throw new SetAsideError(this.#work.sessionId, begun.deaths)
+    if (verdict?.type === 'set_aside') {
+      this.#leaveSlot()
+      this.#process.report(this.#tracked, verdict)
+      throw new SetAsideError(this.#tracked.sessionId, verdict.deaths)
     }
-    this.#isNoted = true
+    this.#isRecorded = true
     if (!place.isAlone) return
-    const last = begun?.deaths.at(-1)
-    if (last === undefined || begun?.type !== 'go') return place.share()
+    const last = verdict?.deaths.at(-1)
+    if (last === undefined || verdict?.type !== 'go') return place.share()
     // It is asked again when it comes back from a rest.
-    this.#isNoted = false
-    this.#provenAt = last.laps + lapsOfProgress
-    const timer = setTimeout(() => void this.#accompany(place), begun.aloneMs)
+    this.#isRecorded = false
+    this.#provenAtIteration = last.laps + iterationsOfProgress
+    const timer = setTimeout(() => void this.#accompany(place), verdict.aloneMs)
     timer.unref()
     gone.addEventListener('abort', () => clearTimeout(timer))
   }
 
   /** A place that comes when the attempt is over already is left at once: nobody else would. */
-  #occupy(place: Place, gone: AbortSignal): Place {
+  #takeSlot(place: IsolationSlot, gone: AbortSignal): IsolationSlot {
     if (gone.aborted || this.#over.signal.aborted) {
       place.leave()
       throw new LeftError()
     }
-    this.#place = place
+    this.#slot = place
     return place
   }
 
   /** The attempt goes on, and begins the work anew. What waits for its turn is not at work. */
-  #letGo(): void {
-    this.#leave()
+  #onReleased(): void {
+    this.#leaveSlot()
     if (!this.#isMakingWay) return
     this.#isMakingWay = false
     void this.#excuse()
-    this.#isNoted = false
+    this.#isRecorded = false
   }
 
   /** The place is kept until this is over: something of the session may still go on here. */
   holdUntil(over: Promise<unknown>): void {
-    this.#held = [...this.#held, over.catch(() => undefined)]
+    this.#holds = [...this.#holds, over.catch(() => undefined)]
   }
 
   /** The attempt is over, and so is the turn. */
@@ -205,107 +205,113 @@ export class NotedWork {
     return this.#end(true)
   }
 
-  #leave(): void {
-    const place = this.#place
-    this.#place = undefined
-    if (place !== undefined) void Promise.all(this.#held).then(() => place.leave())
+  #leaveSlot(): void {
+    const place = this.#slot
+    this.#slot = undefined
+    if (place !== undefined) void Promise.all(this.#holds).then(() => place.leave())
   }
 
-  async #end(isToBeTold: boolean): Promise<void> {
+  async #end(mustReport: boolean): Promise<void> {
     if (this.#over.signal.aborted) return
     this.#over.abort()
-    this.#leave()
-    if (!isToBeTold) return
+    this.#leaveSlot()
+    if (!mustReport) return
     let timer: NodeJS.Timeout | undefined
-    const enough = new Promise<void>((resolve) => (timer = setTimeout(resolve, mostFarewellMs)))
+    const enough = new Promise<void>((resolve) => (timer = setTimeout(resolve, maxReportMs)))
     await Promise.race([this.#excuse(), enough])
     clearTimeout(timer)
   }
 
   async #excuse(): Promise<void> {
-    if (this.#isNoted || this.#hasAsked) await this.#call('excuse')
+    if (this.#isRecorded || this.#hasAsked) await this.#call('excuse')
   }
 
   async #prove(): Promise<void> {
     await this.#call('prove')
-    this.#isNoted = true
-    this.#place?.share()
+    this.#isRecorded = true
+    this.#slot?.share()
   }
 
   /** It is not known what it does: others do not wait for it for ever. */
-  async #accompany(place: Place): Promise<void> {
+  async #accompany(place: IsolationSlot): Promise<void> {
     if ((await this.#call('accompany')) === true) place.share()
   }
 
-  async #ask(isAlone: boolean, signal: AbortSignal): Promise<Begun | undefined> {
-    const { turn } = this.#work
-    const asked: BeginAttempt = {
+  async #ask(isAlone: boolean, signal: AbortSignal): Promise<AttemptVerdict | undefined> {
+    const { turn } = this.#tracked
+    const request: BeginAttempt = {
       turn,
       attempt: this.#attempt,
-      laps: this.#laps,
+      laps: this.#iterations,
       isAtRest: this.#isAtRest,
       first: this.#first,
       isAlone,
     }
     this.#hasAsked = true
-    const begun = await this.#call('begin', asked, signal)
+    const verdict = await this.#call('begin', request, signal)
     // The object answers so.
-    return isJsonObject(begun) ? (begun as unknown as Begun) : undefined
+    return isJsonObject(verdict) ? (verdict as unknown as AttemptVerdict) : undefined
   }
 
   /** Undefined where the engine refuses: then nobody keeps count. Rejects when it is aborted. */
-  async #call(handler: string, given?: Json, signal?: AbortSignal): Promise<Json | undefined> {
+  async #call(handler: string, input?: Json, signal?: AbortSignal): Promise<Json | undefined> {
     const { url, token, fetch: ask = fetch } = this.#process.options.ingress
-    const { turn, sessionId } = this.#work
+    const { turn, sessionId } = this.#tracked
     const { attempt } = this.#attempt
     const path = `${attemptsObject}/${encodeURIComponent(sessionId)}/${handler}`
     // A call whose answer was lost is not made anew.
     const headers = { 'idempotency-key': randomUUID() }
-    const came = await callHandlerOf({ url, token, fetch: ask, headers }, path, given ?? { turn, attempt }, {
+    const outcome = await callWithRetries({ url, token, fetch: ask, headers }, path, input ?? { turn, attempt }, {
       signal,
       patience,
     })
     signal?.throwIfAborted()
-    return came.type === 'answer' ? came.value : undefined
+    return outcome.type === 'answer' ? outcome.value : undefined
   }
 }
 
 /** `holdUntil`: the session is open in this process until that settles. */
-type OptionsOf<Turn extends AttemptTurn> = (holdUntil: (over: Promise<unknown>) => void) => AttemptOptions<Turn>
-type AttemptAt = <Turn extends AttemptTurn>(work: Omit<WorkToNote, 'gone'>, optionsOf: OptionsOf<Turn>) => Promise<Json>
+type BuildOptions<Turn extends AttemptTurn> = (holdUntil: (over: Promise<unknown>) => void) => AttemptOptions<Turn>
+type RunAttempt = <Turn extends AttemptTurn>(
+  work: Omit<TrackedWork, 'gone'>,
+  buildOptions: BuildOptions<Turn>,
+) => Promise<Json>
 
 /** Attempts in this process, of which others are told in case that they end it; without a way to the engine they are not. */
-export function notedAttempts({ ingress, ...options }: SessionServiceOptions): AttemptAt {
-  if (ingress === undefined) return (_, optionsOf) => attempt(optionsOf(() => {}))
-  const process = new NotedWorkOfProcess({ ...options, ingress })
-  return async (work, optionsOf) => {
-    const given = optionsOf((over) => noted.holdUntil(over))
-    const noted = new NotedWork(process, { ...work, gone: given.engine.gone })
+export function trackedAttempts({ ingress, ...options }: SessionServiceOptions): RunAttempt {
+  if (ingress === undefined) return (_, buildOptions) => attempt(buildOptions(() => {}))
+  const process = new ProcessAttempts({ ...options, ingress })
+  return async (work, buildOptions) => {
+    const input = buildOptions((over) => tracker.holdUntil(over))
+    const tracker = new AttemptTracker(process, { ...work, gone: input.engine.gone })
     try {
-      const end = await attempt(notedOptions(noted, given))
-      noted.done()
+      const end = await attempt(withTracking(tracker, input))
+      tracker.done()
       return end
     } catch (error) {
-      await noted.failed()
+      await tracker.failed()
       throw error
     }
   }
 }
 
-function notedOptions<Turn extends AttemptTurn>(noted: NotedWork, options: AttemptOptions<Turn>): AttemptOptions<Turn> {
+function withTracking<Turn extends AttemptTurn>(
+  tracker: AttemptTracker,
+  options: AttemptOptions<Turn>,
+): AttemptOptions<Turn> {
   const { begin, onBatch } = options
   return {
     ...options,
-    firstNote: () => noted.firstNote(),
+    firstNote: () => tracker.firstNote(),
     begin: async (found, turn) => {
-      await noted.begin(found.gone)
+      await tracker.begin(found.gone)
       return begin(found, turn)
     },
     onBatch: (batch) => {
-      noted.onBatch(batch)
+      tracker.onBatch(batch)
       onBatch?.(batch)
     },
-    onMakeWay: (makeWay) => noted.onMakeWay(makeWay),
-    leavesAtRest: () => noted.leavesAtRest,
+    onMakeWay: (makeWay) => tracker.onMakeWay(makeWay),
+    leavesAtRest: () => tracker.leavesAtRest,
   }
 }

@@ -12,7 +12,7 @@ export type LiveMessage =
   | { readonly type: 'over' }
 
 /** As lines of server-sent events. */
-export function framed(message: LiveMessage): string {
+export function encodeServerSentEvent(message: LiveMessage): string {
   const id = message.type === 'record' ? `id: ${message.number}\n` : ''
   return `event: ${message.type}\n${id}data: ${JSON.stringify(message)}\n\n`
 }

@@ -2,17 +2,17 @@ import { recordedSpending, type FoldedSession } from '@halting/core/steps'
 import type { Spent } from '@halting/core/adapters'
 
 /** What a session has spent or may have, in all, in whole nano-dollars. */
-export function spentIn(session: FoldedSession): Spent {
+export function sessionSpending(session: FoldedSession): Spent {
   const { settled, unknown } = recordedSpending(session)
   return { nanos: settled.nanos, unknownNanos: unknown.nanos }
 }
 
 /** Without what another session paid. */
-export function spentBeyond({ nanos, unknownNanos }: Spent, inherited: Spent): Spent {
+export function withoutInherited({ nanos, unknownNanos }: Spent, inherited: Spent): Spent {
   return {
     nanos: Math.max(0, nanos - inherited.nanos),
     unknownNanos: Math.max(0, unknownNanos - inherited.unknownNanos),
   }
 }
 
-export const nothingSpent: Spent = Object.freeze({ nanos: 0, unknownNanos: 0 })
+export const noSpending: Spent = Object.freeze({ nanos: 0, unknownNanos: 0 })

@@ -4,7 +4,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { OpenQuestion } from '../service/status.ts'
 import type { ClusterClient } from './client.ts'
 
-interface Asked {
+interface OpenPermissionQuestion {
   /** As it was told here. */
   readonly question: Question
   /** What the worker calls it that asks now. */
@@ -16,33 +16,33 @@ interface Asked {
  * A1: a question about a call is told once, also where the next worker asks again, or where it was asked before anybody listened. A2: it keeps the id under which it was
  * told, and is closed once.
  */
-export class AskedQuestions {
-  readonly #tell: (event: SessionEvent) => void
+export class PermissionQuestions {
+  readonly #emit: (event: SessionEvent) => void
   /** By call. */
-  readonly #asked = new Map<string, Asked>()
+  readonly #openByCall = new Map<string, OpenPermissionQuestion>()
   /** About which this client has said something. A worker that takes the run up asks again, and is answered by the cluster. */
   readonly #answered = new Set<string>()
 
-  constructor(tell: (event: SessionEvent) => void) {
-    this.#tell = tell
+  constructor(emit: (event: SessionEvent) => void) {
+    this.#emit = emit
   }
 
   /** Those that wait for an answer, as they were told. */
-  shown(told: readonly Question[]): readonly Question[] {
-    return told.flatMap((question) => {
+  visible(fromWorker: readonly Question[]): readonly Question[] {
+    return fromWorker.flatMap((question) => {
       const { callId } = question
-      return this.#answered.has(callId) ? [] : [this.#asked.get(callId)?.question ?? question]
+      return this.#answered.has(callId) ? [] : [this.#openByCall.get(callId)?.question ?? question]
     })
   }
 
   /** From an event, or from a snapshot. */
   ask(question: Question): void {
     const { callId, id } = question
-    const known = this.#asked.get(callId)
+    const known = this.#openByCall.get(callId)
     if (known !== undefined) known.id = id
     if (known !== undefined || this.#answered.has(callId)) return
-    this.#asked.set(callId, { question, id })
-    this.#tell({ type: 'question', question })
+    this.#openByCall.set(callId, { question, id })
+    this.#emit({ type: 'question', question })
   }
 
   answer(callId: string): void {
@@ -50,17 +50,17 @@ export class AskedQuestions {
   }
 
   close(id: string, because: 'answered' | 'withdrawn'): void {
-    for (const [callId, asked] of this.#asked) {
+    for (const [callId, asked] of this.#openByCall) {
       if (asked.id !== id) continue
-      this.#asked.delete(callId)
+      this.#openByCall.delete(callId)
       this.#answered.add(callId)
-      this.#tell({ type: 'question_closed', id: asked.question.id, because })
+      this.#emit({ type: 'question_closed', id: asked.question.id, because })
     }
   }
 
   /** The run is over: nobody waits for an answer any more. */
   end(): void {
-    for (const { id } of this.#asked.values()) this.close(id, 'withdrawn')
+    for (const { id } of this.#openByCall.values()) this.close(id, 'withdrawn')
     this.#answered.clear()
   }
 }
@@ -69,19 +69,19 @@ export class AskedQuestions {
  * The question at a limit of the run that goes on, as a client tells it: once, also where the next worker asks it again, and closed once. Its id is that of
  * its step, which is the same for every worker.
  */
-export class AskedLimit {
-  readonly #tell: (event: SessionEvent) => void
+export class LimitQuestions {
+  readonly #emit: (event: SessionEvent) => void
   #open: LimitRequest | null = null
   /** Those that are closed here. A worker that takes the run up asks again, and is answered by the cluster. */
   readonly #closed = new Set<string>()
 
-  constructor(tell: (event: SessionEvent) => void) {
-    this.#tell = tell
+  constructor(emit: (event: SessionEvent) => void) {
+    this.#emit = emit
   }
 
   /** The one that waits for an answer. `told`: what a worker shows. */
-  shown(told: LimitRequest | null): LimitRequest | null {
-    return this.#open ?? (told === null || this.#closed.has(told.id) ? null : told)
+  visible(fromWorker: LimitRequest | null): LimitRequest | null {
+    return this.#open ?? (fromWorker === null || this.#closed.has(fromWorker.id) ? null : fromWorker)
   }
 
   /** From an event, a snapshot, or the records. */
@@ -89,7 +89,7 @@ export class AskedLimit {
     if (this.#closed.has(request.id) || this.#open?.id === request.id) return
     this.close('withdrawn')
     this.#open = request
-    this.#tell({ type: 'limit_question', request })
+    this.#emit({ type: 'limit_question', request })
   }
 
   close(because: 'answered' | 'withdrawn'): void {
@@ -97,7 +97,7 @@ export class AskedLimit {
     if (open === null) return
     this.#open = null
     this.#closed.add(open.id)
-    this.#tell({ type: 'limit_question_closed', id: open.id, because })
+    this.#emit({ type: 'limit_question_closed', id: open.id, because })
   }
 
   /** The run is over: nobody waits for an answer any more, and another run may ask by the same name. */
@@ -108,7 +108,7 @@ export class AskedLimit {
 }
 
 /** A call is made by the reply before it: that is in one of so many records. */
-const lastRecords = 100
+const maxRecordsSearched = 100
 
 /** Questions that are on record, for who does not hear of them from a worker: what is asked about is in the reply that makes the call. */
 export async function recordedQuestions(
@@ -116,9 +116,9 @@ export async function recordedQuestions(
   sessionId: string,
   { questions, records: count }: { readonly questions: readonly OpenQuestion[]; readonly records: number },
 ): Promise<readonly Question[]> {
-  const records = await client.records(sessionId, Math.max(0, count - lastRecords))
+  const records = await client.records(sessionId, Math.max(0, count - maxRecordsSearched))
   return questions.map(({ callId, key }) => {
-    const call = callIn(records, callId)
+    const call = findCall(records, callId)
     const input = call?.['input']
     return {
       id: key,
@@ -132,14 +132,14 @@ export async function recordedQuestions(
 }
 
 /** The newest call of this id, wherever it stands in a record. */
-function callIn(value: unknown, callId: string): JsonObject | undefined {
+function findCall(value: unknown, callId: string): JsonObject | undefined {
   if (Array.isArray(value)) {
     for (const part of (value as readonly unknown[]).toReversed()) {
-      const found = callIn(part, callId)
+      const found = findCall(part, callId)
       if (found !== undefined) return found
     }
     return undefined
   }
   if (!isJsonObject(value)) return undefined
-  return value['type'] === 'tool_use' && value['id'] === callId ? value : callIn(Object.values(value), callId)
+  return value['type'] === 'tool_use' && value['id'] === callId ? value : findCall(Object.values(value), callId)
 }

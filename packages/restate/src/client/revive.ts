@@ -2,7 +2,7 @@ import type { SessionEvent, SessionSnapshot } from '@halting/core/session'
 import { HaltingError, StopSignal, StopSignals, type RunEvent, type RunResult } from '@halting/core'
 
 /** What was JSON on its way has its classes again. */
-export function revivedTerminal(terminal: RunResult): RunResult {
+export function reviveResult(terminal: RunResult): RunResult {
   const { error } = terminal
   return {
     ...terminal,
@@ -12,7 +12,7 @@ export function revivedTerminal(terminal: RunResult): RunResult {
   }
 }
 
-export function revivedSnapshot(snapshot: SessionSnapshot): SessionSnapshot {
+export function reviveSnapshot(snapshot: SessionSnapshot): SessionSnapshot {
   // JSON has no undefined.
   const { last, file } = snapshot
   // A worker of an earlier version tells of no goals.
@@ -27,39 +27,39 @@ export function revivedSnapshot(snapshot: SessionSnapshot): SessionSnapshot {
     serviceWaits: serviceWaits ?? [],
     goal: goal ?? null,
     limitQuestion: limitQuestion ?? null,
-    last: last === undefined ? undefined : revivedTerminal(last),
+    last: last === undefined ? undefined : reviveResult(last),
   }
 }
 
-export function revivedEvent(event: SessionEvent): SessionEvent {
+export function reviveEvent(event: SessionEvent): SessionEvent {
   switch (event.type) {
     case 'loop':
-      return { ...event, event: revivedLoop(event.event) }
+      return { ...event, event: reviveRunEvent(event.event) }
     case 'run_end':
-      return { ...event, terminal: revivedTerminal(event.terminal) }
+      return { ...event, terminal: reviveResult(event.terminal) }
     case 'failed':
-      return { ...event, error: revivedError(event.error) }
+      return { ...event, error: reviveError(event.error) }
     default:
       return event
   }
 }
 
-function revivedLoop(event: RunEvent): RunEvent {
+function reviveRunEvent(event: RunEvent): RunEvent {
   switch (event.type) {
     case 'run_end':
-      return { ...event, terminal: revivedTerminal(event.terminal) }
+      return { ...event, terminal: reviveResult(event.terminal) }
     case 'signal':
       return { ...event, signal: StopSignal.fromJSON(event.signal) }
     case 'signals_overridden':
       return { ...event, signals: event.signals.map((signal) => StopSignal.fromJSON(signal)) }
     case 'agent':
-      return { ...event, event: revivedLoop(event.event) }
+      return { ...event, event: reviveRunEvent(event.event) }
     default:
       return event
   }
 }
 
-function revivedError(error: unknown): HaltingError {
+function reviveError(error: unknown): HaltingError {
   const { code, message } = (error ?? {}) as Partial<HaltingError>
   return HaltingError.fromJSON({ code: code ?? 'driver', message: message ?? 'It broke in the worker.' })
 }

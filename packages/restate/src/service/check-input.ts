@@ -1,7 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import { TerminalError } from '@restatedev/restate-sdk'
-import { longestId, problemOfRequest, type RequestSize } from './check-request.ts'
+import { maxIdLength, problemOfRequest, type RequestSizeLimit } from './check-request.ts'
 import type { PushRequest } from './messages.ts'
 
 /** What somebody sent to a handler is wrong: the answer is 400, with a sentence. */
@@ -10,15 +10,15 @@ export function badInput(because: string): TerminalError {
 }
 
 /** @throws TerminalError 400 */
-export function checkedRequest(given: unknown, size: RequestSize): PushRequest {
-  const problem = problemOfRequest(given, size)
+export function checkRequest(input: unknown, size: RequestSizeLimit): PushRequest {
+  const problem = problemOfRequest(input, size)
   if (problem !== undefined) throw badInput(problem)
   // It was looked at.
-  return given as PushRequest
+  return input as PushRequest
 }
 
 /** What a handler was sent: an object; nothing is one without fields. @throws TerminalError 400 */
-export function checkedInput(given: unknown, takes: readonly string[]): JsonObject {
+export function checkFields(given: unknown, takes: readonly string[]): JsonObject {
   const input = given ?? {}
   if (!isJsonObject(input)) throw badInput(`Give an object with ${takes.join(', ')}.`)
   const other = Object.keys(input).find((field) => !takes.includes(field))
@@ -27,14 +27,14 @@ export function checkedInput(given: unknown, takes: readonly string[]): JsonObje
 }
 
 /** A number of records. @throws TerminalError 400 */
-export function checkedNumber(given: unknown): number {
-  if (given === undefined) return 0
-  if (typeof given === 'number' && Number.isSafeInteger(given) && given >= 0) return given
+export function checkRecordCount(input: unknown): number {
+  if (input === undefined) return 0
+  if (typeof input === 'number' && Number.isSafeInteger(input) && input >= 0) return input
   throw badInput('Give the number of records that you have: 0 for all.')
 }
 
 /** The name of a request. @throws TerminalError 400 */
-export function checkedId(given: unknown): string {
-  if (typeof given === 'string' && given !== '' && given.length <= longestId) return given
-  throw badInput(`Give the id: a text of 1 to ${longestId} characters.`)
+export function checkId(input: unknown): string {
+  if (typeof input === 'string' && input !== '' && input.length <= maxIdLength) return input
+  throw badInput(`Give the id: a text of 1 to ${maxIdLength} characters.`)
 }

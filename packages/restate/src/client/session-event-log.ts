@@ -2,12 +2,12 @@ import type { SessionEvent, SessionSnapshot } from '@halting/core/session'
 import type { RunEvent, SdkMessage, SdkResult, RunResult } from '@halting/core'
 import { createTranslator, uuidOf } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
-import { revivedTerminal } from './revived.ts'
+import { reviveResult } from './revive.ts'
 
 type Entry = Extract<StepRecord, { readonly type: 'end' }>['added'][number]
 
 /** A run that ended on record, and whose end was not told. */
-export interface EndToTell {
+export interface UnreportedEnding {
   readonly runId: string
   readonly terminal: RunResult
 }
@@ -19,66 +19,66 @@ export interface EndToTell {
  * records alone tell of them. T5: of a reply whose beginning was not heard here, no pieces are told: it comes whole. T6: the first message of a run is
  * `system/init`; records have none, so where its worker told nothing of the run it names what the snapshot does.
  */
-export class Told {
+export class SessionEventLog {
   readonly #sessionId: string
-  readonly #tell: (event: SessionEvent) => void
-  readonly #told = new Set<string>()
+  readonly #emit: (event: SessionEvent) => void
+  readonly #emittedKeys = new Set<string>()
   /** By scope: the calls that subagents belong to. */
   readonly #parents = new Map<string, string>()
   #runId = ''
   /** The run that is told of, by its worker or by records. */
-  #toldRunId = ''
+  #emittedRunId = ''
   readonly #snapshot: () => SessionSnapshot
-  #unended: EndToTell | undefined
+  #unreportedEnding: UnreportedEnding | undefined
   /** What the loop told of the run that it told of last. */
-  readonly #toldOfLoop = new Map<string, number>()
+  readonly #emittedRunEvents = new Map<string, number>()
   /** The same, by the worker that is listened to now. */
-  readonly #heardNow = new Map<string, number>()
-  #runOfLoop = ''
-  #isCut = true
+  readonly #receivedFromWorker = new Map<string, number>()
+  #runOfEvents = ''
+  #isReplyIncomplete = true
 
-  constructor(sessionId: string, tell: (event: SessionEvent) => void, snapshot: () => SessionSnapshot) {
+  constructor(sessionId: string, emit: (event: SessionEvent) => void, snapshot: () => SessionSnapshot) {
     this.#sessionId = sessionId
-    this.#tell = tell
+    this.#emit = emit
     this.#snapshot = snapshot
   }
 
   /** What there was before this client came is not told. `runId`: the run that goes on then. */
   begin(runId: string): void {
     this.#runId = runId
-    this.#toldRunId = runId
+    this.#emittedRunId = runId
   }
 
   /** The run that ended on record, and whose result its worker may still tell. */
-  get unended(): EndToTell | undefined {
-    return this.#unended
+  get unreportedEnding(): UnreportedEnding | undefined {
+    return this.#unreportedEnding
   }
 
   /** The connection to a worker is another one: something may have gone by. */
-  cut(): void {
-    this.#isCut = true
-    this.#heardNow.clear()
+  onReconnect(): void {
+    this.#isReplyIncomplete = true
+    this.#receivedFromWorker.clear()
   }
 
   onEvent(event: SessionEvent): void {
     if (event.type === 'loop') {
-      if (this.#isNewOfLoop(event.event)) this.#tell(event)
+      if (this.#isNewRunEvent(event.event)) this.#emit(event)
       return
     }
-    if (event.type === 'run_end' && event.runId === this.#unended?.runId) this.#unended = undefined
-    const name = nameOf(event)
-    if (name !== undefined && !this.#isNew(name)) return
-    if (event.type === 'run_start') this.#toldRunId = event.runId
-    if (event.type === 'message') this.#tellBeginning(event.message)
-    this.#tell(event)
+    if (event.type === 'run_end' && event.runId === this.#unreportedEnding?.runId) this.#unreportedEnding = undefined
+    const key = eventKey(event)
+    if (key !== undefined && !this.#isNew(key)) return
+    if (event.type === 'run_start') this.#emittedRunId = event.runId
+    if (event.type === 'message') this.#emitInit(event.message)
+    this.#emit(event)
   }
 
-  #tellBeginning(message: SdkMessage): void {
+  #emitInit(message: SdkMessage): void {
     if (message.type !== 'assistant' && message.type !== 'user' && message.type !== 'result') return
-    const uuid = uuidOf(`${this.#sessionId}/${this.#toldRunId}/init`)
+    const uuid = uuidOf(`${this.#sessionId}/${this.#emittedRunId}/init`)
     if (!this.#isNew(uuid)) return
     const { cwd, model, permissionMode } = this.#snapshot()
-    this.#tell({
+    this.#emit({
       type: 'message',
       message: {
         type: 'system',
@@ -107,16 +107,16 @@ export class Told {
         const { runId, parentCallId } = start.run
         if (scope === '') {
           this.#runId = runId
-          this.#enterLoop(runId)
+          this.#enterRun(runId)
         } else if (parentCallId !== undefined) this.#parents.set(scope, parentCallId)
-        if (scope === '') this.onEvent({ type: 'run_start', runId, ids: idsIn(start.added, ['prompt']) })
-        return this.#entries(scope, start.added, 0)
+        if (scope === '') this.onEvent({ type: 'run_start', runId, ids: inboxIds(start.added, ['prompt']) })
+        return this.#emitEntries(scope, start.added, 0)
       }
       case 'lap':
-        return this.#entries(record.lap.scope, record.lap.added, record.lap.spent.turns)
+        return this.#emitEntries(record.lap.scope, record.lap.added, record.lap.spent.turns)
       case 'end':
-        this.#entries(record.scope, record.added, record.spent.turns)
-        if (record.scope === '') this.#ended(revivedTerminal(record.terminal))
+        this.#emitEntries(record.scope, record.added, record.spent.turns)
+        if (record.scope === '') this.#onRunEnded(reviveResult(record.terminal))
         return
       case 'intent':
       case 'result':
@@ -126,19 +126,19 @@ export class Told {
     }
   }
 
-  #ended(terminal: RunResult): void {
-    if (!this.#told.has(`run_end ${this.#runId}`)) this.#unended = { runId: this.#runId, terminal }
+  #onRunEnded(terminal: RunResult): void {
+    if (!this.#emittedKeys.has(`run_end ${this.#runId}`)) this.#unreportedEnding = { runId: this.#runId, terminal }
   }
 
   /** The result of the run that ended is had from the records. */
   end(result: SdkResult): void {
-    const ended = this.#unended
+    const ended = this.#unreportedEnding
     if (ended === undefined) return
     this.onEvent({ type: 'message', message: result })
     this.onEvent({ type: 'run_end', ...ended, result })
   }
 
-  #entries(scope: string, entries: readonly Entry[], turn: number): void {
+  #emitEntries(scope: string, entries: readonly Entry[], turn: number): void {
     const parent = this.#parents.get(scope)
     // Whose subagent it is was told before this client came.
     if (scope !== '' && parent === undefined) return
@@ -150,58 +150,58 @@ export class Told {
     })
     for (const entry of entries) {
       const event = { type: 'message', entry } as const
-      const told: RunEvent = parent === undefined ? event : { type: 'agent', callId: parent, agentType: '', event }
-      const messages = translator.messages(told)
+      const scoped: RunEvent = parent === undefined ? event : { type: 'agent', callId: parent, agentType: '', event }
+      const messages = translator.messages(scoped)
       // Who works for a call was told by its worker; the call's result tells what came of it.
       if (parent === undefined) this.onEvent({ type: 'loop', event })
       for (const message of messages) this.onEvent({ type: 'message', message })
     }
-    const ids = scope === '' ? idsIn(entries, ['steer', 'follow_up']) : []
+    const ids = scope === '' ? inboxIds(entries, ['steer', 'follow_up']) : []
     for (const id of ids) this.onEvent({ type: 'taken', ids: [id], turn })
   }
 
-  #enterLoop(runId: string): void {
-    if (runId === this.#runOfLoop) return
-    this.#runOfLoop = runId
-    this.#toldOfLoop.clear()
-    this.#heardNow.clear()
+  #enterRun(runId: string): void {
+    if (runId === this.#runOfEvents) return
+    this.#runOfEvents = runId
+    this.#emittedRunEvents.clear()
+    this.#receivedFromWorker.clear()
   }
 
-  #isNewOfLoop(event: RunEvent): boolean {
-    if (event.type === 'run_start') this.#enterLoop(event.run.runId)
-    if (event.type === 'model_start') this.#isCut = false
-    if (event.type === 'model_update') return !this.#isCut
-    const name = nameOfLoop(event)
-    if (name === undefined) return true
+  #isNewRunEvent(event: RunEvent): boolean {
+    if (event.type === 'run_start') this.#enterRun(event.run.runId)
+    if (event.type === 'model_start') this.#isReplyIncomplete = false
+    if (event.type === 'model_update') return !this.#isReplyIncomplete
+    const key = runEventKey(event)
+    if (key === undefined) return true
     // What has no name of its own may be told twice, with nothing between to tell them apart.
-    const times = name.startsWith('{') ? (this.#heardNow.get(name) ?? 0) + 1 : 1
-    this.#heardNow.set(name, times)
-    if (times <= (this.#toldOfLoop.get(name) ?? 0)) return false
-    this.#toldOfLoop.set(name, times)
+    const times = key.startsWith('{') ? (this.#receivedFromWorker.get(key) ?? 0) + 1 : 1
+    this.#receivedFromWorker.set(key, times)
+    if (times <= (this.#emittedRunEvents.get(key) ?? 0)) return false
+    this.#emittedRunEvents.set(key, times)
     return true
   }
 
-  #isNew(name: string): boolean {
-    if (this.#told.has(name)) return false
-    this.#told.add(name)
+  #isNew(key: string): boolean {
+    if (this.#emittedKeys.has(key)) return false
+    this.#emittedKeys.add(key)
     return true
   }
 }
 
-function idsIn(entries: readonly Entry[], origins: readonly string[]): readonly string[] {
+function inboxIds(entries: readonly Entry[], origins: readonly string[]): readonly string[] {
   return entries.flatMap((entry) =>
     entry.kind === 'user' && origins.includes(entry.origin) && entry.inboxId !== undefined ? [entry.inboxId] : [],
   )
 }
 
 /** Under which an event counts once; undefined for what goes by. */
-function nameOf(event: SessionEvent): string | undefined {
+function eventKey(event: SessionEvent): string | undefined {
   switch (event.type) {
     case 'run_start':
     case 'run_end':
       return `${event.type} ${event.runId}`
     case 'message':
-      return nameOfMessage(event.message)
+      return messageKey(event.message)
     case 'taken':
       return `taken ${event.ids.join(' ')}`
     case 'question':
@@ -218,7 +218,7 @@ function nameOf(event: SessionEvent): string | undefined {
 }
 
 /** Undefined for what goes by, and for the beginning of a reply: one that is asked for again is another one. */
-function nameOfLoop(event: RunEvent): string | undefined {
+function runEventKey(event: RunEvent): string | undefined {
   switch (event.type) {
     case 'model_start':
     case 'model_update':
@@ -243,9 +243,9 @@ function nameOfLoop(event: RunEvent): string | undefined {
     case 'limit_answered':
       return `limit_answered ${event.id}`
     case 'agent': {
-      const name = nameOfLoop(event.event)
-      if (name === undefined) return undefined
-      return name.startsWith('{') ? JSON.stringify(event) : `agent ${event.callId} ${name}`
+      const key = runEventKey(event.event)
+      if (key === undefined) return undefined
+      return key.startsWith('{') ? JSON.stringify(event) : `agent ${event.callId} ${key}`
     }
     default:
       // A worker that takes the run up tells the same.
@@ -253,7 +253,7 @@ function nameOfLoop(event: RunEvent): string | undefined {
   }
 }
 
-function nameOfMessage(message: SdkMessage): string | undefined {
+function messageKey(message: SdkMessage): string | undefined {
   switch (message.type) {
     case 'assistant':
     case 'user':

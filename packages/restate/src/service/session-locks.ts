@@ -1,5 +1,5 @@
 /** An attempt's hold on a session. */
-export interface Holding {
+export interface SessionLock {
   /** How the work is ended when somebody else goes on with the session: the last one that was given counts. */
   readonly leaveBy: (leave: () => void) => void
   /** The work is over. Again is harmless. */
@@ -7,7 +7,7 @@ export interface Holding {
 }
 
 /** Who works at a session in this process. */
-interface Holder {
+interface LockOwner {
   /** Ends what it does there, once. */
   leave: () => void
   readonly left: Promise<void>
@@ -17,28 +17,28 @@ interface Holder {
  * H1: one attempt at a time works at a session in this process: two must not work in one folder. H2: the engine begins a new attempt only where it has given up the
  * one before, so who comes ends that one, also where nobody has told it that it is lost. H3: who was lost as it waited does not begin.
  */
-export class HeldSessions {
-  readonly #last = new Map<string, Holder>()
+export class SessionLocks {
+  readonly #owners = new Map<string, LockOwner>()
 
   /**
    * Waits until nobody in this process works at the session.
    * @throws Error where `gone` was aborted meanwhile.
    */
-  async enter(sessionId: string, gone: AbortSignal): Promise<Holding> {
-    const before = this.#last.get(sessionId)
+  async acquire(sessionId: string, gone: AbortSignal): Promise<SessionLock> {
+    const before = this.#owners.get(sessionId)
     let settle = (): void => {}
     const left = new Promise<void>((resolve) => (settle = resolve))
-    const holder: Holder = { leave: () => {}, left }
+    const owner: LockOwner = { leave: () => {}, left }
     const release = (): void => {
-      if (this.#last.get(sessionId) === holder) this.#last.delete(sessionId)
+      if (this.#owners.get(sessionId) === owner) this.#owners.delete(sessionId)
       settle()
     }
-    this.#last.set(sessionId, holder)
-    let isToLeave = false
-    holder.leave = () => (isToLeave = true)
+    this.#owners.set(sessionId, owner)
+    let mustLeave = false
+    owner.leave = () => (mustLeave = true)
     before?.leave()
     await before?.left
-    const isGone = (): boolean => gone.aborted || isToLeave
+    const isGone = (): boolean => gone.aborted || mustLeave
     if (isGone()) {
       release()
       throw new Error('The engine goes on with this session elsewhere.')
@@ -46,14 +46,14 @@ export class HeldSessions {
     return {
       leaveBy(leave) {
         let hasLeft = false
-        holder.leave = () => {
-          isToLeave = true
+        owner.leave = () => {
+          mustLeave = true
           if (hasLeft) return
           hasLeft = true
           leave()
         }
-        gone.addEventListener('abort', () => holder.leave())
-        if (isGone()) holder.leave()
+        gone.addEventListener('abort', () => owner.leave())
+        if (isGone()) owner.leave()
       },
       release,
     }

@@ -1,22 +1,22 @@
 import type { JsonObject } from '@halting/core'
 import { RestatePromise, type ObjectSharedContext } from '@restatedev/restate-sdk'
 import { atEngineTime } from '../http/engine-clock.ts'
-import { badInput, checkedId, checkedInput } from './checked.ts'
-import { longestWaitMs } from './messages.ts'
+import { badInput, checkId, checkFields } from './check-input.ts'
+import { maxWaitMs } from './messages.ts'
 import { emptyMailbox } from './mailbox.ts'
-import type { MailboxStatus, Watch, Watched } from './names.ts'
+import type { MailboxStatus, Watch, WatchResult } from './names.ts'
 import { fullStatus, sessionVersion, stalledVersion, type FullStatus, type MailboxState } from './full-status.ts'
-import type { Stalled } from './stalled.ts'
+import type { Stall } from './stall.ts'
 import { readStatus, type SessionStatus } from './status.ts'
 
-/** What `whenChanged` needs of the objects. Each is asked once or twice, in the same order in each attempt. */
-export interface ChangedPorts {
+/** What `waitForChange` needs of the objects. Each is asked once or twice, in the same order in each attempt. */
+export interface LongPollPorts {
   /** As far as this process knows. What it knows changes nothing of what the engine is asked, but for a time: another process may continue the call. */
-  readonly stalled: () => Stalled | undefined
+  readonly stalled: () => Stall | undefined
   readonly session: () => Promise<SessionStatus>
   readonly mailbox: () => Promise<MailboxState>
   /** Registers with the mailbox, where that is still in the state of this version. */
-  readonly watch: (watch: Omit<Watch, 'awakeable'>) => Promise<Watched>
+  readonly watch: (watch: Omit<Watch, 'awakeable'>) => Promise<WatchResult>
   /** Takes that back. */
   readonly unwatch: (by: string) => Promise<void>
   /** Resolves with the state of the mailbox when somebody wakes it, and with undefined after this time. */
@@ -31,8 +31,8 @@ const nothingAsked = emptyMailbox.next
  * G1: a change after `watch` wakes it. G2: one between what is read and `watch` does, too: the work compares what the caller has seen. So no change is missed, except of
  * `stalled`, which the next call sees.
  */
-export async function whenChanged(given: unknown, id: () => string, ports: ChangedPorts): Promise<FullStatus> {
-  const { since = '', by, waitMs } = checkedChanged(given)
+export async function waitForChange(input: unknown, id: () => string, ports: LongPollPorts): Promise<FullStatus> {
+  const { since = '', by, waitMs } = parseLongPollQuery(input)
   const [seenSession = '', seenMailbox = '', seenStall = ''] = since.split('/')
   const answer = (session: SessionStatus, mailbox: MailboxState): FullStatus =>
     fullStatus({ session, mailbox, stalled: ports.stalled() })
@@ -54,37 +54,37 @@ export async function whenChanged(given: unknown, id: () => string, ports: Chang
   return answer(before, mailbox)
 }
 
-interface Changed {
+interface LongPollQuery {
   readonly since?: string | undefined
   readonly by?: string | undefined
   readonly waitMs: number
 }
 
-function checkedChanged(given: unknown): Changed {
-  const { since, by, waitMs = longestWaitMs }: JsonObject = checkedInput(given, ['since', 'by', 'waitMs'])
+function parseLongPollQuery(input: unknown): LongPollQuery {
+  const { since, by, waitMs = maxWaitMs }: JsonObject = checkFields(input, ['since', 'by', 'waitMs'])
   if (since !== undefined && typeof since !== 'string')
     throw badInput('since is the version of the last status that you have.')
   if (typeof waitMs !== 'number' || !Number.isSafeInteger(waitMs) || waitMs < 0)
-    throw badInput(`waitMs is a number of milliseconds: 0 to ${longestWaitMs}.`)
+    throw badInput(`waitMs is a number of milliseconds: 0 to ${maxWaitMs}.`)
   return {
     since,
-    waitMs: Math.min(waitMs, longestWaitMs),
-    ...(by !== undefined && { by: checkedId(by) }),
+    waitMs: Math.min(waitMs, maxWaitMs),
+    ...(by !== undefined && { by: checkId(by) }),
   }
 }
 
 export interface SessionMailbox {
   status(id: string): Promise<MailboxStatus>
-  watch(watch: Watch): Promise<Watched>
+  watch(watch: Watch): Promise<WatchResult>
   unwatch(by: string): Promise<void>
 }
 
 /** On the engine. */
-export function changedPorts(
+export function longPollPorts(
   context: ObjectSharedContext,
   mailbox: SessionMailbox,
-  stalledOf: ((sessionId: string) => Stalled | undefined) | undefined,
-): ChangedPorts {
+  stalledOf: ((sessionId: string) => Stall | undefined) | undefined,
+): LongPollPorts {
   const { id: awakeable, promise } = context.awakeable<MailboxState | undefined>()
   return {
     stalled: () => stalledOf?.(context.key),

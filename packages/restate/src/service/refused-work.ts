@@ -3,9 +3,9 @@ import type { Work } from '../engine/attempt.ts'
 import type { ClusterLog } from '../engine/cluster-log.ts'
 import type { Spent } from '@halting/core/adapters'
 import type { NumberedRequest } from './messages.ts'
-import { writtenNote } from './notes.ts'
+import { encodeNote } from './notes.ts'
 import type { WorkerSession } from './session-options.ts'
-import { figuresOf, type WorkEnd } from './work.ts'
+import { spendingFields, type WorkEnd } from './work.ts'
 
 /** A worker can never open this session as it was asked for: to try again is of no use. */
 export class SessionRefusedError extends Error {
@@ -15,12 +15,12 @@ export class SessionRefusedError extends Error {
   }
 }
 
-type Opened =
+type OpenOutcome =
   | { readonly kind: 'open'; readonly session: WorkerSession }
   | { readonly kind: 'refused'; readonly error: SessionRefusedError }
 
 /** Rejects with everything else. */
-export async function openedOrRefused(opening: Promise<WorkerSession>): Promise<Opened> {
+export async function openOrRefuse(opening: Promise<WorkerSession>): Promise<OpenOutcome> {
   try {
     return { kind: 'open', session: await opening }
   } catch (error) {
@@ -49,14 +49,14 @@ export class RefusedWork implements Work {
     // Only the mailbox sends them.
     const { id, number } = JSON.parse(message) as NumberedRequest
     this.#upTo = number
-    this.#session.log.note(writtenNote({ type: 'refused', id, because: this.#because }))
+    this.#session.log.note(encodeNote({ type: 'refused', id, because: this.#because }))
   }
 
   cancel(): void {}
 
   run(): Promise<void> {
     const { log, spent } = this.#session
-    const end: WorkEnd = { upTo: this.#upTo, snapshot: null, ...figuresOf(spent) }
+    const end: WorkEnd = { upTo: this.#upTo, snapshot: null, ...spendingFields(spent) }
     // All of it is JSON.
     log.finish(end as unknown as Json)
     return Promise.resolve()

@@ -1,9 +1,9 @@
-import { laterFormat } from '../engine/format.ts'
+import { newerFormatMessage } from '../engine/format.ts'
 import { setAsideIn, setAsideMessage } from '../attempts/set-aside.ts'
 import type { WorkOfSession } from '../worker/engine-admin.ts'
 
 /** Why the work at a session does not go on. */
-export interface Stalled {
+export interface Stall {
   /** `paused`: the engine has given it up until somebody resumes it. `format`: only a worker of another version reads it. `worker_lost`: the worker that it is bound to does not answer. `set_aside`: its work has ended several workers, and waits for somebody to release it. */
   readonly kind: 'paused' | 'format' | 'worker_lost' | 'set_aside'
   /** The invocation that works at it, by its name in the engine. */
@@ -18,27 +18,23 @@ export interface Stalled {
   readonly sinceMs?: number
 }
 
-const otherFormat = /records of format (\d+) != records of format \d+/
-const toldFormat = /This session was written in format (\d+) by another version[^\n]*/
+const mismatchedStepFormat = /records of format (\d+) != records of format \d+/
+const reportedFormat = /This session was written in format (\d+) by another version[^\n]*/
 
 /** The format that stopped an attempt, because the worker has another one. */
-export function formatIn(failure: string | null): number | undefined {
-  const format = otherFormat.exec(failure ?? '')?.[1] ?? toldFormat.exec(failure ?? '')?.[1]
+export function failedFormat(failure: string | null): number | undefined {
+  const format = mismatchedStepFormat.exec(failure ?? '')?.[1] ?? reportedFormat.exec(failure ?? '')?.[1]
   return format === undefined ? undefined : Number(format)
 }
 
 /** Work that is tried again is none of these, unless only another worker can go on with it. */
-export function stalledOf({
-  id,
-  status,
-  failure,
-}: Omit<WorkOfSession, 'sessionId' | 'deployment'>): Stalled | undefined {
+export function stallOf({ id, status, failure }: Omit<WorkOfSession, 'sessionId' | 'deployment'>): Stall | undefined {
   if (status === 'suspended') return undefined
   const needsResume = status === 'paused'
   const setAside = setAsideIn(failure)
   if (setAside !== undefined) return { kind: 'set_aside', invocation: id, needsResume, message: setAside }
-  const format = otherFormat.exec(failure ?? '')?.[1]
-  const why = format === undefined ? toldFormat.exec(failure ?? '')?.[0] : laterFormat(Number(format))
+  const format = mismatchedStepFormat.exec(failure ?? '')?.[1]
+  const why = format === undefined ? reportedFormat.exec(failure ?? '')?.[0] : newerFormatMessage(Number(format))
   if (why === undefined && !needsResume) return undefined
   const next = needsResume ? ` Then resume it: restate invocations resume ${id}.` : ''
   const because = (failure ?? 'somebody asked for that').replace(/[.\s]+$/, '')
@@ -50,7 +46,7 @@ export function stalledOf({
 export function setAsideStall(
   { id, sessionId, status }: Pick<WorkOfSession, 'id' | 'sessionId' | 'status'>,
   because: string,
-): Stalled {
+): Stall {
   const message = setAsideMessage(sessionId, because)
   return { kind: 'set_aside', invocation: id, needsResume: status === 'paused', message }
 }
@@ -65,7 +61,7 @@ export interface LostWorkerStall {
   readonly why: 'folder' | 'format' | 'nobody'
 }
 
-const whatHelps: Readonly<Record<LostWorkerStall['why'], string>> = {
+const remedyFor: Readonly<Record<LostWorkerStall['why'], string>> = {
   folder:
     'The folder of this session is on none of the other machines. Start that worker again at its address, or another one that has the folder (--workspaces).',
   format:
@@ -74,8 +70,8 @@ const whatHelps: Readonly<Record<LostWorkerStall['why'], string>> = {
 }
 
 /** What a session says whose worker is lost, until another one continues it. */
-export function lostWorkerStall(invocation: string, { worker, sinceMs, why }: LostWorkerStall): Stalled {
+export function lostWorkerStall(invocation: string, { worker, sinceMs, why }: LostWorkerStall): Stall {
   const since = new Date(sinceMs).toISOString().replace(/\.\d+Z$/, 'Z')
-  const message = `It waits for its worker ${worker}, which has not answered since ${since}. ${whatHelps[why]}`
+  const message = `It waits for its worker ${worker}, which has not answered since ${since}. ${remedyFor[why]}`
   return { kind: 'worker_lost', invocation, needsResume: false, message, worker, sinceMs }
 }
