@@ -1,6 +1,6 @@
 import type { Scenario } from './world.ts'
 
-/** Agents and commands that work beside the main loop: how they end, and what they find when it ends. */
+/** Agents and commands that run in the background: how they end, and how the run ends with them. */
 export const backgroundScenarios: readonly Scenario[] = [
   {
     name: 'agents in the background',
@@ -55,7 +55,7 @@ export const backgroundScenarios: readonly Scenario[] = [
   },
 ]
 
-/** Hooks that look at subagents and at nothing else. */
+/** Hooks on subagents only. */
 const agentHooks: Scenario = {
   name: 'hooks on the start and the end of a subagent',
   replies: ['task', 'text'],
@@ -71,7 +71,7 @@ const agentHooks: Scenario = {
   },
 }
 
-/** Agents of agents, some of which are refused: by their number, by their depth. */
+/** Agents that start agents, some of which are refused because of their number or depth. */
 const agentsOfAgents: Scenario = {
   name: 'agents that start agents',
   replies: ['task', 'text'],

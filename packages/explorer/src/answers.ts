@@ -19,16 +19,16 @@ import type { Choices } from './choices.ts'
 import type { Snapshots } from './snapshots.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
-// Everything that a run asks beside its model and its tools, answering whatever the path says. Each takes its time over it.
+// The ports that a run calls, other than its model and its tools. Each answers what the path says, and takes some virtual time.
 
-/** What all of them share. */
+/** What all ports need. */
 export interface PathContext {
   readonly choices: Choices
   readonly time: VirtualTime
   readonly snapshots: Snapshots
 }
 
-/** What hooks may do: one of the answers of their trigger, or replace what the model is shown. */
+/** What hooks may do: any answer of their trigger, or only replace what the model is shown. */
 export type HookAnswers = 'all' | 'replacing'
 
 export function hooksOf(
@@ -119,7 +119,7 @@ const answersOf: { readonly [trigger in HookTrigger]: readonly HookAnswer[] } = 
   onError: common,
 }
 
-/** What a person may say where the run pauses at a limit. `nobody`: no answer comes. */
+/** Answers of a person when the run pauses at a limit. `nobody`: no answer comes. */
 export type LimitAnswerName = 'raise' | 'double' | 'no limit' | 'end' | 'nobody' | 'fails' | 'nonsense' | 'abort'
 
 export function askLimitOf(
@@ -158,7 +158,7 @@ export function stopHooksOf({ choices, time, snapshots }: PathContext): readonly
     handle(input) {
       const { messagesForQuery } = input
       time.take(3)
-      // The list itself grows with the conversation; what is in it does not change.
+      // The list grows with the conversation; its entries do not change.
       for (const message of messagesForQuery) snapshots.freeze(message)
       snapshots.track('a stop hook', { ...input, messagesForQuery: [] })
       const answer = choices.choose(`stop hook ${id} ${messagesForQuery.length}`, [
@@ -178,7 +178,7 @@ export function stopHooksOf({ choices, time, snapshots }: PathContext): readonly
   }))
 }
 
-/** Pure, as guards are: what it says follows from the view and the path. */
+/** A pure guard: its answer follows from the view and the path. */
 export function guardOf({ choices, snapshots }: PathContext): Guard {
   return {
     name: 'explorer-guard',
@@ -221,7 +221,7 @@ export function permissionsOf({ choices, time, snapshots }: PathContext): Permis
   }
 }
 
-/** Whether a call cannot succeed. It takes time to find out, in which an abort may come. */
+/** Whether a call cannot succeed. The check takes time, during which an abort may come. */
 export function precheckOf({ choices, time, snapshots }: PathContext): NonNullable<Tool['precheck']> {
   return async (_input, { callId, signal, state }) => {
     snapshots.track('a check of a tool', state)
@@ -232,7 +232,7 @@ export function precheckOf({ choices, time, snapshots }: PathContext): NonNullab
   }
 }
 
-/** A context defence whose layers may each have something to give, once. */
+/** A context manager with layers that may each make room, once. */
 export function contextOf({ choices, time, snapshots }: PathContext): ContextManager {
   const layer = (name: 'auto' | 'collapse' | 'reactive', view: ContextView) => {
     const { length } = view.state.transcript
@@ -274,18 +274,18 @@ function withoutThrash<T>(found: T | 'thrash'): T | undefined {
   return found === 'thrash' ? undefined : found
 }
 
-// What calls of the tool that writes did to files, and which checks the project names, as the path says.
+// What calls of the writing tool did to files, and which checks the project names, as the path says.
 
 type WorkName = 'changes' | 'changes little' | 'passes' | 'fails' | 'changes and passes' | 'nothing'
 
 /** What the port that names checks may do. `late`: it takes longer than an abort waits. */
 type ChecksAnswer = 'named' | 'none' | 'throws' | 'nonsense' | 'late'
 
-/** The changes of a scenario, and who names checks. */
+/** The file changes of a scenario, and the port that names checks. */
 export interface ScenarioVerification {
-  /** What a call may have done; the first is plain. */
+  /** What a call may have done; the first is the plain answer. */
   readonly work: readonly WorkName[]
-  /** `named` when absent. */
+  /** Default: `named`. */
   readonly checks?: readonly ChecksAnswer[]
 }
 
@@ -298,7 +298,7 @@ const works: { readonly [name in WorkName]: FileWork } = {
   nothing: {},
 }
 
-/** What the call of this key did. */
+/** What the call with this key did. */
 export function fileWorkAt(key: string, { work }: ScenarioVerification, { choices }: PathContext): FileWork {
   return works[choices.choose(`work ${key}`, work)]
 }

@@ -4,7 +4,7 @@ import type { AskModel } from './core-internals.ts'
 import type { ReplyKind } from './replies.ts'
 import type { Scenario } from './world.ts'
 
-/** What a model may come to that a hook asks. */
+/** Possible answers of a model that a hook asks. */
 const verdicts: readonly ReplyKind[] = [
   'text',
   'empty',
@@ -14,7 +14,7 @@ const verdicts: readonly ReplyKind[] = [
   'hang',
 ]
 
-/** Asks two questions beside each other. True when both are answered. */
+/** Asks two questions concurrently. Returns true if both are answered. */
 async function areAllAnswered(ask: AskModel, about: string): Promise<boolean> {
   const replies = await Promise.all(
     ['one', 'two'].map((judge) =>
@@ -45,7 +45,7 @@ const askingStopHook = (of: 'run' | 'agents'): StopHook => ({
   },
 })
 
-/** Tools that ask beside each other, and say what came of it. */
+/** Tools that ask a model concurrently and report the outcome. */
 const askingTools: readonly AnyTool[] = [
   {
     name: 'Read',
@@ -59,7 +59,7 @@ const askingTools: readonly AnyTool[] = [
   },
 ]
 
-/** Hooks, stop hooks, tools and permission rules that ask a model: paid once, whenever the process ends. */
+/** Hooks, stop hooks, tools and permission rules that ask a model. Each question is paid once, whenever the process ends. */
 export const askingScenarios: readonly Scenario[] = [
   {
     name: 'hooks that ask a model',
@@ -106,7 +106,7 @@ export const askingScenarios: readonly Scenario[] = [
   {
     name: 'tools that ask a model beside each other',
     replies: ['reads', 'text'],
-    // An abort finds each of them wherever it is: what they come to is not the same after a kill.
+    // An abort reaches each of them at a different point, so their outcome differs after a kill.
     closings: verdicts.filter((verdict) => verdict !== 'hang'),
     depth: 1,
     deviations: 1,

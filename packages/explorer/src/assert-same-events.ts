@@ -1,7 +1,7 @@
 import type { RunEvent, ModelMessage, TranscriptEntry } from '@halting/core'
 import { project } from './core-internals.ts'
 
-// Compares what a run told with what another run told, and with what is on the transcript.
+// Compares the events of one run with those of another, and with the transcript.
 
 type AgentEvent = Extract<RunEvent, { readonly type: 'agent' }>
 
@@ -22,12 +22,12 @@ const liveEvents: ReadonlySet<RunEvent['type']> = new Set<RunEvent['type']>([
   'background',
 ])
 
-/** The event that a process begins with which continues a run: the run itself began before it. */
+/** The event with which a process begins that continues a run. */
 export function isContinuing(event: RunEvent): boolean {
   return event.type === 'run_start' && event.isResumed === true
 }
 
-/** The same events, where agents that run side by side may tell in any order among them, on every level; each by itself is in order. */
+/** Asserts the same events. On every level, events of concurrent agents may be interleaved in any order, but those of each agent are in order. */
 export function assertSameEvents(actual: readonly RunEvent[], expected: readonly RunEvent[], what: string): void {
   const [a, b] = [groupByAgent(actual), groupByAgent(expected)]
   for (let index = 0; index < Math.max(a.length, b.length); index++) {
@@ -35,7 +35,7 @@ export function assertSameEvents(actual: readonly RunEvent[], expected: readonly
   }
 }
 
-/** What agents of the background told, each by its call, and what the others did. */
+/** Separates the events of each background agent, by its call, from all others. */
 function splitBackgroundEvents(events: readonly RunEvent[]): {
   readonly main: readonly RunEvent[]
   readonly beside: ReadonlyMap<string, readonly RunEvent[]>
@@ -49,7 +49,7 @@ function splitBackgroundEvents(events: readonly RunEvent[]): {
   return { main, beside }
 }
 
-/** The last of what a whole run told is what a part of it told; an agent of the background tells all of its own in each part that it works in. */
+/** Asserts that a part of a run emitted the last events of the whole run. A background agent emits all its events in each part that it runs in. */
 export function assertSuffixOfEvents(whole: readonly RunEvent[], part: readonly RunEvent[], what: string): void {
   const [of, emitted] = [
     splitBackgroundEvents(whole),
@@ -78,13 +78,13 @@ function groupByAgent(events: readonly RunEvent[]): readonly RunEvent[] {
   return ordered
 }
 
-/** Of one agent. */
+/** The same for the events of one agent. */
 function groupWithinAgent(events: readonly AgentEvent[]): readonly RunEvent[] {
   const [first] = events
   return first === undefined ? [] : groupByAgent(events.map(({ event }) => event)).map((event) => ({ ...first, event }))
 }
 
-/** The messages that were told are the entries of the transcript, in order. */
+/** Asserts that the emitted messages are the entries of the transcript, in order. */
 export function assertMessages(
   emitted: readonly TranscriptEntry[],
   entries: readonly TranscriptEntry[],
@@ -102,7 +102,7 @@ export function messageEntries(events: readonly RunEvent[]): readonly Transcript
   return entries
 }
 
-/** Each agent's own events, on every level, by the call that it answers. */
+/** Events of each agent, on every level, by the call that it answers. */
 export function eventsOfAgents(
   events: readonly RunEvent[],
   agents: Map<string, RunEvent[]> = new Map(),
@@ -117,7 +117,7 @@ export function eventsOfAgents(
   return agents
 }
 
-/** What a subagent's model was shown is what had been told of the subagent by then. */
+/** Asserts that a subagent's model was shown exactly the messages emitted for the subagent until then. */
 export function assertModelInput(
   agents: ReadonlyMap<string, readonly RunEvent[]>,
   shown: ReadonlyMap<string, readonly ModelMessage[]>,
@@ -144,8 +144,8 @@ export function assertSame(actual: unknown, expected: unknown, what: string): vo
 }
 
 /**
- * Whether two values are the same as JSON, seen without writing them. False of what only their JSON tells: objects that are not plain, fields
- * that are undefined in one of them.
+ * Whether two values are the same as JSON, without serializing them. Returns false if only the JSON would show it: for objects that are not plain, and for fields that are
+ * undefined in one of them.
  */
 function isAlike(a: unknown, b: unknown): boolean {
   if (a === b) return true

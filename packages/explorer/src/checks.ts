@@ -21,7 +21,7 @@ import { checkVerification } from './verification-checks.ts'
 import type { ExploredRun } from './explored-run.ts'
 import type { Scenario, World } from './world.ts'
 
-/** What holds for every run that somebody listened to, whole or resumed. */
+/** What must hold for every observed run, whole or resumed. */
 export function checkRun(walked: ExploredRun, world: World, where = 'the run'): void {
   const { terminal, events, start, state, resumed } = walked
   const ends = events.filter((event) => event.type === 'run_end')
@@ -43,7 +43,7 @@ export function checkRun(walked: ExploredRun, world: World, where = 'the run'): 
   checkCertificate(walked, world, where)
 }
 
-/** Nothing breaks a run from inside: neither a bug, a write to what was handed out, nor a stranger whose answer is not needed. */
+/** Nothing inside breaks a run: no bug, no write to a shared value, and no untrusted port whose answer is not required. */
 function checkUnbroken({ reason, error }: RunResult, { mayBreak }: World, where: string): void {
   if (reason !== 'error' || error === undefined) return
   const writes =
@@ -64,19 +64,19 @@ export function checkTranscript({ terminal, state }: Pick<ExploredRun, 'terminal
     fail(`${where} ended as ${terminal.reason} with a transcript that the API refuses: ${problems.join('; ')}`)
 }
 
-/** Subagents' transcripts are seen in what their models are shown, and in their laps. */
+/** Subagents' transcripts are visible in what their models are shown, and in their iterations. */
 function checkAgents({ events, iterations: laps }: ExploredRun, { shownToAgents }: World, where: string): void {
   const agents = eventsOfAgents(events)
   if (agents.size === 0) return
   assertModelInput(agents, shownToAgents, where)
   for (const [callId, own] of agents) {
     const added = laps.flatMap((lap) => (lap.scope.endsWith(`:${callId}/`) ? lap.added : []))
-    // The prompt was there before its first lap; what came after the last one no lap shows.
+    // The prompt precedes the first iteration, and no iteration shows what comes after the last one.
     assertMessages(messageEntries(own).slice(1, 1 + added.length), added, `${where}, agent ${callId}`)
   }
 }
 
-/** A run takes from its beginning to the end of its last step. Steps that another program does not ask for may have come after that. */
+/** A run lasts from its beginning to the end of its last step. Steps after that are possible if another program does not need them. */
 function checkDuration({ terminal, records }: ExploredRun, { isOtherProgram }: World, where: string): void {
   const begin = records.find((record) => record.type === 'start')
   if (begin?.type !== 'start') return
@@ -89,9 +89,9 @@ function checkDuration({ terminal, records }: ExploredRun, { isOtherProgram }: W
 function checkRanking(events: readonly RunEvent[], where: string): void {
   let last: Ranking | undefined
   for (const event of events) {
-    // Where a person set a limit on turns or tries, or goals anew, the ranking may rise: there, and nowhere else.
+    // The ranking may rise where a person set a limit on turns or tries, or new goals, and nowhere else.
     if (event.type === 'settings' && raisesRanking(event.change)) last = undefined
-    // So does a limit that a person raised at a pause.
+    // It may also rise where a person raised a limit at a pause.
     if (event.type === 'limit_answered' && event.outcome === 'raised') last = undefined
     if (event.type !== 'lap') continue
     if (!ranksBelow(event.after, event.before))
@@ -106,7 +106,7 @@ function raisesRanking({ limits = {}, until }: SettingsChange): boolean {
   return limits.maxTurns !== undefined || limits.maxGoalTries !== undefined || until !== undefined
 }
 
-/** From the record on a model that was set is asked, and no other, until the fallback takes over. */
+/** A model that was set is used from its record on, and no other, until the fallback takes over. */
 function checkModel({ events, start }: ExploredRun, where: string): void {
   let model = start.spent.settings?.model
   for (const event of events) {
@@ -117,7 +117,7 @@ function checkModel({ events, start }: ExploredRun, where: string): void {
   }
 }
 
-/** What-if with the limits of the run comes to its ending, also where the record does not say which limits it had. */
+/** What-if with the limits of the run predicts its ending, also if the record does not have the limits. */
 export function checkWhatIf(
   { terminal, state, records }: ExploredRun,
   scenario: Scenario,
@@ -135,12 +135,12 @@ export function checkWhatIf(
     const expected = { verdict: 'same', reason: terminal.reason, turns: state.spent.turns, activeMs, usd }
     assertSame(figures, expected, `what-if with ${JSON.stringify(limits)}`)
   }
-  // What a person set counted from then on, not before; and what a service bills above its reservation no limit could stop.
+  // A setting applies only from when it was made, and no limit can stop what a service bills above its reservation.
   if (scenario.settings !== undefined || scenario.pauses !== undefined || mayOverdraw) return
   const { reason, unknownFrom } = whatIf({ ...trajectory, limits: unknownLimits }, own)
-  // What is asked beside a run leaves room for its next request as it is known then, which is not on record.
+  // A request outside of turns leaves room for the next request as known at that time, which is not on record.
   if (unknownFrom?.why === 'beside') return
-  // A request that was lost with its process counts with all that was reserved, of which the record does not say how much a budget had left.
+  // A request that was lost with its process counts with its whole reservation, and the record does not say how much budget was left.
   if (unknownFrom?.why === 'reserved' && records.some(isLostRequest)) return
   assertSame(reason, terminal.reason, `what-if with ${JSON.stringify(own)} of a run without limits`)
 }
@@ -149,7 +149,7 @@ function isLostRequest(record: StepRecord): boolean {
   return record.type === 'result' && isJsonObject(record.value) && record.value['kind'] === 'unknown'
 }
 
-/** What the record of a run that was cut off tells by itself is what a resume begins with, and what-if says the same of it. */
+/** The record of an interrupted run tells exactly what a resume begins with, and what-if agrees. */
 export function checkOpenFigures(records: readonly StepRecord[], where: string): void {
   const { turns, tokens, costUsd, activeMs, committedUsd } = accountOf(records).totals
   const { kept, verdict } = whatIf(trajectoryOf(records), {})
@@ -160,7 +160,7 @@ export function checkOpenFigures(records: readonly StepRecord[], where: string):
   assertSame(settled.nanos, nanosOf(committedUsd), `${where}: what a resume begins with and the account of it`)
 }
 
-/** Its replay tells the same and ends the same, and tells all messages of the transcript. */
+/** A replay emits the same events, ends the same, and emits all messages of the transcript. */
 export async function checkReplay(walked: ExploredRun, world: World, where = 'the run'): Promise<void> {
   const { options, standing } = world
   const { times } = standing ?? {}
@@ -174,12 +174,12 @@ export async function checkReplay(walked: ExploredRun, world: World, where = 'th
   checkCalls(events, walked, world, where)
   if (options.verification !== undefined) checkVerification(events, walked, where)
   if (options.limitReminders === true) checkReminders(events, where)
-  // A resume tells what came since the last lap; a replay tells all.
+  // A resume emits events since the last iteration; a replay emits all.
   assertSuffixOfEvents(events, emitted, `${where}: the events of its replay`)
   assertMessages(messageEntries(events), state.transcript.since(0), `${where}: its replay`)
 }
 
-/** No effect with a side effect runs twice: one that is on record as begun is not begun again. */
+/** No side effect runs twice: an effect that had begun on record does not begin again. */
 export function checkEffects(
   onRecord: readonly StepRecord[],
   effects: ReadonlyMap<string, number>,

@@ -14,7 +14,7 @@ const largeReader: AnyTool = {
   execute: () => page,
 }
 
-/** What a model may come to that is asked for a summary. */
+/** Possible answers of a model that is asked for a summary. */
 const summaries: readonly ReplyKind[] = [
   'text',
   'empty',
@@ -29,7 +29,7 @@ const summaries: readonly ReplyKind[] = [
 
 const filling = { replies: ['read'], closings: summaries, contextWindow: 8_000, counts: true } as const
 
-/** The layers against a full window, as an engine has them, each alone and beside the others. */
+/** The layers of the context manager against a full window, as an engine has them, each alone and combined. */
 export const contextScenarios: readonly Scenario[] = [
   {
     ...filling,
@@ -122,7 +122,7 @@ export const contextScenarios: readonly Scenario[] = [
   },
 ]
 
-/** The head of a PNG, which ends with its width and height. */
+/** The header of a PNG file, which ends with its width and height. */
 function pngOf(size: string): ImageBlock {
   const data = `iVBORw0KGgoAAAANSUhEUgAA${size}`
   return { type: 'image', source: { type: 'base64', media_type: 'image/png', data } }
@@ -132,10 +132,10 @@ function pngOf(size: string): ImageBlock {
 const [onePixel, huge, large] = [pngOf('AAEAAAAB'), pngOf('IygAACMo'), pngOf('CcQAAAnE')] as const
 const question: ContentBlock = { type: 'text', text: 'what is it?' }
 
-/** One that services take. */
+/** An image that services accept. */
 export const imagePrompt: MessageContent = [onePixel, question]
 
-/** Gives one that fits, one that does not, and one that does as long as there are few. */
+/** Returns an image that fits, one that does not, and one that fits only while there are few. */
 const camera: AnyTool = {
   name: 'Read',
   description: '',
@@ -145,7 +145,7 @@ const camera: AnyTool = {
 }
 const few = { images: 6, manyImages: 3 }
 
-/** Images that a service would refuse: what a person gives ends the run, what a tool gives makes room. */
+/** Images that a service would refuse: those of a person end the run, those of a tool are removed. */
 export const mediaScenarios: readonly Scenario[] = [
   {
     name: 'images that do not fit, from a tool',

@@ -2,13 +2,13 @@ import type { RunEvent, RunResult, StepRecord } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { fail } from './assert-same-events.ts'
 
-// What holds of the goals of a run, by its record and by what was told of it.
+// What must hold for the goals of a run, according to its records and events.
 
 type GoalEnd = Extract<RunEvent, { readonly type: 'goal_end' }>
 
 /**
- * Each round of checks is on record and was told, and no other; the result says what the last one came to. `events`: those of a whole replay.
- * `mayHaveMore`: the record may have rounds that nobody came to again.
+ * The rounds of checks on record are exactly those emitted, and the result has the outcome of the last one. `events`: those of a whole replay. `mayHaveMore`: the record may have
+ * rounds that were never replayed.
  */
 export function checkGoals(
   events: readonly RunEvent[],
@@ -27,7 +27,7 @@ export function checkGoals(
   checkGoalResult(events, terminal, where)
 }
 
-/** Of the run and of its subagents. */
+/** Rounds of the run and of its subagents. */
 function emittedRounds(events: readonly RunEvent[]): readonly GoalEnd[] {
   return events.flatMap((event) => {
     if (event.type === 'agent') return emittedRounds([event.event])
@@ -40,7 +40,7 @@ function roundsOnRecord(records: readonly StepRecord[]): readonly string[] {
     if (record.type !== 'result' || !/\/?goal:\d+:(?:baseline|answer|turn|limit)(?:\/asked)?$/.test(record.key))
       return []
     const { value } = record
-    // One that asks a model has what it came to in a step of its own.
+    // If a round asks a model, its outcome is in a separate step.
     const round = record.key.endsWith('/asked') && isJsonObject(value) ? value['value'] : value
     if (!isJsonObject(round) || round['asks'] === true) return []
     const { met, checks, tampered } = round
@@ -48,7 +48,7 @@ function roundsOnRecord(records: readonly StepRecord[]): readonly string[] {
   })
 }
 
-/** A run ends as done only where its goals hold, and never says that they hold when they were last found not to. */
+/** A run is completed only if its goals are met, and never claims that they are met if the last check says otherwise. */
 function checkGoalResult(events: readonly RunEvent[], { reason, goal }: RunResult, where: string): void {
   const last = events.findLast((event): event is GoalEnd => event.type === 'goal_end')
   if (goal === undefined) return
@@ -60,7 +60,7 @@ function checkGoalResult(events: readonly RunEvent[], { reason, goal }: RunResul
   if (goal.met === false && last?.met !== false) fail(`${where} says that its goal is not met, and nothing found that`)
 }
 
-/** The person had only a plan made, at last. */
+/** The last mode that the person set was plan mode. */
 function hasPlan(events: readonly RunEvent[]): boolean {
   const modes = events.flatMap((event) =>
     event.type === 'settings' && event.change.permissionMode !== undefined ? [event.change.permissionMode] : [],

@@ -3,7 +3,7 @@ import { FinishReasonHook } from '@halting/core/compat'
 import { goalPrograms } from './other-programs.ts'
 import type { Scenario } from './world.ts'
 
-/** Rules with a mode in which only a plan is made: there nothing is checked. */
+/** Rules with a plan mode, in which nothing is checked. */
 export const planning: Permissions = {
   modes: ['plan'],
   denies: () => undefined,
@@ -11,7 +11,7 @@ export const planning: Permissions = {
   isPlanning: (mode) => mode === 'plan',
 }
 
-/** A run with goals, whatever its checks come to, at every place where they are checked. */
+/** Runs with goals, with every outcome of their checks, wherever they are checked. */
 const checked: readonly Scenario[] = [
   {
     name: 'goals',
@@ -189,7 +189,7 @@ const checked: readonly Scenario[] = [
   },
 ]
 
-/** What a person sets while a run with goals goes on, and other programs that go on with one. */
+/** Settings changed during a run with goals, and other programs that continue such a run. */
 const changing: readonly Scenario[] = [
   {
     name: 'goals that are set from outside',
@@ -219,7 +219,7 @@ const changing: readonly Scenario[] = [
   },
 ]
 
-/** Goals that never hold: every try is used up. */
+/** Goals that are never met: all tries are used up. */
 const stubborn: readonly Scenario[] = [
   {
     name: 'for ever: a goal that never holds',

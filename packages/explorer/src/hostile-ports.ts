@@ -16,9 +16,9 @@ import { plainContext, type ContextView, isAgentTool, type SpawnContext } from '
 import { circle, garbage, throwing } from './core-internals.ts'
 import type { Choices } from './choices.ts'
 
-// Ports whose owners keep to nothing: at each call one answers as it should, or as no type allows.
+// Untrusted ports: each call is answered correctly, or with something that no type allows.
 
-/** Who may be one. */
+/** Ports that may be untrusted. */
 export type UntrustedPort =
   | 'execute'
   | 'validate'
@@ -43,7 +43,7 @@ export type UntrustedPort =
   | 'after the run'
   | 'terminal'
 
-/** Whose answer is needed for the run to go on: without one it ends as `error`. Nobody else ends it so. */
+/** Ports whose answers a run requires: without one it ends as `error`. No other port can end it so. */
 export const requiredPorts: ReadonlySet<UntrustedPort> = new Set<UntrustedPort>([
   'cancellation',
   'guard',
@@ -54,7 +54,7 @@ export const requiredPorts: ReadonlySet<UntrustedPort> = new Set<UntrustedPort>(
   'context',
 ])
 
-/** What one may do instead, by a name for the path. */
+/** What a port may do instead, by a name for the path. */
 type Misbehaviors = { readonly [name: string]: (input: never) => unknown }
 
 const makeGarbage = (what: string): unknown => garbage.find(([name]) => name === what)?.[1]()
@@ -129,7 +129,7 @@ const changesContext: Misbehaviors = {
   'allows nothing known': (input: HookContext) => input.withPermission('maybe' as never),
 }
 
-/** What each may answer that looks half right, beside what is no answer at all. */
+/** Answers of each port that look half right, in addition to those that are no answer at all. */
 const misbehaviorsOf: { readonly [port: string]: Misbehaviors } = {
   execute: forTools,
   progress: anything,
@@ -205,7 +205,7 @@ const misbehaviorsOf: { readonly [port: string]: Misbehaviors } = {
   },
 }
 
-/** The answer of a port: its own, or that of a stranger. `label` names the moment. */
+/** The answer of a port: the correct one, or a misbehavior. `label` names the moment. */
 type Ask = <T>(port: UntrustedPort, label: string, input: unknown, plain: () => T) => T
 
 function createAsk(ports: readonly UntrustedPort[], choices: Choices, only: readonly string[] | undefined): Ask {
@@ -216,12 +216,12 @@ function createAsk(ports: readonly UntrustedPort[], choices: Choices, only: read
       : (misbehaviorsOf[port] ?? anything)
     const names = Object.keys(misbehaviors).filter((way) => only?.includes(way) !== false)
     const name = choices.choose(`stranger ${port} ${label}`, ['plain', ...names])
-    // A stranger keeps to no type.
+    // An untrusted port respects no type.
     return name === 'plain' ? plain() : (misbehaviors[name]?.(input as never) as never)
   }
 }
 
-/** The same options, where what these strangers give is asked of the path. */
+/** The same options, in which the path decides what these ports answer. */
 export function withUntrustedPorts(
   options: RunOptions,
   ports: readonly UntrustedPort[],
@@ -304,7 +304,7 @@ function untrustedTool(tool: AnyTool, ask: Ask, readOnly: boolean, validates: bo
     execute(input: never, context: ToolContext) {
       const { idempotencyKey } = context
       context.progress(ask('progress', idempotencyKey, undefined, () => 1))
-      // Its work is done, whatever it says of it.
+      // The tool has done its work, whatever it returns.
       const plain = execute(input, context)
       return ask('execute', idempotencyKey, input, () => plain)
     },
@@ -336,7 +336,7 @@ function untrustedGuard(ask: Ask): RunOptions['stopWhen'] {
 function untrustedPrices({ prices }: RunOptions, ask: Ask): NonNullable<RunOptions['prices']> {
   return {
     cost: (model, usage) => ask('cost', JSON.stringify(usage), usage, () => prices?.cost(model, usage)),
-    // Looked at once when options are checked, which is not the run.
+    // Also called once when options are checked, which is not part of the run.
     worstCase: (model, bound) => {
       const plain = (): number | undefined => prices?.worstCase(model, bound)
       return bound.inputTokens === 1 ? plain() : ask('worst case', String(bound.inputTokens), bound, plain)

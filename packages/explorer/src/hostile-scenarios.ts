@@ -4,7 +4,7 @@ import { contentReplies, errorReplies, hangingReplies, idReplies, usageReplies }
 import type { Scenario } from './world.ts'
 import type { LargeResults } from '@halting/core/adapters'
 
-/** What reading gives is over the limit, what writing gives is not. */
+/** Results of reading exceed the limit, results of writing do not. */
 const largeResults: LargeResults = {
   limit: 8,
   save: async ({ idempotencyKey }) => idempotencyKey,
@@ -18,7 +18,7 @@ const resultPrograms: { readonly [name: string]: OtherProgram } = {
   },
 }
 
-/** Results that come before a person is asked, or are too large to be shown, and whoever keeps them. */
+/** Results that exist before a person is asked, or that are too large to be shown, and ports that save them. */
 export const resultScenarios: readonly Scenario[] = [
   {
     name: 'calls that cannot succeed',
@@ -56,7 +56,7 @@ export const resultScenarios: readonly Scenario[] = [
   },
 ]
 
-/** What strangers bring: models, tools, hooks, rules and all else that a run is given, keeping to no type. */
+/** Untrusted models, tools, hooks, rules and other ports, which respect no type. */
 export const hostileScenarios: readonly Scenario[] = [
   {
     name: 'ids of calls that are not their own',

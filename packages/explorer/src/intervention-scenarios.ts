@@ -1,6 +1,6 @@
 import type { Scenario } from './world.ts'
 
-/** Aborts where they are easily lost: on record in a hook's outcome alone. */
+/** Aborts that are easily lost, because only the outcome of a hook records them. */
 export const abortScenarios: readonly Scenario[] = [
   {
     name: 'last answers that an abort forestalls',
@@ -13,7 +13,7 @@ export const abortScenarios: readonly Scenario[] = [
   },
 ]
 
-/** What a person sets while the run goes on, at any moment: before a request is made or a tool is at work. */
+/** Settings that a person changes during the run, at any moment: before a request is made or while a tool runs. */
 export const settingsScenarios: readonly Scenario[] = [
   {
     name: 'settings from outside',
@@ -48,7 +48,7 @@ export const settingsScenarios: readonly Scenario[] = [
   },
 ]
 
-/** A run that pauses at its limits: what a person says there, nobody, aborts and stops, with a kill at every record. */
+/** Runs that pause at their limits: with every answer, without one, with aborts and stops, and a kill at every record. */
 export const pauseScenarios: readonly Scenario[] = [
   {
     name: 'pauses at limits of turns and tool calls',
@@ -72,7 +72,7 @@ export const pauseScenarios: readonly Scenario[] = [
     pauses: { forMs: 500, answers: ['double', 'end'] },
     aborts: ['time'],
     depth: 2,
-    // A second abort would be one only in the process after a kill.
+    // A second abort would count only in the process after a kill.
     deviations: 1,
     options: { maxDurationMs: 30_000, maxTurns: 4 },
   },

@@ -5,15 +5,15 @@ import type { ExploredRun } from './explored-run.ts'
 import { nanosOf } from './core-internals.ts'
 import type { World } from './world.ts'
 
-// What holds of limits that the loop counts by itself: calls of tools, standing budgets, and what the model is told of what is left.
+// What must hold for limits that the loop counts itself: tool calls, standing budgets, and reminders of what is left.
 
-/** Each taking was settled, within what was taken, and together they are what this process spent: no more and no less. */
+/** Each amount taken was settled within that amount, and the sum of all is exactly what this process spent. */
 export function checkStanding(
   { terminal, committedBefore }: ExploredRun,
   { standing, options, mayOverdraw }: World,
   where: string,
 ): void {
-  // Another program may have others.
+  // Another program may have other standing budgets.
   if (standing === undefined || options.standing !== standing) return
   const { problems, open, settledNanos, countsForAll } = standing
   if (problems.length > 0 && !mayOverdraw) fail(`${where}: ${problems.join('; ')}`)
@@ -24,8 +24,8 @@ export function checkStanding(
 }
 
 /**
- * The run is within what its options promise (spec R-LIM-63a), unless others were set or it began under others. Of what was billed
- * nothing is promised where a service keeps to no cap, or may have done so in a process before.
+ * The run stays within what its options promise (spec R-LIM-63a), unless its options changed. Nothing is promised about bills if a service exceeds its cap, or may have done so
+ * in an earlier process.
  */
 export function checkCertificate({ state, terminal, resumed }: ExploredRun, world: World, where: string): void {
   const { spent } = state
@@ -47,7 +47,7 @@ export function checkCertificate({ state, terminal, resumed }: ExploredRun, worl
       fail(`${where} had ${value} ${what}, and its certificate says at most ${bound.value} (${bound.because})`)
 }
 
-/** No more calls began than the limit lets run, those of agents with them. `events`: those of a whole replay. */
+/** No more tool calls began than the limit allows, including those of agents. `events`: those of a whole replay. */
 export function checkCalls(
   events: readonly RunEvent[],
   walked: ExploredRun,
@@ -59,7 +59,7 @@ export function checkCalls(
   if (begun > mostCalls) fail(`${where}: ${begun} calls began under a limit of ${mostCalls}`)
   const { reason, signal } = walked.terminal
   const counted = walked.state.spent.toolCalls ?? 0
-  // One that waits for a person counts when it has its result, and an abort may come before.
+  // A call that waits for a person counts when it has its result, and an abort may come before.
   if (begun > counted && !/^(?:needs_approval|aborted_tools)$/.test(reason))
     fail(`${where}: ${begun} calls began, and ${counted} were counted`)
   if (counted > mostCalls) fail(`${where}: ${counted} calls were counted under a limit of ${mostCalls}`)
@@ -72,7 +72,7 @@ function callsBegun(events: readonly RunEvent[]): number {
   return events.filter((event) => innermostEvent(event).type === 'tool_start').length
 }
 
-/** The model is told what is left of a limit once each time that another share of it is used, in order; the same of every agent. */
+/** The model is reminded of a limit once for each share that is used up, in order. The same holds for every agent. */
 export function checkReminders(events: readonly RunEvent[], where: string): void {
   checkRemindersIn(messageEntries(events), where)
   for (const [callId, own] of eventsOfAgents(events)) checkRemindersIn(messageEntries(own), `${where}, agent ${callId}`)
@@ -83,7 +83,7 @@ const shares = [50, 80, 95] as const
 function checkRemindersIn(entries: readonly TranscriptEntry[], where: string): void {
   const last = new Map<string, { readonly limit: number; readonly share: number; readonly left: number }>()
   for (const { figure, limit, left } of entries.flatMap(reportedFigures)) {
-    // Dollars and seconds are told in whole cents and seconds.
+    // Dollars and seconds are rounded to cents and whole seconds.
     const isExact = figure !== 'usd' && figure !== 'second'
     const share = shares.filter((each) => (limit - left) * 100 >= limit * each).length
     const before = last.get(figure)

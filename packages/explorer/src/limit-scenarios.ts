@@ -3,7 +3,7 @@ import type { Scenario } from './world.ts'
 import { lessMoney, limitPrograms } from './other-programs.ts'
 import { standingAnswers } from './standing-budgets.ts'
 
-/** Calls of tools at their limit: of one message beside each other, of agents, and behind a last answer. */
+/** Tool calls at their limit: concurrent calls of one message, calls of agents, and calls with a last answer. */
 const calls: readonly Scenario[] = [
   {
     name: 'tool calls at their limit',
@@ -75,7 +75,7 @@ const noStandingBudgets: StandingBudgets = {
   },
 }
 
-/** Budgets that go on beyond the run, whatever they answer to each request. */
+/** Standing budgets, with every answer to each request. */
 const standing: readonly Scenario[] = [
   {
     name: 'standing budgets',
@@ -149,7 +149,7 @@ const standing: readonly Scenario[] = [
   },
 ]
 
-/** What the model is told of its limits. */
+/** Reminders of limits to the model. */
 const reminders: readonly Scenario[] = [
   {
     name: 'reminders of limits',

@@ -2,15 +2,15 @@ import { type ContentBlock, type Usage, ModelError, type ModelReply } from '@hal
 import type { ModelCallOptions } from '@halting/core/adapters'
 import { bug, circle, revoked, throwing } from './core-internals.ts'
 
-/** What an adapter answers that keeps to nothing, made from the answer that it should have given. */
+/** Makes a malformed reply from the reply that an adapter should have given. */
 type MakeReply = (plain: ModelReply, call: ModelCallOptions) => unknown
 
 type ReplyMakers = { readonly [what: string]: MakeReply }
 
-/** What plain JavaScript may hand over where the types say something else. */
+/** What plain JavaScript may pass where the types say something else. */
 const untyped = (value: unknown): never => value as never
 
-/** Blocks before the calls, and calls of these tools with these ids. */
+/** The blocks of the plain reply, followed by calls of these tools with these ids. */
 const withCalls =
   (...calls: readonly (readonly [tool: string, id: unknown])[]): MakeReply =>
   ({ message }, call) => {
@@ -56,7 +56,7 @@ const oddError =
   () =>
     new ModelError({ kind: 'overloaded', message: 'odd', status: 529, ...what })
 
-/** Calls whose ids are not their own. */
+/** Calls with ids that are missing, invalid or not unique. */
 const malformedIds: ReplyMakers = {
   'one id thrice': withCalls(['Write', 'same'], ['Read', 'same'], ['Write', 'same']),
   'an id and the one that it would get': withCalls(['Write', 'same'], ['Write', 'same_2'], ['Write', 'same']),
@@ -111,7 +111,7 @@ const malformedContents: ReplyMakers = {
 const block = (of: object, messageId: unknown = 'm'): unknown => ({ type: 'block', index: 0, block: of, messageId })
 const call = (id: unknown): object => ({ type: 'tool_use', id, name: 'Read', input: { of: 'this' } })
 
-/** Of these no answer comes: what had come until the abort is kept. */
+/** These replies never complete: what arrived before the abort is stored. */
 const malformedBeginnings: { readonly [what: string]: readonly (() => unknown)[] } = {
   'hangs after one id twice': [() => block(call('same')), () => block(call('same')), () => block(call(circle()))],
   'hangs in a message without a name': [
@@ -171,7 +171,7 @@ const malformedReplies: ReplyMakers = {
   ...malformedUsages,
 }
 
-/** A reply of an adapter that keeps to nothing. */
+/** A malformed reply of an adapter. */
 export type MalformedReply = `strange: ${string}`
 
 const namesOf = (replies: object): readonly MalformedReply[] =>
@@ -192,7 +192,7 @@ export function isHanging(kind: string): kind is MalformedReply {
   return (hangingReplies as readonly string[]).includes(kind)
 }
 
-/** Tells of a reply at once, and never gives it. */
+/** Emits the beginning of a reply, and never completes it. */
 export function emitBeginning(
   kind: MalformedReply,
   { emit }: { readonly emit: (update: never) => void },
@@ -201,7 +201,7 @@ export function emitBeginning(
   return new Promise(() => {})
 }
 
-/** With these the service bills above what it was asked for. */
+/** With these, the service bills more than was requested. */
 export const overbilling: ReadonlySet<string> = new Set<MalformedReply>([
   'strange: a usage beyond all bounds',
   'strange: a usage above the cap',

@@ -9,7 +9,7 @@ import {
 import { noUsage, type ModelErrorKind, type ModelCallOptions } from '@halting/core/adapters'
 import { emitBeginning, isHanging, isMalformed, makeMalformedReply, type MalformedReply } from './malformed-replies.ts'
 
-/** Every kind of reply that the loop tells apart. */
+/** Every kind of reply that the loop distinguishes. */
 export type ReplyKind =
   | 'read'
   | 'write'
@@ -83,7 +83,7 @@ interface Place {
   readonly key: string
 }
 
-/** Replies that are calls of these tools. */
+/** Replies that consist of calls of these tools. */
 const callsOf: { readonly [kind in ReplyKind]?: readonly string[] } = {
   read: ['Read'],
   write: ['Write'],
@@ -142,7 +142,7 @@ export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply
     case 'deaf':
       return new Promise(() => {})
     case 'no room':
-      // The prompt fits, and the cap that was asked for does not fit beside it.
+      // The prompt fits, but not together with the requested cap.
       throw new ModelError({
         kind: 'prompt_too_long',
         message: 'the service says no room',
@@ -202,12 +202,12 @@ async function answer(
   if (call.signal.aborted) throw call.signal.reason
   const stop_reason = stopReason ?? (tools.length > 0 ? 'tool_use' : null)
   const agent = agentOf(key)
-  // Agents that run side by side have different charges, and so has the main loop.
+  // Concurrent agents have different charges, and so has the main loop.
   const usage = { ...noUsage, input_tokens: 100 + 7 * agent, output_tokens: 20 + 3 * agent }
   return { message: { role: 'assistant', id, model, content, stop_reason, usage } }
 }
 
-/** Which of the calls of its message an agent answers, from 1 on; 0 for the main loop. */
+/** Which call of its message an agent answers, counted from 1; 0 for the main loop. */
 export function agentOf(key: string): number {
   const index = /\/agent:\d+:(\d+):/.exec(key)?.[1]
   return index === undefined ? 0 : Number(index) + 1

@@ -31,7 +31,7 @@ const reader: AnyTool = {
   readOnly: true,
   execute: () => 'the same',
 }
-/** Another reason each time, and the same one in every replay. */
+/** Blocks with a different reason each time, which is the same in every replay. */
 const countsAnswers: StopHook = {
   id: 'counts',
   handle: ({ assistantMessages }) => ({ block: `answer ${assistantMessages.length} will not do` }),
@@ -284,7 +284,7 @@ const forever = (name: string, last: ReplyKind, more: Partial<Scenario> = {}): S
   ...more,
 })
 
-/** What never gives in: each allowance is used up to the last lap. */
+/** Endless behavior: each retry limit is used up to the last iteration. */
 const stubborn: readonly Scenario[] = [
   forever('reading', 'read', { options: { maxTurns: 12 } }),
   forever('the same call, seen', 'read', {

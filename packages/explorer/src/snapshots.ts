@@ -1,12 +1,12 @@
 import { AgentState } from '@halting/core'
 
-/** Values that the loop handed out, and must not change from then on. */
+/** Values that the loop handed out, and that must not change from then on. */
 export interface Snapshots {
-  /** Freezes a value and all that can be reached from it: whoever writes to it later throws. */
+  /** Freezes a value and everything reachable from it: later writes throw. */
   freeze(value: unknown): void
-  /** Freezes what was handed out, and remembers how it looked. */
+  /** Freezes a value that was handed out, and remembers its content. */
   track(to: string, value: unknown): void
-  /** The values that look different from when they were handed out, in words. */
+  /** Describes the values that have changed since they were handed out. */
   changed(): readonly string[]
 }
 
@@ -32,12 +32,12 @@ export function createSnapshots(): Snapshots {
   }
 }
 
-/** Looks at nothing. */
+/** Tracks nothing. */
 export const noSnapshots: Snapshots = Object.freeze({ freeze() {}, track() {}, changed: () => [] })
 
 /**
- * How a value looks to its reader. Private fields cannot be frozen from outside, so what an object tells of itself is compared.
- * Of a transcript only the length counts: its entries are compared with the messages that were told.
+ * The content of a value as a reader sees it. Private fields cannot be frozen from outside, so their serialized form is compared. Of a transcript only the length counts, because
+ * its entries are compared with the emitted messages.
  */
 function serialize(value: unknown): string {
   return JSON.stringify(value, (key, part: unknown) =>
@@ -50,7 +50,7 @@ const frozen = new WeakSet<object>()
 function deepFreeze(value: unknown): void {
   if (typeof value !== 'object' || value === null || frozen.has(value)) return
   frozen.add(value)
-  // An abort signal lives on.
+  // An abort signal must stay usable.
   if ('addEventListener' in value) return
   if (value instanceof AgentState) deepFreeze(value.execution())
   for (const part of Object.values(value)) deepFreeze(part)

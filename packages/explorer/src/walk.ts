@@ -51,7 +51,7 @@ export interface PathReport {
   readonly kills: number
 }
 
-/** Goes one path: the run, its replay, and kills with resume and replay. Throws where a promise is broken. */
+/** Walks one path: the run, its replay, and kills with resume and replay. Throws if a promise is broken. */
 export async function walkPath(
   scenario: Scenario,
   path: Path,
@@ -73,14 +73,14 @@ export async function walkPath(
   return { terminal: wholeRun.terminal.reason, transitions, kills: killed }
 }
 
-/** Goes a path only to learn what is asked on it. */
+/** Walks a path only to find out its labels. */
 export async function skimPath(scenario: Scenario, path: Path): Promise<void> {
   otherProgramOf(scenario, path)
   const world = createWorld(scenario, path, noSnapshots)
   await walk(world, startOf(scenario), { leaves: scenario.abandons === true })
 }
 
-/** The program that goes on after a kill; undefined for the same one. */
+/** The program that continues after a kill; undefined for the same one. */
 function otherProgramOf({ otherPrograms = {} }: Scenario, path: Path): OtherProgram | undefined {
   const names = Object.keys(otherPrograms)
   return names.length === 0 ? undefined : otherPrograms[path.choose('goes on with', ['the same program', ...names])]
@@ -90,7 +90,10 @@ function startOf(scenario: Scenario): RunState {
   return startRun({ prompt: scenario.prompt ?? 'do it' })
 }
 
-/** Nobody listens any more: what was told begins the transcript; there is one terminal, a valid transcript, and a replay that ends the same and tells all. */
+/**
+ * Checks a run whose consumer has left. The emitted messages are the beginning of the transcript. There is one ending, a valid transcript, and a replay that ends the same and
+ * emits everything.
+ */
 async function checkAbandoned(wholeRun: ExploredRun, world: World): Promise<PathReport> {
   const { terminal, records } = wholeRun
   const entries = wholeRun.state.transcript.since(0)
@@ -106,12 +109,12 @@ async function checkAbandoned(wholeRun: ExploredRun, world: World): Promise<Path
   return { terminal: terminal.reason, transitions: [], kills: 0 }
 }
 
-/** What goes on after a kill. */
+/** How a run continues after a kill. */
 interface ResumePlan {
   readonly scenario: Scenario
   readonly path: Path
   readonly other: OtherProgram | undefined
-  /** A service billed above a reservation on this path: what was killed may have it on record. */
+  /** A service billed above a reservation on this path, and the killed process may have that on record. */
   readonly hasOverdrawn: boolean
 }
 
@@ -137,11 +140,11 @@ async function killAll(next: ResumePlan, wholeRun: ExploredRun, kills: Kills): P
 interface Resumed {
   readonly walked: ExploredRun
   readonly world: World
-  /** Nothing but the kill happened to it: it ends as it would have ended. */
+  /** Nothing but the kill happened to it, so it must end as it would have ended. */
   readonly hasSameFuture: boolean
 }
 
-/** The process ends after so many records; another one goes on from what is on record, as JSON. */
+/** Ends the process after some records. Another one resumes from the records, as JSON. */
 async function resumeAfterKill(
   onRecord: readonly StepRecord[],
   { scenario, path, other }: ResumePlan,
@@ -151,7 +154,7 @@ async function resumeAfterKill(
   const folded = foldRun(onRecord)
   if (folded.kind === 'ended') return undefined
   const inbox = inboxAtKill(handedIn, onRecord)
-  // The code that goes on is the code that ran: a part of the resumes is enough to see a write.
+  // All resumes run the same code, so checking a part of them is enough to detect a write.
   const snapshots = onRecord.length % 8 === 0 ? createSnapshots() : noSnapshots
   const world = createWorld(scenario, path.again(), snapshots, { ...inbox, wallAt: wallAt.slice(0, onRecord.length) })
   if (other !== undefined) {
@@ -177,7 +180,8 @@ async function resumeAfterKill(
   checkRun(run, world, where)
   checkEffects(onRecord, run.effects, where)
   checkOpenFigures(onRecord, where)
-  // What works beside the main loop may have come further or less far when that goes on. What waits in the inbox may be taken earlier now, an abort may be lost with the process, and an unknown outcome is told as such: only then may the end be another.
+  // Background work may have progressed more or less when it is resumed. Waiting messages may be taken earlier, an abort may be lost with the process, and an unknown outcome is
+  // reported as such. Only in these cases may the ending differ.
   return {
     walked: run,
     world,
@@ -185,7 +189,7 @@ async function resumeAfterKill(
   }
 }
 
-/** The same program comes to the same. */
+/** The same program must reach the same result. */
 async function checkSame(
   { walked: run, world, hasSameFuture }: Resumed,
   next: ResumePlan,
@@ -196,15 +200,15 @@ async function checkSame(
 ): Promise<void> {
   const comparable = mayAskOtherwise(wholeRun, length) ? withoutCommitted : untimed
   if (hasSameFuture) assertSame(comparable(run.terminal), comparable(wholeRun.terminal), `${where}: the terminal`)
-  // The same record has the same replay and the same what-if, which were looked at already.
+  // The same record has the same replay and what-if, which were checked before.
   if (isSame(run.records, lines, length)) return checkSameEvents(run, wholeRun, where)
   checkWhatIf(run, next.scenario, { mayOverdraw: next.hasOverdrawn || world.mayOverdraw })
   await checkReplay(run, world, where)
 }
 
 /**
- * An abort is not on the record of the run itself yet, and agents work side by side. One that is answered from the record is elsewhere then than it
- * was beside a live one, so that the abort finds another request asked, which is charged as unknown. Everything else comes to the same.
+ * True if the abort is not on record in the run itself yet and agents run concurrently. An agent that is replayed is at another point than a live one, so the abort interrupts
+ * another request, which is charged as unknown. Everything else stays the same.
  */
 function mayAskOtherwise({ externalInputs: handedIn, records }: ExploredRun, length: number): boolean {
   if (!handedIn.some(({ what }) => what === 'abort')) return false
@@ -221,7 +225,7 @@ function withoutCommitted(terminal: RunResult): unknown {
   return untimed({ ...terminal, committedUsd: 0, totalTokens: 0 })
 }
 
-/** Another program comes to the same ending or to one of its own, and to the same again when it is killed too. */
+/** Another program reaches the same ending or one of its own, and does so again when it is killed, too. */
 async function checkOther(
   { walked: run }: Resumed,
   next: ResumePlan,
@@ -239,25 +243,25 @@ async function checkOther(
   if (more <= 0) return
   const second = length + 1 + (hashText(`${next.path.describe()} ${length}`) % more)
   const again = await resumeAfterKill(records.slice(0, second), next, run, `${where}, and after record ${second}`)
-  // The time that was used until a kill counts at once in the process that comes after it.
+  // The time used until a kill counts at once in the process after it.
   if (again?.hasSameFuture === true && again.walked.terminal.reason !== 'time_limit')
     assertSame(untimed(again.walked.terminal), untimed(run.terminal), `${where}, and after record ${second}`)
 }
 
-/** Whether the record is that of the uninterrupted run, from the kill on: before it, it is by construction. */
+/** Whether the records equal those of the uninterrupted run from the kill on. Before it, they do by construction. */
 function isSame(records: readonly StepRecord[], lines: readonly string[], from: number): boolean {
   if (records.length !== lines.length) return false
   return records.slice(from).every((record, index) => JSON.stringify(record) === lines[from + index])
 }
 
-/** A resume that came to the same record told the same, from its open turn on. */
+/** A resume with the same record emitted the same events, from its open turn on. */
 function checkSameEvents(resumed: ExploredRun, wholeRun: ExploredRun, where: string): void {
   assertSuffixOfEvents(wholeRun.events, resumed.events, `${where}: the events`)
 }
 
 const noExternalInputs: EarlierInputs = { labels: new Set(), waiting: [], idsTaken: [] }
 
-/** What had been handed in when the process ended, and what of it no record shows as taken: it is handed in again. */
+/** Inputs from before the end of the process, and those of them that no record shows as taken: they are sent again. */
 function inboxAtKill(handedIn: readonly ExternalInput[], records: readonly StepRecord[]): EarlierInputs {
   if (handedIn.length === 0) return noExternalInputs
   const before = handedIn.filter((each) => each.records <= records.length)
@@ -272,8 +276,8 @@ function inboxAtKill(handedIn: readonly ExternalInput[], records: readonly StepR
   const idsTaken = inboxIdsIn(records)
   const waits = ({ what, label, records: then }: ExternalInput): boolean => {
     if (what === 'steer' || what === 'follow_up') return !idsTaken.includes(label)
-    // All that was set is taken together.
-    // A retry that nobody recorded went with its process.
+    // All settings are taken together.
+    // A retry that is not on record went with its process.
     if (what === 'retry') return false
     return what === 'settings' ? then > lastSet : taken[what]-- <= 0
   }
@@ -285,7 +289,7 @@ interface WalkOptions {
   readonly ledger?: Ledger
   readonly resumed?: boolean
   readonly recordedUntil?: number
-  /** What its records show as set. */
+  /** The settings that its records show. */
   readonly inForce?: SettingsInForce | null
   /** The consumer may leave. */
   readonly leaves?: boolean
@@ -310,7 +314,7 @@ async function walk(world: World, start: RunState, walkOptions: WalkOptions): Pr
   const hasSetLimits = start.spent.settings?.limits !== undefined || Math.min(atFirst.nanos, atFirst.tokens) < 0
   const { limits } = ledger
   if (leaves) {
-    // At a moment of the run, whatever of its events has been read by then.
+    // At some moment of the run, whichever of its events were read by then.
     world.onLeave = () => {
       left = true
       void reader.return?.()
@@ -322,7 +326,7 @@ async function walk(world: World, start: RunState, walkOptions: WalkOptions): Pr
     if (!isLive(event)) events.push(event)
     // A limit that was set may be below what is spent.
     if (hasSetLimits || ledger.limits !== limits) continue
-    // What was billed above what it was reserved for nobody can take back.
+    // A bill above its reservation cannot be undone.
     if (world.mayOverdraw) continue
     const { available } = ledger.figures()
     if (!(available.nanos >= 0 && available.tokens >= 0)) fail('the ledger went below zero')
@@ -351,7 +355,7 @@ interface Moments {
   readonly iterations: Iteration[]
 }
 
-/** An abort, a message, a stop or a setting may come before, in and after every await. What goes on record is frozen. */
+/** Lets an abort, a message, a stop or a setting arrive before, in and after every await. Everything that is recorded is frozen. */
 function withMoments(inner: StepEngine, moments: Moments): AnswerableStepEngine {
   const { steps, world, iterations } = moments
   return {
@@ -383,7 +387,7 @@ function withMoments(inner: StepEngine, moments: Moments): AnswerableStepEngine 
         }
       }
       return after(result, (step) => {
-        // What came in during an effect came in, whether its record or the effect itself answers.
+        // What arrived during an effect did arrive, whether the record or the effect answers.
         if (step.replayed && !isUnfinished) world.moment(`in ${key}`, steps.records.length)
         world.moment(`after ${key}`, steps.records.length)
         world.snapshots.freeze(step)
@@ -407,7 +411,7 @@ function withMoments(inner: StepEngine, moments: Moments): AnswerableStepEngine 
     wait<T>(key: string, options: WaitOptions) {
       if (key.endsWith('.service')) return waitWithMoments(key, moments, () => inner.wait<T>(key, options))
       const isAtLimit = key.includes('/limit_answer:')
-      // At a limit the callback answers, or nobody does.
+      // At a limit, the callback answers or nobody does.
       if (!isAtLimit) steps.answer(key, world.approval(key))
       const waiting = inner.wait<T>(key, options)
       if (isAtLimit) world.moment(`in ${key}`, steps.records.length)
@@ -428,7 +432,7 @@ async function waitWithMoments<T>(key: string, { steps, world }: Moments, wait: 
   return waited
 }
 
-/** Intents on record without a result, other than those of steps that may simply run again. */
+/** Number of intents on record without a result, except those of steps that may simply run again. */
 function openIntents(records: readonly StepRecord[]): number {
   const open = new Set<string>()
   for (const record of records) {
@@ -438,7 +442,7 @@ function openIntents(records: readonly StepRecord[]): number {
   return open.size
 }
 
-/** Work that had been speculated on before the kill is done again: the time it takes is not the same. */
+/** Speculative work from before the kill is repeated, so its duration differs. */
 function untimed(terminal: RunResult): unknown {
   const { summary, goal, ...rest } = terminal
   const checks = goal?.checks.map((check) => ({ ...check, durationMs: 0 }))

@@ -50,112 +50,112 @@ import { isHanging, overbilling } from './malformed-replies.ts'
 import { requiredPorts, withUntrustedPorts, type UntrustedPort } from './hostile-ports.ts'
 import { createVirtualTime } from './virtual-time.ts'
 
-/** What a scenario lets happen. */
+/** What may happen in a scenario. */
 export interface Scenario {
   readonly name: string
-  /** Options of every run in it. */
+  /** Options of all its runs. */
   readonly options?: Partial<RunOptions>
-  /** What the model may answer to each request; the first is the plain answer while there are turns to go. */
+  /** Possible replies of the model to each request. The first is the plain reply while turns are left. */
   readonly replies: readonly ReplyKind[]
-  /** What it answers once `depth` requests were made. */
+  /** The reply after `depth` requests. */
   readonly last?: ReplyKind
-  /** From this request on the model gives its last answer; 5 when absent. */
+  /** The model gives its last answer after this many requests. Default: 5. */
   readonly depth?: number
-  /** What it may answer to the first request of a subagent; when absent, one by one `text` and a `read` before it. */
+  /** Possible replies to the first request of a subagent. Default: alternately `text`, and `read` before it. */
   readonly agents?: readonly ReplyKind[]
   /** Causes of an abort that may come at every await. */
   readonly aborts?: readonly (AbortCause | OddReason)[]
-  /** Answers that hooks on these triggers may give. */
+  /** Triggers of hooks that may give any answer. */
   readonly hooks?: readonly HookTrigger[]
-  /** `replacing`: these answers replace what the model is shown. `all` when absent. */
+  /** `replacing`: hooks replace what the model is shown. Default: `all`. */
   readonly hookAnswers?: HookAnswers
   readonly stopHooks?: boolean
   readonly permissions?: boolean
-  /** The tool that writes may know beforehand that it cannot succeed. */
+  /** The writing tool may know beforehand that it cannot succeed. */
   readonly prechecks?: boolean
-  /** Messages and stop requests that may come in. */
+  /** Messages and stop requests may arrive. */
   readonly inbox?: boolean
-  /** Something waits: a tool, or requests for their service. Messages, stops, settings and retries may come in during waits, too. */
+  /** A tool or a request waits. Messages, stops, settings and retries may arrive during waits, too. */
   readonly waits?: boolean
-  /** What a person may set while it runs, by a name for the path. The rules then know a mode `closed`, and there is a model `other`. */
+  /** Settings that a person may change during the run, by a name for the path. The rules then have a mode `closed`, and there is a model `other`. */
   readonly settings?: { readonly [name: string]: SettingsChange }
-  /** The run pauses at its limits for this long, in milliseconds, and these are what a person may say. */
+  /** The run pauses at its limits for this long, in milliseconds, and a person may give these answers. */
   readonly pauses?: { readonly forMs: number; readonly answers: readonly LimitAnswerName[] }
   readonly context?: boolean
   readonly fallback?: boolean
   readonly noProgress?: boolean
-  /** A guard that may fire at every checkpoint. */
+  /** A guard may fire at every checkpoint. */
   readonly guards?: boolean
-  /** An output schema that an answer may not fit. */
+  /** An answer may not fit the output schema. */
   readonly output?: boolean
-  /** What must hold before a run is done, and what its checks may come to. */
+  /** Goals of the run, and the possible outcomes of their checks. */
   readonly goals?: ScenarioGoals
   /** The same for each subagent. */
   readonly agentGoals?: ScenarioGoals
-  /** The model may be asked to verify its last change: what calls did to files, and who names checks. */
+  /** The model may be asked to verify its last change: what calls did to files, and the port that names checks. */
   readonly verification?: ScenarioVerification
-  /** What the model may say when it is asked for its last answer. */
+  /** Possible replies when the model is asked for its last answer. */
   readonly closings?: readonly ReplyKind[]
   readonly contextWindow?: number
-  /** The service counts what it is sent, so that a window fills up; when absent, it says the same of every request. */
+  /** The service counts its input tokens, so that a window fills up. Default: the same usage for every request. */
   readonly counts?: boolean
   /** The consumer may leave at every await. */
   readonly abandons?: boolean
-  /** What the person says; `do it` unless said otherwise. */
+  /** The prompt. Default: `do it`. */
   readonly prompt?: MessageContent
-  /** Whose answers may be garbage. */
+  /** Ports whose answers may be malformed. */
   readonly untrustedPorts?: readonly UntrustedPort[]
-  /** Of what strangers may do, only this; all of it when absent. */
+  /** Allowed misbehaviors of these ports. Default: all. */
   readonly misbehaviors?: readonly string[]
-  /** Garbage that may be handed in as a message or a stop, by what it is. */
+  /** Malformed values that may arrive as a message or a stop, by their names. */
   readonly oddMessages?: readonly string[]
-  /** What a person may answer to a call that waits, by a name for the path. */
+  /** Possible answers of a person to a waiting call, by a name for the path. */
   readonly oddApprovals?: { readonly [name: string]: Json }
-  /** Programs that may go on with the run after a kill. */
+  /** Programs that may continue the run after a kill. */
   readonly otherPrograms?: { readonly [name: string]: OtherProgram }
-  /** There are standing budgets, and what they may answer. */
+  /** There are standing budgets with these possible answers. */
   readonly standing?: ScenarioStanding
-  /** There is work in the background, and this is done with it at the end. */
+  /** There is background work, and this happens to it at the end. */
   readonly background?: Background['atEnd']
-  /** Deviations of a path. */
+  /** Maximum number of deviations on a path. */
   readonly deviations: number
 }
 
-/** One world: everything that a path's runs touch, and what they did to it. */
+/** Everything that the runs of a path touch, and what they did to it. */
 export interface World {
-  /** Those of the program that runs now. */
+  /** The options of the current program. */
   options: RunOptions
   readonly inbox: OpenInbox
   readonly clock: Clock
-  /** How often each effect with a side effect was begun, by idempotency key. */
+  /** How often each side effect began, by idempotency key. */
   readonly effects: ReadonlyMap<string, number>
-  /** What the model was shown that the API would refuse. */
+  /** Requests that the API would refuse. */
   readonly problems: readonly string[]
   /** What subagents' models were shown, by idempotency key. */
   readonly shownToAgents: ReadonlyMap<string, readonly ModelMessage[]>
-  /** What the loop handed out. */
+  /** Values that the loop handed out. */
   readonly snapshots: Snapshots
-  /** What was handed in, and how many records there were then. */
+  /** Inputs that were sent, and how many records there were at that time. */
   readonly externalInputs: readonly ExternalInput[]
-  /** What the wall clock showed at each record. */
+  /** Time of the wall clock at each record. */
   readonly wallAt: number[]
-  /** A port whose answer is needed may fail: then the run breaks. */
+  /** A required port may fail, which breaks the run. */
   readonly mayBreak: boolean
-  /** More may be billed than was reserved: a service keeps to no cap, or a limit is lower than it was. */
+  /** More may be billed than was reserved: a service exceeds its cap, or a limit was lowered. */
   mayOverdraw: boolean
-  /** The run began under other options. */
+  /** The run began with other options. */
   isOtherProgram: boolean
-  /** What the standing budgets of this process counted. */
+  /** The standing budgets of this process. */
   readonly standing: ExploredStandingBudgets | undefined
-  /** No more calls of tools than these may begin, whatever is set and whichever program goes on; undefined for no limit. */
+  /** Maximum number of tool calls that may begin, whatever is set and whichever program continues; undefined for no limit. */
   readonly mostCalls: number | undefined
-  /** What the options promise, as they are without strangers. */
+  /** What the options promise, without untrusted ports. */
   readonly certificate: Certificate
-  /** The person's answer to a call that waits. */
+  /** The person's answer to a waiting call. */
   approval(key: string): Json
   /** Called when the consumer leaves. */
   onLeave?: () => void
-  /** Lets come in what may come in at this moment of this path. */
+  /** Sends the inputs that the path chooses for this moment. */
   moment(label: string, records: number): void
 }
 
@@ -163,13 +163,13 @@ export type ExternalInput = {
   readonly label: string
   readonly what: 'steer' | 'follow_up' | 'stop' | 'abort' | 'settings' | 'retry'
   readonly records: number
-  /** What was set. */
+  /** The changed settings. */
   readonly change?: SettingsChange
-  /** What is in the message, or in the stop: garbage of this name. */
+  /** Name of the malformed value in the message or the stop. */
   readonly odd?: string
 }
 
-/** An abort whose reason is this garbage. */
+/** An abort whose reason is this malformed value. */
 type OddReason = `odd: ${string}`
 
 const makeOdd = (what: string): unknown => garbage.find(([name]) => name === what)?.[1]()
@@ -180,14 +180,14 @@ const explorerPrices: Prices = Object.freeze<Prices>({
   leastPerToken: () => 3 / 1e6,
 })
 
-/** What was handed in before this process began. */
+/** Inputs that were sent before this process began. */
 export interface EarlierInputs {
   readonly labels: ReadonlySet<string>
   /** Not taken yet. */
   readonly waiting: readonly ExternalInput[]
-  /** Ids of messages that were taken. They are handed in again, and must be passed over. */
+  /** Ids of messages that were taken. They are sent again, and must be ignored. */
   readonly idsTaken: readonly string[]
-  /** What the wall clock showed at each record; it goes on from there. */
+  /** Time of the wall clock at each record; it continues from there. */
   readonly wallAt?: readonly number[]
 }
 
@@ -321,12 +321,12 @@ function plainOptionsOf(parts: WorldParts, replies: Replies, abort: (label: stri
   }
 }
 
-/** Hands something in, as whoever drives a run does. */
+/** Sends an input as the driver of a run does. */
 function inputSender(inbox: OpenInbox): (input: Omit<ExternalInput, 'records'>) => void {
   return ({ what, label: id, change, odd }) => {
-    // An abort that nobody recorded went with its process.
+    // An abort that is not on record went with its process.
     if (what === 'abort') return
-    // Plain JavaScript may hand in anything.
+    // Plain JavaScript may pass anything.
     const content = (odd === undefined ? undefined : makeOdd(odd)) as string | undefined
     if (what === 'retry') inbox.retryNow()
     else if (what === 'stop') inbox.stop(StopSignal.userRequested(odd === undefined ? 'stop' : content))
@@ -335,13 +335,13 @@ function inputSender(inbox: OpenInbox): (input: Omit<ExternalInput, 'records'>) 
   }
 }
 
-/** Messages, stops and settings come in before steps, and while something waits. */
+/** Messages, stops and settings arrive before steps, and while something waits. */
 function mayComeIn(label: string, { waits }: Scenario): boolean {
   if (label.startsWith('before ') || label.includes('/limit_answer:')) return true
   return waits === true && /^in .*(?:tool:|\.service$)/.test(label)
 }
 
-/** What is handed in before a step: messages, a stop, settings. */
+/** The inputs of this moment: messages, a stop, settings. */
 function inputsAt(
   label: string,
   { inbox, oddMessages, settings, waits }: Scenario,
@@ -367,16 +367,16 @@ function inputsAt(
   return chosen
 }
 
-/** What the models of a world are shown, and what they answer by. */
+/** What the models of a world are shown, and how they reply. */
 interface ModelParts extends PathContext {
   readonly scenario: Scenario
   readonly problems: string[]
   readonly shownToAgents: Map<string, readonly ModelMessage[]>
-  /** Has an abort come: nothing else would end a wait. */
+  /** Triggers an abort, because nothing else would end a wait. */
   readonly abort: (label: string) => void
 }
 
-/** What a model answers to a request, as the path says. `onOverbilling`: one bills more than was reserved. */
+/** The reply of a model to a request, as the path says. `onOverbilling`: called when it bills more than was reserved. */
 function repliesOf(
   { scenario, choices, snapshots, time, problems, shownToAgents, abort }: ModelParts,
   onOverbilling: () => void,
@@ -387,7 +387,7 @@ function repliesOf(
     return agent % 2 === 0 ? 'read' : 'text'
   }
   const replyKind = ({ idempotencyKey, toolChoice, tools }: ModelRequest, last: ReplyKind | undefined): ReplyKind => {
-    // A question of a layer is asked as the run asks; its own reply is what the scenario says of last answers.
+    // A layer sends its question like a request of the run, but its reply is one of the scenario's last answers.
     const isQuestion = tools.length > 0 && /\/(?:compact|stage):/.test(idempotencyKey)
     const isOfHook = idempotencyKey.includes('/asked/')
     if (toolChoice === 'none' || isQuestion || isOfHook)
@@ -403,14 +403,14 @@ function repliesOf(
     if (agent === 0) time.take(1)
     else {
       shownToAgents.set(idempotencyKey, [...request.messages])
-      // The first one asked is the last one answered.
+      // The first agent asked is the last one answered.
       await time.pass(Math.max(5, 60 - 15 * agent), call.signal)
     }
     problems.push(...transcriptProblems(request.messages).map((problem) => `${idempotencyKey}: ${problem}`))
     const last = requestNumber(idempotencyKey) > (scenario.depth ?? 5)
     const plain = scenario.last ?? 'text'
     const kind = replyKind(request, last ? plain : undefined)
-    // Whoever does not answer is aborted: nothing else would end the wait.
+    // A model that does not reply is aborted, because nothing else would end the wait.
     if (kind === 'hang' || kind === 'hang after call' || kind === 'deaf' || isHanging(kind)) {
       abort(`${idempotencyKey} hangs`)
     }
@@ -425,7 +425,7 @@ function withCountedInput({ message, ...rest }: ModelReply, { system, messages }
   return { ...rest, message: { ...message, usage: { ...message.usage, input_tokens } } }
 }
 
-/** Those of the scenario, what happens at a limit, and whether changes are heeded that nobody checked. */
+/** The options of the scenario, of its pauses at limits, and of the verification of changes. */
 function optionsOf(
   { pauses, options, verification: changes }: Scenario,
   context: PathContext,
@@ -442,7 +442,7 @@ function optionsOf(
   }
 }
 
-/** The widest limit that any program or person of the scenario may set. */
+/** The highest limit that any program or person of the scenario may set. */
 function mostCallsOf({ options, settings = {}, otherPrograms = {}, pauses }: Scenario): number | undefined {
   const own = options?.maxToolCalls
   if (own === undefined || pauses !== undefined) return undefined
@@ -453,14 +453,14 @@ function mostCallsOf({ options, settings = {}, otherPrograms = {}, pauses }: Sce
   return Math.max(own, ...[...set, ...others].map((each) => each ?? own))
 }
 
-/** What is allowed depends on the mode alone. */
+/** Permissions that depend only on the mode. */
 const modePermissions: Permissions = {
   modes: ['closed'],
   denies: () => undefined,
   decide: ({ mode }) => (mode === 'closed' ? { behavior: 'deny', message: 'closed' } : { behavior: 'allow' }),
 }
 
-/** What an abort is given as its reason. */
+/** The reason of an abort. */
 function reasonOf(cause: AbortCause | OddReason): unknown {
   return cause.startsWith('odd: ') ? makeOdd(cause.slice('odd: '.length)) : cause
 }
@@ -469,7 +469,7 @@ function requestNumber(key: string): number {
   return Number(/model:(\d+)\./.exec(key)?.[1] ?? 0)
 }
 
-/** Reading calls of one message end in another order than they began. */
+/** Concurrent reading calls end in another order than they began. */
 const readingMs = [30, 10, 20]
 
 function toolsOf(
@@ -530,10 +530,10 @@ function toolsOf(
   ]
 }
 
-/** How long a call of it waits, in milliseconds. */
+/** How long one of its calls waits, in milliseconds. */
 const waitMs = 20
 
-/** Waits, and says what ended that. */
+/** A tool that waits and reports what ended the wait. */
 const waitingTool: AnyTool = {
   name: 'Wait',
   description: '',

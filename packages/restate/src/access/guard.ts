@@ -1,14 +1,14 @@
 import { TerminalError, type HooksProvider } from '@restatedev/restate-sdk'
 import { checkToken, isProof, proofHeader } from './proof.ts'
 
-/** Options of a service whose handlers may be called from outside, all but those that only other handlers call. */
+/** Service options that protect the handlers that can be called from outside. */
 export interface HandlerGuard {
   readonly hooks?: HooksProvider[]
 }
 
 /**
- * Every handler of the service asks for a proof of one of the tokens, but for the inner ones, which the engine keeps from the outside. A handler that nobody named here
- * asks. Without tokens none does, but a web page is refused: the engine answers calls of any origin.
+ * Requires a proof of one of the tokens for every handler of the service, except the inner handlers, which the engine does not expose. Without tokens, no proof is required, but
+ * requests from web pages are refused: the engine answers calls of any origin.
  */
 export function requireProof(tokens: readonly string[] = [], inner: readonly string[] = []): HandlerGuard {
   for (const token of tokens) checkToken(token)
@@ -21,7 +21,7 @@ function proofInterceptor(tokens: readonly string[], inner: readonly string[]): 
     if (inner.includes(handler)) return {}
     return {
       interceptor: {
-        // It is asked before the input is looked at, and by every attempt, which all find the same.
+        // Runs before the input is read, and in every attempt with the same result.
         handler(next) {
           if (tokens.length === 0) return isFromWebPage(headers, body) ? Promise.reject(webPageRefusal()) : next()
           const proof = headers.get(proofHeader)
@@ -40,13 +40,13 @@ function proofInterceptor(tokens: readonly string[], inner: readonly string[]): 
 }
 
 /**
- * A page can have its browser ask anything by GET, such as for an image, and the engine takes that for a call without input. Browsers say of no such request where it is from, but
- * they cannot keep from it all of what other programs leave out. One by POST has an origin and, where it is without input, a length.
+ * A page can make its browser send any GET request, for example for an image, and the engine treats it as a call without input. Browsers do not state the origin of such a
+ * request, but they cannot avoid sending headers that other programs omit. A POST request has an origin and, without input, a length.
  */
 function isFromWebPage(headers: ReadonlyMap<string, string>, body: Uint8Array): boolean {
   if (headers.has('origin') || headers.has('sec-fetch-site')) return true
   if (body.length > 0 || headers.has('content-length')) return false
-  // Node.js sends a language, too, and with it what a browser does not send alone.
+  // Node.js sends a language, too, but together with a header that a browser never sends alone.
   const isOfBrowser = headers.has('accept-language') && !headers.has('sec-fetch-mode')
   return isOfBrowser || headers.has('referer') || /^mozilla\//i.test(headers.get('user-agent') ?? '')
 }

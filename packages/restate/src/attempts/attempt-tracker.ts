@@ -13,28 +13,28 @@ import { Isolation, type IsolationSlot } from './isolation.ts'
 import { attemptsObject, SetAsideError, whySetAside } from './set-aside.ts'
 import { attempt, type AttemptOptions, type AttemptTurn } from '../engine/attempt.ts'
 
-/** Without an end. Where no worker has told the engine of the object, nobody keeps count: that is not waited for. */
+/** Retries without end. If no worker has registered the object, nobody counts attempts, so this does not wait for one. */
 const patience: RetryPolicy = { mostTries: Infinity, firstWaitMs: 100, longestWaitMs: 5_000, waitsForWorkers: false }
-/** So long the end of an attempt waits until it is known to be in order. */
+/** How long the end of an attempt waits until it is recorded as orderly. */
 const maxReportMs = 1_000
 
 export interface TrackedWork {
   readonly sessionId: string
   readonly tenant: string | undefined
-  /** The number of the first request of this turn. */
+  /** Number of the first request of this turn. */
   readonly turn: number
-  /** Aborted when the engine has no part in the attempt any more. */
+  /** Aborted when the engine has given up this attempt. */
   readonly gone: AbortSignal
 }
 
 type Options = Pick<SessionServiceOptions, 'departure' | 'onEvent' | 'workerUrl'> & { readonly ingress: IngressOptions }
 
-/** What this process tells of its attempts, so that another one knows which sessions it worked at when it ended. */
+/** What this process records about its attempts, so that another process can find out which sessions it worked at when it died. */
 export class ProcessAttempts {
   readonly options: Options
   readonly process: string = randomUUID()
   readonly isolation: Isolation = new Isolation()
-  /** Sessions that were reported as set aside, by the attempt that did it. */
+  /** Sessions that were reported as set aside, with the attempt that caused it. */
   readonly #reported = new Map<string, string>()
 
   constructor(options: Options) {
@@ -48,7 +48,7 @@ export class ProcessAttempts {
     atMs: engineClock.now(),
   })
 
-  /** Once for each time that it happens. */
+  /** Reports a session that is set aside, once for each time that it happens. */
   report({ sessionId, tenant }: TrackedWork, { deaths }: AttemptVerdict): void {
     const last = deaths.at(-1)?.attempt ?? ''
     if (this.#reported.get(sessionId) === last) return
@@ -63,9 +63,11 @@ export class ProcessAttempts {
 }
 
 /**
- * One attempt at the work of a session in this process. N1: before the work begins it is on record that this process is at it: of the first attempt of a turn with the first batch, which costs
- * no call; of every other one with the object of the session's attempts. N2: however the attempt ends while this process lives, that is told, but at a rest, which is on record. N3: a session
- * that may be what ends workers works alone in this process until it made progress.
+ * Tracks one attempt to work at a session in this process.
+ * N1: the attempt is recorded before its work begins. The first attempt of a turn is recorded with the first batch, which costs no call; every other one is recorded in the
+ * object of the session's attempts.
+ * N2: while this process lives, the end of an attempt is reported however it ends, except at a rest, which is already on record.
+ * N3: a session that is suspected of killing workers works alone in this process until it has made progress.
  */
 export class AttemptTracker {
   readonly #process: ProcessAttempts
@@ -89,21 +91,21 @@ export class AttemptTracker {
     this.#tracked = work
     this.#attempt = process.newAttempt()
     work.gone.addEventListener('abort', () => void this.#end(!this.#isAtRest), { signal: this.#over.signal })
-    // Whoever ends this process from here on does so on purpose.
+    // From here on, this process is ended on purpose.
     departure?.soon.addEventListener('abort', () => void this.#excuse(), { signal: this.#over.signal })
   }
 
-  /** Given what has the attempt let go of its work, to begin it anew. */
+  /** Sets the function that makes the attempt release its work and begin it anew. */
   onMakeWay(makeWay: () => void): void {
     this.#makeWay = makeWay
   }
 
-  /** At a rest it gives its place away: one that has to be alone keeps others waiting. */
+  /** Whether the attempt gives up its slot at a rest: a session that must be alone blocks all others. */
   get leavesAtRest(): boolean {
     return this.#slot?.isAlone === true
   }
 
-  /** What the first batch of a turn tells; undefined where the work cannot begin at once. */
+  /** The note for the first batch of a turn; undefined if the work cannot begin at once. */
   firstNote(): Json | undefined {
     const place = this.#process.isolation.tryEnter()
     if (place === undefined) return undefined
@@ -126,12 +128,12 @@ export class AttemptTracker {
   }
 
   /**
-   * Waits until the work may begin here, and that is stored. Rejects when `gone` is aborted.
+   * Waits until the work may begin here and this is stored. Rejects when `gone` is aborted.
    * @throws SetAsideError
    */
   async begin(gone: AbortSignal): Promise<void> {
     gone.addEventListener('abort', () => this.#onReleased())
-    // It is known to be at work here already: it was let go of at a rest, or this is its first batch.
+    // The attempt is already recorded: it was released at a rest, or this is its first batch.
     if (!this.#isRecorded) await this.#enter(gone)
     else if (this.#slot === undefined) this.#takeSlot(await this.#process.isolation.enter(gone), gone)
     const place = this.#slot
@@ -163,7 +165,7 @@ export class AttemptTracker {
     if (!place.isAlone) return
     const last = verdict?.deaths.at(-1)
     if (last === undefined || verdict?.type !== 'go') return place.share()
-    // It is asked again when it comes back from a rest.
+    // It asks again when it returns from a rest.
     this.#isRecorded = false
     this.#provenAtIteration = last.laps + iterationsOfProgress
     const timer = setTimeout(() => void this.#accompany(place), verdict.aloneMs)
@@ -171,7 +173,7 @@ export class AttemptTracker {
     gone.addEventListener('abort', () => clearTimeout(timer))
   }
 
-  /** A place that comes when the attempt is over already is left at once: nobody else would. */
+  /** If the attempt is already over, leaves the slot at once, because nobody else would. */
   #takeSlot(place: IsolationSlot, gone: AbortSignal): IsolationSlot {
     if (gone.aborted || this.#over.signal.aborted) {
       place.leave()
@@ -181,7 +183,7 @@ export class AttemptTracker {
     return place
   }
 
-  /** The attempt goes on, and begins the work anew. What waits for its turn is not at work. */
+  /** The attempt stays alive and will begin its work anew. While it waits for its turn it is not at work. */
   #onReleased(): void {
     this.#leaveSlot()
     if (!this.#isMakingWay) return
@@ -190,17 +192,17 @@ export class AttemptTracker {
     this.#isRecorded = false
   }
 
-  /** The place is kept until this is over: something of the session may still go on here. */
+  /** Holds the slot until this settles: the session may still be open in this process. */
   holdUntil(over: Promise<unknown>): void {
     this.#holds = [...this.#holds, over.catch(() => undefined)]
   }
 
-  /** The attempt is over, and so is the turn. */
+  /** The attempt and its turn are over. */
   done(): void {
     void this.#end(false)
   }
 
-  /** The attempt is over here, and the engine is about to be told so. */
+  /** The attempt is over here, and the engine is about to learn of it. */
   failed(): Promise<void> {
     return this.#end(true)
   }
@@ -232,7 +234,7 @@ export class AttemptTracker {
     this.#slot?.share()
   }
 
-  /** It is not known what it does: others do not wait for it for ever. */
+  /** It is unknown what the session does, so other sessions do not wait for it forever. */
   async #accompany(place: IsolationSlot): Promise<void> {
     if ((await this.#call('accompany')) === true) place.share()
   }
@@ -249,17 +251,17 @@ export class AttemptTracker {
     }
     this.#hasAsked = true
     const verdict = await this.#call('begin', request, signal)
-    // The object answers so.
+    // This is what the object answers.
     return isJsonObject(verdict) ? (verdict as unknown as AttemptVerdict) : undefined
   }
 
-  /** Undefined where the engine refuses: then nobody keeps count. Rejects when it is aborted. */
+  /** Undefined if the engine refuses: then nobody counts attempts. Rejects when it is aborted. */
   async #call(handler: string, input?: Json, signal?: AbortSignal): Promise<Json | undefined> {
     const { url, token, fetch: ask = fetch } = this.#process.options.ingress
     const { turn, sessionId } = this.#tracked
     const { attempt } = this.#attempt
     const path = `${attemptsObject}/${encodeURIComponent(sessionId)}/${handler}`
-    // A call whose answer was lost is not made anew.
+    // A call whose answer was lost must not count twice.
     const headers = { 'idempotency-key': randomUUID() }
     const outcome = await callWithRetries({ url, token, fetch: ask, headers }, path, input ?? { turn, attempt }, {
       signal,
@@ -277,7 +279,7 @@ type RunAttempt = <Turn extends AttemptTurn>(
   buildOptions: BuildOptions<Turn>,
 ) => Promise<Json>
 
-/** Attempts in this process, of which others are told in case that they end it; without a way to the engine they are not. */
+/** Runs attempts in this process and records them, so that other processes learn of attempts that kill it. Records nothing if there is no way to the engine. */
 export function trackedAttempts({ ingress, ...options }: SessionServiceOptions): RunAttempt {
   if (ingress === undefined) return (_, buildOptions) => attempt(buildOptions(() => {}))
   const process = new ProcessAttempts({ ...options, ingress })

@@ -27,23 +27,23 @@ import { attemptsObject, setAsideKey, whySetAside } from './set-aside.ts'
 
 const attemptsKey = 'attempts'
 
-/** Why a session is set aside. */
+/** State of a session that is set aside. */
 type SetAsideState = { readonly because: string; readonly deaths: readonly Death[] }
 
-/** An attempt of a turn. */
+/** An attempt, and the turn that it belongs to. */
 type AttemptOfTurn = { readonly turn: number; readonly attempt: string }
 
 export type AttemptsObject = {
   readonly begin: (context: ObjectContext, asked: BeginAttempt) => Promise<AttemptVerdict>
-  /** The process of this attempt let go of the session in order. */
+  /** The process of this attempt released the session in order. */
   readonly excuse: (context: ObjectContext, attempt: AttemptOfTurn) => Promise<void>
   /** This attempt has made progress. */
   readonly prove: (context: ObjectContext, attempt: AttemptOfTurn) => Promise<void>
-  /** Others are at work beside this attempt from here on. */
+  /** From here on, other sessions work in the same process. */
   readonly accompany: (context: ObjectContext, attempt: AttemptOfTurn) => Promise<boolean>
-  /** A person wants the session to be tried again. False where it is not set aside. */
+  /** A person wants the session to be retried. Returns false if it is not set aside. */
   readonly release: (context: ObjectContext) => Promise<boolean>
-  /** Null where it is not set aside. */
+  /** Null if the session is not set aside. */
   readonly setAside: (context: ObjectSharedContext) => Promise<SetAsideState | null>
   readonly forget: (context: ObjectContext) => Promise<void>
 }
@@ -57,7 +57,7 @@ export function attemptsDefinition({
     options: {
       enableLazyState: true,
       journalRetention: 0,
-      // A call comes again while its answer is waited for, no later.
+      // A call is repeated only while its answer is awaited.
       idempotencyRetention: { minutes: 10 },
       ...requireProof(tokens, ['forget']),
     },
@@ -74,7 +74,7 @@ export function attemptsDefinition({
       prove: async (context: ObjectContext, input: AttemptOfTurn): Promise<void> => {
         const previous = await readAttempts(context)
         const attempts = confirmProgress(previous, checkAttempt(input).attempt)
-        // Of a session that is gone nothing is stored again.
+        // Nothing is stored again for a session that was removed.
         if (attempts !== previous) writeAttempts(context, attempts)
       },
       accompany: async (context: ObjectContext, input: AttemptOfTurn): Promise<boolean> => {
@@ -112,9 +112,9 @@ function writeAttempts(context: ObjectContext, attempts: Attempts): void {
   else context.clear(setAsideKey)
 }
 
-/** Ids of attempts and processes, and addresses of workers, are shorter. */
+/** Limit on ids of attempts and processes, and on addresses of workers. */
 const maxNameLength = 2_000
-/** No date is later. */
+/** The latest possible date. */
 const latestMs = 8.64e15
 
 /** @throws TerminalError 400 */
@@ -124,7 +124,7 @@ function checkAttempt(input: unknown): AttemptOfTurn {
   throw badInput('An attempt is named by { turn, attempt }.')
 }
 
-/** What comes over the ingress may be anything, and a handler that fails by it is tried again without end. @throws TerminalError 400 */
+/** Input from the ingress may be anything, and a handler that throws on it would be retried forever. @throws TerminalError 400 */
 function checkBegin(input: unknown): BeginAttempt {
   const { turn, attempt, laps, isAtRest, first = null, isAlone } = isJsonObject(input) ? input : {}
   const [current, previous] = [parseAttempt(attempt), first === null ? null : parseAttempt(first)]

@@ -1,14 +1,14 @@
 import { sharedAbort } from '@halting/core/adapters'
 
-/** A session at work in this process. */
+/** Permission for one session to work in this process. */
 export interface IsolationSlot {
-  /** Nothing else is at work here. */
+  /** No other session is at work in this process. */
   readonly isAlone: boolean
-  /** Aborted when somebody waits to be alone: who has this place leaves it as soon as it can do so in order. */
+  /** Aborted when another session waits to be alone. The owner should leave the slot as soon as it can do so in order. */
   readonly yieldRequested: AbortSignal
-  /** It need not be alone any more. */
+  /** The session need no longer be alone. */
   share(): void
-  /** Again is harmless. */
+  /** Calling it again has no effect. */
   leave(): void
 }
 
@@ -16,32 +16,35 @@ interface Waiter {
   readonly admit: (place: IsolationSlot) => void
 }
 
-/** So long who waits to be alone keeps others out, and then lets them in: a call of theirs may take hours. */
+/** How long a session that waits to be alone keeps others out before it lets them in: their calls may take hours. */
 const shiftMs = 60_000
 
 /**
- * Which sessions are at work in this process together. I1: who has to be alone comes in when nobody is at work, and nobody comes in beside it. I2: while somebody waits to be alone
- * nobody else comes in, and those who are at work are asked to make way; where they do not, it alternates with letting others in. I3: who waits longest goes first.
+ * Decides which sessions work in this process together.
+ * I1: a session that must be alone enters when no other is at work, and no other enters while it works.
+ * I2: while a session waits to be alone, no other enters, and those at work are asked to yield. If they do not yield, the process alternates between keeping others out and
+ * letting them in.
+ * I3: sessions enter in the order in which they asked.
  */
 export class Isolation {
   readonly #occupants = new Set<{ isAlone: boolean; readonly askToLeave: () => void }>()
   #waitingAlone: readonly Waiter[] = []
   #others: readonly Waiter[] = []
-  /** While somebody waits to be alone. */
+  /** Runs while a session waits to be alone. */
   #shift: NodeJS.Timeout | undefined
   #letsOthersIn = false
 
-  /** A place beside others, where one can be had at once. */
+  /** Returns a shared slot if one is free at once. */
   tryEnter(): IsolationSlot | undefined {
     return this.#isClosed ? undefined : this.#admit(false)
   }
 
-  /** A place beside others. Rejects when it is aborted. */
+  /** Waits for a shared slot. Rejects when it is aborted. */
   enter(signal: AbortSignal): Promise<IsolationSlot> {
     return this.#wait(false, signal)
   }
 
-  /** A place where nothing else is at work. Rejects when it is aborted. */
+  /** Waits for an exclusive slot. Rejects when it is aborted. */
   enterAlone(signal: AbortSignal): Promise<IsolationSlot> {
     return this.#wait(true, signal)
   }
@@ -55,7 +58,7 @@ export class Isolation {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         this.#remove(waiter)
-        // What aborts it says why.
+        // The reason of the abort says why.
         reject(signal.reason as Error)
         this.#next()
       }

@@ -12,7 +12,10 @@ import type { ClusterClient, ClusterClientOptions } from './client.ts'
 import { RemoteSession } from './remote-session.ts'
 import { callWithRetries, type CallOptions, type RetryPolicy, urlBelow } from '../http/call-handler.ts'
 
-/** Needs no engine in this process, and runs on every Node that the other packages run on. @throws ConfigurationError for a token that can be guessed. */
+/**
+ * Creates a client of a cluster. It needs no engine in this process, and runs on every Node that the other packages support. @throws ConfigurationError for a token that is too
+ * short.
+ */
 export function createClusterClient(options: ClusterClientOptions): ClusterClient {
   const { ingress: url, headers, token, worker = {}, payloads } = options
   if (token !== undefined) checkToken(token)
@@ -60,7 +63,7 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
       await call(sessionId, 'remove')
     },
     async fork(sessionId, as = randomUUID()) {
-      // With a name of its own it may be asked for again.
+      // With its own id, the fork can be requested again.
       const { id } = await call<{ readonly id: string }>(sessionId, 'fork', { as })
       return id
     },
@@ -79,7 +82,7 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
   return client
 }
 
-/** What lies between cuts connections on which nothing comes. */
+/** Proxies close connections that stay silent for longer. */
 const longestConnectionMs = 55_000
 
 interface LongCall {
@@ -88,7 +91,7 @@ interface LongCall {
   readonly signal: AbortSignal | undefined
 }
 
-/** The answer that comes when something is known, however long that takes: one call to the engine, over as many connections as it needs. */
+/** Waits for an answer however long it takes: one call to the engine, over as many connections as needed. */
 async function callWithReconnects(
   ingress: IngressClient,
   { sessionId, input, signal }: LongCall,
@@ -120,20 +123,20 @@ async function isEngineHealthy(ask: typeof fetch, url: string): Promise<boolean>
 
 const healthMs = 2_000
 
-/** So long a call is tried before its caller hears that nobody answers. */
+/** How long a call is retried before the caller learns that nobody answers. */
 const patience: RetryPolicy = { mostTries: 8, firstWaitMs: 100, longestWaitMs: 2_000, waitsForWorkers: false }
 
 export interface HandlerCall {
   readonly handler: string
   readonly input?: Json | undefined
   readonly signal?: AbortSignal | undefined
-  /** Calls of one key are one call to the engine, while it goes on. */
+  /** Concurrent calls with the same key are one call to the engine. */
   readonly idempotencyKey?: string
-  /** The caller does something else where nobody answers. */
+  /** The caller handles a missing answer itself, so the call is not retried. */
   readonly isTriedOnce?: boolean
 }
 
-/** The handlers of an object, over HTTP. Every one of them may be called again: requests have names. */
+/** Calls handlers of an object over HTTP. Every call may be repeated, because requests have ids. */
 export class IngressClient {
   readonly #options: CallOptions
 
@@ -142,8 +145,9 @@ export class IngressClient {
   }
 
   /**
-   * @throws ConfigurationError for what the handler refuses, and where it is not there.
-   * @throws HaltingError `driver` where nobody answers.
+   * Calls a handler and returns its answer.
+   * @throws ConfigurationError if the handler refuses or does not exist.
+   * @throws HaltingError `driver` if nobody answers.
    */
   async call<T>(object: string, key: string, { handler, input, signal, ...more }: HandlerCall): Promise<T> {
     const path = `/${object}/${encodeURIComponent(key)}/${handler}`
@@ -156,7 +160,7 @@ export class IngressClient {
     })
     switch (outcome.type) {
       case 'answer':
-        // What a handler gives is what its type says.
+        // The type of the handler says what it returns.
         return outcome.value as T
       case 'nobody':
         signal?.throwIfAborted()
@@ -169,14 +173,14 @@ export class IngressClient {
   }
 }
 
-/** Where `fetch` of Node keeps what connects; undici documents the name. */
+/** Where Node's `fetch` stores its dispatcher; undici documents the name. */
 const globalDispatcher = Symbol.for('undici.globalDispatcher.1')
 
 type Dispatch = (options: object, handler: object) => boolean
 
 /**
- * `fetch` for calls that wait long and whose caller ends them itself. While an answer is awaited, the timeouts of Node's `fetch` wake the process twice a second, which takes
- * more of a client than all else that waiting does; this is without them. Everywhere else, it is `fetch`.
+ * `fetch` for long waits whose caller ends them itself. While an answer is awaited, the timeouts of Node's `fetch` wake the process twice a second, which costs more than
+ * everything else that waiting does. This variant has no timeouts. On other runtimes it is plain `fetch`.
  */
 export const waitingFetch: typeof fetch = (input, init) => {
   const dispatcher = withoutTimeouts()
@@ -186,14 +190,14 @@ export const waitingFetch: typeof fetch = (input, init) => {
 type Dispatcher = NonNullable<RequestInit['dispatcher']>
 
 function withoutTimeouts(): Dispatcher | undefined {
-  // Later versions of it speak another way to a dispatcher.
+  // Later versions of undici have another dispatcher interface.
   const major = Number(/^\d+/.exec(process.versions['undici'] ?? '')?.[0])
   if (!(major >= 6 && major <= 7)) return undefined
-  // Absent until something was fetched.
+  // Absent until the first `fetch`.
   const usual = (globalThis as { readonly [globalDispatcher]?: { readonly dispatch: Dispatch } })[globalDispatcher]
   if (usual === undefined) return undefined
   const dispatch: Dispatch = (options, handler) =>
     usual.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler)
-  // `fetch` asks nothing else of it.
+  // `fetch` uses nothing else of it.
   return { dispatch } as unknown as Dispatcher
 }

@@ -10,7 +10,7 @@ import type { SessionEventLog } from './session-event-log.ts'
 import { createParser } from 'eventsource-parser'
 import type { LiveMessage } from '../live/live-messages.ts'
 
-/** What a person is told when nothing is known of a session. */
+/** Message for people while the state of a session is unknown. */
 export function troubleText(trouble: ConnectionTrouble, isEngineUp: boolean): string {
   if (trouble.type === 'failed')
     return `Cannot follow the session: ${messageOf(trouble.error).replace(/\.$/, '')}. Nothing is lost. Retrying.`
@@ -20,13 +20,13 @@ export function troubleText(trouble: ConnectionTrouble, isEngineUp: boolean): st
     : `No answer for ${seconds} s: the engine does not respond. Nothing is lost. Waiting.`
 }
 
-/** The opposite. */
+/** Message for people when the cluster responds again. */
 export const troubleOverText = 'The cluster responds again.'
 
-/** Why nothing is known of the session at the moment. It is asked again. */
+/** Why the state of the session is unknown at the moment. The follower keeps asking. */
 export type ConnectionTrouble =
   | { readonly type: 'failed'; readonly error: unknown }
-  /** The call is not over: it still may be answered. */
+  /** The call is still open and may yet be answered. */
   | { readonly type: 'silent'; readonly forMs: number }
 
 export interface FollowerOptions {
@@ -35,66 +35,67 @@ export interface FollowerOptions {
   readonly worker: NonNullable<ClusterClientOptions['worker']>
   readonly fetch: typeof fetch
   readonly eventLog: SessionEventLog
-  /** The number of records from which on they are told; those that are there when it begins are passed over when absent. */
+  /** Number of the record from which on records are emitted. Default: those that exist at the beginning are skipped. */
   readonly since?: number | undefined
   readonly onStatus: (status: FullStatus) => void
   readonly onSnapshot: (snapshot: SessionSnapshot) => void
-  /** Somebody works at the session and tells nothing here. */
+  /** A worker is at work, and its live events cannot be read from here. */
   readonly onUnread: (status: FullStatus) => Promise<void>
-  /** Nobody works at the session; how its last run ended was not told yet. */
+  /** No worker is at work. The ending of the last run has not been emitted yet. */
   readonly onLeft: () => Promise<void>
-  /** Nobody works at the session, and all that is on record was told. */
+  /** No worker is at work, and everything on record has been emitted. */
   readonly onIdle: () => Promise<void>
-  /** The cluster does not answer. It is asked again. */
+  /** The cluster does not answer. The follower keeps asking. */
   readonly onTrouble: (trouble: ConnectionTrouble) => void
-  /** A call that is not answered for so long after it should have been is trouble; 10 s. */
+  /** How long a call may be overdue before it is reported as trouble, in milliseconds. Default: 10 s. */
   readonly silentMs?: number
 }
 
 const defaultSilentMs = 10_000
-/** A call is given up after so many times that. */
+/** A call is abandoned after this many silent periods. */
 const maxSilencesPerCall = 6
-/** Between two looks, however often something changes. */
+/** Pause between two status requests, however often the session changes. */
 const minPauseMs = 25
-/** Between two looks while workers are of an older version, which wake nobody; and while the cluster does not answer. */
+/** Longest pause: for workers of older versions, which wake nobody, and while the cluster does not answer. */
 const maxPauseMs = 2_000
-/** A worker that can be reached, and does not work at the session yet, is about to: so soon it is looked at again, then in twice the time. */
+/** A worker that is reachable but not yet at work will be soon: first wait, doubled each time. */
 const firstWaitMs = 500
-/** The first call after a change waits so long, the next one twice as long. */
+/** Wait of the first long poll after a change, doubled each time. */
 const firstQuietMs = 5_000
-/** A worker that does not accept a connection within this time cannot be reached from here. */
+/** A worker that does not accept a connection within this time is unreachable from here. */
 const connectTimeoutMs = 3_000
-/** An address that led nowhere is tried again after so long: soon where the failure took no time, as of a worker that starts again. */
+/** When an unreachable address is tried again: soon if it failed fast, as when a worker restarts. */
 const retryAfterMs = { quick: 2_000, slow: 300_000 }
 const quickFailureMs = 500
-/** A worker sends something every 15 s: a connection on which nothing comes for more than twice as long is lost. */
+/** A worker sends something every 15 s, so a connection that is silent for more than twice as long is lost. */
 const maxSilenceMs = 35_000
 
-/** What came of reading live events: `away` where the worker does not work at the session, `unreachable` where it cannot be read from here. */
+/** Outcome of reading live events. `away`: the worker is not at work at the session. `unreachable`: it cannot be read from here. */
 type ReadOutcome = 'read' | 'away' | 'unreachable'
 
 /**
- * Follows a session wherever it goes: reads live events of the worker that has it, else waits for a change of the session by one long call after another.
- * F1: records are told in their order, each once. F2: what comes live of a worker is told after the records that the worker had when this came to it. F3: every state of
- * the session but those that follow each other at once is seen, whoever changes it, and whether live events can be read or not.
+ * Follows a session across workers: reads live events of the worker that has it, and otherwise waits for changes by long polls.
+ * F1: records are emitted in order, each once.
+ * F2: live events of a worker are emitted after the records that the worker had when this client connected.
+ * F3: every state of the session is seen, except states that follow each other immediately, whoever changes it and whether or not live events are readable.
  */
 export class Follower {
   readonly #options: FollowerOptions
   readonly #stopped = new AbortController()
-  /** Of the calls of this follower: the engine keeps one of them. */
+  /** Name of this follower's calls: the engine keeps the newest. */
   readonly #name = randomUUID()
   #position: number | undefined
   #version: string | undefined
   #pauseMs = minPauseMs
-  /** So often its worker was away, or lost, since the session changed. */
+  /** How often its worker was away or lost since the session changed. */
   #timesAway = 0
-  /** So many calls in a row have waited for a change, and seen none. */
+  /** Number of consecutive long polls that saw no change. */
   #quietCalls = 0
-  /** The worker whose address leads nowhere from here, and when it is tried again. */
+  /** A worker whose address is unreachable from here, and when to try it again. */
   #unreachable: { readonly url: string; readonly untilMs: number } | undefined
   /** The address that was read last. */
   #lastReadUrl: string | undefined
-  /** Ends what is waited for. */
+  /** Ends the current wait. */
   #wake: (() => void) | undefined
   readonly begun: Promise<void>
   #onBegun: () => void = () => {}
@@ -108,7 +109,7 @@ export class Follower {
     void this.#follow()
   }
 
-  /** Something was asked of the session: it is looked at again at once. */
+  /** A request was sent to the session: checks its status at once. */
   checkNow(): void {
     this.#pauseMs = minPauseMs
     this.#version = undefined
@@ -133,14 +134,14 @@ export class Follower {
       } catch (error) {
         this.#version = undefined
         if (!this.#isStopped) onTrouble({ type: 'failed', error })
-        // Who waits for it learns by itself that nobody answers.
+        // Callers that wait for it find out themselves that nobody answers.
         this.#onBegun()
       }
       await this.#pause()
     }
   }
 
-  /** The state of the session once it is another one than that which was seen last. Undefined where it has to be asked for anew: somebody poked, or the call was lost. */
+  /** Returns the next status that differs from the last one. Undefined if the status must be requested anew: `checkNow` was called, or the call was lost. */
   async #nextStatus(): Promise<FullStatus | undefined> {
     const { client, sessionId, onTrouble, silentMs = defaultSilentMs } = this.#options
     const since = this.#version
@@ -163,7 +164,7 @@ export class Follower {
       if (status !== undefined) this.#onStatusSeen(status, since)
       return status
     } catch (error) {
-      // A long call may be lost with the worker that it waits at; whether there is trouble is known by asking at once.
+      // A long poll may be lost with its worker. A direct request shows whether the cluster itself is in trouble.
       if (since === undefined) throw error
       this.#version = undefined
       return undefined
@@ -180,7 +181,7 @@ export class Follower {
     this.#version = version
   }
 
-  /** So long the next call may wait for a change. A call that waits at a worker which is lost says so only when its time is over: the first ones after a change are short. */
+  /** How long the next long poll may wait. A call to a lost worker fails only when its time is over, so the first calls after a change are short. */
   #waitMs(): number {
     const ms = this.#timesAway === 0 ? firstQuietMs * 2 ** this.#quietCalls : firstWaitMs * 2 ** (this.#timesAway - 1)
     return Math.min(maxWaitMs, ms)
@@ -199,7 +200,7 @@ export class Follower {
       const outcome = status.live === undefined ? 'unreachable' : await this.#readLive(status.live)
       if (outcome === 'read') this.#pauseMs = minPauseMs
       else await onUnread(status)
-      // Who could be read before, and cannot be reached now, may be lost: what becomes of the session is asked for soon.
+      // A worker that was readable before and is unreachable now may be lost, so the next check is soon.
       const isAway =
         outcome === 'away' ||
         (outcome === 'unreachable' && status.live !== undefined && status.live === this.#lastReadUrl)
@@ -211,10 +212,10 @@ export class Follower {
     await onIdle()
   }
 
-  /** Records that the object has, and nobody told. */
+  /** Emits records that the object has and that were not emitted yet. */
   async #catchUp(upTo: number): Promise<void> {
     const { client, sessionId } = this.#options
-    // What a worker tells of may be on its way to the object.
+    // Records that a worker announces may still be on their way to the object.
     for (let left = 50; this.#recordCount < upTo && left > 0 && !this.#isStopped; left--) {
       const first = this.#recordCount
       for (const [index, record] of (await client.records(sessionId, first)).entries())
@@ -230,13 +231,13 @@ export class Follower {
   async #emitRecord(number: number, record: StepRecord): Promise<void> {
     if (number > this.#recordCount + 1) await this.#catchUp(number - 1)
     if (number <= this.#recordCount) return
-    // The run before has its result before this one begins.
+    // The result of the previous run comes before the next run begins.
     if (record.type === 'start' && record.scope === '') await this.#emitEnding()
     this.#options.eventLog.onRecord(record)
     this.#position = number
   }
 
-  /** The result of a run that has ended on record is told by its worker, or is had from the object. */
+  /** Emits the result of a run that ended on record, unless its worker has reported it. */
   async #emitEnding(): Promise<void> {
     const { client, sessionId, eventLog } = this.#options
     const { unreportedEnding: unended } = eventLog
@@ -245,7 +246,7 @@ export class Follower {
     if (result !== undefined) eventLog.end(result)
   }
 
-  /** Reads what a worker tells, until it tells no more. */
+  /** Reads the live events of a worker until its stream ends. */
   async #readLive(url: string): Promise<ReadOutcome> {
     if (url === this.#unreachable?.url && performance.now() < this.#unreachable.untilMs) return 'unreachable'
     const { sessionId, fetch, worker } = this.#options
@@ -299,7 +300,7 @@ export class Follower {
           return 'read'
       }
     }
-    // It was lost, and its worker may be: a call that waits for a change would say so late.
+    // The connection was lost, and its worker may be lost, too. A long poll would notice that late.
     this.#version = undefined
     return hasReceived ? 'read' : 'away'
   }
@@ -317,7 +318,7 @@ export class Follower {
   }
 }
 
-/** Ends a connection on which nothing comes for too long. */
+/** Ends a connection that stays silent for too long. */
 class SilenceTimeout {
   readonly #over = new AbortController()
   readonly signal: AbortSignal
@@ -332,14 +333,14 @@ class SilenceTimeout {
     this.#timer = setTimeout(() => this.end(), ms)
   }
 
-  /** Nothing is read from it any more. */
+  /** Stops reading from the connection. */
   end(): void {
     clearTimeout(this.#timer)
     this.#over.abort()
   }
 }
 
-/** Undefined where it is aborted first. */
+/** Undefined if it is aborted first. */
 function untilAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   const aborted = new Promise<undefined>((resolve) =>
     signal.addEventListener('abort', () => resolve(undefined), { once: true }),
@@ -350,7 +351,7 @@ function untilAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | u
   ])
 }
 
-/** What a worker tells, as it comes; `onBytes` hears of whatever comes. Ends where the connection does; what it was cut for is nobody's affair: the journal is the truth. */
+/** Yields the live messages of a worker; `onBytes` is called for any received bytes. Ends with the connection, whatever the reason: the journal is authoritative. */
 export async function* readLiveMessages(
   response: Response,
   onBytes: () => void = () => {},

@@ -5,29 +5,29 @@ import type { OpenQuestion } from '../service/status.ts'
 import type { ClusterClient } from './client.ts'
 
 interface OpenPermissionQuestion {
-  /** As it was told here. */
+  /** The question as it was emitted here. */
   readonly question: Question
-  /** What the worker calls it that asks now. */
+  /** Id of the question at the worker that asks now. */
   id: string
 }
 
 /**
- * The questions of the run that goes on, as a client tells them.
- * A1: a question about a call is told once, also where the next worker asks again, or where it was asked before anybody listened. A2: it keeps the id under which it was
- * told, and is closed once.
+ * Permission requests of the current run, as a client emits them.
+ * A1: a request for a call is emitted once, also if the next worker asks again, or if it was asked before anyone listened.
+ * A2: it keeps the id under which it was emitted, and is closed once.
  */
 export class PermissionQuestions {
   readonly #emit: (event: SessionEvent) => void
   /** By call. */
   readonly #openByCall = new Map<string, OpenPermissionQuestion>()
-  /** About which this client has said something. A worker that takes the run up asks again, and is answered by the cluster. */
+  /** Calls that this client has answered. A worker that takes over the run asks again, and the cluster answers it. */
   readonly #answered = new Set<string>()
 
   constructor(emit: (event: SessionEvent) => void) {
     this.#emit = emit
   }
 
-  /** Those that wait for an answer, as they were told. */
+  /** The open questions, as they were emitted. */
   visible(fromWorker: readonly Question[]): readonly Question[] {
     return fromWorker.flatMap((question) => {
       const { callId } = question
@@ -35,7 +35,7 @@ export class PermissionQuestions {
     })
   }
 
-  /** From an event, or from a snapshot. */
+  /** From an event or a snapshot. */
   ask(question: Question): void {
     const { callId, id } = question
     const known = this.#openByCall.get(callId)
@@ -58,7 +58,7 @@ export class PermissionQuestions {
     }
   }
 
-  /** The run is over: nobody waits for an answer any more. */
+  /** The run is over: no question is open any more. */
   end(): void {
     for (const { id } of this.#openByCall.values()) this.close(id, 'withdrawn')
     this.#answered.clear()
@@ -66,25 +66,25 @@ export class PermissionQuestions {
 }
 
 /**
- * The question at a limit of the run that goes on, as a client tells it: once, also where the next worker asks it again, and closed once. Its id is that of
- * its step, which is the same for every worker.
+ * The question at a limit of the current run, as a client emits it: once, also if the next worker asks again, and closed once. Its id is that of its step, which is the same on
+ * every worker.
  */
 export class LimitQuestions {
   readonly #emit: (event: SessionEvent) => void
   #open: LimitRequest | null = null
-  /** Those that are closed here. A worker that takes the run up asks again, and is answered by the cluster. */
+  /** Questions that were closed here. A worker that takes over the run asks again, and the cluster answers it. */
   readonly #closed = new Set<string>()
 
   constructor(emit: (event: SessionEvent) => void) {
     this.#emit = emit
   }
 
-  /** The one that waits for an answer. `told`: what a worker shows. */
+  /** The open question. `fromWorker`: the question in the worker's snapshot. */
   visible(fromWorker: LimitRequest | null): LimitRequest | null {
     return this.#open ?? (fromWorker === null || this.#closed.has(fromWorker.id) ? null : fromWorker)
   }
 
-  /** From an event, a snapshot, or the records. */
+  /** From an event, a snapshot or the records. */
   ask(request: LimitRequest): void {
     if (this.#closed.has(request.id) || this.#open?.id === request.id) return
     this.close('withdrawn')
@@ -100,17 +100,17 @@ export class LimitQuestions {
     this.#emit({ type: 'limit_question_closed', id: open.id, because })
   }
 
-  /** The run is over: nobody waits for an answer any more, and another run may ask by the same name. */
+  /** The run is over: the question is withdrawn, and another run may reuse its id. */
   end(): void {
     this.close('withdrawn')
     this.#closed.clear()
   }
 }
 
-/** A call is made by the reply before it: that is in one of so many records. */
+/** The reply that makes a call is within this many records. */
 const maxRecordsSearched = 100
 
-/** Questions that are on record, for who does not hear of them from a worker: what is asked about is in the reply that makes the call. */
+/** Permission requests on record, for clients that cannot read them from a worker. The reply that makes the call says what each is about. */
 export async function recordedQuestions(
   client: Pick<ClusterClient, 'records'>,
   sessionId: string,
@@ -131,7 +131,7 @@ export async function recordedQuestions(
   })
 }
 
-/** The newest call of this id, wherever it stands in a record. */
+/** The newest call with this id, at any depth in a record. */
 function findCall(value: unknown, callId: string): JsonObject | undefined {
   if (Array.isArray(value)) {
     for (const part of (value as readonly unknown[]).toReversed()) {

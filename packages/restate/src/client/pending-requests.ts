@@ -7,10 +7,10 @@ export interface PendingRequestsOptions {
   readonly client: ClusterClient
   readonly sessionId: string
   readonly opening: Opening | undefined
-  /** Nothing is sent before. */
+  /** Nothing is sent before this resolves. */
   readonly ready: Promise<void>
   readonly onSent: () => void
-  /** Whether the end of this run was told here. */
+  /** Whether this client has emitted the ending of the run. */
   readonly isEndReported: (runId: string) => boolean
   readonly onRefused: (error: unknown, givenBack: readonly QueuedMessage[]) => void
 }
@@ -21,10 +21,10 @@ interface PendingRequest {
   isSent: boolean
 }
 
-/** What this client has asked for, and has not heard the outcome of. It goes to the cluster in that order. */
+/** Requests of this client whose outcome it does not know yet. They are sent to the cluster in order. */
 export class PendingRequests {
   readonly #options: PendingRequestsOptions
-  /** Those that begin or enter a run, until they have. */
+  /** Requests that begin or enter a run, until they have done so. */
   readonly #open = new Map<string, PendingRequest>()
   #sending: Promise<void>
 
@@ -41,7 +41,7 @@ export class PendingRequests {
     return this.#open.size > 0
   }
 
-  /** All that was asked for is with the cluster. */
+  /** Resolves when all requests have been sent. */
   sent(): Promise<void> {
     return this.#sending
   }
@@ -69,12 +69,12 @@ export class PendingRequests {
     this.#options.onRefused(error, queuedMessages(pending))
   }
 
-  /** Messages are in a run, or given back. */
+  /** These messages are in a run or were given back. */
   forget(ids: readonly string[]): void {
     for (const id of ids) this.#open.delete(id)
   }
 
-  /** Nobody works at the session: what was asked for has its outcome, or had none. One that a run answered is open until that was told here. */
+  /** No worker is at work, so every request has an outcome or never will. A request that a run answered stays pending until the ending of that run was emitted here. */
   async checkOutcomes(): Promise<void> {
     const { client, sessionId, isEndReported: isEndReported } = this.#options
     for (const pending of this.#open.values()) {

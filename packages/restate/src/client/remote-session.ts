@@ -43,14 +43,15 @@ export interface RemoteSessionParts {
   readonly runId?: string | undefined
   readonly worker: NonNullable<ClusterClientOptions['worker']>
   readonly fetch: typeof fetch
-  /** Whether the engine takes requests, whatever becomes of them. */
+  /** Whether the engine accepts requests, whatever becomes of them. */
   readonly isEngineUp: () => Promise<boolean>
 }
 
 /**
- * A session of a cluster, as a face shows one. What is asked of it goes to the cluster in that order, each once, however often it has to be sent.
- * R1: a message that was handed in is on its way, in a run, or given back by `failed`. R2: events are those of the worker, whichever has the session; after a cut they
- * go on by the records (`SessionEventLog`, `Follower`). R3: `close` lets go of it here; on the cluster it goes on.
+ * A session on a cluster, with the interface of a local session. Requests are sent to the cluster in order, each once, however often they have to be retried.
+ * R1: a submitted message is pending, in a run, or given back by `failed`.
+ * R2: events are those of the worker that has the session; after a lost connection they continue from the records (`SessionEventLog`, `Follower`).
+ * R3: `close` releases the session here; on the cluster it continues.
  */
 export class RemoteSession implements Session {
   readonly id: string
@@ -64,7 +65,7 @@ export class RemoteSession implements Session {
     this.#listeners.tellOfChange()
   })
   readonly #settings = new RequestedSettings()
-  /** Messages that were taken back, or given back. */
+  /** Messages that were retracted or given back. */
   readonly #retracted = new Set<string>()
   readonly #onSettled: (() => void)[] = []
   #workerSnapshot: SessionSnapshot
@@ -72,12 +73,12 @@ export class RemoteSession implements Session {
   #isClosed = false
   #hasTrouble = false
   #isTroubleReported = false
-  /** Told once, as long as it is the reason. */
+  /** Emitted once for as long as it is the reason. */
   #stallMessage: string | undefined
   #hasReadOutcome = false
-  /** What happened since the records that the caller has, until somebody listens. */
+  /** Events since the records that the caller has, until someone listens. */
   #buffered: SessionEvent[] | undefined
-  /** Runs whose end was told. */
+  /** Runs whose ending was emitted. */
   readonly #reportedEndings = new Set<string>()
 
   constructor(options: RemoteSessionParts) {
@@ -117,7 +118,7 @@ export class RemoteSession implements Session {
       client,
       sessionId,
       opening,
-      // What comes of it is told: whoever tells it has to know where to begin.
+      // The outcome is emitted, and for that the follower must know where to begin.
       ready: this.#follower.begun,
       onSent: () => this.#follower.checkNow(),
       isEndReported: (runId) => this.#reportedEndings.has(runId),
@@ -139,7 +140,7 @@ export class RemoteSession implements Session {
 
   listen(listener: (event: SessionEvent) => void): () => void {
     const stop = this.#listeners.add(listener)
-    // Whoever listens in this turn hears it, too.
+    // Listeners that are added in the same turn receive the events, too.
     if (this.#buffered !== undefined) setImmediate(() => this.#emitBuffered())
     return stop
   }
@@ -183,7 +184,7 @@ export class RemoteSession implements Session {
     this.#status = status
   }
 
-  /** What a worker asks is on record, too. */
+  /** Questions of a worker are also on record. */
   async #onUnreadable(status: FullStatus): Promise<void> {
     const { client, sessionId } = this.#options
     this.#onUnreadLimit(status.limitQuestion ?? null)
@@ -207,7 +208,7 @@ export class RemoteSession implements Session {
     this.#listeners.tellOfChange()
   }
 
-  /** Waits for services that are on record: a worker at rest tells nothing of them. */
+  /** Shows waits for services that are on record: a worker at rest does not report them. */
   #updateWaits({ waits = [] }: FullStatus): void {
     const snapshot = withRecordedWaits(this.#workerSnapshot, waits)
     if (snapshot === this.#workerSnapshot) return
@@ -215,7 +216,7 @@ export class RemoteSession implements Session {
     this.#listeners.tellOfChange()
   }
 
-  /** Before the end is told that records tell: with it, it is known whether there is something to go on with. */
+  /** Reads the outcome before the ending is emitted from records, because it says whether the run can be resumed. */
   async #onLeft(): Promise<void> {
     if (this.#hasReadOutcome) return
     const { client, sessionId } = this.#options
@@ -227,17 +228,17 @@ export class RemoteSession implements Session {
 
   async #onIdle(): Promise<void> {
     await this.#pending.checkOutcomes()
-    // A run may have come and gone since the status was asked for: it is told first.
+    // A run may have begun and ended since the status was requested. Its events come first.
     if (this.#pending.isAsking) return this.#follower.checkNow()
     for (const settle of this.#onSettled.splice(0)) settle()
   }
 
-  /** Told once, as long as it lasts. */
+  /** Emitted once for as long as the trouble lasts. */
   async #onTrouble(trouble: ConnectionTrouble): Promise<void> {
     if (this.#hasTrouble) return
     this.#hasTrouble = true
     const isEngineUp = trouble.type === 'silent' && (await this.#options.isEngineUp())
-    // It may be over by now.
+    // The trouble may be over by now.
     if (!this.#hasTrouble || this.#isTroubleReported) return
     this.#isTroubleReported = true
     this.#emit({ type: 'note', text: troubleText(trouble, isEngineUp) })
@@ -305,7 +306,7 @@ export class RemoteSession implements Session {
     return true
   }
 
-  /** By what is asked of a worker in any case: a limit that is set, or a stop. */
+  /** Answers by the usual requests: sets a limit, or stops the run. */
   answerLimit(id: string, answer: LimitAnswer): boolean {
     const { limitQuestion } = this.snapshot
     if (limitQuestion?.id !== id || this.#isClosed) return false
@@ -378,7 +379,7 @@ export class RemoteSession implements Session {
   async close(): Promise<void> {
     if (this.#isClosed) return
     await this.#pending.sent()
-    // They wait on the cluster, and not here.
+    // They stay open on the cluster.
     this.#questions.end()
     this.#limitQuestions.end()
     this.#listeners.tell({ type: 'closed' })

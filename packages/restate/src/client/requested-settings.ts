@@ -9,13 +9,15 @@ interface PartialSettings extends Partial<Omit<Settings, 'limits'>> {
 }
 
 /**
- * What a client has set in a session.
- * S1: it is shown from when it was set, until a worker says the same; then what the worker says is shown. S2: it holds as long as the client has the session: a worker
- * opens the session for what it is asked for, so it is said again with what begins a run. S3: what the run itself changed afterwards, holds then.
+ * Settings that a client has requested for a session.
+ * S1: a setting is shown from the request until a worker confirms it; then the worker's value is shown.
+ * S2: a setting applies for as long as the client has the session. A worker opens the session only for pending requests, so settings are resent with each request that begins a
+ * run.
+ * S3: a value that the run itself changes later wins.
  */
 export class RequestedSettings {
   #requested: PartialSettings = {}
-  /** What no worker has said yet. */
+  /** Settings that no worker has confirmed yet. */
   #unconfirmed: PartialSettings = {}
 
   request({ model, permissionMode, thinking, limits }: SettingsChange): void {
@@ -27,7 +29,7 @@ export class RequestedSettings {
     }
     this.#requested = mergeSettings(this.#requested, requested)
     this.#unconfirmed = mergeSettings(this.#unconfirmed, requested)
-    // Which model is the usual one its worker knows.
+    // Only the worker knows which model is the default.
     if (model === null) {
       const { model: _kept, ...requestedSoFar } = this.#requested
       const { model: _unheard, ...unconfirmed } = this.#unconfirmed
@@ -36,14 +38,14 @@ export class RequestedSettings {
     }
   }
 
-  /** What is said again with what begins a run; undefined where nothing was set. */
+  /** The settings to resend with a request that begins a run; undefined if none were requested. */
   settingsToResend(): SettingsChange | undefined {
     if (Object.keys(this.#requested).length === 0) return undefined
     this.#unconfirmed = this.#requested
     return this.#requested
   }
 
-  /** What a worker says stands. */
+  /** Compares the settings that a worker reports with those that were requested. */
   onWorkerSettings(fromWorker: Settings): void {
     for (const name of names) {
       if (this.#requested[name] === undefined) continue
@@ -57,7 +59,7 @@ export class RequestedSettings {
     }
   }
 
-  /** A run is over that has heard of all. */
+  /** A run has ended that knew all settings. */
   end(): void {
     this.#unconfirmed = {}
   }
@@ -80,9 +82,9 @@ function isConfirmed(fromWorker: Settings, unconfirmed: PartialSettings, name: (
     : isDeepStrictEqual(fromWorker[name], unconfirmed[name])
 }
 
-/** Those that were set, as they stand. */
+/** The requested limits, with their current values. */
 function confirmedLimits({ limits = {} }: PartialSettings, fromWorker: Settings): Partial<LimitsInForce> {
-  // The names of a record over limits are those of limits.
+  // The keys of a record over limits are the names of limits.
   const set = Object.keys(limits) as readonly (keyof LimitsInForce)[]
   return Object.fromEntries(set.map((name) => [name, fromWorker.limits[name]]))
 }

@@ -1,7 +1,7 @@
 import type { SessionEvent, SessionSnapshot } from '@halting/core/session'
 import { HaltingError, StopSignal, StopSignals, type RunEvent, type RunResult } from '@halting/core'
 
-/** What was JSON on its way has its classes again. */
+/** Restores the classes of a result that was sent as JSON. */
 export function reviveResult(terminal: RunResult): RunResult {
   const { error } = terminal
   return {
@@ -15,11 +15,11 @@ export function reviveResult(terminal: RunResult): RunResult {
 export function reviveSnapshot(snapshot: SessionSnapshot): SessionSnapshot {
   // JSON has no undefined.
   const { last, file } = snapshot
-  // A worker of an earlier version tells of no goals.
+  // Workers of earlier versions send no goals.
   const goal: SessionSnapshot['goal'] | undefined = snapshot.goal
-  // Nor of a question at a limit.
+  // Nor a question at a limit.
   const limitQuestion: SessionSnapshot['limitQuestion'] | undefined = snapshot.limitQuestion
-  // Nor of waits for services.
+  // Nor waits for services.
   const serviceWaits: SessionSnapshot['serviceWaits'] | undefined = snapshot.serviceWaits
   return {
     ...snapshot,

@@ -6,18 +6,20 @@ import { reviveResult } from './revive.ts'
 
 type Entry = Extract<StepRecord, { readonly type: 'end' }>['added'][number]
 
-/** A run that ended on record, and whose end was not told. */
+/** A run that ended on record, and whose ending was not emitted yet. */
 export interface UnreportedEnding {
   readonly runId: string
   readonly terminal: RunResult
 }
 
 /**
- * What a client was told of a session, by a worker or by records, whichever came first.
- * T1: a message is told once, by its uuid: those of the conversation have one that follows from the session and the record. T2: each run tells `run_start` once, and
- * `run_end` once and last. T3: what goes by, such as a piece of a text, is told as it comes. T4: what the loop tells is told once in its run, messages also where
- * records alone tell of them. T5: of a reply whose beginning was not heard here, no pieces are told: it comes whole. T6: the first message of a run is
- * `system/init`; records have none, so where its worker told nothing of the run it names what the snapshot does.
+ * Events of a session as a client emits them, from a worker or from records, whichever comes first.
+ * T1: a message is emitted once, identified by its uuid, which for messages of the conversation follows from the session and the record.
+ * T2: each run emits `run_start` once, and `run_end` once and last.
+ * T3: transient events, such as text deltas, are emitted as they arrive.
+ * T4: an event of the loop is emitted once in its run; messages are emitted also if only records have them.
+ * T5: if the beginning of a reply was missed, its deltas are not emitted; it arrives whole.
+ * T6: the first message of a run is `system/init`. Records have none, so if its worker reported nothing, it is built from the snapshot.
  */
 export class SessionEventLog {
   readonly #sessionId: string
@@ -26,13 +28,13 @@ export class SessionEventLog {
   /** By scope: the calls that subagents belong to. */
   readonly #parents = new Map<string, string>()
   #runId = ''
-  /** The run that is told of, by its worker or by records. */
+  /** The run that is being emitted, from its worker or from records. */
   #emittedRunId = ''
   readonly #snapshot: () => SessionSnapshot
   #unreportedEnding: UnreportedEnding | undefined
-  /** What the loop told of the run that it told of last. */
+  /** How often each event of the loop was emitted in the current run. */
   readonly #emittedRunEvents = new Map<string, number>()
-  /** The same, by the worker that is listened to now. */
+  /** How often the worker that is connected now has sent each event. */
   readonly #receivedFromWorker = new Map<string, number>()
   #runOfEvents = ''
   #isReplyIncomplete = true
@@ -43,18 +45,18 @@ export class SessionEventLog {
     this.#snapshot = snapshot
   }
 
-  /** What there was before this client came is not told. `runId`: the run that goes on then. */
+  /** Events from before this client connected are not emitted. `runId`: the run that is current then. */
   begin(runId: string): void {
     this.#runId = runId
     this.#emittedRunId = runId
   }
 
-  /** The run that ended on record, and whose result its worker may still tell. */
+  /** The run that ended on record, and whose result its worker may still send. */
   get unreportedEnding(): UnreportedEnding | undefined {
     return this.#unreportedEnding
   }
 
-  /** The connection to a worker is another one: something may have gone by. */
+  /** The connection to a worker is new: events may have been missed. */
   onReconnect(): void {
     this.#isReplyIncomplete = true
     this.#receivedFromWorker.clear()
@@ -130,7 +132,7 @@ export class SessionEventLog {
     if (!this.#emittedKeys.has(`run_end ${this.#runId}`)) this.#unreportedEnding = { runId: this.#runId, terminal }
   }
 
-  /** The result of the run that ended is had from the records. */
+  /** Emits the ending of the run with the result from the records. */
   end(result: SdkResult): void {
     const ended = this.#unreportedEnding
     if (ended === undefined) return
@@ -140,7 +142,7 @@ export class SessionEventLog {
 
   #emitEntries(scope: string, entries: readonly Entry[], turn: number): void {
     const parent = this.#parents.get(scope)
-    // Whose subagent it is was told before this client came.
+    // The event that says whose subagent it is came before this client connected.
     if (scope !== '' && parent === undefined) return
     const translator = createTranslator({
       sessionId: this.#sessionId,
@@ -152,7 +154,7 @@ export class SessionEventLog {
       const event = { type: 'message', entry } as const
       const scoped: RunEvent = parent === undefined ? event : { type: 'agent', callId: parent, agentType: '', event }
       const messages = translator.messages(scoped)
-      // Who works for a call was told by its worker; the call's result tells what came of it.
+      // The worker emits the messages of an agent; the result of the call has its outcome.
       if (parent === undefined) this.onEvent({ type: 'loop', event })
       for (const message of messages) this.onEvent({ type: 'message', message })
     }
@@ -173,7 +175,7 @@ export class SessionEventLog {
     if (event.type === 'model_update') return !this.#isReplyIncomplete
     const key = runEventKey(event)
     if (key === undefined) return true
-    // What has no name of its own may be told twice, with nothing between to tell them apart.
+    // An event without a key of its own may occur twice, and nothing distinguishes the two.
     const times = key.startsWith('{') ? (this.#receivedFromWorker.get(key) ?? 0) + 1 : 1
     this.#receivedFromWorker.set(key, times)
     if (times <= (this.#emittedRunEvents.get(key) ?? 0)) return false
@@ -194,7 +196,7 @@ function inboxIds(entries: readonly Entry[], origins: readonly string[]): readon
   )
 }
 
-/** Under which an event counts once; undefined for what goes by. */
+/** Key under which an event is emitted once; undefined for transient events. */
 function eventKey(event: SessionEvent): string | undefined {
   switch (event.type) {
     case 'run_start':
@@ -217,7 +219,7 @@ function eventKey(event: SessionEvent): string | undefined {
   }
 }
 
-/** Undefined for what goes by, and for the beginning of a reply: one that is asked for again is another one. */
+/** Undefined for transient events, and for the beginning of a reply: a repeated request is another reply. */
 function runEventKey(event: RunEvent): string | undefined {
   switch (event.type) {
     case 'model_start':
@@ -248,7 +250,7 @@ function runEventKey(event: RunEvent): string | undefined {
       return key.startsWith('{') ? JSON.stringify(event) : `agent ${event.callId} ${key}`
     }
     default:
-      // A worker that takes the run up tells the same.
+      // A worker that takes over the run emits the same event.
       return JSON.stringify(event)
   }
 }
@@ -266,7 +268,7 @@ function messageKey(message: SdkMessage): string | undefined {
       if (message.subtype === 'init' || message.subtype === 'compact_boundary') return message.uuid
       if (message.subtype === 'task_started') return `task_started ${message.task_id}`
       if (message.subtype === 'task_notification') return `task_notification ${message.task_id} ${message.status}`
-      // Numbered in its process: another one may give the same number to another message.
+      // Numbered per process: another process may give the same number to another message.
       return `${message.uuid} ${JSON.stringify(message)}`
     case 'prompt_suggestion':
       return `${message.uuid} ${message.suggestion}`

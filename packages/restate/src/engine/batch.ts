@@ -5,36 +5,36 @@ import { storageFormat, newerFormatMessage } from './format.ts'
 import { packRecord, unpackRecord, type StoredRecord, type Packing } from './packed-record.ts'
 import { compressText, type SessionTexts, type StoredText } from './session-texts.ts'
 
-/** What one durable step of the engine holds. */
+/** The content of one durable step of the engine. */
 interface Batch {
   readonly format: number
-  /** When it was written, by the clock of its worker, in milliseconds since 1970. Batches of earlier versions have none. */
+  /** When the worker wrote it, in milliseconds since 1970. Absent in batches of earlier versions. */
   readonly atMs?: number
-  /** Long texts that its records name and that no batch before had, by their names. */
+  /** Long texts that its records refer to and that no earlier batch had, by hash. */
   readonly texts?: Readonly<Record<string, StoredText>>
   /** In the order in which they happened. */
   readonly records: readonly StoredRecord[]
-  /** What the work says beside its records. It is about these, or those before. */
+  /** Notes of the work in addition to its records. They refer to these or to earlier records. */
   readonly notes?: readonly Json[]
-  /** After these nothing goes on until a message comes, or this many milliseconds have passed; null for a message alone. */
+  /** After these, nothing happens until a message arrives or this many milliseconds have passed; null for a message only. */
   readonly restMs?: number | null
-  /** The handler is over, and this is what it gives back. */
+  /** The handler is over; this is what it returns. */
   readonly done?: Json
 }
 
-/** A batch with its records whole. */
+/** A batch with complete records. */
 export interface DecodedBatch extends Omit<Batch, 'records'> {
   readonly records: readonly StepRecord[]
-  /** As they are kept: what is large by reference. */
+  /** The records as stored: large ones by reference. */
   readonly stored: readonly StoredRecord[]
 }
 
-/** The engine refuses a value of more than 32 MiB, again and again: none may get there. Of a batch, and so of each record in it. */
+/** Maximum size of a batch, and so of each record in it. The engine refuses a value of more than 32 MiB at every attempt, so none may get there. */
 export const maxInlineBytes: number = 8 * 1024 * 1024
 
-/** @throws HaltingError `driver` for a record that can be kept nowhere. */
+/** @throws HaltingError `driver` for a record that is too large to be stored. */
 export function checkSize(text: string, store: PayloadStore | undefined): void {
-  // Each UTF-16 unit takes three bytes at most.
+  // Each UTF-16 unit takes at most three bytes.
   if (store !== undefined || text.length * 3 <= maxInlineBytes) return
   const bytes = Buffer.byteLength(text)
   if (bytes <= maxInlineBytes) return
@@ -44,13 +44,13 @@ export function checkSize(text: string, store: PayloadStore | undefined): void {
   )
 }
 
-/** A record as it goes into a batch: JSON, or a reference where that is large. */
+/** Encodes a record for a batch: as JSON or, if it is large, as a reference. */
 export async function encodeRecord(text: string, store: PayloadStore | undefined): Promise<string> {
   if (store === undefined || Buffer.byteLength(text) <= store.inlineBytes) return text
   return JSON.stringify(await store.put(text))
 }
 
-/** A record that was packed, as it goes into a batch. Adds those of its texts to `apart` that neither the payload store nor the engine has. */
+/** Encodes a packed record for a batch. Adds to `newTexts` those of its texts that neither the payload store nor the engine has. */
 export async function encodePackedRecord(
   { packed: without, texts }: Packing,
   store: PayloadStore | undefined,
@@ -65,13 +65,13 @@ export async function encodePackedRecord(
   return encodeRecord(JSON.stringify(without), store)
 }
 
-/** Records that an object is to keep, and the long texts that it keeps for them, by their names. */
+/** Records to store in an object, and their long texts, by hash. */
 export interface PackedRecords {
   readonly kept: readonly StoredRecord[]
   readonly texts: Readonly<Record<string, StoredText>>
 }
 
-/** Packs records that were written elsewhere: what is large of them is put where it is to be. */
+/** Packs records that were written elsewhere, and stores their large parts. */
 export async function packRecords(
   records: readonly StepRecord[],
   store: PayloadStore | undefined,
@@ -88,13 +88,13 @@ export async function packRecords(
   return { kept: stored, texts }
 }
 
-/** A batch as it was written. Its texts are added to those that are known. */
+/** Decodes a batch. Adds its texts to the known ones. */
 export async function decodeBatch(
   text: string,
   store: PayloadStore | undefined,
   known: SessionTexts,
 ): Promise<DecodedBatch> {
-  // Only `ClusterLog.take` writes them.
+  // Only `ClusterLog.take` writes batches.
   const batch = JSON.parse(text) as Batch
   if (batch.format > storageFormat) throw new HaltingError('driver', newerFormatMessage(batch.format))
   const { records: stored, ...rest } = batch
@@ -102,7 +102,7 @@ export async function decodeBatch(
   return { ...rest, stored, records: await unpackRecords(stored, store, known) }
 }
 
-/** @throws HaltingError `driver` for a record that is in a store, where that is not given or does not have it. */
+/** @throws HaltingError `driver` for a record in a payload store if no store is given or it lacks the record. */
 export function unpackRecords(
   stored: readonly StoredRecord[],
   store: PayloadStore | undefined,

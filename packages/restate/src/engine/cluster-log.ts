@@ -8,17 +8,17 @@ import { storageFormat, compatibleFormat } from './format.ts'
 import { packRecord, type Packing } from './packed-record.ts'
 import { SessionTexts, type StoredText } from './session-texts.ts'
 
-/** The engine gives up on an attempt from which it hears nothing for as long as its inactivity timeout. */
+/** Heartbeat: the engine gives up an attempt that stays silent for its inactivity timeout. */
 const heartbeatMs = 20_000
-/** So long nothing may have happened before the engine lets go of the process: what a message sets going needs a moment. */
+/** How long nothing may have happened before the process is released: the effects of a message need a moment. */
 const restAfterMs = 200
 const unlimited: RenewAfter = { records: Infinity, bytes: Infinity }
 
-/** How much an invocation has on record before another one goes on with the work: what comes first. */
+/** How much an invocation may put on record before another one continues the work: whichever limit is reached first. */
 export interface RenewAfter {
   /** Number of records. */
   readonly records: number
-  /** Bytes of JSON, about. */
+  /** Approximate bytes of JSON. */
   readonly bytes: number
 }
 
@@ -28,18 +28,18 @@ interface Confirmation {
   readonly reject: (error: HaltingError) => void
 }
 
-/** A record that was appended. */
+/** A record that was appended and not taken yet. */
 interface PendingRecord {
   /** In UTF-16 units of its JSON. */
   readonly length: number
-  /** The same of what goes on record, before anything of it is compressed. */
+  /** The same for the part that goes on record, before compression. */
   readonly onRecord: number
-  /** As JSON; absent where its long texts are apart. */
+  /** As JSON; absent if its long texts are stored separately. */
   readonly text?: string
   readonly packing?: Packing
 }
 
-/** What an invocation gives back whose work another one goes on with: it has as much on record as it may have. */
+/** Returned by an invocation that has reached its limit of records, and whose work another one continues. */
 const cutResult: Json = Object.freeze({ cut: true })
 
 export function isCut(done: Json): boolean {
@@ -47,11 +47,13 @@ export function isCut(done: Json): boolean {
 }
 
 /**
- * The records of a session on their way into the engine's journal. The loop appends; the attempt takes them, one batch at a time, and says when one is on record.
- * C1: records are taken in the order in which they were appended, each once. C2: `flush` resolves when all that was appended before it is on record. C3: after
- * `break` nothing is appended or taken and every flush rejects, so that the run breaks: who waits for it to be over hears of it. C4: after `leave` nothing is appended
- * behind a lap at which no effect is under way; what was appended before it is taken, and then the log fails. C5: `cut` does the same, but for its end: the invocation is over
- * then, and another one goes on with the work. C6: so it does by itself when more than its room was appended: a loop that awaits nothing is far ahead of what is on record.
+ * The records of a session on their way into the engine's journal. The loop appends them; the attempt takes them, one batch at a time, and reports when a batch is on record.
+ * C1: records are taken in the order in which they were appended, each once.
+ * C2: `flush` resolves when everything appended before it is on record.
+ * C3: after `break`, nothing is appended or taken and every flush rejects, so that the run breaks and its callers learn of it.
+ * C4: after `leave`, nothing is appended beyond an iteration without open effects. Earlier records are still taken; then the log fails.
+ * C5: `cut` does the same, except that the invocation then ends, and another one continues the work.
+ * C6: the log cuts itself when more than its room was appended, because a loop that awaits nothing runs far ahead of the records.
  */
 export class ClusterLog implements StepStore {
   readonly keeps = 'all'
@@ -59,27 +61,27 @@ export class ClusterLog implements StepStore {
   readonly #texts: SessionTexts
   readonly #room: RenewAfter
   readonly #pending: PendingRecord[] = []
-  /** Sum of `onRecord` of those that wait. */
+  /** Sum of `onRecord` of the pending records. */
   #pendingLength = 0
   #takenLength = 0
   #taken = 0
   #appended = 0
   #onRecord = 0
-  /** Until when all that goes on is waiting, by `performance.now`; null where it is for a message alone. */
+  /** Until when the work only waits, by `performance.now`; null if it waits for a message only. */
   #rest: { readonly until: number | null } | undefined
   #lastActivityAt = 0
   #notes: readonly Json[] = []
   #done: Json | undefined
   #brokenBy: HaltingError | undefined
   #failed: { readonly error: unknown } | undefined
-  /** `at a lap`: that is to come. `left`: nothing comes any more. */
-  #leaving: 'at a lap' | 'left' | undefined
-  /** `at a lap`: that is to come. `cut`: nothing comes any more in this invocation. */
-  #cutting: 'at a lap' | 'cut' | undefined
-  /** Keys of effects that were begun and have no result. */
+  /** `at an iteration`: leaves at the next one. `left`: nothing more will come. */
+  #leaving: 'at an iteration' | 'left' | undefined
+  /** `at an iteration`: cuts at the next one. `cut`: nothing more will come in this invocation. */
+  #cutting: 'at an iteration' | 'cut' | undefined
+  /** Keys of effects that have begun and have no result. */
   readonly #openEffects = new Set<string>()
   #wake: (() => void) | undefined
-  /** The first batch of an invocation goes at once: its format is on record before anything is done. */
+  /** The first batch of an invocation is written at once, so that its format is on record before anything is done. */
   #isFirst = true
   readonly #flushes: {
     readonly upTo: number
@@ -87,14 +89,14 @@ export class ClusterLog implements StepStore {
     readonly reject: (error: HaltingError) => void
   }[] = []
 
-  /** Batches that were taken, and of them those that are on record. */
+  /** Batches that were taken, and how many of them are on record. */
   #batches = 0
   #storedBatches = 0
-  /** How many have something to ask of others before the work may rest. */
+  /** How many callers currently prevent a rest. */
   #holds = 0
   #confirmations: readonly Confirmation[] = []
 
-  /** @param texts What the engine has of long texts: it is not given them again. `room`: what the invocation may still have; without it there is no end. */
+  /** @param texts Long texts that the engine already has; they are not sent again. `room`: what the invocation may still put on record. Default: no limit. */
   constructor(store?: PayloadStore, texts: SessionTexts = new SessionTexts(), room: RenewAfter = unlimited) {
     this.#store = store
     this.#texts = texts
@@ -104,7 +106,7 @@ export class ClusterLog implements StepStore {
 
   append(record: StepRecord): void {
     if (this.#brokenBy !== undefined) throw this.#brokenBy
-    // A record is what it is now: what it names may change.
+    // The record is serialized now, because the objects in it may change.
     const text = JSON.stringify(record)
     checkSize(text, this.#store)
     const packing = packRecord(text, this.#store)
@@ -134,24 +136,24 @@ export class ClusterLog implements StepStore {
     else if (record.type === 'lap' && record.lap.scope === '') this.#stopIfNoEffectIsOpen()
   }
 
-  /** This process is to end: the session is left at its next lap at which nothing else is under way. */
+  /** This process is to end: leaves the session at its next iteration without open effects. */
   leave(): void {
-    this.#leaving ??= 'at a lap'
+    this.#leaving ??= 'at an iteration'
   }
 
-  /** The invocation has enough on record: another one goes on from the next lap at which nothing else is under way. */
+  /** The invocation has enough on record: another one continues from the next iteration without open effects. */
   cut(): void {
-    this.#cutting ??= 'at a lap'
+    this.#cutting ??= 'at an iteration'
   }
 
   #stopIfNoEffectIsOpen(): void {
     if (this.#openEffects.size > 0) return
-    if (this.#leaving === 'at a lap') this.#leaving = 'left'
-    else if (this.#cutting === 'at a lap') this.#cutting = 'cut'
+    if (this.#leaving === 'at an iteration') this.#leaving = 'left'
+    else if (this.#cutting === 'at an iteration') this.#cutting = 'cut'
     if (this.#isOver) this.break()
   }
 
-  /** Nothing comes any more: what is heard of the work from now on is of a run that goes on elsewhere. */
+  /** Nothing more will come: later calls belong to a run that continues elsewhere. */
   get #isOver(): boolean {
     return this.#leaving === 'left' || this.#cutting === 'cut'
   }
@@ -163,14 +165,14 @@ export class ClusterLog implements StepStore {
     return new Promise((resolve, reject) => this.#flushes.push({ upTo, resolve, reject }))
   }
 
-  /** How many batches were taken. */
+  /** Number of batches that were taken. */
   get batches(): number {
     return this.#batches
   }
 
   /**
-   * Resolves when a batch is on record that was taken after so many: then the engine has taken this attempt for the one that works since. Where nothing else comes, that is an
-   * empty one.
+   * Resolves when a batch is on record that was taken after this many. From then on, the engine regards this attempt as the one that works. Writes an empty batch if there is
+   * nothing else.
    */
   confirmed(afterBatch: number): Promise<void> {
     if (this.#brokenBy !== undefined) return Promise.reject(this.#brokenBy)
@@ -181,7 +183,7 @@ export class ClusterLog implements StepStore {
     })
   }
 
-  /** The work does not rest until what this gives is called: at a rest the process may let go of it. */
+  /** Prevents a rest until the returned function is called: at a rest the process may release the work. */
   hold(): () => void {
     this.#holds++
     let isOver = false
@@ -199,9 +201,9 @@ export class ClusterLog implements StepStore {
     this.#wake?.()
   }
 
-  /** Puts something on record that is no record of the loop: no sooner than what was appended before it. */
+  /** Puts a note on record that is not a record of the loop, no earlier than the records appended before it. */
   note(note: Json): void {
-    // How the work ends here that goes on elsewhere is nothing that happens in the session.
+    // How the work ends here is not part of the session if it continues elsewhere.
     if (this.isBroken) return
     this.#notes = [...this.#notes, note]
     this.#wake?.()
@@ -212,41 +214,41 @@ export class ClusterLog implements StepStore {
     this.#lastActivityAt = performance.now()
   }
 
-  /** The work is over: what the handler gives back. */
+  /** The work is over. `result`: what the handler returns. */
   finish(result: Json): void {
-    // It is over here, and not in the session: also where this process was let go of in the middle, and closes what it has.
+    // The work is over here but not in the session, for example if it was released while running and closes what it opened.
     if (this.isBroken) return
     this.#done = result
     this.#wake?.()
   }
 
-  /** The work cannot go on here. The engine tries again, from the record. */
+  /** The work cannot continue here. The engine retries it from the records. */
   fail(error: unknown): void {
-    // What the loop says to the end of its log is no failure: what was appended before is taken.
+    // The loop's complaint about the end of its log is not a failure: earlier records are still taken.
     if (this.#isOver) return
     this.#failed ??= { error }
     this.break()
     this.#wake?.()
   }
 
-  /** What happens here from now on is no part of the session. */
+  /** What happens here from now on is not part of the session. */
   get isBroken(): boolean {
     return this.#brokenBy !== undefined
   }
 
-  /** This process has no part in the session any more. */
+  /** This process no longer works at the session. */
   break(): void {
     const broken = (this.#brokenBy ??= new HaltingError('driver', 'The engine goes on with this session elsewhere.'))
     for (const { reject } of [...this.#flushes.splice(0), ...this.#confirmations]) reject(broken)
     this.#confirmations = []
   }
 
-  /** The next batch, as JSON, when there is one; an empty one where nothing happens for long. */
+  /** Returns the next batch as JSON when there is one, and an empty one if nothing happens for long. */
   async take(): Promise<string> {
     const silentAfter = performance.now() + heartbeatMs
     while (!this.#isFirst && !this.#hasNews && !this.#mayRest && performance.now() < silentAfter)
       await this.#waitForNews(silentAfter)
-    // What happens in one turn of the event loop goes together: a reply, and the calls that it asks for.
+    // What happens in one turn of the event loop goes into one batch: a reply, and the calls that it requests.
     await new Promise<void>((resolve) => setImmediate(resolve))
     if (this.#failed !== undefined) throw this.#failed.error
     if (this.#leaving === 'left' && this.#pending.length === 0) throw new LeftError()
@@ -268,7 +270,7 @@ export class ClusterLog implements StepStore {
     return batch
   }
 
-  /** Records as they go into a batch, and the texts of theirs that the engine does not have. */
+  /** Encodes records for a batch, with those of their texts that the engine does not have. */
   async #encode(pending: readonly PendingRecord[]): Promise<{ readonly texts: string; readonly records: string }> {
     const store = this.#store
     const newTexts: Record<string, StoredText> = {}
@@ -277,13 +279,13 @@ export class ClusterLog implements StepStore {
         ? encodeRecord(text ?? '', store)
         : encodePackedRecord(packing, store, newTexts, this.#texts)
     const records: string[] = []
-    // One after another: texts have the same order whoever is quicker.
+    // One after another, so that the order of texts does not depend on which is faster.
     for (const each of pending) records.push(await encode(each))
     const texts = Object.keys(newTexts).length === 0 ? '' : `,"texts":${JSON.stringify(newTexts)}`
     return { texts, records: records.join(',') }
   }
 
-  /** How many records go into one batch. */
+  /** Number of records that fit into one batch. */
   get #recordsThatFit(): number {
     let bytes = 0
     const over = this.#pending.findIndex(({ length }) => (bytes += length * 3) > maxInlineBytes)

@@ -3,25 +3,25 @@ import { atEngineTime } from '../http/engine-clock.ts'
 import type { Engine, EnginePromise } from './engine.ts'
 import { ConfigurationError } from '@halting/core'
 
-/** Restate's context as the port. */
+/** Adapts Restate's context to the `Engine` port. */
 export function restateEngine(context: Context): Engine {
   checkNode()
-  // With `explicitCancellation`, every context of Node has this.
+  // With `explicitCancellation`, every context on Node has this.
   const internalContext = context as internal.ContextInternal
   return {
-    // Nothing is tried again here: a step that fails ends the attempt, and the next one reads the record first.
+    // No retries within a step: a step that fails ends the attempt, and the next attempt replays the records first.
     once: (name, effect) => wrapPromise(context.run(name, effect, { serde: rawText })),
     sleep: (ms) => wrapPromise(atEngineTime(() => context.sleep(ms))),
     signal: (name) => wrapPromise(context.signal<string>(name)),
     cancelled: () => wrapPromise(internalContext.cancellation()),
-    // All of them are made here.
+    // All of them were created here.
     first: (promises) =>
       RestatePromise.race((promises as readonly WrappedPromise<never>[]).map(({ promise }) => promise)),
     gone: context.request().attemptCompletedSignal,
   }
 }
 
-/** As it is: a batch is JSON already, and need not be made a string of JSON. */
+/** Passes text through: a batch is JSON already and need not be encoded as a JSON string. */
 const rawText: Serde<string> = {
   contentType: 'application/json',
   serialize: (value) => Buffer.from(value),
@@ -39,14 +39,14 @@ function wrapPromise<T>(promise: RestatePromise<T>): WrappedPromise<T> {
       wrapPromise(
         promise.map((value, failure) => {
           if (failure !== undefined) throw failure
-          // It is there where there is no failure.
+          // There is a value if there is no failure.
           return change(value as T)
         }),
       ),
   }
 }
 
-/** @throws ConfigurationError on a Node on which the engine's SDK would hang without a word. */
+/** @throws ConfigurationError on a Node version on which the engine's SDK would hang silently. */
 export function checkNode(): void {
   if ('withResolvers' in Promise) return
   throw new ConfigurationError(

@@ -12,37 +12,37 @@ import { badInput } from '../service/check-input.ts'
 import type { LeaseAnswer, LeaseAsk, LeasedSession, TenantBudget, TenantMoney } from './tenant-money.ts'
 import { changeMoney, leasedSessions, readBudget, readLease, readQueue } from './tenant-state.ts'
 
-/** The budget of a tenant, which is its key. */
+/** Name of the object that holds the budget of a tenant, which is its key. */
 export const budgetObject = 'halting_budget'
 
-/** What a session wants to have in all. */
+/** The total lease that a session requests. */
 export type LeaseRequest = LeasedSession & {
-  /** The turn of work at the session that asks: the number of its first request. */
+  /** Turn of the work that asks: the number of its first request. */
   readonly turn: number
   /** Whole nano-dollars. */
   readonly nanos: number
 }
 
-/** What a session has spent in all. */
+/** The total that a session has spent. */
 type SpentRequest = LeaseRequest & { readonly unknownNanos: number; readonly isOpened?: true }
 
-/** What stands with a tenant, for whoever runs the fleet. */
+/** The budget of a tenant, for operators. */
 export interface BudgetStatus {
   /** Null for no limit. */
   readonly limitUsd: number | null
-  /** What its sessions have spent, as far as they have told: each does when its work is over. */
+  /** What its sessions have spent and reported; each reports when its work is over. */
   readonly settledUsd: number
-  /** Of that, charged at worst case: nobody could say what a request came to. */
+  /** The part of it charged at the worst case, because the usage of a request is unknown. */
   readonly unknownUsd: number
-  /** What sessions at work hold beyond that: they have spent it since, may spend it, or give it back. */
+  /** What running sessions have leased beyond that: they may have spent it since, may spend it, or return it. */
   readonly reservedUsd: number
-  /** `settledUsd` and `reservedUsd` together. */
+  /** Sum of `settledUsd` and `reservedUsd`. */
   readonly leasedUsd: number
   /** What the tenant can still spend, in US dollars; null for no limit. */
   readonly leftUsd: number | null
-  /** Sessions at work that hold a part. */
+  /** Running sessions that have a lease. */
   readonly holders: number
-  /** Sessions that wait for what others have reserved. */
+  /** Sessions that wait for money that others have reserved. */
   readonly waiting: number
 }
 
@@ -50,52 +50,52 @@ export interface BudgetStatus {
 export interface LeaseWaiter {
   /** Id of the session. */
   readonly session: string
-  /** How much more it asks for than it has, in US dollars. */
+  /** How much more it requests than it has, in US dollars. */
   readonly wantedUsd: number
-  /** How much more it needs at least. */
+  /** How much more it needs at least, in US dollars. */
   readonly leastUsd: number
 }
 
-/** A session at work, and its part. */
+/** A running session and its lease. */
 export interface LeaseHolder {
   /** Id of the session. */
   readonly session: string
-  /** What it may have spent in all. */
+  /** What it may spend in all. */
   readonly leasedUsd: number
-  /** What it had spent when it told last. */
+  /** What it had spent when it last reported. */
   readonly settledUsd: number
 }
 
-/** One answer has so many. */
+/** Maximum number of sessions in one answer. */
 const maxHolders = 1_000
-/** One call of `raiseAll` has so many. */
+/** Maximum number of leases in one call of `raiseAll`. */
 export const maxLeasesPerCall = 500
-/** A cent more would not be counted exactly. */
+/** Larger amounts could not be counted exactly. */
 const maxUsd = Math.floor(mostNanos / 1e9)
 
 export type BudgetHandlers = {
-  /** What its sessions may spend together from now on, in US dollars; null for no limit. What they hold above it they keep. */
+  /** Sets what its sessions may spend together, in US dollars; null for no limit. Existing leases above it stay. */
   readonly setLimit: (context: ObjectContext, usd: number | null) => Promise<void>
-  /** Gives what the session may have spent in all. */
+  /** Raises a lease. Returns what the session may spend in all. */
   readonly raiseTo: (context: ObjectContext, request: LeaseRequest) => Promise<number>
-  /** The same for several, in their order. */
+  /** The same for several leases, in order. */
   readonly raiseAll: (context: ObjectContext, requests: readonly LeaseRequest[]) => Promise<readonly number[]>
-  /** What processes that work at sessions ask for, in their order. */
+  /** Requests of processes that work at sessions, answered in order. */
   readonly ask: (context: ObjectContext, asks: readonly LeaseAsk[]) => Promise<readonly LeaseAnswer[]>
-  /** A session is there that spends from the budget. */
+  /** A new session spends from the budget. */
   readonly open: (context: ObjectContext, session: LeasedSession) => Promise<void>
-  /** Nothing more is asked of a session. */
+  /** The session receives no more requests. */
   readonly drop: (context: ObjectContext, session: LeasedSession) => Promise<void>
   /** The turn of work is over. */
   readonly release: (context: ObjectContext, request: SpentRequest) => Promise<number>
-  /** The session is gone; with what it has spent where it was at work. */
+  /** The session was removed; with what it has spent if it was at work. */
   readonly close: (context: ObjectContext, request: LeasedSession & { readonly spent: Spent | null }) => Promise<number>
-  /** Whether the session holds a part that it may still spend. */
+  /** Whether the session has a lease that it may still spend. */
   readonly isHeld: (context: ObjectSharedContext, session: LeasedSession) => Promise<boolean>
   readonly status: (context: ObjectSharedContext) => Promise<BudgetStatus>
-  /** Those that hold a part, the first thousand by their names. */
+  /** Sessions with a lease, the first thousand by name. */
   readonly holders: (context: ObjectSharedContext) => Promise<readonly LeaseHolder[]>
-  /** Those that wait, in their order, the first thousand. */
+  /** Waiting sessions, the first thousand in order. */
   readonly waiters: (context: ObjectSharedContext) => Promise<readonly LeaseWaiter[]>
 }
 
@@ -106,7 +106,7 @@ export function budgetDefinition(
     name: budgetObject,
     options: {
       enableLazyState: true,
-      // A call comes again while its answer is waited for, no later.
+      // A call is repeated only while its answer is awaited.
       idempotencyRetention: { minutes: 10 },
       ...requireProof(tokens, ['open', 'drop', 'release', 'close', 'isHeld']),
     },
@@ -187,7 +187,7 @@ async function readBudgetStatus(context: ObjectSharedContext): Promise<BudgetSta
 async function readHolders(context: ObjectSharedContext): Promise<readonly LeaseHolder[]> {
   const found = await leasedSessions(context)
   const holders: LeaseHolder[] = []
-  // The engine's promises are awaited one at a time.
+  // The engine's promises must be awaited one at a time.
   for (const session of found.slice(0, maxHolders)) {
     const { nanos, spentNanos } = (await readLease(context, session)) ?? noLease
     holders.push({ session: session.session, leasedUsd: nanos / 1e9, settledUsd: spentNanos / 1e9 })
@@ -229,7 +229,7 @@ function raiseAll(context: ObjectContext, requests: readonly LeaseRequest[]): Pr
   )
 }
 
-/** What comes over the ingress may be anything. @throws TerminalError 400 */
+/** Input from the ingress may be anything. @throws TerminalError 400 */
 function checkAsk(input: unknown): LeaseAsk {
   const { kind, process, sequence, isOpened } = isJsonObject(input) ? input : {}
   const isPlain = kind === 'open' || kind === 'leave'
@@ -263,11 +263,11 @@ function isSpent(value: unknown): value is Spent & JsonObject {
   return isJsonObject(value) && isAmount(value['nanos']) && isAmount(value['unknownNanos'])
 }
 
-/** What comes over the ingress may be anything. @throws TerminalError 400 */
+/** Input from the ingress may be anything. @throws TerminalError 400 */
 function checkLeaseRequest(input: unknown): LeaseRequest {
   const { session, began, turn, nanos } = isJsonObject(input) ? input : {}
   const isNamed = typeof session === 'string' && session !== '' && typeof began === 'string' && !began.includes('/')
-  // The last turn is that of a session that is gone.
+  // The last turn is reserved for removed sessions.
   if (isNamed && isAmount(nanos) && isAmount(turn) && turn < mostNanos) return { session, began, turn, nanos }
   throw badInput('A lease is asked for by { session, began, turn, nanos }.')
 }

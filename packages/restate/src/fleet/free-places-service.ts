@@ -4,13 +4,13 @@ import { engineTime } from '../http/engine-clock.ts'
 import { requireProof } from '../access/guard.ts'
 import { recordReport, type KnownPlaces, type OtherPlaces, type PlacesReport } from './free-places.ts'
 
-/** What workers report to each other; its key is the address that they share. What is kept under the name stays where it changes. */
+/** Name of the object in which workers report their places. Its key is the address that they share. State under an earlier name is lost if it changes. */
 export const fleetObject = 'halting_fleet'
 
 const placesKey = 'places'
 
 type FleetHandlers = {
-  /** A worker reports its places, and is answered with what the others have. */
+  /** Records the places of a worker, and returns what the others have. */
   readonly report: (context: ObjectContext, report: PlacesReport) => Promise<OtherPlaces>
 }
 
@@ -32,7 +32,7 @@ export function fleetDefinition(
   })
 }
 
-/** A worker reports no more places. */
+/** Maximum number of places that a worker reports. */
 export const maxPlaces = 1_000_000
 
 function checkReport(report: unknown): void {

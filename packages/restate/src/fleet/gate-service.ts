@@ -29,46 +29,46 @@ import {
   type GateChange,
 } from './gate.ts'
 
-/** Who may ask a model now; its key stands for a key of a provider. */
+/** Name of the object that admits requests to a model. Its key stands for an API key of a provider. */
 export const gateObject = 'halting_gate'
-/** Where one waits at a gate. */
+/** Name of the service in which a request waits at a gate. */
 export const passService = 'halting_pass'
 
-/** What somebody comes with. */
+/** A request to pass a gate. */
 export type PassRequest = Omit<GateRequest, 'awakeable'> & { readonly gate: string }
 
-/** What stands at a gate, for whoever runs the fleet. */
+/** State of a gate, for operators. */
 export interface GateStatus {
   /** What the gate allows. */
   readonly limits: GateLimits
-  /** Requests that are inside. */
+  /** Requests that were admitted and have not left. */
   readonly inside: number
   /** Requests that wait. */
   readonly waiting: number
   /** Sessions whose requests wait. */
   readonly waitingSessions: number
-  /** Since the beginning: how many were let in, and how many were given up because nobody renewed them. */
+  /** Requests admitted since the gate was created. */
   readonly admitted: number
-  /** How many were given up because nobody renewed them. */
+  /** Requests dropped because nobody renewed them. */
   readonly expired: number
 }
 
 const gateKey = 'gate'
-/** When there is room by itself, at the earliest. */
+/** When the next request is admissible, at the earliest. */
 const wakeKey = 'wake'
-/** It will be looked for tickets that nobody renews. */
+/** Set while a check for expired tickets is scheduled. */
 const tickKey = 'tick'
 
 type GateHandlers = {
-  /** What the provider allows. A limit that is left out is lifted. */
+  /** Sets what the provider allows. An omitted limit is lifted. */
   readonly setLimits: (context: ObjectContext, limits: Partial<GateLimits>) => Promise<void>
   readonly enter: (context: ObjectContext, request: GateRequest) => Promise<void>
-  /** Somebody has asked, or waits no more. */
+  /** A request has ended, or waits no more. */
   readonly leave: (context: ObjectContext, gone: { readonly ticket: string; readonly tokens?: number }) => Promise<void>
-  /** The worker of these is there. */
+  /** The worker of these tickets is alive. */
   readonly renew: (context: ObjectContext, tickets: readonly string[]) => Promise<void>
   readonly tick: (context: ObjectContext) => Promise<void>
-  /** It is at least so late: whatever the clocks of workers say, the engine has waited until then. */
+  /** It is at least this late: whatever the clocks of workers say, the engine has waited until then. */
   readonly passTime: (context: ObjectContext, plannedMs: number) => Promise<void>
   readonly status: (context: ObjectSharedContext) => Promise<GateStatus>
 }
@@ -148,7 +148,7 @@ export function gateDefinition(tokens?: readonly string[]): VirtualObjectDefinit
 }
 
 type PassHandlers = {
-  /** Waits until the gate lets the ticket in; false where it was given up. */
+  /** Waits until the gate admits the ticket; false if the ticket was dropped. */
   readonly enter: (context: Context, request: PassRequest) => Promise<boolean>
 }
 
@@ -175,7 +175,7 @@ function isAmount(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER
 }
 
-/** What comes over the ingress may be anything. @throws TerminalError 400 */
+/** Input from the ingress may be anything. @throws TerminalError 400 */
 function checkPass(input: unknown): PassRequest {
   const { gate, ticket, session, tokens, by } = isJsonObject(input) ? input : {}
   if (!isName(gate) || !isName(ticket) || !isName(session) || !isAmount(tokens))

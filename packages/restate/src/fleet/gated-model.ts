@@ -8,13 +8,13 @@ import { callHandler, type IngressOptions } from './ingress.ts'
 
 /** Options of a gate that limits requests to a provider over all workers. */
 export interface ProviderGateOptions {
-  /** A session asks in one process at a time: what it had in the one that it has left is given up at once. */
+  /** A session asks in one process at a time. Its tickets in the process that it has left are dropped at once. */
   readonly isOneProcessASession?: boolean
-  /** What the provider allows: set before the first request, for all who come to this gate. A limit that is left out is lifted. Without `limits` the gate lets in what it was set to. */
+  /** What the provider allows: set before the first request, for everyone at this gate. An omitted limit is lifted. Without `limits` the gate keeps its current limits. */
   readonly limits?: Partial<GateLimits>
 }
 
-/** So long it is tried to tell a gate that somebody has left. */
+/** How long the client tries to report that a request has left the gate. */
 const leaveMs = 30_000
 const never = sharedAbort().signal
 
@@ -24,10 +24,10 @@ function rejectablePromise(): { readonly promise: Promise<never>; readonly rejec
   return { promise, reject }
 }
 
-/** Names this process at every gate. */
+/** Id of this process at every gate. */
 const thisProcess = randomUUID()
 
-/** A gate of the fleet as one worker passes it. Its requests are renewed as long as the process lives. */
+/** A gate of the fleet, as one worker uses it. Its tickets are renewed for as long as the process lives. */
 export class ProviderGate {
   readonly #ingress: IngressOptions
   readonly #key: string
@@ -42,7 +42,7 @@ export class ProviderGate {
     this.#options = options
   }
 
-  /** Waits until the session may ask; gives the way out, which is taken once. Rejects when it is aborted. */
+  /** Waits until the session may send a request. Returns the function that leaves the gate, which has an effect once. Rejects when it is aborted. */
   async enter(session: string, tokens: number, signal: AbortSignal): Promise<(tokens?: number) => void> {
     await this.#applyLimits(signal)
     for (;;) {
@@ -60,12 +60,12 @@ export class ProviderGate {
         this.#leave(ticket)
         throw error
       }
-      // Nobody heard of this process for too long.
+      // The gate received no renewal from this process for too long.
       this.#untrackTicket(ticket)
     }
   }
 
-  /** Says once in this process what the provider allows. Who is aborted meanwhile waits no more; the others do. */
+  /** Sets the limits of the provider once per process. A caller that is aborted meanwhile stops waiting; the others do not. */
   async #applyLimits(signal: AbortSignal): Promise<void> {
     const { limits } = this.#options
     if (limits === undefined) return
@@ -99,7 +99,7 @@ export class ProviderGate {
     this.#send('leave', { ticket, ...(tokens !== undefined && { tokens }) })
   }
 
-  /** What cannot be told in time is known by its silence. */
+  /** A call that cannot be delivered in time is noticed by the missing renewal. */
   #send(handler: 'leave' | 'renew', body: readonly string[] | { readonly ticket: string }): void {
     const path = `${gateObject}/${encodeURIComponent(this.#key)}/${handler}/send`
     callHandler(this.#ingress, path, body, {
@@ -111,8 +111,8 @@ export class ProviderGate {
 type MakeError = (init: ConstructorParameters<typeof ModelError>[0]) => Error
 
 /**
- * The same model, which waits at a gate before each request. Waiting is no part of what a service may take to answer. `neverSent` makes the error of a request
- * that did not get past the gate: a program that has a core of its own knows only errors of that.
+ * Returns a model that waits at a gate before each request. The wait does not count as the service's time to answer. `neverSent` creates the error of a request that did not pass
+ * the gate: a program with its own copy of core recognizes only errors of that copy.
  */
 export function gatedModel(
   model: Model,
@@ -128,7 +128,7 @@ export function gatedModel(
         signal.removeEventListener('abort', giveUp)
         leave()
       }
-      // Where the run ends before it asks, nobody else says so.
+      // If the run ends before it sends the request, nobody else leaves the gate.
       signal.addEventListener('abort', giveUp, { once: true })
       return {
         call(request, options) {
@@ -163,7 +163,7 @@ async function callThenLeave(model: Model, request: Call[0], options: Call[1], l
   }
 }
 
-/** What it may come to: four characters are a token, about. */
+/** Estimate of the tokens of a request: about four characters each. */
 function estimateTokens({ contextWindow }: Model, { system, messages, tools, maxOutputTokens }: ModelRequest): number {
   const characters = system.length + JSON.stringify(messages).length + JSON.stringify(tools).length
   return Math.min(contextWindow, Math.ceil(characters / 4)) + maxOutputTokens

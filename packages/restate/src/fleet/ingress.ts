@@ -1,27 +1,27 @@
 import { HaltingError, type Json } from '@halting/core'
 import { callWithRetries, type RetryPolicy } from '../http/call-handler.ts'
 
-/** A way to the engine for what is no handler: its ingress, by plain HTTP. */
+/** How code outside of handlers reaches the engine: its ingress, by plain HTTP. */
 export interface IngressOptions {
   /** Such as `http://127.0.0.1:8080`. */
   readonly url: string
-  /** Of the cluster, where its workers ask for one. */
+  /** Token of the cluster, if its workers require one. */
   readonly token?: string
-  /** As the runtime has it when absent. */
+  /** Sends the requests. Default: the `fetch` of the runtime. */
   readonly fetch?: typeof fetch
 }
 
 interface CallOptions {
   readonly signal: AbortSignal
-  /** A call of the same name gets the same answer: it is made again where that is lost. */
+  /** Calls with the same key get the same answer, so a lost answer can be requested again. */
   readonly idempotencyKey?: string
 }
 
-/** Without an end; an object that no worker has registered yet is there later. */
+/** Retries without end; an object that no worker has registered yet will exist later. */
 const patience: RetryPolicy = { mostTries: Infinity, firstWaitMs: 100, longestWaitMs: 5_000, waitsForWorkers: true }
 
 /**
- * Calls a handler, again and again while the engine cannot be reached. Rejects when it is aborted.
+ * Calls a handler, and retries while the engine is unreachable. Rejects when it is aborted.
  * @throws HaltingError `driver` for a call that the engine refuses.
  */
 export async function callHandler(

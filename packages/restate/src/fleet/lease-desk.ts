@@ -11,18 +11,18 @@ interface Asker {
   readonly reject: (error: unknown) => void
 }
 
-/** From a connection that says nothing for so long nothing is expected any more: the same call is made by another one. All sessions of the tenant wait for it. */
+/** A connection that is silent for this long is abandoned, and the same call is made over another one: all sessions of the tenant wait for it. */
 const silentMs = 15_000
 
-/** Who has money of the tenant in this process. */
+/** A session of this process that has a lease. */
 interface LeaseHolder {
-  /** Others wait for money. */
+  /** Other sessions wait for money. */
   onOthersWaiting(): void
 }
 
 /**
- * Where the sessions of this process ask for the money of one tenant: one call at a time, with all that was asked for meanwhile. The engine takes the calls to a
- * tenant one after another, and each waits for several durable writes: with a call for each session they would wait longer the more there are.
+ * Requests money of one tenant for all sessions of this process: one call at a time, with everything requested meanwhile. The engine handles calls to a tenant one after another,
+ * and each waits for several durable writes, so one call per session would slow down all of them.
  */
 export class LeaseDesk {
   readonly tenant: string
@@ -30,7 +30,7 @@ export class LeaseDesk {
   readonly #holders = new Set<LeaseHolder>()
   #askers: readonly Asker[] = []
   #isAsking = false
-  /** Who waits for the call that is under way. */
+  /** Callers that wait for the current call. */
   #inFlight = new Set<Asker>()
   #call = new AbortController()
   #waiting = 0
@@ -40,7 +40,7 @@ export class LeaseDesk {
     this.tenant = tenant
   }
 
-  /** How many sessions of the tenant waited for money when the budget was asked last. */
+  /** How many sessions of the tenant waited for money at the last answer of the budget. */
   get waiting(): number {
     return this.#waiting
   }
@@ -53,13 +53,13 @@ export class LeaseDesk {
     this.#holders.delete(holder)
   }
 
-  /** Gives the answer of the budget, in the order in which it was asked. Rejects when it is aborted. @throws HaltingError `driver` for what the engine refuses. */
+  /** Returns the budget's answer. Requests are answered in order. Rejects when it is aborted. @throws HaltingError `driver` if the engine refuses. */
   ask(request: LeaseAsk, signal: AbortSignal): Promise<LeaseAnswer> {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         this.#askers = this.#askers.filter((each) => each !== asker)
         this.#onLeft(asker)
-        // What aborts it says why.
+        // The reason of the abort says why.
         reject(signal.reason as Error)
       }
       const asker: Asker = {
@@ -117,13 +117,13 @@ export class LeaseDesk {
   async #askOnce(requests: readonly LeaseAsk[]): Promise<readonly LeaseAnswer[]> {
     const path = `${budgetObject}/${encodeURIComponent(this.tenant)}/ask`
     const { signal } = this.#call
-    // A call whose answer is lost or late is not made anew: each would wait its turn at the tenant, and the turn of all gets later.
+    // A call whose answer is lost or late must keep its key: a new call would queue at the tenant again and delay all others.
     const idempotencyKey = randomUUID()
     for (;;) {
       const silent = AbortSignal.timeout(silentMs)
       const how = { signal: anySignal([signal, silent]), idempotencyKey }
       try {
-        // The handler gives an answer for each. What was asked is JSON.
+        // The handler returns an answer for each request. Requests are JSON.
         return (await callHandler(this.#ingress, path, [...requests] as Json, how)) as unknown as readonly LeaseAnswer[]
       } catch (error) {
         if (signal.aborted || !silent.aborted) throw error
@@ -132,7 +132,7 @@ export class LeaseDesk {
   }
 }
 
-/** The desks of a process, one a tenant. */
+/** The desks of a process, one for each tenant. */
 export class LeaseDesks {
   readonly #desks = new Map<string, LeaseDesk>()
 

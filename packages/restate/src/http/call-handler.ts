@@ -2,22 +2,22 @@ import { isJsonObject, messageOf } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
 import { proofHeaders } from '../access/proof.ts'
 
-/** Where the engine takes requests, and how it is asked. */
+/** Where the engine takes requests, and how to send them. */
 export interface CallOptions {
   /** Such as `http://127.0.0.1:8080`. */
   readonly url: string
-  /** Of the cluster: each call proves that it is known. */
+  /** Token of the cluster: each call proves that the caller knows it. */
   readonly token?: string | undefined
   readonly headers?: { readonly [name: string]: string }
   readonly fetch: typeof fetch
 }
 
-/** What became of a call of a handler. */
+/** Outcome of a call of a handler. */
 export type CallOutcome =
   | { readonly type: 'answer'; readonly value: Json | undefined }
-  /** It may be called again: nobody was there, or the answer was lost. */
+  /** It may be called again: nobody answered, or the answer was lost. */
   | { readonly type: 'nobody'; readonly because: string }
-  /** No worker has told the engine of the handler. */
+  /** No worker has registered the handler. */
   | { readonly type: 'missing'; readonly because: string }
   | { readonly type: 'refused'; readonly status: number; readonly because: string }
 
@@ -33,7 +33,7 @@ async function callOnce(
   try {
     response = await ask(urlBelow(url, path), {
       method: 'POST',
-      // The proof is for who is asked.
+      // The proof must not be sent to another server.
       redirect: 'manual',
       headers: {
         ...headers,
@@ -48,7 +48,7 @@ async function callOnce(
     return { type: 'nobody', because: fetchFailure(error) }
   }
   const { ok, status } = response
-  // What a handler gives is JSON.
+  // Handlers return JSON.
   if (ok) return parseAnswer(text, url, status)
   if (status === 413) return { type: 'refused', status, because: tooLargeMessage(url, text) }
   const because =
@@ -59,23 +59,23 @@ async function callOnce(
 
 function parseAnswer(text: string, url: string, status: number): CallOutcome {
   try {
-    // JSON, as it was parsed.
+    // It was parsed from JSON.
     return { type: 'answer', value: text === '' ? undefined : (JSON.parse(text) as Json) }
   } catch {
     return { type: 'refused', status, because: `${url} is not where the engine takes requests: it answers no JSON.` }
   }
 }
 
-/** When it is called again, and how often. */
+/** When and how often a call is repeated. */
 export interface RetryPolicy {
   readonly mostTries: number
   readonly firstWaitMs: number
   readonly longestWaitMs: number
-  /** Whether what nobody has told the engine of is waited for. */
+  /** Whether to wait for a handler that no worker has registered. */
   readonly waitsForWorkers: boolean
 }
 
-/** Calls a handler until there is an answer, or none to come. It resolves soon after an abort, with what came last. */
+/** Calls a handler until there is an answer, or none will come. After an abort it soon resolves with the last outcome. */
 export async function callWithRetries(
   options: CallOptions,
   path: string,
@@ -93,7 +93,7 @@ export async function callWithRetries(
   }
 }
 
-/** Ends at an abort, too. */
+/** Resolves after this time, or at an abort. */
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const finish = (): void => {
@@ -114,28 +114,28 @@ function isEngineReply(text: string): boolean {
   return errorMessageIn(text) !== undefined
 }
 
-/** Of the engine, or of a handler. */
+/** The error message of the engine or of a handler. */
 function errorMessageIn(text: string): string | undefined {
   try {
     const body: unknown = JSON.parse(text)
     if (isJsonObject(body) && typeof body['message'] === 'string') return body['message'].slice(0, 1_000)
   } catch {
-    // A page of something else.
+    // Some other kind of page.
   }
   return undefined
 }
 
-/** An address without slashes at its end: people leave them out, and the engine adds one. */
+/** An address without trailing slashes: people omit them, and the engine adds one. */
 export function trimSlashes(address: string): string {
   return address.replace(/\/+$/, '')
 }
 
-/** What is at this path of a service, whose own address may have one: that of a proxy before it. */
+/** URL of a path at a service whose own address may have a path, such as that of a proxy. */
 export function urlBelow(base: string, path: string): URL {
   return new URL(trimSlashes(base) + (path.startsWith('/') ? path : `/${path}`))
 }
 
-/** Why a request got no answer: `fetch` hides the reason behind its error. */
+/** Why a request got no answer: `fetch` hides the reason in the cause of its error. */
 export function fetchFailure(error: unknown): string {
   return messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error).trim()
 }

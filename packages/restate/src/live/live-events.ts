@@ -7,19 +7,19 @@ import type { Writable } from 'node:stream'
 
 /** Options of the server that sends live events of sessions. */
 export interface LiveEventsOptions {
-  /** Loopback unless said otherwise. */
+  /** Address to listen on. Default: loopback. */
   readonly host?: string
-  /** A free one when absent. */
+  /** Port to listen on. Default: a free one. */
   readonly port?: number
-  /** Asked of everybody who reads, as `authorization: Bearer TOKEN`. Needed where others than this machine can reach it. */
+  /** Token that readers must send as `authorization: Bearer TOKEN`. Required if other machines can reach the server. */
   readonly token?: string
-  /** The address under which clients reach it; that of host and port when absent. */
+  /** Address at which clients reach the server. Default: built from host and port. */
   readonly url?: string
-  /** So much may wait for readers who do not read, of all of them together, and an eighth of it for one; 128 MiB. */
+  /** Maximum of unread bytes for all readers together; a single reader may have an eighth of it. Default: 128 MiB. */
   readonly mostUnreadBytes?: number
 }
 
-/** For `sessionServices`: tells live what happens in the sessions of this worker, as server-sent events. */
+/** For `sessionServices`: sends what happens in the sessions of this worker, as server-sent events. */
 export interface LiveEvents extends SessionListener {
   /** Address of the stream. */
   readonly url: string
@@ -29,14 +29,14 @@ export interface LiveEvents extends SessionListener {
 
 const path = /^\/sessions\/([^/]+)\/events$/
 const loopback = /^(?:localhost|127(?:\.\d+){3}|::1|\[::1\])$/
-/** A connection on which nothing comes is cut by what lies between. */
+/** Proxies close connections that stay silent for longer. */
 const heartbeatMs = 15_000
-/** A reader that is so far behind is cut off: it comes back, and reads what it missed. */
+/** Default limit of unread bytes. A reader that is too far behind is disconnected; it reconnects and reads what it missed. */
 const maxUnread = 128 * 1024 * 1024
 
 /**
  * Starts the server that sends live events of sessions.
- * @throws ConfigurationError for a host that others reach, without a token.
+ * @throws ConfigurationError for a host that other machines can reach, without a token.
  */
 export async function createLiveEvents(options: LiveEventsOptions = {}): Promise<LiveEvents> {
   const { host = '127.0.0.1', port = 0, token, mostUnreadBytes = maxUnread } = options
@@ -93,12 +93,12 @@ function handleRequest(request: IncomingMessage, response: ServerResponse, { ses
   const refuse = (status: number, because: string): void => {
     response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${because}\n`)
   }
-  // What comes here is anybody's.
+  // Anyone may send such a request.
   const address = URL.parse(request.url ?? '/', 'http://worker')
   const name = path.exec(address?.pathname ?? '')?.[1]
   if (request.method !== 'GET' || address === null || name === undefined)
     return refuse(404, 'GET /sessions/KEY/events?since=N')
-  // A page that a name of its own leads here must not read along.
+  // A web page whose domain resolves to this address must not read along.
   const { host = '' } = request.headers
   if (token === undefined && !loopback.test(host.replace(/:\d+$/, '')))
     return refuse(403, 'Only this machine may read along: use its loopback address.')
@@ -154,8 +154,10 @@ function isSameText(actual: string, expected: string): boolean {
 }
 
 /**
- * What was written to readers and is not read. U1: a reader that is so far behind is cut off. U2: where more waits for all of them together, the one that is furthest
- * behind is. U3: while that is so, or nearly, nobody else begins to read. Who is cut off or refused loses nothing: the records tell all.
+ * Bytes that were written to readers and not read yet.
+ * U1: a reader that is too far behind is disconnected.
+ * U2: if too much waits for all of them together, the one furthest behind is disconnected.
+ * U3: while that is nearly so, no new reader is accepted. A reader that is disconnected or refused loses nothing, because the records have everything.
  */
 export class UnreadBuffers {
   readonly #mostOfOne: number
@@ -168,7 +170,7 @@ export class UnreadBuffers {
     this.#mostOfAll = mostOfAll
   }
 
-  /** Whether one more may read. */
+  /** Whether another reader may begin. */
   get hasRoom(): boolean {
     return this.#sum + this.#mostOfOne <= this.#mostOfAll
   }

@@ -3,25 +3,26 @@ import type { RunEvent } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import { encodeServerSentEvent, type LiveMessage } from './live-messages.ts'
 
-/** Who reads the stream of a session. */
+/** A reader of the stream of a session. */
 export interface LiveReader {
   send(text: string): void
   end(): void
 }
 
-/** So many records are told again to who comes back; others are in the object. */
+/** How many records a reconnecting reader gets again; earlier ones are in the object. */
 const maxRecords = 200
 
 /**
- * A session that this worker works at, for those who read along.
- * L1: who begins to read is told of the turn that goes on from its beginning: what of it was told before bears the same uuid. L2: records are told in their order.
+ * A session of this worker, for those who read along.
+ * L1: a new reader gets the current turn from its beginning; repeated messages have the same uuid.
+ * L2: records are sent in order.
  */
 export class LiveSession {
   readonly #session: Pick<Session, 'snapshot'>
   readonly #readers = new Set<LiveReader>()
   #position = 0
   #records: { readonly number: number; readonly record: StepRecord }[] = []
-  /** What was told since the last lap but one began: of what came before, the records tell. */
+  /** Events since the beginning of the previous turn; earlier ones are in the records. */
   #events: SessionEvent[] = []
   #eventsOfTurn = 0
 
@@ -33,13 +34,13 @@ export class LiveSession {
     return this.#session === session
   }
 
-  /** `since`: the number of records that the reader has. Gives the way to read no more. */
+  /** Adds a reader that has the first `since` records. Returns a function that removes it. */
   read(reader: LiveReader, since: number): () => void {
     const send = (message: LiveMessage): void => reader.send(encodeServerSentEvent(message))
     send({ type: 'hello', records: this.#position })
     for (const { number, record } of this.#records) if (number > since) send({ type: 'record', number, record })
     for (const event of this.#events) send({ type: 'event', event })
-    // What it shows came of what was told.
+    // The snapshot follows from the events before it.
     send({ type: 'snapshot', snapshot: this.#session.snapshot })
     this.#readers.add(reader)
     return () => void this.#readers.delete(reader)
@@ -63,10 +64,10 @@ export class LiveSession {
 
   onEvent(event: SessionEvent): void {
     if (event.type === 'changed') return this.#send({ type: 'snapshot', snapshot: this.#session.snapshot })
-    // Closing is the worker's affair: the session is there for the next one.
+    // The worker closes its session; the session itself continues with the next worker.
     if (event.type === 'closed') return
     if (isReplayable(event)) this.#events.push(event)
-    // Who hears of the end sees what stands then: whether there is something to go on with.
+    // A reader that learns of the ending needs the current snapshot: it says whether the run can be resumed.
     if (event.type === 'run_end') this.#send({ type: 'snapshot', snapshot: this.#session.snapshot })
     this.#send({ type: 'event', event })
   }
@@ -84,7 +85,7 @@ export class LiveSession {
   }
 }
 
-/** Whether who comes back is told of it again: it is no part of what goes by, such as a piece of a text. */
+/** Whether reconnecting clients receive this event again; transient events such as text deltas are not repeated. */
 function isReplayable(event: SessionEvent): boolean {
   switch (event.type) {
     case 'message':

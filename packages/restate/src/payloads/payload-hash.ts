@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { HaltingError } from '@halting/core'
 import type { PayloadReference } from './payload-store.ts'
 
-/** Texts of more bytes than this are put into a store that says nothing else. */
+/** Default of `inlineBytes`: longer texts are put into the store. */
 export const defaultInlineBytes: number = 256 * 1024
 
 function hashOf(content: string | Uint8Array): string {
@@ -13,7 +13,7 @@ export function referenceTo(content: Uint8Array): PayloadReference {
   return { type: 'payload', sha256: hashOf(content), bytes: content.byteLength }
 }
 
-/** @throws HaltingError `driver` for what is not what the reference is to. */
+/** @throws HaltingError `driver` for content that does not match the reference. */
 export function verifiedText(content: Uint8Array, reference: PayloadReference, place: string): string {
   const { sha256, bytes } = reference
   if (content.byteLength !== bytes || hashOf(content) !== sha256)
@@ -21,7 +21,7 @@ export function verifiedText(content: Uint8Array, reference: PayloadReference, p
   return new TextDecoder().decode(content)
 }
 
-/** The name of a session as that of a folder. It holds nothing that a file system or a bucket takes for something else, and no two sessions share it. */
+/** Folder name for a session. It contains nothing that a file system or a bucket could misinterpret, and no two sessions share it. */
 export function folderNameOf(sessionId: string): string {
   return /^[0-9a-z_-]{1,100}$/.test(sessionId) ? sessionId : `named.${hashOf(sessionId)}`
 }

@@ -2,13 +2,13 @@ import type { Json, SdkResult } from '@halting/core'
 import type { ObjectContext, ObjectSharedContext } from '@restatedev/restate-sdk'
 import type { WorkNote } from './notes.ts'
 
-/** What became of a request. */
+/** Outcome of a request. */
 export type RequestAnswer =
-  /** Nobody has asked for it, or it has no outcome of its own. */
+  /** The request is unknown, or has no outcome of its own. */
   | { readonly state: 'unknown' }
-  /** No run has taken it. */
+  /** No run has taken it yet. */
   | { readonly state: 'waiting' }
-  /** It is in a run that goes on. */
+  /** It is in a run that is still running. */
   | {
       readonly state: 'running'
       /** Id of the run. */
@@ -27,7 +27,7 @@ export type RequestAnswer =
       readonly because: string
     }
 
-/** Nothing else will become of it. */
+/** Whether the outcome is final. */
 export function isFinal({ state }: RequestAnswer): boolean {
   return state === 'answered' || state === 'refused'
 }
@@ -37,7 +37,7 @@ type StoredOutcome = { readonly runId: string } | { readonly because: string }
 const requestKey = (id: string): string => `request/${id}`
 const resultKey = (runId: string): string => `result/${runId}`
 
-/** Keeps what a note tells of a request or a run. True when somebody may have waited for it. */
+/** Stores what a note says about a request or a run. Returns true if a caller may have waited for it. */
 export function storeAnswer(context: ObjectContext, note: WorkNote): boolean {
   switch (note.type) {
     case 'into_run':

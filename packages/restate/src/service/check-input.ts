@@ -4,7 +4,7 @@ import { TerminalError } from '@restatedev/restate-sdk'
 import { maxIdLength, problemOfRequest, type RequestSizeLimit } from './check-request.ts'
 import type { PushRequest } from './messages.ts'
 
-/** What somebody sent to a handler is wrong: the answer is 400, with a sentence. */
+/** Error for invalid input of a handler: status 400, with a sentence. */
 export function badInput(because: string): TerminalError {
   return new TerminalError(because, { errorCode: 400 })
 }
@@ -13,11 +13,11 @@ export function badInput(because: string): TerminalError {
 export function checkRequest(input: unknown, size: RequestSizeLimit): PushRequest {
   const problem = problemOfRequest(input, size)
   if (problem !== undefined) throw badInput(problem)
-  // It was looked at.
+  // It was checked.
   return input as PushRequest
 }
 
-/** What a handler was sent: an object; nothing is one without fields. @throws TerminalError 400 */
+/** Checks the fields of an input; a missing input is an object without fields. @throws TerminalError 400 */
 export function checkFields(given: unknown, takes: readonly string[]): JsonObject {
   const input = given ?? {}
   if (!isJsonObject(input)) throw badInput(`Give an object with ${takes.join(', ')}.`)
@@ -26,14 +26,14 @@ export function checkFields(given: unknown, takes: readonly string[]): JsonObjec
   return input
 }
 
-/** A number of records. @throws TerminalError 400 */
+/** Checks a number of records. @throws TerminalError 400 */
 export function checkRecordCount(input: unknown): number {
   if (input === undefined) return 0
   if (typeof input === 'number' && Number.isSafeInteger(input) && input >= 0) return input
   throw badInput('Give the number of records that you have: 0 for all.')
 }
 
-/** The name of a request. @throws TerminalError 400 */
+/** Checks the id of a request. @throws TerminalError 400 */
 export function checkId(input: unknown): string {
   if (typeof input === 'string' && input !== '' && input.length <= maxIdLength) return input
   throw badInput(`Give the id: a text of 1 to ${maxIdLength} characters.`)

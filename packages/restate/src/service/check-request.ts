@@ -2,7 +2,7 @@ import { type MessageContent, ConfigurationError, type SettingsChange } from '@h
 import { isJsonObject, problemOfAnswer } from '@halting/core/adapters'
 import type { SessionRequest } from './messages.ts'
 
-/** Why a value cannot be that field; undefined where it can. */
+/** Why a value is invalid for a field; undefined if it is valid. */
 type FieldCheck = (value: unknown) => string | undefined
 
 interface Fields {
@@ -11,27 +11,27 @@ interface Fields {
 }
 
 export const maxIdLength = 200
-/** JSON that is deeper is written by nobody, and by no serializer: the engine would try the call again for ever. */
+/** No serializer handles deeper JSON: the engine would retry the call forever. */
 const maxDepth = 500
 
-/** How large a request may be, and what to do where it is larger. */
+/** Maximum size of a request, and what to do with a larger one. */
 export interface RequestSizeLimit {
   readonly mostBytes: number
   readonly otherwise: string
 }
 
-/** On its way to a worker a request is JSON within JSON, so up to twice as large: the engine takes 32 MiB. */
+/** On its way to a worker, a request is JSON within JSON and so up to twice as large; the engine accepts 32 MiB. */
 export const sizeLimitWithStore: RequestSizeLimit = {
   mostBytes: 12 * 1024 * 1024,
   otherwise: 'Put what is larger into a file of the session.',
 }
-/** Its message is in a record that the engine keeps itself, with what belongs to it: at most `maxInlineBytes`. */
+/** Without a payload store, its message is in a record that the engine stores, with related data: at most `maxInlineBytes`. */
 export const sizeLimitWithoutStore: RequestSizeLimit = {
   mostBytes: 7 * 1024 * 1024,
   otherwise:
     'The workers of this cluster have no payload store, which takes more: halting serve --payloads. Or put what is larger into a file of the session.',
 }
-/** What is known of a copy is written by the cluster: with it a session is given the folder of the other one. */
+/** Only the cluster writes this field of a copy: it gives the session the folder of another one. */
 const clusterOnlyField = 'forkedFrom'
 
 const isText: FieldCheck = (value) => (typeof value === 'string' ? undefined : 'is a text')
@@ -40,7 +40,7 @@ const isName: FieldCheck = (value) =>
     ? undefined
     : `is a text of 1 to ${maxIdLength} characters`
 const isObject: FieldCheck = (value) => (isJsonObject(value) ? undefined : 'is an object')
-/** The command of a goal would run on the worker whatever its rules say (`rejectGoals`). */
+/** The command of a goal would run on the worker regardless of its rules (`rejectGoals`). */
 const isChange: FieldCheck = (value) =>
   isJsonObject(value) && value['until'] === undefined
     ? undefined
@@ -97,7 +97,7 @@ const fieldsOf: { readonly [type in SessionRequest['type']]: Fields } = {
   close: {},
 }
 
-/** Why this is no request with a name, in a sentence; undefined where it is one. It may come from anybody. */
+/** Why this is not a valid named request, in a sentence; undefined if it is valid. Anyone may send it. */
 export function problemOfRequest(input: unknown, size: RequestSizeLimit = sizeLimitWithStore): string | undefined {
   if (!isJsonObject(input)) return 'Give an object: { "id", "request" }.'
   const { id, request, opening } = input
@@ -118,7 +118,7 @@ function problemOfSize(input: unknown, { mostBytes, otherwise }: RequestSizeLimi
     : undefined
 }
 
-/** Why messages cannot go into one run together: with what they name they may be larger than the request was. */
+/** Why messages cannot go into one run together. With the files that they name they may be larger than the request. */
 export function problemOfMessages(
   messages: readonly MessageContent[],
   { mostBytes, otherwise }: RequestSizeLimit,
@@ -154,8 +154,7 @@ function problemOfFields(request: { readonly [field: string]: unknown }): string
 }
 
 /**
- * The command of a goal runs on the worker, outside of the model's reach and of the rules that the worker has for calls: whoever has a client could run
- * anything there.
+ * The command of a goal runs on the worker, outside the model's control and not subject to the worker's permission rules. Anyone with a client could run anything there.
  * @throws ConfigurationError for a change that sets goals.
  */
 export function rejectGoals({ until }: SettingsChange): void {

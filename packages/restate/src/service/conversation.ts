@@ -8,75 +8,77 @@ import type { PayloadReference, PayloadStore } from '../payloads/payload-store.t
 import { restoreCarriedRun, type CarriedState, type CarriedRun } from './carried-run.ts'
 import { readTexts } from './stored-records.ts'
 
-/** What is kept of an object, by keys. */
+/** The state of an object, by key. */
 export interface ObjectState {
   get<T>(key: string): Promise<T | null>
   set(key: string, value: unknown): void
   clear(key: string): void
 }
 
-/** Of what was said in the runs that are over, where it is. */
+/** Where the records of the finished runs are. */
 interface Contents {
   readonly format: number
   readonly pieces: readonly Piece[]
   /** The number of the next piece. */
   readonly next: number
-  /** The run that goes on in the next invocation. */
+  /** The run that continues in the next invocation. */
   readonly carried?: CarriedState & {
-    /** How many values its agents' records take. */
+    /** How many values hold the records of its agents. */
     readonly pages: number
   }
 }
 
 /** What an invocation leaves to the next one: see `CarriedState`. */
 export interface Handover extends CarriedState {
-  /** Records of agents that go on beside the run. */
+  /** Records of agents that run in parallel with the run. */
   readonly agents: readonly StoredRecord[]
 }
 
-/** Some records, one after another: in the state under their number, or in the payload store. */
+/** Consecutive records, stored in the state under their number or in the payload store. */
 interface Piece {
   readonly number: number
   readonly bytes: number
   readonly reference?: PayloadReference
-  /** Names of the long texts of a piece that is in the payload store; absent for none. */
+  /** Hashes of the long texts of a piece in the payload store; absent for none. */
   readonly texts?: readonly string[]
 }
 
 type Once = (effect: () => Promise<PayloadReference>) => Promise<PayloadReference>
 
-/** A piece has at most so many, but for a record that is larger. */
+/** Maximum size of a piece, unless a single record is larger. */
 const maxPieceBytes = 1024 * 1024
 
 const contentsKey = 'conversation'
 const agentsKey = (page: number): string => `carried/${page}`
 const pieceKey = ({ number }: { readonly number: number }): string => `conversation/${number}`
 
-/** The run that goes on in the next invocation of a session; undefined for none. */
+/** The run that continues in the next invocation of a session; undefined for none. */
 export async function readCarriedState(state: Pick<ObjectState, 'get'>): Promise<CarriedState | undefined> {
   return (await state.get<Contents>(contentsKey))?.carried
 }
 
-/** Of the records of runs that ended what the next run has to know: what was said, how they ended and what they cost. */
+/** Whether the next run needs a record of a finished run: its conversation, its ending and its cost. */
 export function belongsToConversation({ type }: StepRecord): boolean {
   return type !== 'intent' && type !== 'result' && type !== 'control'
 }
 
 /**
- * What a session said before, as its object keeps it.
- * P1: what is appended writes itself and pieces that are at most twice as large, so a byte is written again some twenty times at most, however long the session gets. Long texts
- * are apart, and are never written again. P2: what is in the payload store is never written again, and is read only by an attempt that begins work. P3: each attempt
- * asks the engine for the same. P4: what earlier versions read is in a format that they know: only where there are long texts, or a run that was carried, it is a later one.
+ * The conversation of a session, as its object stores it.
+ * P1: appending rewrites only pieces that are at most twice as large as the new one. So each byte is rewritten about twenty times at most, however long the session gets. Long
+ * texts are separate and are never rewritten.
+ * P2: pieces in the payload store are never rewritten, and only an attempt that begins work reads them.
+ * P3: every attempt makes the same calls to the engine.
+ * P4: data is in the format of earlier versions, unless it has long texts or a carried run.
  */
 export class Conversation {
   readonly #state: ObjectState
   readonly #store: PayloadStore | undefined
   #contents: Contents
-  /** Of pieces in the state, by their numbers. */
+  /** Pieces in the state, by number. */
   readonly #inline: Map<number, readonly StoredRecord[]>
-  /** Of agents of the run that goes on. */
+  /** Records of agents of the run that continues. */
   readonly #agents: readonly StoredRecord[]
-  /** All long texts of it. */
+  /** All its long texts. */
   readonly texts: SessionTexts
 
   private constructor(
@@ -102,7 +104,7 @@ export class Conversation {
     const inline = new Map<number, readonly StoredRecord[]>()
     const texts = new SessionTexts()
     if (contents.format > storageFormat) return new Conversation({ state, store, contents }, inline, [], texts)
-    // The engine's promises are awaited one at a time.
+    // The engine's promises must be awaited one at a time.
     for (const piece of contents.pieces)
       if (piece.reference === undefined)
         inline.set(piece.number, (await state.get<readonly StoredRecord[]>(pieceKey(piece))) ?? [])
@@ -117,23 +119,23 @@ export class Conversation {
     return new Conversation({ state, store, contents }, inline, agents, texts)
   }
 
-  /** What it was written in. Nothing but this can be said of it where that is a later one. */
+  /** Format in which it was written. If it is a later one, nothing else can be read. */
   get format(): number {
     return this.#contents.format
   }
 
-  /** The run that the invocation before left to this one. */
+  /** The run that the previous invocation left to this one. */
   get carried(): CarriedState | undefined {
     return this.#contents.carried
   }
 
-  /** All of its records, and those of a run that goes on. Asks nothing of the engine. */
+  /** All its records, and those of a run that continues. Makes no call to the engine. */
   async records(): Promise<CarriedRun> {
     const pieces = await Promise.all(this.#contents.pieces.map((piece) => this.#recordsOf(piece)))
     return restoreCarriedRun(pieces.flat(), this.carried, await this.#wholeAgents())
   }
 
-  /** What agents of the run that goes on have done, by their steps. */
+  /** Records of the agents of the run that continues, with their steps. */
   async agents(): Promise<readonly { readonly key: string; readonly kept: StoredRecord }[]> {
     const whole = await this.#wholeAgents()
     return this.#agents.map((stored, index) => {
@@ -158,7 +160,7 @@ export class Conversation {
     return JSON.parse(await this.#store.get(reference)) as readonly StoredRecord[]
   }
 
-  /** `once` does something once, whatever attempt does it. `handover`: the run goes on in another invocation. */
+  /** Appends records. `once` runs an effect once across attempts. `handover`: the run continues in another invocation. */
   async append(records: readonly StoredRecord[], once: Once, handover?: Handover): Promise<void> {
     const before = this.#contents.carried
     if (records.length === 0 && before === undefined && handover === undefined) return

@@ -5,29 +5,29 @@ import type { Opening } from './messages.ts'
 import { noSpending, sessionSpending } from './spending.ts'
 import type { ObjectState } from './conversation.ts'
 
-/** A part of what a session begins with that is a copy of another one. */
+/** One page of the conversation that a forked session begins with. */
 export interface ForkPage {
-  /** What is copied. */
+  /** Id of the session that is copied. */
   readonly from: string
   readonly opening: Opening
-  /** From 0. They come in order; one that comes again changes nothing. */
+  /** Page number, from 0. Pages arrive in order; a repeated page changes nothing. */
   readonly number: number
   readonly records: readonly StepRecord[]
-  /** What they have cost, which the session that they are of has paid. */
+  /** Their cost, which the original session has paid. */
   readonly spent: Spent
-  /** When the copy was asked for, in milliseconds since 1970; earlier versions do not say it. */
+  /** When the fork was requested, in milliseconds since 1970. Absent from earlier versions. */
   readonly atMs?: number
 }
 
-/** How far the copy has come. Kept: a session is a copy of one other, once. */
+/** Progress of a fork. It stays stored, because a session is a copy of one other session, once. */
 export interface AdoptionState {
   readonly from: string
   readonly pages: number
-  /** What the other session has paid. */
+  /** What the original session has paid. */
   readonly spent?: Spent
 }
 
-/** The conversation in parts that the engine takes; one that is empty where nothing was said. */
+/** Splits the conversation into pages that the engine accepts; one empty page if there is no conversation. */
 export function forkPages(
   from: string,
   opening: Opening,
@@ -52,12 +52,12 @@ export function forkPages(
 
 export const adoptionKey = 'adopted'
 
-/** What another session has paid of this one, which is a copy of that. */
+/** What the original session has paid of this forked one. */
 export async function readInheritedSpending(state: Pick<ObjectState, 'get'>): Promise<Spent> {
   return (await state.get<AdoptionState>(adoptionKey))?.spent ?? noSpending
 }
 
-/** What becomes of a page: it is taken, was taken, or the session is another one. */
+/** Whether a page is new, a repetition, or refused because the session is something else. */
 export function pageVerdict(
   adoption: AdoptionState | null,
   page: ForkPage,

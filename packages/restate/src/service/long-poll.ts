@@ -9,17 +9,17 @@ import { fullStatus, sessionVersion, stalledVersion, type FullStatus, type Mailb
 import type { Stall } from './stall.ts'
 import { readStatus, type SessionStatus } from './status.ts'
 
-/** What `waitForChange` needs of the objects. Each is asked once or twice, in the same order in each attempt. */
+/** What `waitForChange` uses of the objects. Each is called once or twice, in the same order in every attempt. */
 export interface LongPollPorts {
-  /** As far as this process knows. What it knows changes nothing of what the engine is asked, but for a time: another process may continue the call. */
+  /** According to this process. Another process may continue the call, so this must not affect which calls are made to the engine, only how long one waits. */
   readonly stalled: () => Stall | undefined
   readonly session: () => Promise<SessionStatus>
   readonly mailbox: () => Promise<MailboxState>
-  /** Registers with the mailbox, where that is still in the state of this version. */
+  /** Registers with the mailbox, if that is still in the state of this version. */
   readonly watch: (watch: Omit<Watch, 'awakeable'>) => Promise<WatchResult>
-  /** Takes that back. */
+  /** Cancels the registration. */
   readonly unwatch: (by: string) => Promise<void>
-  /** Resolves with the state of the mailbox when somebody wakes it, and with undefined after this time. */
+  /** Resolves with the state of the mailbox when it wakes the watcher, and with undefined after this time. */
   readonly woken: (ms: number) => Promise<MailboxState | undefined>
 }
 
@@ -27,9 +27,9 @@ const atOnceMs = 1
 const nothingAsked = emptyMailbox.next
 
 /**
- * A long poll: answers at once where the session is not in the state that the caller has seen (`since`), else when something changes or after `waitMs`.
- * G1: a change after `watch` wakes it. G2: one between what is read and `watch` does, too: the work compares what the caller has seen. So no change is missed, except of
- * `stalled`, which the next call sees.
+ * A long poll: answers at once if the session is not in the state that the caller has seen (`since`), and otherwise when something changes or after `waitMs`.
+ * G1: a change after `watch` wakes it.
+ * G2: so does a change between the read and `watch`, because the work compares what the caller has seen. No change is missed except one of `stalled`, which the next call sees.
  */
 export async function waitForChange(input: unknown, id: () => string, ports: LongPollPorts): Promise<FullStatus> {
   const { since = '', by, waitMs } = parseLongPollQuery(input)
@@ -48,9 +48,9 @@ export async function waitForChange(input: unknown, id: () => string, ports: Lon
   if (!isWatching) return answer(await ports.session(), mailbox)
   const woken = await ports.woken(stalledVersion(ports.stalled()) === seenStall ? waitMs : atOnceMs)
   if (woken !== undefined) return answer(await ports.session(), woken)
-  // Whoever watches sessions that are not there, or no more, leaves nothing of them behind.
+  // Watching a session that does not exist must leave no state behind.
   if (mailbox.asked === nothingAsked) await ports.unwatch(name)
-  // Nobody woke it: what it has read is what the caller has seen. A change whose wake is under way is seen by the next call.
+  // Nothing woke it, so the caller has seen this status. A change whose wake is still on its way is seen by the next call.
   return answer(before, mailbox)
 }
 
@@ -79,7 +79,7 @@ export interface SessionMailbox {
   unwatch(by: string): Promise<void>
 }
 
-/** On the engine. */
+/** Implements the ports on the engine. */
 export function longPollPorts(
   context: ObjectSharedContext,
   mailbox: SessionMailbox,

@@ -54,14 +54,14 @@ function defaultTenant({ tenant }: Opening): string | undefined {
   return typeof tenant === 'string' && tenant !== '' ? tenant : undefined
 }
 
-/** Gives the mailbox with nobody who waits. */
+/** Wakes all who wait. Returns the mailbox without them. */
 function wakeListenersAndWatchers(context: ObjectContext, mailbox: Mailbox): Mailbox {
   const { mailbox: awake, listeners } = wake(mailbox)
   for (const listener of listeners) context.resolveAwakeable(listener)
   return wakeAllWatchers(context, awake)
 }
 
-/** Gives the mailbox with nobody who watches. */
+/** Wakes all watchers. Returns the mailbox without them. */
 function wakeAllWatchers(context: ObjectContext, mailbox: Mailbox): Mailbox {
   const { mailbox: awake, awakeables } = wakeWatchers(mailbox)
   for (const awakeable of awakeables) context.resolveAwakeable(awakeable, mailboxStateOf(awake))
@@ -75,18 +75,18 @@ function signal(context: ObjectContext, invocation: string, name: string, text: 
     .resolve(text)
 }
 
-/** Sends word of who watches to the work, where it needs that. `seen`: null where nobody knows what. */
+/** Notifies the work that there are watchers, if it has to know. `seen`: the state that they have seen; null if unknown. */
 function notifyWork(context: ObjectContext, invocation: string | undefined, seen: SeenState | null): void {
   if (invocation !== undefined) signal(context, invocation, watchSignal, JSON.stringify(seen))
 }
 
-/** The requests of a session as an object of the engine: it is never held for long, so requests come in while the session works. */
+/** The requests of a session, as an object of the engine. Its handlers are short, so it accepts requests while the session works. */
 export function mailboxDefinition({
   tenantOf = defaultTenant,
 }: Pick<SessionServiceOptions, 'tenantOf'> = {}): VirtualObjectDefinition<string, MailboxObject> {
   return object({
     name: mailboxObject,
-    // Sessions alone ask it: what comes by the ingress goes through the handlers of a session.
+    // Only sessions call it: requests from the ingress go through the handlers of a session.
     options: { enableLazyState: true, journalRetention: 0, ingressPrivate: true },
     handlers: {
       push: pushRequest,
@@ -94,7 +94,7 @@ export function mailboxDefinition({
       begin: (context: ObjectContext, invocation: string): Promise<WorkStart> =>
         beginWork(context, invocation, tenantOf),
 
-      /** Nothing is known any more. Those who wait learn of it. */
+      /** Deletes everything. Callers that wait are woken. */
       forget: async (context: ObjectContext): Promise<void> => {
         wakeListenersAndWatchers(context, await readMailbox(context))
         context.clearAll()
@@ -111,7 +111,7 @@ export function mailboxDefinition({
         return mailbox.worker === undefined ? { requests: [], hasMore: false } : waitingAfter(context, mailbox, 0)
       },
 
-      /** An awakeable is resolved when something is answered for. False where nothing will be. */
+      /** Registers an awakeable that is resolved when a request is settled. Returns false if none will be. */
       listen: async (context: ObjectContext, { awakeable, ifWaiting }: Listener): Promise<boolean> => {
         const mailbox = await readMailbox(context)
         if (mailbox.worker === undefined) return false
@@ -129,16 +129,16 @@ export function mailboxDefinition({
           writeMailbox(context, wakeListenersAndWatchers(context, mailbox))
       },
 
-      /** An awakeable is resolved, with the state of the mailbox, when anything changes. Not where it is in another state already. */
+      /** Registers an awakeable that is resolved with the state of the mailbox when anything changes. Refused if the state differs already. */
       watch: registerWatch,
 
       unwatch: async (context: ObjectContext, by: string): Promise<void> =>
         writeMailbox(context, unwatch(await readMailbox(context), by)),
 
-      /** A new session begins with what another one was opened with. */
+      /** Stores the opening of another session for a new one. */
       adopt: (context: ObjectContext, opening: Opening): Promise<void> => storeOpening(context, opening),
 
-      /** `id`: of a request that is asked about. */
+      /** `id`: of the request in question, or empty. */
       status: handlers.object.shared(async (context: ObjectSharedContext, id: string): Promise<MailboxStatus> => {
         const mailbox = await readMailbox(context)
         const tenancy = await readTenancy(context)
@@ -153,7 +153,7 @@ export function mailboxDefinition({
   })
 }
 
-/** Nothing more is asked of a session that is closed: its tenant's budget forgets it, and keeps what it has spent. */
+/** A closed session receives no more requests: the tenant's budget drops its lease and keeps its spending. */
 async function dropLeaseIfClosed(context: ObjectContext, { worker, isClosed }: Mailbox): Promise<void> {
   if (isClosed !== true || worker !== undefined) return
   const tenancy = await readTenancy(context)
@@ -202,14 +202,14 @@ async function beginWork(
 ): Promise<WorkStart> {
   const { mailbox, tell: notify } = withWatchNotice(begin(await readMailbox(context), invocation))
   writeMailbox(context, mailbox)
-  // What each of them has seen is not kept: they are woken at once.
+  // What each watcher has seen is not stored, so they are woken at once.
   notifyWork(context, notify, null)
   const opening = (await readOpening(context)) ?? {}
   const page = await waitingAfter(context, mailbox, 0)
-  // Of what is gone nothing is kept.
+  // A session that was removed leaves no state.
   if (page.requests.length === 0) return { ...page, opening }
   const { isNew, ...tenancy } = await assignTenancy(context, invocation, () => tenantOf(opening))
-  // The last that is asked of the engine: an attempt of a version that did not ask for it can be gone on with.
+  // This is the last call to the engine, so that attempts of a version without it can be continued.
   const sinceMs = await engineTime(context)
   if (isNew === true && tenancy.tenancy !== undefined) {
     const { tenant, began } = tenancy.tenancy

@@ -3,22 +3,22 @@ import type { ObjectState } from './conversation.ts'
 import { emptyMailbox, isEmpty, type Mailbox, type PushOutcome } from './mailbox.ts'
 import type { NumberedRequest, Opening } from './messages.ts'
 
-// What a mailbox keeps, one thing a key: a request costs what it is, however many names are known and whatever waits.
+// The state of a mailbox, with one key for each item, so that the cost of a request does not depend on how many names are known or requests wait.
 
-/** So many names are remembered. */
+/** Number of request ids that are remembered. */
 export const maxKnownNames = 5_000
 
 const mailboxKey = 'mailbox'
 const openingKey = 'opening'
 const requestKey = (number: number): string => `request/${number}`
-/** Names that came, and by their numbers which ones. */
+/** Ids of requests, and the ids by their numbers. */
 const nameKey = (id: string): string => `name/${id}`
 const numberKey = (number: number): string => `number/${number}`
 
 /** Requests that wait. */
 export interface WaitingPage {
   readonly requests: readonly NumberedRequest[]
-  /** There are others behind them. */
+  /** More requests follow. */
   readonly hasMore: boolean
 }
 
@@ -26,7 +26,7 @@ export async function readMailbox(state: Pick<ObjectState, 'get'>): Promise<Mail
   return (await state.get<Mailbox>(mailboxKey)) ?? emptyMailbox
 }
 
-/** Of a session that was never there nothing stays. */
+/** A session that never existed leaves no state. */
 export function writeMailbox(state: ObjectState, mailbox: Mailbox): void {
   if (isEmpty(mailbox)) state.clear(mailboxKey)
   else state.set(mailboxKey, mailbox)
@@ -36,13 +36,13 @@ export async function isKnown(state: Pick<ObjectState, 'get'>, id: string): Prom
   return (await state.get<number>(nameKey(id))) !== null
 }
 
-/** Whether a request of this name waits. */
+/** Whether a request with this id waits. */
 export async function isWaiting(state: Pick<ObjectState, 'get'>, mailbox: Mailbox, id: string): Promise<boolean> {
   const number = await state.get<number>(nameKey(id))
   return mailbox.waiting.some((request) => request.number === number)
 }
 
-/** Keeps what became of a request. */
+/** Stores the outcome of a push. */
 export async function writePushOutcome(state: ObjectState, id: string, pushed: PushOutcome): Promise<void> {
   if (pushed.kind === 'again' || pushed.kind === 'closed') return
   const { mailbox, number } = pushed
@@ -57,14 +57,14 @@ export async function writePushOutcome(state: ObjectState, id: string, pushed: P
   state.clear(numberKey(oldest))
 }
 
-/** Requests that were answered for are gone. */
+/** Removes requests that were settled. */
 export function writeSettled(state: ObjectState, before: Mailbox, after: Mailbox): void {
   writeMailbox(state, after)
   const waits = new Set(after.waiting.map(({ number }) => number))
   for (const { number } of before.waiting) if (!waits.has(number)) state.clear(requestKey(number))
 }
 
-/** What waits behind this number, as much as one answer of the engine takes. */
+/** Waiting requests after this number, as many as fit into one answer of the engine. */
 export async function waitingAfter(
   state: Pick<ObjectState, 'get'>,
   mailbox: Mailbox,
@@ -86,7 +86,7 @@ export async function readOpening(state: Pick<ObjectState, 'get'>): Promise<Open
   return (await state.get<Opening>(openingKey)) ?? undefined
 }
 
-/** The first that was said counts. */
+/** Only the first opening counts. */
 export async function storeOpening(state: ObjectState, opening: Opening): Promise<void> {
   if ((await readOpening(state)) === undefined) state.set(openingKey, opening)
 }

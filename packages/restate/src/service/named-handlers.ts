@@ -6,11 +6,11 @@ import type { RequestSizeLimit } from './check-request.ts'
 import type { PushRequest, SessionRequest } from './messages.ts'
 import type { SessionStatus } from './status.ts'
 
-/** A request was taken in. */
+/** A request was accepted. */
 export interface AcceptedRequest {
-  /** Its name: what becomes of it is asked about by it. */
+  /** Its id, by which to ask for its outcome. */
   readonly id: string
-  /** False for one that came before, or that means nothing now. */
+  /** False for a repeated request, and for one that has no effect now. */
   readonly isNew: boolean
 }
 
@@ -22,7 +22,7 @@ export interface NamedHandlersOptions {
 
 type Handler = (context: ObjectSharedContext, input: unknown) => Promise<AcceptedRequest>
 
-/** Fields that each of them takes, beside those of its request. */
+/** Fields that each of them accepts in addition to those of its request. */
 const common = ['id', 'opening']
 
 type NamedRequests =
@@ -38,7 +38,7 @@ type NamedRequests =
   | 'setLimits'
   | 'close'
 
-/** The requests by names of their own, for who has the ingress alone: `POST /halting_session/KEY/prompt` with `{ "content": "…" }`. */
+/** A handler for each kind of request, for callers that only have the ingress: `POST /halting_session/KEY/prompt` with `{ "content": "…" }`. */
 export function namedHandlers({ push, status, size }: NamedHandlersOptions): {
   readonly [name in NamedRequests]: Handler
 } {
@@ -56,7 +56,7 @@ export function namedHandlers({ push, status, size }: NamedHandlersOptions): {
     return handlers.object.shared(handle)
   }
 
-  /** What a person says to calls: to those that a run asks about, or to those that one has ended for. */
+  /** Answers a permission request: of a run that still waits, or of a run that ended to wait for approval. */
   const decisionHandler = (fields: readonly string[], decision: (input: JsonObject) => JsonObject) =>
     handler(['callId', ...fields], async ({ callId, ...input }, context) => {
       if (typeof callId !== 'string') throw badInput('Give the callId of the call.')

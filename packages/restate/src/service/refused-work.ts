@@ -7,7 +7,7 @@ import { encodeNote } from './notes.ts'
 import type { WorkerSession } from './session-options.ts'
 import { spendingFields, type WorkEnd } from './work.ts'
 
-/** A worker can never open this session as it was asked for: to try again is of no use. */
+/** This worker can never open the session as requested, so retrying is useless. */
 export class SessionRefusedError extends Error {
   constructor(message: string) {
     super(message)
@@ -19,7 +19,7 @@ type OpenOutcome =
   | { readonly kind: 'open'; readonly session: WorkerSession }
   | { readonly kind: 'refused'; readonly error: SessionRefusedError }
 
-/** Rejects with everything else. */
+/** Rejects with any other error. */
 export async function openOrRefuse(opening: Promise<WorkerSession>): Promise<OpenOutcome> {
   try {
     return { kind: 'open', session: await opening }
@@ -34,7 +34,7 @@ interface RefusedSession {
   readonly spent: Spent | null
 }
 
-/** What is asked of a session that cannot be opened: all of it is refused, and told so. */
+/** The work at a session that cannot be opened: refuses every request with the reason. */
 export class RefusedWork implements Work {
   readonly #because: string
   readonly #session: RefusedSession
@@ -46,7 +46,7 @@ export class RefusedWork implements Work {
   }
 
   deliver(message: string): void {
-    // Only the mailbox sends them.
+    // Only the mailbox sends messages.
     const { id, number } = JSON.parse(message) as NumberedRequest
     this.#upTo = number
     this.#session.log.note(encodeNote({ type: 'refused', id, because: this.#because }))

@@ -16,7 +16,7 @@ import { withoutInherited, sessionSpending } from './spending.ts'
 import { readStatus } from './status.ts'
 import type { Tenancy } from './tenancy.ts'
 
-/** What somebody who removes a session says of it. @throws TerminalError 400 */
+/** Parses a removal request. @throws TerminalError 400 */
 export function parseRemoveRequest(input: unknown): RemoveRequest {
   const { ifRecords, behind } = checkFields(input, ['ifRecords', 'behind'])
   return {
@@ -26,8 +26,8 @@ export function parseRemoveRequest(input: unknown): RemoveRequest {
 }
 
 /**
- * All that is kept of the session goes, when no work goes on. What is asked under its name afterwards is asked of a new one. With `ifRecords` it stays where it has another
- * number of records, or something waits in it. Gives whether it is gone.
+ * Deletes everything stored for the session once no work is running. Later requests under its id start a new session. With `ifRecords`, keeps the session if it has another
+ * number of records or anything waits in it. Returns whether it was removed.
  */
 export async function removeSession(
   context: ObjectContext,
@@ -40,7 +40,7 @@ export async function removeSession(
     const { records, state } = await readStatus(context)
     const isAsSeen = records === ifRecords && !isWorking && waiting === 0 && state === 'idle'
     if (ifRecords !== undefined && !isAsSeen) return false
-    // The invocation that goes on with the run is next in line: this waits until that is over, too. If it was there and did nothing, somebody has killed it.
+    // The invocation that continues the run is next in line, so this waits until that is over, too. If it was there and did nothing, it was killed.
     if (ifRecords === undefined && isWorking && behind !== records) {
       context.objectSendClient<SessionObject>({ name: sessionObject }, context.key).remove({ behind: records })
       return false
@@ -55,7 +55,7 @@ export async function removeSession(
   return true
 }
 
-/** What a session that is removed has spent stays spent; what it held beyond that is free. */
+/** The spending of a removed session stays in the budget; what it had leased beyond that becomes free. */
 async function closeLease(
   context: ObjectContext,
   { tenant, began }: Tenancy,

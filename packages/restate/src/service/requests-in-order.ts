@@ -4,16 +4,17 @@ import type { PreparedPrompt, WorkerSession } from './session-options.ts'
 
 export interface RequestsInOrderOptions {
   readonly prepare: WorkerSession['prepare']
-  /** Messages that are in a run on record: nothing of them is made ready again. */
+  /** Messages that are in a run on record: they are not prepared again. */
   readonly onRecord: ReadonlySet<string>
-  /** `prepared` is there for a prompt that was made ready. */
+  /** `prepared` is given for a prompt that was prepared. */
   readonly hear: (request: NumberedRequest, prepared?: PreparedPrompt) => void
   readonly refuse: (request: NumberedRequest, error: unknown) => void
 }
 
 /**
- * Requests in the order in which they came, where a prompt has to be made ready before it is heard.
- * Q1: nothing overtakes what came before. Q2: what ends a run ends what is made ready before it: that prompt is refused.
+ * Handles requests in order, although prompts have to be prepared first.
+ * Q1: no request overtakes an earlier one.
+ * Q2: a request that ends a run also ends the preparation of an earlier prompt, which is refused.
  */
 export class RequestsInOrder {
   readonly #options: RequestsInOrderOptions
@@ -34,12 +35,12 @@ export class RequestsInOrder {
     if (isUrgent(request.request)) this.abort()
   }
 
-  /** What is made ready is not wanted any more. */
+  /** Aborts the current preparation. */
   abort(): void {
     this.#preparing?.controller.abort()
   }
 
-  /** Resolves when nothing is made ready. */
+  /** Resolves when nothing is being prepared. */
   async over(): Promise<void> {
     while (this.#preparing !== undefined) await this.#preparing.over
   }

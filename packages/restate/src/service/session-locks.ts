@@ -1,28 +1,30 @@
-/** An attempt's hold on a session. */
+/** The lock of an attempt on a session. */
 export interface SessionLock {
-  /** How the work is ended when somebody else goes on with the session: the last one that was given counts. */
+  /** Sets how to end the work when another attempt continues the session. The last function counts. */
   readonly leaveBy: (leave: () => void) => void
-  /** The work is over. Again is harmless. */
+  /** The work is over. Calling it again has no effect. */
   readonly release: () => void
 }
 
-/** Who works at a session in this process. */
+/** The attempt that works at a session in this process. */
 interface LockOwner {
-  /** Ends what it does there, once. */
+  /** Ends its work, once. */
   leave: () => void
   readonly left: Promise<void>
 }
 
 /**
- * H1: one attempt at a time works at a session in this process: two must not work in one folder. H2: the engine begins a new attempt only where it has given up the
- * one before, so who comes ends that one, also where nobody has told it that it is lost. H3: who was lost as it waited does not begin.
+ * Locks on sessions.
+ * H1: in this process, one attempt at a time works at a session, because two must not work in one folder.
+ * H2: the engine begins a new attempt only after it has given up the previous one. So a new attempt ends the previous one, even if that does not know yet that it is lost.
+ * H3: an attempt that is lost while it waits does not begin.
  */
 export class SessionLocks {
   readonly #owners = new Map<string, LockOwner>()
 
   /**
-   * Waits until nobody in this process works at the session.
-   * @throws Error where `gone` was aborted meanwhile.
+   * Waits until no other attempt in this process works at the session.
+   * @throws Error if `gone` is aborted meanwhile.
    */
   async acquire(sessionId: string, gone: AbortSignal): Promise<SessionLock> {
     const before = this.#owners.get(sessionId)

@@ -60,11 +60,11 @@ import { readStatus, withTenant, type SessionStatus } from './status.ts'
 import { WorkRecord } from './work-record.ts'
 import type { WorkEnd } from './work.ts'
 
-/** What came of the work at a session, the last time that there was some. */
+/** Outcome of the last work at a session. */
 export type WorkDone = WorkEnd & {
-  /** The results of its runs, in their order. */
+  /** The results of its runs, in order. */
   readonly results: readonly SdkResult[]
-  /** Requests that could not be done, and why. */
+  /** Requests that could not be handled, and why. */
   readonly refused: readonly {
     /** Id of the request. */
     readonly id: string
@@ -73,13 +73,13 @@ export type WorkDone = WorkEnd & {
   }[]
 }
 
-/** A call that waits for a change takes none of the places that the engine has for calls at work. */
+/** A waiting call is suspended soon, so that it uses none of the engine's concurrency. */
 const suspendAfter = { seconds: 1 }
 
-/** A call with an idempotency key can be made again where its connection was lost: it is the same one then, and nothing of it is kept once it is over. */
+/** A call with an idempotency key can be repeated after a lost connection and is then the same call. Nothing of it is retained once it is over. */
 const waitingCallOptions = { inactivityTimeout: suspendAfter, idempotencyRetention: 0 }
 
-/** Who waits asks again: a call whose worker is lost is not kept for long. */
+/** The caller asks again, so a call whose worker is lost is not retried for long. */
 const longPollRetries = {
   initialInterval: 200,
   maxInterval: 2_000,
@@ -88,7 +88,7 @@ const longPollRetries = {
   onMaxAttempts: 'kill',
 } as const
 
-/** So that a worker that takes a session up reads at most so much of the invocation, and the engine holds no more of it. */
+/** Bounds what a worker reads of an invocation when it takes over a session, and what the engine stores. */
 const defaultRenewal: RenewAfter = { records: 20_000, bytes: 20_000_000 }
 
 const doneKey = 'done'
@@ -334,7 +334,7 @@ async function releaseLease(
     .release({ session: context.key, began, turn, ...spent, ...(isOpened && { isOpened }) })
 }
 
-/** Records of another session are packed as those of its own: they came whole. */
+/** Stores the records of another session, which arrive unpacked, like the session's own. */
 async function storeForkPage(
   context: ObjectContext,
   {
@@ -351,7 +351,7 @@ async function storeForkPage(
   await conversation.append(record.conversation, async (put) => context.run('put', put))
 }
 
-/** A shared handler reads alone. */
+/** A shared handler must not write. */
 function readOnlyState(context: ObjectSharedContext): ObjectState {
   const refuse = (): never => {
     throw new HaltingError('internal', 'A shared handler writes nothing.')
@@ -361,7 +361,7 @@ function readOnlyState(context: ObjectSharedContext): ObjectState {
 
 type WaitingRequests = { waiting(after: number): Promise<WaitingPage> }
 
-/** All that waits, when it is more than one answer takes. They are there before the work begins: what comes meanwhile is behind them. */
+/** All waiting requests, if they do not fit into one answer. They are complete before the work begins: later ones come after them. */
 async function readAllWaiting(first: WaitingPage, mailbox: WaitingRequests): Promise<readonly NumberedRequest[]> {
   const all = [...first.requests]
   for (let { hasMore } = first; hasMore;) {
@@ -372,7 +372,7 @@ async function readAllWaiting(first: WaitingPage, mailbox: WaitingRequests): Pro
   return all
 }
 
-/** What comes to the work, and may be missed on its way. */
+/** How requests reach the work, including those that the engine does not deliver. */
 function mailOptions(
   requests: readonly NumberedRequest[],
   mailbox: WaitingRequests,
@@ -407,16 +407,16 @@ async function waitForResult(
     const { id: awakeable, promise } = context.awakeable<void>()
     const ifWaiting = answer.state === 'unknown' && { ifWaiting: id }
     if (!(await mailbox.listen({ awakeable, ...ifWaiting }))) return readAnswer(context, id, false)
-    // It may have been answered for before anybody listened.
+    // It may have been settled before the listener was registered.
     if (!isFinal(await readAnswer(context, id, false))) await promise
   }
 }
 
 /**
- * Requests that came to an invocation while it awaited something else, such as its state: the engine tells the last of them alone. Numbers go up by one (M3 of mailbox.ts), so a gap
- * tells of those before it, which still wait in the mailbox.
- * @param mail What the invocation knows already.
- * @param waiting Asks the mailbox for what waits behind a number.
+ * Returns a reader for requests that arrived while the invocation awaited something else, such as its state: the engine delivers only the last of them. Numbers increase by one
+ * (M3 of mailbox.ts), so a gap reveals the earlier ones, which still wait in the mailbox.
+ * @param mail Requests that the invocation has already.
+ * @param waiting Reads the requests that wait after a number.
  */
 export function missedMailReader(
   mail: readonly NumberedRequest[],
@@ -424,7 +424,7 @@ export function missedMailReader(
 ): (message: string) => Promise<readonly string[]> {
   let upTo = mail.at(-1)?.number ?? 0
   return async (message) => {
-    // Only the mailbox sends them.
+    // Only the mailbox sends messages.
     const { number } = JSON.parse(message) as NumberedRequest
     const after = upTo
     upTo = Math.max(upTo, number)

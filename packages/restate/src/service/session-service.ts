@@ -10,7 +10,8 @@ import { sessionDefinition } from './session-object.ts'
 import type { SessionServiceOptions } from './session-options.ts'
 
 /**
- * The session as an object of the engine: one invocation at a time works at it, and anybody asks. With it what all sessions share: money, turns at a provider, and how a worker sees that the engine writes.
+ * The services of a worker: the session as an object of the engine, at which one invocation at a time works, and what all sessions share. That is the budgets, the gates to
+ * providers, and a check that the engine can write.
  * @throws ConfigurationError on Node 20: the engine's SDK needs 22.
  */
 export function sessionServices(

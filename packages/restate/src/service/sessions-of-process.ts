@@ -26,31 +26,31 @@ export interface PendingWork {
   readonly sessionId: string
   readonly opening: Opening
   readonly tenancy: Tenancy | undefined
-  /** What of its records another session paid. */
+  /** The part of its recorded spending that another session paid. */
   readonly inherited: Spent
-  /** Why nothing comes of it, if nothing does. */
+  /** Why its requests are refused; undefined if they are not. */
   readonly refusal: string | undefined
-  /** The number of its first request: turns of work at a session go up. */
+  /** Number of its first request, which increases from turn to turn. */
   readonly turn: number
   /** The conversation of earlier invocations, and the run that one of them has left to this one. */
   readonly before: CarriedRun
-  /** Of that run what its records do not tell. */
+  /** What the records do not tell about that run. */
   readonly carried?: CarriedState | undefined
   readonly record: WorkRecord
   readonly found: AttemptContext
-  /** The work as the engine names it: who has money for the session tells it. */
+  /** Id of the invocation, by which the budget notifies it. */
   readonly invocation?: string
   /** The session is open in this process until `closed` settles. */
   readonly onOpen?: (closed: Promise<void>) => void
 }
 
-/** A session that comes to this process. */
+/** A session that arrives at this process. */
 export interface ArrivingSession {
   readonly sessionId: string
   readonly tenant: string | undefined
-  /** Since when there is this work, in milliseconds since 1970; undefined where nobody knows: it has just come. */
+  /** When the work arose, in milliseconds since 1970; undefined if unknown: then it counts as new. */
   readonly sinceMs: number | undefined
-  /** Aborted when the engine goes on with it elsewhere. */
+  /** Aborted when the engine continues it elsewhere. */
   readonly gone: AbortSignal
   /** Numbers of requests whose outcome is on record. */
   readonly settled: ReadonlySet<number>
@@ -74,10 +74,10 @@ export class SessionsOfProcess {
     this.#places = options.places ?? new Places()
   }
 
-  /** The session has its place in the order from here on. An attempt of it that was here before leaves. */
+  /** Enters the session in the queue for places. A previous attempt of it in this process leaves. */
   register({ sessionId, tenant, sinceMs, gone, settled }: ArrivingSession): SessionTurn {
     const entered = this.#locks.acquire(sessionId, gone)
-    // Another worker's clock may be ahead: nobody waits behind those that come later.
+    // Another worker's clock may be ahead: the session must not wait behind later ones.
     const sinceHere = Math.min(sinceMs ?? Infinity, engineClock.now())
     const ticket = this.#places.ask({ group: tenant ?? '', sinceMs: sinceHere })
     const { departure, onEvent: report } = this.#options
@@ -91,7 +91,7 @@ export class SessionsOfProcess {
     return new SessionTurn(entered, ticket, { settled, gone, onLeft })
   }
 
-  /** `turn` was granted; without one the session has to wait for nobody but an attempt that was here before. */
+  /** Begins the work. `turn` was granted; without one, the session waits only for a previous attempt in this process. */
   async begin(work: PendingWork, turn?: SessionTurn): Promise<Work> {
     const { sessionId, found } = work
     const { leaveBy, release } = await (turn?.begin() ?? this.#locks.acquire(sessionId, found.gone))
@@ -127,7 +127,7 @@ export class SessionsOfProcess {
     }
     const opened = await openOrRefuse(open({ sessionId, opening, tenant, journal, gone, now: engineClock.now }))
     if (opened.kind === 'refused') {
-      // A run that goes on is not given up: the engine tries again, and tells why.
+      // An open run is not given up: the engine retries and reports why.
       if (journal.open !== undefined) throw opened.error
       release()
       return new RefusedWork(opened.error.message, { log, spent: journal.spent })
@@ -136,10 +136,10 @@ export class SessionsOfProcess {
     const presence = new PresenceReporter(sessionId, tenant, report)
     const closed = new Promise<void>((resolve) => {
       session.listen((event) => {
-        // How a run breaks here that goes on elsewhere is no end of it.
+        // If the run continues elsewhere, its failure here is not its ending.
         if (event.type === 'run_end' && !log.isBroken) presence.ran(event.terminal)
         if (event.type !== 'closed') return
-        // The work at a session whose log is broken is over here, and not in the session.
+        // If the log is broken, the work is over here but not in the session.
         if (log.isBroken) presence.left(reasonLeft(departure))
         else presence.ended()
         release()
@@ -167,7 +167,7 @@ export class SessionsOfProcess {
       onRecord: messageIdsIn(carried === undefined ? records : [...before.ended, ...records]),
       unreported: unreportedResults(sessionId, before.ended, records, record.reportedRuns, carried?.untold),
       onEvent(event) {
-        // How a run breaks here that goes on elsewhere is nothing that happens in the session.
+        // If the run continues elsewhere, its failure here is not an event of the session.
         if (!log.isBroken) listener?.onEvent(sessionId, event)
       },
       spent: () => journal.spent,
@@ -212,23 +212,23 @@ function runIdOf([first]: readonly StepRecord[]): string {
   return first?.type === 'start' ? first.start.run.runId : ''
 }
 
-/** The run of these that did not end, and the messages that are in it. */
+/** The run that did not end, and the messages in it; undefined for none. */
 export function findOpenRun(records: readonly StepRecord[]): OpenRun | undefined {
   const run = runsOf(records).at(-1)
   const [first] = run ?? []
   if (run === undefined || first?.type !== 'start' || hasEnded(run)) return undefined
-  // Where records of past laps are left out, these have the messages that were taken.
+  // If records of past iterations are omitted, these still have the messages that were taken.
   return { runId: runIdOf(run), ids: [...messageIdsIn(run)], isWithoutMessage: messageIdsIn([first]).size === 0 }
 }
 
-/** What a record adds to the transcript of its scope. What came in after the last lap is in the end. */
+/** Entries that a record adds to the transcript of its scope. Entries after the last iteration are in the end record. */
 export function entriesAddedBy(record: StepRecord): readonly TranscriptEntry[] {
   if (record.type === 'start') return record.start.added
   if (record.type === 'lap') return record.lap.added
   return record.type === 'end' ? record.added : []
 }
 
-/** Messages that are in the runs of these. */
+/** Ids of the messages in the runs of these records. */
 export function messageIdsIn(records: readonly StepRecord[]): ReadonlySet<string> {
   const ids = records.flatMap((record) =>
     record.type === 'control'
@@ -238,7 +238,7 @@ export function messageIdsIn(records: readonly StepRecord[]): ReadonlySet<string
   return new Set(ids)
 }
 
-/** Results of runs that ended, of which nobody was told: `records` are of this invocation, `before` the conversation, of which nobody was told those of `untold`. */
+/** Results of ended runs that were not reported. `records` are those of this invocation; `before` is the conversation, in which only the runs of `unreported` lack a report. */
 export function unreportedResults(
   sessionId: string,
   before: readonly StepRecord[],
@@ -256,7 +256,7 @@ export function unreportedResults(
   })
 }
 
-/** How a session comes to this process and goes: it is reported once that it started, and once how it went, whichever is noticed first. */
+/** Reports the start of a session's work in this process, and its end once, whichever way of ending is noticed first. */
 export class PresenceReporter {
   readonly #about: SessionOfWorker
   readonly #report: WorkerListener | undefined
@@ -269,7 +269,7 @@ export class PresenceReporter {
     report?.({ type: 'session_started', ...this.#about })
   }
 
-  /** A run of it ended here. */
+  /** A run of the session ended here. */
   ran({ reason, committedUsd, totalTokens, summary }: RunResult): void {
     if (this.#isOver) return
     this.#reason = reason

@@ -1,13 +1,13 @@
 import { recordedSpending, type FoldedSession } from '@halting/core/steps'
 import type { Spent } from '@halting/core/adapters'
 
-/** What a session has spent or may have, in all, in whole nano-dollars. */
+/** Total that a session has spent or may have spent, in whole nano-dollars. */
 export function sessionSpending(session: FoldedSession): Spent {
   const { settled, unknown } = recordedSpending(session)
   return { nanos: settled.nanos, unknownNanos: unknown.nanos }
 }
 
-/** Without what another session paid. */
+/** Subtracts what another session paid. */
 export function withoutInherited({ nanos, unknownNanos }: Spent, inherited: Spent): Spent {
   return {
     nanos: Math.max(0, nanos - inherited.nanos),

@@ -2,32 +2,35 @@ import { newerFormatMessage } from '../engine/format.ts'
 import { setAsideIn, setAsideMessage } from '../attempts/set-aside.ts'
 import type { WorkOfSession } from '../worker/engine-admin.ts'
 
-/** Why the work at a session does not go on. */
+/** Why the work at a session has stalled. */
 export interface Stall {
-  /** `paused`: the engine has given it up until somebody resumes it. `format`: only a worker of another version reads it. `worker_lost`: the worker that it is bound to does not answer. `set_aside`: its work has ended several workers, and waits for somebody to release it. */
+  /**
+   * `paused`: the engine has given up until a person resumes it. `format`: only a worker of another version can read it. `worker_lost`: its worker does not answer. `set_aside`:
+   * its work has killed several workers, and waits for a person to release it.
+   */
   readonly kind: 'paused' | 'format' | 'worker_lost' | 'set_aside'
-  /** The invocation that works at it, by its name in the engine. */
+  /** Id of the invocation that works at it. */
   readonly invocation: string
-  /** The engine has given up until somebody resumes it; else it tries again, every ten seconds at least. */
+  /** The engine has given up until a person resumes it; otherwise it retries at least every ten seconds. */
   readonly needsResume: boolean
-  /** What the engine says about the last failure. */
+  /** The engine's message about the last failure. */
   readonly message: string
-  /** Address of the worker that is awaited; absent where no particular one is. */
+  /** Address of the awaited worker; absent if any worker will do. */
   readonly worker?: string
-  /** Since when it does not go on, in milliseconds since 1970; absent where that is unknown. */
+  /** When it stalled, in milliseconds since 1970; absent if unknown. */
   readonly sinceMs?: number
 }
 
 const mismatchedStepFormat = /records of format (\d+) != records of format \d+/
 const reportedFormat = /This session was written in format (\d+) by another version[^\n]*/
 
-/** The format that stopped an attempt, because the worker has another one. */
+/** The storage format that made an attempt fail, because the worker has another one. */
 export function failedFormat(failure: string | null): number | undefined {
   const format = mismatchedStepFormat.exec(failure ?? '')?.[1] ?? reportedFormat.exec(failure ?? '')?.[1]
   return format === undefined ? undefined : Number(format)
 }
 
-/** Work that is tried again is none of these, unless only another worker can go on with it. */
+/** Derives a stall from the state of an invocation. Work that is retried has not stalled, unless only another worker can continue it. */
 export function stallOf({ id, status, failure }: Omit<WorkOfSession, 'sessionId' | 'deployment'>): Stall | undefined {
   if (status === 'suspended') return undefined
   const needsResume = status === 'paused'
@@ -42,7 +45,7 @@ export function stallOf({ id, status, failure }: Omit<WorkOfSession, 'sessionId'
   return { kind: why === undefined ? 'paused' : 'format', invocation: id, needsResume, message: `${message}${next}` }
 }
 
-/** What a session says that its attempts have set aside. `because`: a clause, as they say it. */
+/** The stall of a session that is set aside. `because`: a clause, as recorded. */
 export function setAsideStall(
   { id, sessionId, status }: Pick<WorkOfSession, 'id' | 'sessionId' | 'status'>,
   because: string,
@@ -51,13 +54,13 @@ export function setAsideStall(
   return { kind: 'set_aside', invocation: id, needsResume: status === 'paused', message }
 }
 
-/** Why the work at a session waits for a worker that is lost. */
+/** Why the work at a session waits for a lost worker. */
 export interface LostWorkerStall {
   /** The address of the worker. */
   readonly worker: string
-  /** Since when it does not answer, in milliseconds since 1970. */
+  /** Since when it has not answered, in milliseconds since 1970. */
   readonly sinceMs: number
-  /** `folder`: no other worker has its folder. `format`: the others read another one. `nobody`: the worker that says so takes nothing. */
+  /** `folder`: no other worker has its folder. `format`: other workers read another format. `nobody`: the reporting worker does not take over work. */
   readonly why: 'folder' | 'format' | 'nobody'
 }
 
@@ -69,7 +72,7 @@ const remedyFor: Readonly<Record<LostWorkerStall['why'], string>> = {
   nobody: 'No other registered worker has taken this session yet. Start one: halting serve --register.',
 }
 
-/** What a session says whose worker is lost, until another one continues it. */
+/** The stall of a session whose worker is lost, until another one continues it. */
 export function lostWorkerStall(invocation: string, { worker, sinceMs, why }: LostWorkerStall): Stall {
   const since = new Date(sinceMs).toISOString().replace(/\.\d+Z$/, 'Z')
   const message = `It waits for its worker ${worker}, which has not answered since ${since}. ${remedyFor[why]}`

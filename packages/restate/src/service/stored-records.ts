@@ -9,37 +9,37 @@ import {
 import { SessionTexts, textKey, type StoredText } from '../engine/session-texts.ts'
 import type { PayloadStore } from '../payloads/payload-store.ts'
 
-/** Records of a session, in order. */
+/** Consecutive records of a session. */
 export interface RecordsPage {
-  /** Number of the first of the records. */
+  /** Number of the first record. */
   readonly first: number
   /** The records. */
   readonly records: readonly ServedRecord[]
 }
 
-/** The same as an object stores them. */
+/** A page of records as an object stores it. */
 export interface StoredRecordsPage {
   readonly first: number
   readonly records: readonly StoredRecord[]
 }
 
-/** What can be read of an object. */
+/** The readable part of an object's state. */
 export interface ReadableState {
   get<T>(key: string): Promise<T | null>
   stateKeys(): Promise<readonly string[]>
 }
 
-/** An answer has about so many bytes, but for a record that is larger: the keys are listed once for each. */
+/** Approximate size of an answer, unless a single record is larger. Each answer lists all keys once. */
 const maxAnswerBytes = 1024 * 1024
-/** So many keys are asked for at once at most. */
+/** Maximum number of keys that are requested at once. */
 const maxKeysAhead = 64
 
-/** In the order of their numbers as text, too. */
+/** Padded, so that keys sort by number. */
 export function recordsKey(first: number): string {
   return `records/${String(first).padStart(9, '0')}`
 }
 
-/** Records from this number on, as many as one answer takes; none at the end. Long texts that are stored apart are in their places. */
+/** Records from this number on, as many as fit into one answer; empty at the end. Long texts are put back in place. */
 export async function readRecordsPage(
   state: ReadableState,
   since: number,
@@ -55,7 +55,7 @@ export async function readRecordsPage(
   let ahead = 1
   for (let next = begin, isFull = false; next < keys.length && !isFull;) {
     const asked = keys.slice(next, next + ahead).map((key) => state.get<StoredRecordsPage>(key))
-    // The engine's promises are awaited one at a time.
+    // The engine's promises must be awaited one at a time.
     for (const page of asked) {
       const found = await page
       const wanted = found?.records.slice(Math.max(0, since - found.first)) ?? []
@@ -76,32 +76,32 @@ export async function readRecordsPage(
   return { first: since, records }
 }
 
-/** How many keys more may fit, after so many with so many bytes: asked for one after another they would take milliseconds each. */
+/** How many more keys may fit, judging by those so far. Requested one after another they would take milliseconds each. */
 function keysAhead(count: number, bytes: number): number {
   const fitting = Math.floor(((maxAnswerBytes - bytes) * count) / Math.max(1, bytes))
   return Math.min(maxKeysAhead, Math.max(1, fitting))
 }
 
-/** Asks for all of them before it waits for the first: one after another they would take a millisecond each. */
+/** Requests all texts before it awaits the first: one after another they would take a millisecond each. */
 export async function readTexts(
   state: Pick<ReadableState, 'get'>,
   names: readonly string[],
   texts: SessionTexts,
 ): Promise<void> {
   const asked = [...new Set(names)].map((sha256) => ({ sha256, stored: state.get<StoredText>(textKey(sha256)) }))
-  // The engine's promises are awaited one at a time.
+  // The engine's promises must be awaited one at a time.
   for (const { sha256, stored } of asked) {
     const found = await stored
     if (found !== null) texts.add(sha256, found)
   }
 }
 
-/** Bytes of the texts that a record is without. */
+/** Bytes of the long texts that were removed from a record. */
 function longTextBytes(record: StoredRecord): number {
   return isPacked(record) ? record.texts.reduce((sum, { bytes }) => sum + bytes, 0) : 0
 }
 
-/** With its long texts; one that is too large for an answer, which only a payload store makes possible, is put there. */
+/** Restores the long texts of a record. A record that is too large for an answer is put into the payload store; without a store there is none. */
 async function toServedRecord(
   record: StoredRecord,
   store: PayloadStore | undefined,

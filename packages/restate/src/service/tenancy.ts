@@ -1,12 +1,12 @@
 import { messageOf } from '@halting/core/adapters'
 import type { ObjectState } from './conversation.ts'
 
-/** Whose money a session spends. */
+/** The tenant of a session. */
 export type Tenancy = {
   readonly tenant: string
-  /** The invocation that it was chosen for: no other session has that, also of the same name. */
+  /** The invocation in which it was assigned; unique among sessions of the same name. */
   readonly began: string
-  /** Its lease is made when it is chosen: what is asked for in its name without one comes late. Absent for sessions of earlier versions. */
+  /** The lease was created with the assignment, so a request without a lease is late. Absent for sessions of earlier versions. */
   readonly isOpened?: true
 }
 
@@ -16,7 +16,7 @@ export async function readTenancy(state: Pick<ObjectState, 'get'>): Promise<Tena
   return (await state.get<Tenancy>(tenancyKey)) ?? undefined
 }
 
-/** A session has one tenant as long as it is there. */
+/** Assigns a tenant to the session, once for its lifetime. */
 export async function assignTenancy(
   state: ObjectState,
   began: string,

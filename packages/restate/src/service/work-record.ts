@@ -14,29 +14,27 @@ import { decodeNote, type WorkNote } from './notes.ts'
 import type { SessionListener } from './session-options.ts'
 import { statusAfter, statusKey, type SessionStatus } from './status.ts'
 
-/** Steps of replies, of what was decided of their calls, and of questions about these. */
+/** Keys of the steps of replies, of decisions about their calls, and of permission requests. */
 const questionStep = /(?:^|\/)(?:model|permission|hook:beforeToolUse|approval):/
 
-/**
- * What the work at a session has put on record so far, and what of it the object keeps for those who ask. Everything follows from batches, so every attempt keeps the same.
- */
+/** What the work at a session has put on record so far, and what the object stores of it for callers. Everything follows from batches, so every attempt stores the same. */
 export class WorkRecord {
   readonly #context: ObjectContext
   readonly #listener: SessionListener | undefined
   #status: SessionStatus
-  /** Of the run that goes on, as far as it is on record here: what tells what its questions are about. */
+  /** Records of the current run that tell what its questions are about. */
   #runRecords: StepRecord[] = []
   readonly #run: CarriedStateBuilder
-  /** Runs that ended on record, and whose result is not there. */
+  /** Runs that ended on record, and whose result is not on record. */
   readonly #unreportedRuns: Set<string>
-  /** What the next work has to know of it. */
+  /** Records that the next run needs. */
   readonly conversation: StoredRecord[] = []
   readonly settled: Set<number>
   readonly results: SdkResult[]
   readonly refused: { readonly id: string; readonly because: string }[]
   /** Runs whose result is on record. */
   readonly reportedRuns: Set<string> = new Set()
-  /** Somebody has to be woken at the next change. */
+  /** Watchers have to be woken at the next change. */
   #isWatched = false
 
   constructor(
@@ -48,7 +46,7 @@ export class WorkRecord {
       run = new CarriedStateBuilder(),
     }: {
       readonly listener?: SessionListener | undefined
-      /** What the invocation before has left. */
+      /** What the previous invocation left. */
       readonly carried?: CarriedState | undefined
       readonly run?: CarriedStateBuilder
     } = {},
@@ -63,7 +61,7 @@ export class WorkRecord {
     this.refused = [...(carried?.refused ?? [])]
   }
 
-  /** What another invocation needs, which goes on from the last lap. */
+  /** What the invocation needs that continues from the last iteration. */
   get handover(): Handover {
     const { runId, folds, agents } = this.#run
     const { results, refused } = this
@@ -75,17 +73,17 @@ export class WorkRecord {
     const answers = notes.map((note) => this.#applyNote(note))
     this.storeTexts(batch.texts ?? {})
     if (batch.records.length > 0) this.storeRecords(batch.records, batch.stored, batch.atMs)
-    // At the end the mailbox wakes who waits as it settles.
+    // At the end, settling the mailbox wakes everyone.
     const isCutHere = batch.done !== undefined && isCut(batch.done)
     if (batch.done !== undefined && !isCutHere) return
     if (answers.includes(true)) this.#wake()
-    // Who watches is not known to the invocation that goes on.
+    // The invocation that continues the run does not know the watchers.
     else if (isCutHere) this.#wake('watchers')
     else if (this.#isWatched && (batch.records.length > 0 || notes.some(({ type }) => type === 'at')))
       this.#wake('watchers')
   }
 
-  /** Somebody watches. The message says what they have seen; null where nobody knows what. */
+  /** A client watches the session. The message says what state it has seen; null if unknown. */
   onWatch(message: string): void {
     // Only the mailbox sends it.
     const seen = JSON.parse(message) as SeenState | null
@@ -101,12 +99,12 @@ export class WorkRecord {
     else mailbox.wake(only)
   }
 
-  /** Long texts that records name. */
+  /** Stores long texts that records refer to. */
   storeTexts(texts: Readonly<Record<string, StoredText>>): void {
     for (const [sha256, stored] of Object.entries(texts)) this.#context.set<StoredText>(textKey(sha256), stored)
   }
 
-  /** `atMs`: when they were put on record, in milliseconds since 1970, where that is known. */
+  /** `atMs`: when they were put on record, in milliseconds since 1970, if known. */
   storeRecords(records: readonly StepRecord[], stored: readonly StoredRecord[], atMs?: number): void {
     if (records.length === 0) return
     const first = this.#status.records
@@ -134,7 +132,7 @@ export class WorkRecord {
     return statusAfter(this.#status, records, { atMs, pending: () => pendingOnRecord(this.#runRecords) })
   }
 
-  /** Nobody works at the session any more. */
+  /** No worker is at work any more. */
   leave(): void {
     const { live: _live, ...status } = this.#status
     this.#setStatus(status)
@@ -145,7 +143,7 @@ export class WorkRecord {
     this.#context.set(statusKey, status)
   }
 
-  /** True when somebody may have waited for what it tells. */
+  /** Returns true if a caller may have waited for what it says. */
   #applyNote(note: WorkNote): boolean {
     switch (note.type) {
       case 'at': {

@@ -4,20 +4,20 @@ import { service, type Context, type ServiceDefinition } from '@restatedev/resta
 import { requireProof } from '../access/guard.ts'
 
 const beatMs = 3_000
-/** So long a call that was taken counts. */
+/** How long an accepted call counts. */
 const freshMs = 5_000
-/** Names of calls. Each is the affair of one partition of the engine, which may fail by itself. */
+/** Number of idempotency keys. Each belongs to one partition of the engine, which may fail independently. */
 const names = 16
 const atOnce = 2
-/** One call may be lost, or late because the engine has much to do. */
+/** One call may be lost, or late because the engine is busy. */
 const maxMissed = 1
 
 const once = { mostTries: 1, firstWaitMs: 0, longestWaitMs: 0, waitsForWorkers: false }
 
 /**
- * Whether the engine can write: calls of a service are sent to it, and it answers one when it is durable. Nobody waits for a worker to do them. P1: however often it is
- * asked, calls are sent at most once in five seconds, and once in three while none is taken. P2: they have few names, and the engine takes a name once while it has a
- * call of it: nothing piles up there.
+ * Checks whether the engine can write: it answers a call to a service once that is durable, without waiting for a worker to run it.
+ * P1: however often it is asked, calls are sent at most every five seconds, or every three while none is accepted.
+ * P2: the calls use few keys, and the engine accepts a key once while it has a call of it, so calls do not pile up.
  */
 export class EnginePulse {
   readonly #ingress: IngressOptions
@@ -32,7 +32,7 @@ export class EnginePulse {
     this.#beatMs = waitMs
   }
 
-  /** Why the engine cannot write, as a clause; undefined where it can. Settles within three seconds. */
+  /** Why the engine cannot write, as a clause; undefined if it can. Settles within three seconds. */
   async whyNot(): Promise<string | undefined> {
     const isFresh = this.#takenAt !== undefined && performance.now() - this.#takenAt < freshMs
     if (this.#failing === undefined && isFresh) return undefined
@@ -78,18 +78,18 @@ export class EnginePulse {
   }
 }
 
-/** The service whose calls show that the engine can write. What is kept under the name stays where it changes. */
+/** Name of the service whose calls show that the engine can write. Stored state does not move if the name changes. */
 export const pulseService = 'halting_pulse'
 
 type PulseHandlers = {
-  /** Does nothing: that the engine has taken the call is what counts. */
+  /** Does nothing: that the engine has accepted the call is what counts. */
   readonly beat: (context: Context) => Promise<void>
 }
 
 export function pulseDefinition(tokens?: readonly string[]): ServiceDefinition<typeof pulseService, PulseHandlers> {
   return service({
     name: pulseService,
-    // Nothing of a call that is over stays in the engine.
+    // Calls that are over leave nothing in the engine.
     options: { ...requireProof(tokens), idempotencyRetention: 0, journalRetention: 0 },
     handlers: { beat: (): Promise<void> => Promise.resolve() },
   })

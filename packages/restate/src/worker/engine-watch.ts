@@ -11,41 +11,41 @@ import {
 
 const betweenLooksMs = 2_000
 
-/** What a worker sees when it looks at the engine. */
+/** What a worker sees in the admin API of the engine. */
 export interface EngineSnapshot {
   /** Where new sessions go. */
   readonly latest: Deployment
-  /** That is this worker. */
+  /** Whether that is this worker. */
   readonly isHere: boolean
-  /** What it says of itself, also where that is this one. */
+  /** Metadata of that worker, which may be this one. */
   readonly takesOver: boolean
   readonly format: number | undefined
-  /** Where the engine reaches this worker. */
+  /** Address at which the engine reaches this worker. */
   readonly url: string
-  /** Every worker that the engine knows. */
+  /** All workers that the engine knows. */
   readonly deployments: readonly DeploymentAddress[]
-  /** The names that the engine has for this worker: one, and one of each worker whose work came to this one. */
+  /** Registrations at the address of this worker: its own, and those of workers whose work moved here. */
   readonly here: readonly string[]
-  /** Work that goes on nowhere at this moment. */
+  /** Work that is not running at this moment. */
   readonly resting: readonly WorkOfSession[]
 }
 
-/** Does something about what was seen. */
+/** Reacts to a snapshot. */
 export type Watcher = (snapshot: EngineSnapshot, signal: AbortSignal) => void | Promise<void>
 
 // Spec R-WORK-6a.
 /**
- * The one loop in which a worker looks at the administration of the engine: every two seconds, by a fixed number of requests, whatever there is to see. Each watcher is told in
- * its turn; one that fails is told again with the next look, and keeps no other from being told.
+ * The loop in which a worker reads the admin API of the engine: every two seconds, with a fixed number of requests. It calls the watchers one after another. A watcher that fails
+ * is called again with the next snapshot and does not affect the others.
  */
 export class EngineWatch {
   readonly #admin: EngineAdmin
   readonly #url: string
   readonly #watchers: readonly Watcher[]
   readonly #stopped = sharedAbort()
-  /** How often a look failed, in all. */
+  /** Total number of failed reads. */
   failures = 0
-  /** Since when every look fails, by `performance.now`, and why the last one did; undefined while they succeed. */
+  /** Since when every read fails, by `performance.now`, and why the last one did; undefined while they succeed. */
   failure: { readonly since: number; readonly because: string } | undefined
 
   constructor(admin: EngineAdmin, url: string, watchers: readonly Watcher[]) {

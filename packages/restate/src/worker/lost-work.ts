@@ -8,9 +8,9 @@ import { readMetadata } from '../service/session-metadata.ts'
 import type { BoundInvocation, EngineAdmin } from './engine-admin.ts'
 import type { WorkerListener } from './worker-events.ts'
 
-/** So many requests to the administration at once. */
+/** Maximum number of concurrent admin requests. */
 const atOnce = 16
-/** The engine pauses what is tried again at once; it says so a moment later. */
+/** The engine pauses work that is being retried at once, but reports it a moment later. */
 const triesUntilPaused = 10
 const betweenTriesMs = 50
 
@@ -18,9 +18,9 @@ const betweenTriesMs = 50
 export interface SessionToMove {
   /** Id of the session. */
   readonly sessionId: string
-  /** What whoever began it said of it. */
+  /** The opening that came with its first request. */
   readonly opening: Opening
-  /** Nothing is on record of it yet: no worker has made a folder for it that matters. */
+  /** It has no records yet, so no worker has a folder for it that matters. */
   readonly isNew: boolean
 }
 
@@ -39,19 +39,19 @@ export interface LostWorkOptions {
     | 'stateOf'
   >
   readonly report: WorkerListener
-  /** Whether this worker has what it needs to continue a session; without it, it has always. */
+  /** Whether this worker has what it needs to continue a session. Default: always. */
   readonly canOpen?: ((session: SessionToMove) => boolean | Promise<boolean>) | undefined
 }
 
-/** What is bound to one name of a lost worker. */
+/** The work bound to one registration of a lost worker. */
 export interface LostBinding {
   readonly address: string
-  /** The name that the engine has for it. */
+  /** Id of the registration. */
   readonly name: string
   readonly bound: readonly BoundInvocation[]
-  /** It serves other programs, too: their calls would come here. */
+  /** It also serves other programs, whose calls would come here. */
   readonly isShared: boolean
-  /** A name of this worker, and its address. */
+  /** A registration of this worker; `url` is its address. */
   readonly here: string
   readonly url: string
 }
@@ -64,7 +64,7 @@ export interface StayingWork {
   readonly bound: readonly BoundInvocation[]
 }
 
-/** How a worker takes what is bound to a lost one. */
+/** Takes over the work bound to a lost worker. */
 export class LostWork {
   readonly #options: LostWorkOptions
 
@@ -72,7 +72,7 @@ export class LostWork {
     this.#options = options
   }
 
-  /** Tells what stays with the lost worker, and why. */
+  /** Takes what it can, and returns what stays with the lost worker, and why. */
   async take(lost: LostBinding): Promise<StayingWork> {
     const { admin, report } = this.#options
     const { name, bound, isShared, address, url } = lost
@@ -99,7 +99,7 @@ export class LostWork {
     return { why: 'folder', bound: staying }
   }
 
-  /** Has the engine try now what it would try later. */
+  /** Makes the engine retry now what it would retry later. */
   async retry(bound: readonly BoundInvocation[]): Promise<void> {
     await inBatches(
       bound.filter(({ status }) => status === 'backing-off'),
@@ -116,7 +116,7 @@ export class LostWork {
         await admin.pause(id)
         break
       case 'paused':
-        // By a worker that was lost before it had it resumed. What was paused for another reason stays paused.
+        // It was paused by a worker that was lost before it resumed it. Work that was paused for another reason stays paused.
         if (!isPausedForMove(await admin.failureOf(id), address)) return false
         break
       default:
@@ -129,7 +129,7 @@ export class LostWork {
     return false
   }
 
-  /** Sessions that this worker has what it needs for. */
+  /** The sessions that this worker has what it needs for. */
   async #openable(bound: readonly BoundInvocation[]): Promise<ReadonlySet<string>> {
     const { admin, canOpen } = this.#options
     const sessions = bound.flatMap(({ sessionId }) => (sessionId === undefined ? [] : [sessionId]))
@@ -146,7 +146,7 @@ export class LostWork {
   }
 }
 
-/** A session that is set aside names the worker that it ended last, and waits for somebody to release it. */
+/** The failure of a session that is set aside may also name a worker; that session waits for a person to release it. */
 function isPausedForMove(failure: string | null, address: string): boolean {
   return failure?.includes(`'${address}/`) === true && setAsideIn(failure) === undefined
 }

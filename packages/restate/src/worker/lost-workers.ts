@@ -6,43 +6,43 @@ import type { BoundInvocation } from './engine-admin.ts'
 import type { EngineSnapshot } from './engine-watch.ts'
 import { LostWork, type LostWorkOptions, type StayingWork } from './lost-work.ts'
 
-/** So long, and so often in a row, a worker does not answer before the engine is asked about it. */
+/** How long, and how often in a row, a worker must fail to answer before the engine is asked about it. */
 const silentMs = 7_500
 const leastFailures = 3
-/** Workers act one after another, so that each finds what the one before it did. */
+/** Workers act one after another, so that each sees what the previous one did. */
 const betweenTurnsMs = 2_000
 const latestTurn = 4
-/** A worker that accepts connections and says nothing is given so long each time. */
+/** How long a worker that accepts connections may take to answer. */
 const probeMs = 1_500
-/** So long a worker is left alone to which nothing is bound, or that the engine reaches. */
+/** How long to ignore a worker without bound work, or one that the engine reaches. */
 const quietMs = 30_000
-/** So long what stays with a lost worker is left alone. */
+/** How long to wait before trying again with work that stays with a lost worker. */
 const betweenTriesMs = 10_000
 
 export interface LostWorkersOptions extends LostWorkOptions {
   readonly departure: Departure
-  /** Whether the worker at this address answers. */
+  /** Whether the worker at this address answers. Default: asks its `/live`. */
   readonly probe?: (address: string) => Promise<boolean>
-  /** The clock that runs on, in milliseconds; `performance.now` without it. */
+  /** Monotonic clock, in milliseconds. Default: `performance.now`. */
   readonly now?: () => number
 }
 
 /** A worker that does not answer. */
 interface SilentWorker {
   failures: number
-  /** In milliseconds since 1970, and by the clock that runs on. */
+  /** In milliseconds since 1970; `since` is by the monotonic clock. */
   readonly sinceMs: number
   readonly since: number
   isLost: boolean
-  /** By the clock that runs on. */
+  /** By the monotonic clock. */
   quietUntil: number
-  /** Sessions that wait for it, by their ids. */
+  /** Sessions that wait for it, by id. */
   waiting: ReadonlyMap<string, Stall>
 }
 
 interface LostWorker {
   readonly address: string
-  /** The names that the engine has for it. */
+  /** Its registrations. */
   readonly names: readonly string[]
   readonly silent: SilentWorker
   readonly bound: readonly BoundInvocation[]
@@ -51,17 +51,19 @@ interface LostWorker {
 }
 
 /**
- * What was bound to a worker that does not come back goes on here. L1: a worker is lost when it answered none of some ten seconds' probes and the engine does not reach it
- * either. L2: the engine gets the address of this worker for all that is bound to it, in one change: no journal is touched, what waits stays asleep, and an attempt that is
- * under way goes on where it is. So several workers may do it at once, and the lost one may live. L3: where this worker cannot open all of its sessions, it takes those
- * that it can, one by one; the others wait for the lost one, and say so. L4: new sessions go to a worker that lives. L5: a worker that was taken for lost has its own work
- * bound to it again when the engine reaches it.
+ * Continues the work of a worker that does not come back.
+ * L1: a worker is lost if it answered no probe for about ten seconds and the engine does not reach it either.
+ * L2: the engine is given the address of this worker for everything bound to the lost one, in one change. No journal is touched, suspended work stays suspended, and a running
+ * attempt stays where it is. So several workers may do it at once, and the lost one may be alive.
+ * L3: if this worker cannot open all sessions, it takes those that it can, one by one; the others report that they wait for the lost worker.
+ * L4: new sessions go to a worker that is alive.
+ * L5: a worker that was mistaken for lost gets its own registrations back when the engine reaches it.
  */
 export class LostWorkers {
   readonly #options: LostWorkersOptions
   readonly #work: LostWork
   readonly #silent = new Map<string, SilentWorker>()
-  /** The names that the engine had for this worker when it knew it. */
+  /** Registrations of this worker when the engine last knew it. */
   #names: readonly string[] = []
 
   constructor(options: LostWorkersOptions) {
@@ -69,7 +71,7 @@ export class LostWorkers {
     this.#work = new LostWork(options)
   }
 
-  /** Why the work at a session does not go on, where it waits for a worker that is lost. */
+  /** The stall of a session that waits for a lost worker; undefined for others. */
   stallOf(sessionId: string): Stall | undefined {
     for (const { waiting } of this.#silent.values()) {
       const stalled = waiting.get(sessionId)
@@ -89,7 +91,7 @@ export class LostWorkers {
     await Promise.all([...others].map(([address, names]) => this.#probeWorker(address, names, snapshot)))
   }
 
-  /** L5. Nothing is done for a worker that the engine never knew. */
+  /** L5. Does nothing for a worker that the engine never knew. */
   async #reclaimWork({ here, url, deployments }: EngineSnapshot): Promise<void> {
     const { admin, departure } = this.#options
     if (here.length > 0) this.#names = here
@@ -120,7 +122,7 @@ export class LostWorkers {
       silent.waiting = new Map()
       silent.quietUntil = this.#now + quietMs
     } else if (!silent.isLost && (await admin.reaches(address)))
-      // It is asked again from the beginning.
+      // It starts from the beginning again.
       this.#silent.set(address, { ...newSilentWorker(this.#now + quietMs), quietUntil: this.#now + quietMs })
     else {
       if (!silent.isLost) report({ type: 'worker_lost', address })
@@ -133,7 +135,7 @@ export class LostWorkers {
     return (this.#options.now ?? performance.now.bind(performance))()
   }
 
-  /** Where this worker is among those that may live. */
+  /** Position of this worker among those that may be alive. */
   #turn({ deployments, url }: EngineSnapshot): number {
     const living = [...new Set(deployments.map(({ uri }) => trimSlashes(uri)))].filter((at) => !this.#silent.has(at))
     return Math.min(latestTurn, Math.max(0, living.toSorted().indexOf(trimSlashes(url))))
@@ -160,7 +162,7 @@ export class LostWorkers {
     }
     silent.waiting = waiting
     if (waiting.size > 0) silent.quietUntil = this.#now + betweenTriesMs
-    // What is not bound is tried where new calls go.
+    // Unbound invocations are retried wherever new calls go.
     if (mayTake || !isLatest) await this.#work.retry(bound.filter(({ isFree }) => isFree))
   }
 }
@@ -169,7 +171,7 @@ function newSilentWorker(since: number): SilentWorker {
   return { failures: 0, sinceMs: engineClock.now(), since, isLost: false, quietUntil: 0, waiting: new Map() }
 }
 
-/** Whether anything that is a worker answers there. */
+/** Whether a worker answers at this address. */
 async function isAlive(address: string): Promise<boolean> {
   try {
     const response = await fetch(urlBelow(address, '/live'), { signal: AbortSignal.timeout(probeMs) })

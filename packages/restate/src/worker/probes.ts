@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** What a worker answers on its port to whoever is not the engine. */
+/** What a worker answers on its port to clients other than the engine. */
 export interface Probes {
   readonly whyNotReady: () => Promise<string | undefined>
   /** What readiness does not cover, in words. */
@@ -20,7 +20,7 @@ export async function answerProbe(request: IncomingMessage, response: ServerResp
   const sendJson = (status: number, body: object): void => send(status, 'application/json', `${JSON.stringify(body)}\n`)
   const { method, url } = request
   if (method !== 'GET' && method !== 'HEAD') return sendJson(405, { error: known })
-  // What answers turns its event loop.
+  // An answer shows that the event loop runs.
   if (url === '/live') return sendJson(200, { live: true })
   if (url === '/ready') {
     const because = await probes.whyNotReady()
@@ -52,7 +52,7 @@ function refusalOf(
     return isSameText(headers.authorization ?? '', `Bearer ${token}`)
       ? undefined
       : { status: 401, because: 'Give the token of the worker: authorization: Bearer TOKEN' }
-  // A page that a name of its own leads here must not read them.
+  // A web page whose domain resolves to this address must not read the metrics.
   return loopback.test(headers.host ?? '')
     ? undefined
     : { status: 403, because: 'Only this machine may read the metrics: use its loopback address.' }

@@ -9,12 +9,12 @@ type About = Parameters<LoggerTransport>[0]
 const quietMs = 600_000
 const mostKnown = 1_000
 
-/** Attempts that end by one of these are continued by the engine as they should be, and nobody has to do anything. */
+/** The engine continues attempts that end with one of these errors, and nobody has to act. */
 const expected = [
-  // LeftError, and what its log says to a run. The SDK puts a status before it where a step failed by it.
+  // LeftError, and the error of its log in a run. If a step failed with it, the SDK prefixes a status.
   /This worker leaves the session\./,
   /goes on with this session elsewhere/,
-  // It is reported as an event of its own.
+  // It is reported as a separate event.
   /This session is set aside: /,
 ]
 
@@ -22,15 +22,15 @@ const expected = [
 const ofConnection = /Premature close|Got abort error from connection/
 
 /**
- * Makes events of what the SDK of the engine logs: failures, each once for its session until another one comes or ten minutes are over. What a caller was answered (HTTP 4xx)
- * and what the engine continues as planned is no trouble.
+ * Converts log entries of the engine's SDK into events. A failure is reported once for its session until another one occurs or ten minutes have passed. Answers to callers (HTTP
+ * 4xx) and attempts that the engine continues as planned are not failures.
  */
 export class SdkLog {
   readonly #report: WorkerListener
   readonly #isEnding: () => boolean
   readonly #known = new Map<string, { readonly message: string; readonly at: number }>()
 
-  /** @param isEnding This worker gives its sessions up, and so its connections. */
+  /** @param isEnding This worker gives up its sessions, and with them its connections. */
   constructor(report: WorkerListener, isEnding: () => boolean = () => false) {
     this.#report = report
     this.#isEnding = isEnding
@@ -38,7 +38,7 @@ export class SdkLog {
 
   take(about: Pick<About, 'level' | 'context'>, parts: readonly unknown[]): void {
     const level = levelOf(about.level)
-    // Who may ask it is the network's affair, and said in the guide.
+    // Access is a matter of the network; the guide explains it.
     if (level === undefined || String(parts[0]).startsWith('Accepting requests without validating')) return
     const error = parts.find((each) => each instanceof Error)
     if (error !== undefined && isNoTrouble(error)) return
@@ -72,7 +72,7 @@ function levelOf(level: string): 'warn' | 'error' | undefined {
 }
 
 function isNoTrouble(error: Error): boolean {
-  // Of a `TerminalError`: what the caller is answered.
+  // A `TerminalError`, which the caller receives.
   const code = 'code' in error ? Number(error.code) : NaN
   return (code >= 400 && code < 500) || expected.some((each) => each.test(error.message))
 }
