@@ -71,8 +71,35 @@ const replaced = new Map(
   }),
 )
 
-/** Names of records, of requests and of options of programs: they do not change. By file, or `*` for all. */
-const recorded = new Map(Object.entries({ '*': ['lap'] }))
+/** Names of records, of requests and of options of programs: they do not change, nor do texts that a golden file counts by. By file, or `*` for all. */
+const recorded = new Map(
+  Object.entries({
+    '*': ['lap'],
+    // A field of the calls to the object of attempts, and of its state (`BeginAttempt`, `Death`).
+    'packages/restate/src/attempts/attempt-tracker.ts': ['laps'],
+    'packages/restate/src/attempts/attempts-object.ts': ['laps'],
+    'packages/restate/src/attempts/deaths.ts': ['laps'],
+    // Labels of explored paths, whose hashes choose the kills that packages/explorer/test/golden.json counts.
+    'packages/explorer/src/hostile-ports.ts': [
+      'a failure that is none',
+      'gives an input that is none',
+      'gives an output that is none',
+      'a prompt that is none',
+      'a block that is none',
+      'an error that is none',
+      'a signal that is none',
+      'a fit that is none',
+    ],
+    'packages/explorer/src/hostile-scenarios.ts': ['an input that is none'],
+    'packages/explorer/src/malformed-replies.ts': [
+      'an input that is none',
+      'an id that is none',
+      'a reason that is none',
+      'a stream error that is none',
+      'hangs after a name that is none',
+    ],
+  }),
+)
 
 /** Folders that still have some: the list only shrinks. */
 const unchecked = ['bench', 'examples', 'packages', 'scripts', 'vitest']
@@ -125,7 +152,7 @@ function wordsIn(path, text) {
     Identifier: ({ start, name: identifier }) => name(start, identifier),
     PrivateIdentifier: ({ start, name: identifier }) => name(start, identifier),
     JSXText: ({ start, value }) => prose(start, value),
-    Literal: ({ start, value }) => typeof value === 'string' && prose(start, value),
+    Literal: ({ start, value }) => typeof value === 'string' && !exempt.has(value) && prose(start, value),
     TemplateElement: ({ start, value }) => prose(start, value.raw),
   }).visit(program)
   return [...refused.values()]

@@ -132,7 +132,7 @@ export function assertModelInput(
       const name = `:${callId}/model:${event.request}.${event.attempt}`
       for (const [key, messages] of shown) {
         if (key.endsWith(name))
-          assertSame(messages, project(entries), `${what}: what ${key} was shown and what was told`)
+          assertSame(messages, project(entries), `${what}: what ${key} was shown and what was emitted`)
       }
     }
   }

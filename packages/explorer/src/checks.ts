@@ -30,7 +30,7 @@ export function checkRun(walked: ExploredRun, world: World, where = 'the run'): 
   if (continues !== (resumed ? 1 : 0) || events[0]?.type !== 'run_start')
     fail(`${where} does not begin with one run_start that says whether it continues`)
   if (world.problems.length > 0)
-    fail(`${where}: the model was shown what the API refuses: ${world.problems.join('; ')}`)
+    fail(`${where}: the model was shown messages that the API refuses: ${world.problems.join('; ')}`)
   checkTranscript(walked, where)
   checkUnbroken(terminal, world, where)
   checkSnapshots(world, where)
@@ -65,12 +65,12 @@ export function checkTranscript({ terminal, state }: Pick<ExploredRun, 'terminal
 }
 
 /** Subagents' transcripts are visible in what their models are shown, and in their iterations. */
-function checkAgents({ events, iterations: laps }: ExploredRun, { shownToAgents }: World, where: string): void {
+function checkAgents({ events, iterations }: ExploredRun, { shownToAgents }: World, where: string): void {
   const agents = eventsOfAgents(events)
   if (agents.size === 0) return
   assertModelInput(agents, shownToAgents, where)
   for (const [callId, own] of agents) {
-    const added = laps.flatMap((lap) => (lap.scope.endsWith(`:${callId}/`) ? lap.added : []))
+    const added = iterations.flatMap((lap) => (lap.scope.endsWith(`:${callId}/`) ? lap.added : []))
     // The prompt precedes the first iteration, and no iteration shows what comes after the last one.
     assertMessages(messageEntries(own).slice(1, 1 + added.length), added, `${where}, agent ${callId}`)
   }
@@ -83,7 +83,7 @@ function checkDuration({ terminal, records }: ExploredRun, { isOtherProgram }: W
   let last = begin.at
   for (const record of records) if (record.type === 'result') last = Math.max(last, record.at + record.durationMs)
   if (isOtherProgram ? terminal.durationMs > last - begin.at : terminal.durationMs !== last - begin.at)
-    fail(`${where} took ${last - begin.at} ms and tells of ${terminal.durationMs}`)
+    fail(`${where} took ${last - begin.at} ms and reports ${terminal.durationMs}`)
 }
 
 function checkRanking(events: readonly RunEvent[], where: string): void {
@@ -97,7 +97,7 @@ function checkRanking(events: readonly RunEvent[], where: string): void {
     if (!ranksBelow(event.after, event.before))
       fail(`${where}: ${event.transition} does not lower the ranking: ${String(event.before)} → ${String(event.after)}`)
     if (last !== undefined && String(last) !== String(event.before))
-      fail(`${where}: the ranking changed between laps: ${String(last)} → ${String(event.before)}`)
+      fail(`${where}: the ranking changed between iterations: ${String(last)} → ${String(event.before)}`)
     last = event.after
   }
 }
@@ -113,7 +113,7 @@ function checkModel({ events, start }: ExploredRun, where: string): void {
     if (event.type === 'settings' && event.change.model !== undefined) model = event.change.model ?? undefined
     if (event.type === 'lap' && event.transition === 'model_fallback') model = undefined
     if (event.type === 'model_start' && model !== undefined && event.model !== model)
-      fail(`${where}: ${event.model} was asked, and ${model} was set`)
+      fail(`${where}: ${event.model} was called, but ${model} was set`)
   }
 }
 
@@ -149,7 +149,7 @@ function isLostRequest(record: StepRecord): boolean {
   return record.type === 'result' && isJsonObject(record.value) && record.value['kind'] === 'unknown'
 }
 
-/** The record of an interrupted run tells exactly what a resume begins with, and what-if agrees. */
+/** The record of an interrupted run shows exactly what a resume begins with, and what-if agrees. */
 export function checkOpenFigures(records: readonly StepRecord[], where: string): void {
   const { turns, tokens, costUsd, activeMs, committedUsd } = accountOf(records).totals
   const { kept, verdict } = whatIf(trajectoryOf(records), {})

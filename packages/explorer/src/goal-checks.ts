@@ -20,10 +20,10 @@ export function checkGoals(
   const onRecord = [...roundsOnRecord(records)]
   for (const round of emitted) {
     const index = onRecord.indexOf(round)
-    if (index < 0) fail(`${where} tells of a round of checks that is not on record: ${round}`)
+    if (index < 0) fail(`${where} emits a round of checks that is not on record: ${round}`)
     onRecord.splice(index, 1)
   }
-  if (!mayHaveMore && onRecord.length > 0) fail(`${where} does not tell of rounds of checks: ${onRecord.join('; ')}`)
+  if (!mayHaveMore && onRecord.length > 0) fail(`${where} does not emit rounds of checks: ${onRecord.join('; ')}`)
   checkGoalResult(events, terminal, where)
 }
 
@@ -55,9 +55,8 @@ function checkGoalResult(events: readonly RunEvent[], { reason, goal }: RunResul
   if (reason === 'completed' && goal.met !== true && !hasPlan(events))
     fail(`${where} ended as completed, and its goal is ${String(goal.met)}`)
   if (reason === 'goal_unmet' && goal.met === true) fail(`${where} ended as goal_unmet, and its goal is met`)
-  if (goal.met === true && last?.met !== true)
-    fail(`${where} says that its goal is met, and it was last found not to be`)
-  if (goal.met === false && last?.met !== false) fail(`${where} says that its goal is not met, and nothing found that`)
+  if (goal.met === true && last?.met !== true) fail(`${where} reports its goal as met, but the last check did not`)
+  if (goal.met === false && last?.met !== false) fail(`${where} reports its goal as not met, but no check did`)
 }
 
 /** The last mode that the person set was plan mode. */

@@ -17,7 +17,7 @@ export function checkStanding(
   if (standing === undefined || options.standing !== standing) return
   const { problems, open, settledNanos, countsForAll } = standing
   if (problems.length > 0 && !mayOverdraw) fail(`${where}: ${problems.join('; ')}`)
-  if (open !== 0) fail(`${where}: ${open} takings from standing budgets were never settled`)
+  if (open !== 0) fail(`${where}: ${open} reservations of standing budgets were never settled`)
   const spent = nanosOf(terminal.committedUsd) - committedBefore
   if (countsForAll && spent !== settledNanos)
     fail(`${where}: ${spent} was spent, and ${settledNanos} was settled with the standing budgets`)
@@ -30,12 +30,12 @@ export function checkStanding(
 export function checkCertificate({ state, terminal, resumed }: ExploredRun, world: World, where: string): void {
   const { spent } = state
   if (world.isOtherProgram || spent.settings !== undefined) return
-  const { laps, turns, toolCalls, tokens, usd } = world.certificate
+  const { laps: iterations, turns, toolCalls, tokens, usd } = world.certificate
   const { inRun } = spent.laps
   const sentBack = (inRun.goal_unmet ?? 0) + (inRun.unverified_change ?? 0)
   const isBilled = !world.mayOverdraw && !resumed
   const figures: readonly (readonly [what: string, value: number, bound: Bound])[] = [
-    ['laps', 1 + Object.values(inRun).reduce((sum, each) => sum + each, 0), laps],
+    ['iterations', 1 + Object.values(inRun).reduce((sum, each) => sum + each, 0), iterations],
     ['turns', 1 + (inRun.next_turn ?? 0) + (inRun.user_input ?? 0) + sentBack, turns],
     ['calls of tools', spent.toolCalls ?? 0, toolCalls],
     ...(isBilled
@@ -88,10 +88,11 @@ function checkRemindersIn(entries: readonly TranscriptEntry[], where: string): v
     const share = shares.filter((each) => (limit - left) * 100 >= limit * each).length
     const before = last.get(figure)
     last.set(figure, { limit, share, left })
-    if (isExact && share === 0) fail(`${where}: ${left} of ${limit} ${figure} is told before half of it is used`)
+    if (isExact && share === 0) fail(`${where}: ${left} of ${limit} ${figure} is reported before half of it is used`)
     if (before === undefined || before.limit !== limit) continue
-    if (left > before.left) fail(`${where}: more is left of ${figure} than was told before: ${left} of ${limit}`)
-    if (isExact && share <= before.share) fail(`${where}: ${left} of ${limit} ${figure} is told twice for one share`)
+    if (left > before.left) fail(`${where}: more is left of ${figure} than was reported before: ${left} of ${limit}`)
+    if (isExact && share <= before.share)
+      fail(`${where}: ${left} of ${limit} ${figure} is reported twice for one share`)
   }
 }
 

@@ -33,7 +33,7 @@ export function checkVerification(
   const entries = [...state.transcript]
   const questions = entries.flatMap((entry, index) => (isQuestion(entry) ? [index] : []))
   if (questions.length !== asked.length)
-    fail(`${where}: ${questions.length} questions to verify a change, and ${asked.length} laps`)
+    fail(`${where}: ${questions.length} questions to verify a change, and ${asked.length} iterations`)
   const [[lap], [question]] = [asked, questions]
   if (lap === undefined || question === undefined) return
   if (lap.event.after[0] < 1) fail(`${where}: it was asked to verify its change with no turn left for the answer`)
@@ -41,7 +41,7 @@ export function checkVerification(
   const before = recordsBefore(records)
   if (before === undefined) fail(`${where}: the question to verify a change is not on record`)
   else if (!before.some(isOfAgent) && uncheckedIn(before) < 3)
-    fail(`${where}: it was asked to verify a change, and none was unchecked`)
+    fail(`${where}: it was asked to verify a change, but all changes were checked`)
   checkAnswer(entries, question, { state, terminal }, where)
 }
 
@@ -88,7 +88,7 @@ function modeBefore(events: readonly RunEvent[], index: number): string | undefi
   return set?.type === 'settings' ? (set.change.permissionMode ?? undefined) : undefined
 }
 
-/** Records before the iteration that made the request; undefined if there is none. */
+/** Records before the iteration that made the request; undefined without such an iteration. */
 function recordsBefore(records: readonly StepRecord[]): readonly StepRecord[] | undefined {
   const end = records.findIndex(
     (record) => record.type === 'lap' && record.lap.scope === '' && record.lap.transition === 'unverified_change',

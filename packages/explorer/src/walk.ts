@@ -237,7 +237,7 @@ async function checkOther(
   const { reason } = run.terminal
   // What cut the run short may be gone.
   if (other.endings !== 'any' && ![wholeRun.terminal.reason, 'completed', ...other.endings].includes(reason))
-    fail(`${where}: it goes on with another program and ends as ${reason}: ${run.terminal.signal.message}`)
+    fail(`${where}: it continues with another program and ends as ${reason}: ${run.terminal.signal.message}`)
   const records = run.records.map((record) => JSON.parse(JSON.stringify(record)) as StepRecord)
   const more = records.length - length - 1
   if (more <= 0) return

@@ -12,7 +12,7 @@ import { SessionTexts } from './session-texts.ts'
 /** Name of the signal that delivers requests to an invocation. */
 export const mailSignal = 'mail'
 
-/** Name of the signal that tells an invocation that a client watches its session. */
+/** Name of the signal by which an invocation learns that a client watches its session. */
 export const watchSignal = 'watch'
 
 /** Recorded from time to time by an attempt that waits for its turn: the engine gives up attempts that stay silent. */

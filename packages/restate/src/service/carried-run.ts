@@ -34,11 +34,11 @@ export function restoreCarriedRun(
   if (carried === undefined) return { ended: conversation, open: [] }
   const begin = conversation.findLastIndex((record) => record.type === 'start' && record.scope === '')
   const [start, ...others] = conversation.slice(begin)
-  const laps = others.flatMap((record) => (record.type === 'lap' && record.lap.scope === '' ? [record.lap] : []))
-  const last = laps.at(-1)
+  const iterations = others.flatMap((record) => (record.type === 'lap' && record.lap.scope === '' ? [record.lap] : []))
+  const last = iterations.at(-1)
   // A run is left at one of its own iterations.
   if (start === undefined || last === undefined) return { ended: conversation.slice(0, begin), open: others }
-  const lap = { ...last, added: laps.flatMap(({ added }) => added) }
+  const lap = { ...last, added: iterations.flatMap(({ added }) => added) }
   const stages = others.filter(({ type }) => type === 'stage')
   return {
     ended: conversation.slice(0, begin),

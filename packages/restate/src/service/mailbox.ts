@@ -6,7 +6,7 @@ export interface Mailbox {
   readonly next: number
   /** Requests that the session has not settled yet, in order. */
   readonly waiting: readonly WaitingRequest[]
-  /** The invocation that works at the session; null from its call until it begins. Absent while there is none. */
+  /** The invocation that works at the session; null from its call until it begins. Absent while nothing works. */
   readonly worker?: string | null
   /** No more requests are accepted. */
   readonly isClosed?: true

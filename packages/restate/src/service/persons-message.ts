@@ -1,7 +1,7 @@
 import { ConfigurationError, type Transcript } from '@halting/core'
 import { personsMessages, placeOfMessage, type PersonsMessage } from '@halting/core/steps'
 
-/** Finds a message of a person by its id or by a uuid that was emitted for it. @throws ConfigurationError if there is none. */
+/** Finds a message of a person by its id or by a uuid that was emitted for it. @throws ConfigurationError if no message matches. */
 export function findPersonsMessage(transcript: Transcript, sessionId: string, message: string): PersonsMessage {
   const index = placeOfMessage(transcript, message, [sessionId])
   const found = personsMessages(transcript).find((each) => each.index === index)

@@ -101,7 +101,7 @@ function longTextBytes(record: StoredRecord): number {
   return isPacked(record) ? record.texts.reduce((sum, { bytes }) => sum + bytes, 0) : 0
 }
 
-/** Restores the long texts of a record. A record that is too large for an answer is put into the payload store; without a store there is none. */
+/** Restores the long texts of a record. A record that is too large for an answer is put into the payload store; without a store no record is that large. */
 async function toServedRecord(
   record: StoredRecord,
   store: PayloadStore | undefined,

@@ -58,7 +58,7 @@ export interface SessionWorkOptions {
  * W1: requests are handled in order, each once in a process. A message counts once by its id, whatever happens. Any other request is handled again in the next process, until its
  * outcome is on record.
  * W2: the work ends when no run is running and every request was handled; later requests are not handled here.
- * W3: the outcome of a request that begins or enters a run is on record: the run whose result answers it, or why there is none.
+ * W3: the outcome of a request that begins or enters a run is on record: the run whose result answers it, or why no run does.
  */
 export class SessionWork implements Work {
   readonly #options: SessionWorkOptions
