@@ -12,7 +12,7 @@ export const planning: Permissions = {
 }
 
 /** Runs with goals, with every outcome of their checks, wherever they are checked. */
-const checked: readonly Scenario[] = [
+const checkedGoals: readonly Scenario[] = [
   {
     name: 'goals',
     replies: ['write', 'text', 'read'],
@@ -190,7 +190,7 @@ const checked: readonly Scenario[] = [
 ]
 
 /** Settings changed during a run with goals, and other programs that continue such a run. */
-const changing: readonly Scenario[] = [
+const changingGoals: readonly Scenario[] = [
   {
     name: 'goals that are set from outside',
     replies: ['text', 'write'],
@@ -220,7 +220,7 @@ const changing: readonly Scenario[] = [
 ]
 
 /** Goals that are never met: all tries are used up. */
-const stubborn: readonly Scenario[] = [
+const endlessGoals: readonly Scenario[] = [
   {
     name: 'for ever: a goal that never holds',
     replies: ['text'],
@@ -248,4 +248,4 @@ const stubborn: readonly Scenario[] = [
   },
 ]
 
-export const goalScenarios: readonly Scenario[] = [...checked, ...changing, ...stubborn]
+export const goalScenarios: readonly Scenario[] = [...checkedGoals, ...changingGoals, ...endlessGoals]

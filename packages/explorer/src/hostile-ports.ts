@@ -59,9 +59,9 @@ type Misbehaviors = { readonly [name: string]: (input: never) => unknown }
 
 const makeGarbage = (what: string): unknown => garbage.find(([name]) => name === what)?.[1]()
 
-const gives = (...names: readonly string[]): Misbehaviors =>
+const returns = (...names: readonly string[]): Misbehaviors =>
   Object.fromEntries(names.map((name) => [`gives ${name}`, () => makeGarbage(name)]))
-const givesLater = (...names: readonly string[]): Misbehaviors =>
+const resolves = (...names: readonly string[]): Misbehaviors =>
   Object.fromEntries(
     names.map((name) => [`gives later ${name}`, () => Promise.resolve().then(() => makeGarbage(name))]),
   )
@@ -80,7 +80,7 @@ const answers = (misbehaviors: { readonly [what: string]: () => unknown }): Misb
   Object.fromEntries(Object.entries(misbehaviors).map(([what, way]) => [`answers ${what}`, way]))
 
 const anything: Misbehaviors = {
-  ...gives(
+  ...returns(
     'nothing',
     'null',
     'no number',
@@ -92,7 +92,7 @@ const anything: Misbehaviors = {
     'a thenable that rejects',
     'a proxy that was revoked',
   ),
-  ...givesLater('a circle'),
+  ...resolves('a circle'),
   ...throws('nothing', 'an object without a prototype', 'an error whose message throws'),
   ...rejects('null'),
   'throws a stop that says nothing readable': () => {
@@ -102,7 +102,7 @@ const anything: Misbehaviors = {
 
 const forTools: Misbehaviors = {
   ...anything,
-  ...gives('content that is no list of blocks', 'blocks that are none', 'details that JSON cannot hold'),
+  ...returns('content that is no list of blocks', 'blocks that are none', 'details that JSON cannot hold'),
   ...answers({ 'a failure that is none': () => ({ content: '', isError: 'no', details: circle() }) }),
 }
 
@@ -172,12 +172,16 @@ const misbehaviorsOf: { readonly [port: string]: Misbehaviors } = {
     }),
   },
   cost: {
-    ...gives('null', 'no number', 'a circle'),
+    ...returns('null', 'no number', 'a circle'),
     ...answers({ 'less than nothing': () => -1, 'no end': () => Infinity }),
     ...throws('nothing'),
   },
-  'worst case': { ...gives('nothing', 'no number'), ...answers({ 'less than nothing': () => -1 }), ...throws('null') },
-  estimate: { ...gives('nothing', 'no number'), ...answers({ 'less than nothing': () => -1 }), ...throws('null') },
+  'worst case': {
+    ...returns('nothing', 'no number'),
+    ...answers({ 'less than nothing': () => -1 }),
+    ...throws('null'),
+  },
+  estimate: { ...returns('nothing', 'no number'), ...answers({ 'less than nothing': () => -1 }), ...throws('null') },
   context: {
     ...anything,
     ...answers({

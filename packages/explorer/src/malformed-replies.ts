@@ -202,7 +202,7 @@ export function emitBeginning(
 }
 
 /** With these, the service bills more than was requested. */
-export const overbilling: ReadonlySet<string> = new Set<MalformedReply>([
+export const overbillingReplies: ReadonlySet<string> = new Set<MalformedReply>([
   'strange: a usage beyond all bounds',
   'strange: a usage above the cap',
 ])

@@ -46,7 +46,7 @@ const halter: AnyTool = {
 }
 
 /** Everything that may deviate, a few deviations at a time. */
-const deviating: readonly Scenario[] = [
+const deviatingScenarios: readonly Scenario[] = [
   { name: 'every reply, two at a time', replies: everyReply, depth: 4, deviations: 2 },
   {
     name: 'every reply under limits, with a last answer',
@@ -285,7 +285,7 @@ const forever = (name: string, last: ReplyKind, more: Partial<Scenario> = {}): S
 })
 
 /** Endless behavior: each retry limit is used up to the last iteration. */
-const stubborn: readonly Scenario[] = [
+const endlessScenarios: readonly Scenario[] = [
   forever('reading', 'read', { options: { maxTurns: 12 } }),
   forever('the same call, seen', 'read', {
     noProgress: true,
@@ -430,9 +430,9 @@ const stubborn: readonly Scenario[] = [
 
 const others = [...askingScenarios, ...abortScenarios, ...settingsScenarios, ...mediaScenarios, ...contextScenarios]
 export const scenarios: readonly Scenario[] = [
-  ...deviating,
+  ...deviatingScenarios,
   ...others,
-  ...stubborn,
+  ...endlessScenarios,
   ...hostileScenarios,
   ...goalScenarios,
   ...limitScenarios,

@@ -45,11 +45,11 @@ function serialize(value: unknown): string {
   )
 }
 
-const frozen = new WeakSet<object>()
+const frozenObjects = new WeakSet<object>()
 
 function deepFreeze(value: unknown): void {
-  if (typeof value !== 'object' || value === null || frozen.has(value)) return
-  frozen.add(value)
+  if (typeof value !== 'object' || value === null || frozenObjects.has(value)) return
+  frozenObjects.add(value)
   // An abort signal must stay usable.
   if ('addEventListener' in value) return
   if (value instanceof AgentState) deepFreeze(value.execution())

@@ -56,7 +56,7 @@ const budget: StandingBudget = {
   resetsAt: '2026-12-01T00:00:00+01:00',
 }
 const wait: StandingWait = { budget: budget.name, reservedUsd: 1.5, holders: 2 }
-const refused: StandingRefused = { kind: 'refused', budget }
+const refusal: StandingRefused = { kind: 'refused', budget }
 
 /**
  * Standing budgets of one process that answer what the path says. They check that each amount taken is settled once and within that amount, and that no model they count for is
@@ -152,17 +152,17 @@ export class ExploredStandingBudgets implements StandingBudgets {
       case 'half':
         return this.#taken(Math.max(leastUsd, usd / 2))
       case 'refused':
-        return refused
+        return refusal
       case 'all, later':
         return later(all, false)
       case 'refused, later':
-        return later(() => refused, false)
+        return later(() => refusal, false)
       case 'all, after a wait':
         return later(all)
       case 'the least, after a wait':
         return later(least)
       case 'refused, after a wait':
-        return later(() => refused)
+        return later(() => refusal)
       case 'throws':
         throw new Error('the file of the standing budgets is damaged')
       case 'rejects after a wait':

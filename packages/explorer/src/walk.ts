@@ -137,7 +137,7 @@ async function killAll(next: ResumePlan, wholeRun: ExploredRun, kills: Kills): P
   return killed
 }
 
-interface Resumed {
+interface ResumedRun {
   readonly walked: ExploredRun
   readonly world: World
   /** Nothing but the kill happened to it, so it must end as it would have ended. */
@@ -150,7 +150,7 @@ async function resumeAfterKill(
   { scenario, path, other }: ResumePlan,
   { externalInputs: handedIn, wallAt }: ExploredRun,
   where: string,
-): Promise<Resumed | undefined> {
+): Promise<ResumedRun | undefined> {
   const folded = foldRun(onRecord)
   if (folded.kind === 'ended') return undefined
   const inbox = inboxAtKill(handedIn, onRecord)
@@ -191,14 +191,14 @@ async function resumeAfterKill(
 
 /** The same program must reach the same result. */
 async function checkSame(
-  { walked: run, world, hasSameFuture }: Resumed,
+  { walked: run, world, hasSameFuture }: ResumedRun,
   next: ResumePlan,
   wholeRun: ExploredRun,
   lines: readonly string[],
   length: number,
   where: string,
 ): Promise<void> {
-  const comparable = mayAskOtherwise(wholeRun, length) ? withoutCommitted : untimed
+  const comparable = mayAskOtherwise(wholeRun, length) ? withoutCommitted : withoutTimes
   if (hasSameFuture) assertSame(comparable(run.terminal), comparable(wholeRun.terminal), `${where}: the terminal`)
   // The same record has the same replay and what-if, which were checked before.
   if (isSame(run.records, lines, length)) return checkSameEvents(run, wholeRun, where)
@@ -222,12 +222,12 @@ function mayAskOtherwise({ externalInputs: handedIn, records }: ExploredRun, len
 }
 
 function withoutCommitted(terminal: RunResult): unknown {
-  return untimed({ ...terminal, committedUsd: 0, totalTokens: 0 })
+  return withoutTimes({ ...terminal, committedUsd: 0, totalTokens: 0 })
 }
 
 /** Another program reaches the same ending or one of its own, and does so again when it is killed, too. */
 async function checkOther(
-  { walked: run }: Resumed,
+  { walked: run }: ResumedRun,
   next: ResumePlan,
   other: OtherProgram,
   wholeRun: ExploredRun,
@@ -245,7 +245,7 @@ async function checkOther(
   const again = await resumeAfterKill(records.slice(0, second), next, run, `${where}, and after record ${second}`)
   // The time used until a kill counts at once in the process after it.
   if (again?.hasSameFuture === true && again.walked.terminal.reason !== 'time_limit')
-    assertSame(untimed(again.walked.terminal), untimed(run.terminal), `${where}, and after record ${second}`)
+    assertSame(withoutTimes(again.walked.terminal), withoutTimes(run.terminal), `${where}, and after record ${second}`)
 }
 
 /** Whether the records equal those of the uninterrupted run from the kill on. Before it, they do by construction. */
@@ -349,14 +349,14 @@ async function walk(world: World, start: RunState, walkOptions: WalkOptions): Pr
   }
 }
 
-interface Moments {
+interface MomentContext {
   readonly steps: MemorySteps
   readonly world: World
   readonly iterations: Iteration[]
 }
 
 /** Lets an abort, a message, a stop or a setting arrive before, in and after every await. Everything that is recorded is frozen. */
-function withMoments(inner: StepEngine, moments: Moments): AnswerableStepEngine {
+function withMoments(inner: StepEngine, moments: MomentContext): AnswerableStepEngine {
   const { steps, world, iterations } = moments
   return {
     get replaying() {
@@ -423,7 +423,7 @@ function withMoments(inner: StepEngine, moments: Moments): AnswerableStepEngine 
 }
 
 /** The same around a wait for a service. */
-async function waitWithMoments<T>(key: string, { steps, world }: Moments, wait: () => Promise<T>): Promise<T> {
+async function waitWithMoments<T>(key: string, { steps, world }: MomentContext, wait: () => Promise<T>): Promise<T> {
   world.moment(`before ${key}`, steps.records.length)
   const waiting = wait()
   world.moment(`in ${key}`, steps.records.length)
@@ -443,7 +443,7 @@ function openIntents(records: readonly StepRecord[]): number {
 }
 
 /** Speculative work from before the kill is repeated, so its duration differs. */
-function untimed(terminal: RunResult): unknown {
+function withoutTimes(terminal: RunResult): unknown {
   const { summary, goal, ...rest } = terminal
   const checks = goal?.checks.map((check) => ({ ...check, durationMs: 0 }))
   return terminalOf({

@@ -46,7 +46,7 @@ import type { OtherProgram } from './other-programs.ts'
 import { agentOf, replyOf, type ReplyKind } from './replies.ts'
 import type { Snapshots } from './snapshots.ts'
 import { ExploredStandingBudgets, type ScenarioStanding } from './standing-budgets.ts'
-import { isHanging, overbilling } from './malformed-replies.ts'
+import { isHanging, overbillingReplies } from './malformed-replies.ts'
 import { requiredPorts, withUntrustedPorts, type UntrustedPort } from './hostile-ports.ts'
 import { createVirtualTime } from './virtual-time.ts'
 
@@ -414,7 +414,7 @@ function repliesOf(
     if (kind === 'hang' || kind === 'hang after call' || kind === 'deaf' || isHanging(kind)) {
       abort(`${idempotencyKey} hangs`)
     }
-    if (overbilling.has(kind)) onOverbilling()
+    if (overbillingReplies.has(kind)) onOverbilling()
     const reply = await replyOf(kind, { request, call, model: id, key: idempotencyKey })
     return scenario.counts === true ? withCountedInput(reply, request) : reply
   }

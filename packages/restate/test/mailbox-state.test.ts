@@ -4,7 +4,7 @@ import {
   isKnown,
   maxKnownNames,
   readMailbox,
-  waitingAfter,
+  readWaitingAfter,
   writeMailbox,
   writePushOutcome,
   writeSettled,
@@ -60,9 +60,9 @@ test('what waits is told in its order, in answers that the engine takes', async 
   const contents = Array.from({ length: 5 }, (_, index) => String(index).repeat(3_000_000))
   for (const [index, content] of contents.entries()) await ask(state, `name ${index}`, prompt(content))
   const mailbox = await readMailbox(state)
-  const first = await waitingAfter(state, mailbox, 0)
-  const second = await waitingAfter(state, mailbox, 2)
-  const third = await waitingAfter(state, mailbox, 4)
+  const first = await readWaitingAfter(state, mailbox, 0)
+  const second = await readWaitingAfter(state, mailbox, 2)
+  const third = await readWaitingAfter(state, mailbox, 4)
   expect(
     [first, second, third].map(({ requests, hasMore }) => [requests.map(({ number }) => number), hasMore]),
   ).toEqual([
@@ -82,7 +82,9 @@ test('what was answered for is gone, and what came since is there', async () => 
   await answer(state, 2)
   const left = await readMailbox(state)
   expect(left).toEqual({ next: 4, waiting: [{ number: 3, type: 'prompt' }], worker: 'somebody' })
-  expect((await waitingAfter(state, left, 0)).requests).toEqual([{ id: 'third', number: 3, request: prompt('three') }])
+  expect((await readWaitingAfter(state, left, 0)).requests).toEqual([
+    { id: 'third', number: 3, request: prompt('three') },
+  ])
   expect([...state.values.keys()].filter((key) => key.startsWith('request/'))).toEqual(['request/3'])
 })
 

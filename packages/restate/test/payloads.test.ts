@@ -29,7 +29,7 @@ describe('files', () => {
     const path = join(folder, 'session', reference.sha256)
     for (const damaged of ['all', 'all of IT']) {
       writeFileSync(path, damaged)
-      await expect(store.get(reference)).rejects.toThrow(`${path} is not what was put there: 9 bytes`)
+      await expect(store.get(reference)).rejects.toThrow(`${path} was changed: expected 9 bytes`)
     }
     writeFileSync(path, 'all')
     await store.put('all of it')
@@ -112,7 +112,7 @@ describe('a bucket', () => {
   test('is asked five times, and then told with what it said', async () => {
     const { stores, asked } = await bucketOf(() => 503)
     await expect(stores.of('session').put('text')).rejects.toThrow(
-      /^The bucket does not do PUT halting\/session\/[0-9a-f]{64}: 503 .*SlowDown/,
+      /^PUT halting\/session\/[0-9a-f]{64} failed in the bucket: 503 .*SlowDown/,
     )
     expect(asked.length).toBe(5)
   })
@@ -127,12 +127,12 @@ describe('a bucket', () => {
     const { stores, objects } = await bucketOf(() => undefined)
     const reference = await stores.of('session').put('text')
     objects.set(`/bucket/halting/session/${reference.sha256}`, Buffer.from('TEXT'))
-    await expect(stores.of('session').get(reference)).rejects.toThrow('is not what was put there')
+    await expect(stores.of('session').get(reference)).rejects.toThrow('was changed: expected')
   })
 
   test('needs an address and keys', () => {
     const keys = { accessKeyId: 'key', secretAccessKey: 'secret' }
-    expect(() => s3Payloads({ bucketUrl: 'bucket', ...keys })).toThrow('is no address of a bucket')
+    expect(() => s3Payloads({ bucketUrl: 'bucket', ...keys })).toThrow('is not a valid bucket address')
     expect(() => s3Payloads({ bucketUrl: 'http://localhost/bucket', ...keys, accessKeyId: '' })).toThrow('accessKeyId')
   })
 })
@@ -150,7 +150,7 @@ describe('records', () => {
     const batch = await decodeBatch(text, store, new SessionTexts())
     expect(batch.records).toEqual([recordOf(100_000), recordOf(10)])
     expect(batch.stored.map(({ type }) => type)).toEqual(['packed', 'rewind'])
-    await expect(decodeBatch(text, undefined, new SessionTexts())).rejects.toThrow('none is given')
+    await expect(decodeBatch(text, undefined, new SessionTexts())).rejects.toThrow('this program has none')
   })
 
   test('that are too large for the engine are refused where there is no store', () => {

@@ -23,7 +23,7 @@ test('a turn of a rest that is over lets go of nothing that works since', async 
   const invocation = new FakeInvocation()
   void attempt({
     engine: invocation.attempt(),
-    onMakeWay: (given) => (makeWay = given),
+    onYieldRequest: (given) => (makeWay = given),
     turn: () => {
       const turn = new FakeTurn()
       turns.push(turn)

@@ -30,8 +30,8 @@ function proofInterceptor(tokens: readonly string[], inner: readonly string[]): 
           if (tokens.some((token) => isProof(proof, token, subject))) return next()
           const message =
             proof === undefined
-              ? 'This cluster asks for proof of its token: set HALTING_CLUSTER_TOKEN, or the `token` of the client.'
-              : 'The token of this client is not that of the cluster (HALTING_CLUSTER_TOKEN).'
+              ? 'This cluster requires a token. Set HALTING_CLUSTER_TOKEN, or the `token` option of the client.'
+              : 'The token of this client is not the one of the cluster (HALTING_CLUSTER_TOKEN).'
           return Promise.reject(new TerminalError(message, { errorCode: proof === undefined ? 401 : 403 }))
         },
       },
@@ -53,6 +53,6 @@ function isFromWebPage(headers: ReadonlyMap<string, string>, body: Uint8Array): 
 
 function webPageRefusal(): TerminalError {
   const message =
-    'A web page asks nothing of this cluster: it has no HALTING_CLUSTER_TOKEN by which a page could prove that it may.'
+    'Web pages may not call this cluster: it has no HALTING_CLUSTER_TOKEN with which a page could prove that it is allowed to.'
   return new TerminalError(message, { errorCode: 403 })
 }

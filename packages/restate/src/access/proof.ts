@@ -43,6 +43,6 @@ export function isProof(proof: string | undefined, token: string, subject: Proof
 export function checkToken(token: string): string {
   if (token.length >= minTokenLength) return token
   throw new ConfigurationError(
-    `A token of a cluster has ${minTokenLength} characters at least, such as those of: openssl rand -hex 32`,
+    `A cluster token needs at least ${minTokenLength} characters. Create one with: openssl rand -hex 32`,
   )
 }

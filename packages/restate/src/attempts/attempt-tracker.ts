@@ -10,11 +10,11 @@ import type { SessionServiceOptions } from '../service/session-options.ts'
 import { LeftError } from '../worker/departure.ts'
 import { iterationsOfProgress, type BeginAttempt, type AttemptVerdict, type AttemptRecord } from './deaths.ts'
 import { Isolation, type IsolationSlot } from './isolation.ts'
-import { attemptsObject, SetAsideError, whySetAside } from './set-aside.ts'
+import { attemptsObject, SetAsideError, setAsideReason } from './set-aside.ts'
 import { attempt, type AttemptOptions, type AttemptTurn } from '../engine/attempt.ts'
 
 /** Retries without end. If no worker has registered the object, nobody counts attempts, so this does not wait for one. */
-const patience: RetryPolicy = { mostTries: Infinity, firstWaitMs: 100, longestWaitMs: 5_000, waitsForWorkers: false }
+const retryPolicy: RetryPolicy = { mostTries: Infinity, firstWaitMs: 100, longestWaitMs: 5_000, waitsForWorkers: false }
 /** How long the end of an attempt waits until it is recorded as orderly. */
 const maxReportMs = 1_000
 
@@ -57,7 +57,7 @@ export class ProcessAttempts {
       type: 'session_set_aside',
       session: sessionId,
       ...(tenant !== undefined && { tenant }),
-      because: whySetAside(deaths),
+      because: setAsideReason(deaths),
     })
   }
 }
@@ -82,8 +82,8 @@ export class AttemptTracker {
   #slot: IsolationSlot | undefined
   #provenAtIteration = Infinity
   #holds: readonly Promise<unknown>[] = []
-  #makeWay: () => void = () => {}
-  #isMakingWay = false
+  #requestYield: () => void = () => {}
+  #isYielding = false
 
   constructor(process: ProcessAttempts, work: TrackedWork) {
     const { departure } = process.options
@@ -96,8 +96,8 @@ export class AttemptTracker {
   }
 
   /** Sets the function that makes the attempt release its work and begin it anew. */
-  onMakeWay(makeWay: () => void): void {
-    this.#makeWay = makeWay
+  onYieldRequest(requestYield: () => void): void {
+    this.#requestYield = requestYield
   }
 
   /** Whether the attempt gives up its slot at a rest: a session that must be alone blocks all others. */
@@ -138,12 +138,12 @@ export class AttemptTracker {
     else if (this.#slot === undefined) this.#takeSlot(await this.#process.isolation.enter(gone), gone)
     const place = this.#slot
     if (place === undefined) return
-    const makeWay = (): void => {
-      this.#isMakingWay = true
-      this.#makeWay()
+    const requestYield = (): void => {
+      this.#isYielding = true
+      this.#requestYield()
     }
-    if (place.yieldRequested.aborted) makeWay()
-    else place.yieldRequested.addEventListener('abort', makeWay)
+    if (place.yieldRequested.aborted) requestYield()
+    else place.yieldRequested.addEventListener('abort', requestYield)
   }
 
   async #enter(gone: AbortSignal): Promise<void> {
@@ -186,8 +186,8 @@ export class AttemptTracker {
   /** The attempt stays alive and will begin its work anew. While it waits for its turn it is not at work. */
   #onReleased(): void {
     this.#leaveSlot()
-    if (!this.#isMakingWay) return
-    this.#isMakingWay = false
+    if (!this.#isYielding) return
+    this.#isYielding = false
     void this.#excuse()
     this.#isRecorded = false
   }
@@ -265,7 +265,7 @@ export class AttemptTracker {
     const headers = { 'idempotency-key': randomUUID() }
     const outcome = await callWithRetries({ url, token, fetch: ask, headers }, path, input ?? { turn, attempt }, {
       signal,
-      patience,
+      patience: retryPolicy,
     })
     signal?.throwIfAborted()
     return outcome.type === 'answer' ? outcome.value : undefined
@@ -313,7 +313,7 @@ function withTracking<Turn extends AttemptTurn>(
       tracker.onBatch(batch)
       onBatch?.(batch)
     },
-    onMakeWay: (makeWay) => tracker.onMakeWay(makeWay),
+    onYieldRequest: (requestYield) => tracker.onYieldRequest(requestYield),
     leavesAtRest: () => tracker.leavesAtRest,
   }
 }

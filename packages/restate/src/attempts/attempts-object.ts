@@ -23,7 +23,7 @@ import {
   type Death,
   type AttemptRecord,
 } from './deaths.ts'
-import { attemptsObject, setAsideKey, whySetAside } from './set-aside.ts'
+import { attemptsObject, setAsideKey, setAsideReason } from './set-aside.ts'
 
 const attemptsKey = 'attempts'
 
@@ -108,7 +108,7 @@ async function readAttempts(context: ObjectContext): Promise<Attempts> {
 function writeAttempts(context: ObjectContext, attempts: Attempts): void {
   context.set(attemptsKey, attempts)
   const { deaths } = attempts
-  if (deaths.length >= maxDeaths) context.set<SetAsideState>(setAsideKey, { because: whySetAside(deaths), deaths })
+  if (deaths.length >= maxDeaths) context.set<SetAsideState>(setAsideKey, { because: setAsideReason(deaths), deaths })
   else context.clear(setAsideKey)
 }
 
@@ -121,7 +121,7 @@ const latestMs = 8.64e15
 function checkAttempt(input: unknown): AttemptOfTurn {
   const { turn, attempt } = isJsonObject(input) ? input : {}
   if (isCount(turn) && isText(attempt)) return { turn, attempt }
-  throw badInput('An attempt is named by { turn, attempt }.')
+  throw badInput('Give { turn, attempt }.')
 }
 
 /** Input from the ingress may be anything, and a handler that throws on it would be retried forever. @throws TerminalError 400 */
@@ -137,7 +137,7 @@ function checkBegin(input: unknown): BeginAttempt {
     typeof isAlone === 'boolean'
   )
     return { turn, attempt: current, laps, isAtRest, first: previous, isAlone }
-  throw badInput('An attempt begins with { turn, attempt, laps, isAtRest, first, isAlone }.')
+  throw badInput('Give { turn, attempt, laps, isAtRest, first, isAlone }.')
 }
 
 function parseAttempt(input: unknown): AttemptRecord | undefined {

@@ -87,7 +87,7 @@ export class Isolation {
       this.#remove(alone)
       alone.admit(this.#admit(true))
     } else if (alone !== undefined && !this.#letsOthersIn) {
-      for (const { isAlone, askToLeave } of this.#occupants) if (!isAlone) askToLeave()
+      for (const { isAlone, askToLeave: askToYield } of this.#occupants) if (!isAlone) askToYield()
     }
     this.#updateShifts()
     if (this.#isClosed) return

@@ -9,7 +9,7 @@ export const attemptsObject = 'halting_attempts'
 export const setAsideKey = 'set_aside'
 
 /** Why a session is set aside, as a clause. `deaths`: deaths of its workers, the oldest first. */
-export function whySetAside(deaths: readonly Pick<Death, 'worker' | 'atMs'>[]): string {
+export function setAsideReason(deaths: readonly Pick<Death, 'worker' | 'atMs'>[]): string {
   const last = deaths.at(-1)
   const count = numbers[deaths.length] ?? String(deaths.length)
   if (last === undefined) return `its work has ended ${count} workers`
@@ -27,12 +27,12 @@ export function setAsideMessage(sessionId: string, because: string): string {
 /** Reported to the engine when an attempt finds that its session is set aside. */
 export class SetAsideError extends Error {
   constructor(sessionId: string, deaths: readonly Death[]) {
-    super(setAsideMessage(sessionId, whySetAside(deaths)))
+    super(setAsideMessage(sessionId, setAsideReason(deaths)))
     this.name = 'SetAsideError'
   }
 }
 
 /** The message for people, if the last attempt failed because the session is set aside. */
-export function setAsideIn(failure: string | null): string | undefined {
+export function findSetAsideMessage(failure: string | null): string | undefined {
   return /This session is set aside: [^\n]*/.exec(failure ?? '')?.[0]
 }

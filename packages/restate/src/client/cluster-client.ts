@@ -41,7 +41,7 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
       const records: StepRecord[] = []
       for (;;) {
         const page: Partial<RecordsPage> | null = await call(sessionId, 'records', since + records.length)
-        if (!Array.isArray(page?.records)) throw new HaltingError('driver', 'The cluster answers no records.')
+        if (!Array.isArray(page?.records)) throw new HaltingError('driver', 'The cluster returned no records.')
         if (page.records.length === 0) return records
         for (const record of await unpackRecords(page.records, payloads?.of(sessionId))) records.push(record)
       }
@@ -83,7 +83,7 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
 }
 
 /** Proxies close connections that stay silent for longer. */
-const longestConnectionMs = 55_000
+const maxConnectionMs = 55_000
 
 interface LongCall {
   readonly sessionId: string
@@ -98,7 +98,7 @@ async function callWithReconnects(
 ): Promise<RequestAnswer> {
   const idempotencyKey = randomUUID()
   for (;;) {
-    const cut = AbortSignal.timeout(longestConnectionMs)
+    const cut = AbortSignal.timeout(maxConnectionMs)
     try {
       return await ingress.call<RequestAnswer>(sessionObject, sessionId, {
         handler: 'result',
@@ -124,7 +124,7 @@ async function isEngineHealthy(ask: typeof fetch, url: string): Promise<boolean>
 const healthMs = 2_000
 
 /** How long a call is retried before the caller learns that nobody answers. */
-const patience: RetryPolicy = { mostTries: 8, firstWaitMs: 100, longestWaitMs: 2_000, waitsForWorkers: false }
+const retryPolicy: RetryPolicy = { mostTries: 8, firstWaitMs: 100, longestWaitMs: 2_000, waitsForWorkers: false }
 
 export interface HandlerCall {
   readonly handler: string
@@ -156,7 +156,7 @@ export class IngressClient {
     const namedRequest = { ...headers, ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }) }
     const outcome = await callWithRetries({ ...this.#options, headers: namedRequest }, path, input, {
       signal,
-      patience: isTriedOnce ? { ...patience, mostTries: 1 } : patience,
+      patience: isTriedOnce ? { ...retryPolicy, mostTries: 1 } : retryPolicy,
     })
     switch (outcome.type) {
       case 'answer':
@@ -166,7 +166,7 @@ export class IngressClient {
         signal?.throwIfAborted()
         throw new HaltingError('driver', `The cluster does not answer: ${outcome.because}`)
       case 'missing':
-        throw new ConfigurationError(`The cluster knows no sessions: ${outcome.because} Register a worker first.`)
+        throw new ConfigurationError(`The cluster does not serve sessions: ${outcome.because} Register a worker first.`)
       case 'refused':
         throw new ConfigurationError(outcome.because)
     }

@@ -339,9 +339,7 @@ export class RemoteSession implements Session {
   async rewind({ before, what = 'conversation', dryRun: isDryRun = false }: RewindOptions): Promise<Rewound> {
     this.#checkIdle()
     if (what !== 'conversation')
-      throw new ConfigurationError(
-        'Files of a session on a cluster stay as they are. Take back the conversation alone.',
-      )
+      throw new ConfigurationError('A session on a cluster cannot rewind its files. Rewind only the conversation.')
     const { client, sessionId } = this.#options
     const { transcript } = foldSession(runsOf(await client.records(sessionId)))
     const { content } = findPersonsMessage(transcript, sessionId, before)

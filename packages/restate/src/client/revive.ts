@@ -61,5 +61,5 @@ function reviveRunEvent(event: RunEvent): RunEvent {
 
 function reviveError(error: unknown): HaltingError {
   const { code, message } = (error ?? {}) as Partial<HaltingError>
-  return HaltingError.fromJSON({ code: code ?? 'driver', message: message ?? 'It broke in the worker.' })
+  return HaltingError.fromJSON({ code: code ?? 'driver', message: message ?? 'The run failed in the worker.' })
 }

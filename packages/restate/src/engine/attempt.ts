@@ -95,8 +95,8 @@ export interface AttemptOptions<Turn extends AttemptTurn = AttemptTurn> {
    * Receives a function that releases the work at its next iteration without an open effect, or at a rest. The attempt stays alive: it begins the work anew when it gets its turn
    * again.
    */
-  readonly onMakeWay?: ((makeWay: () => void) => void) | undefined
-  /** Whether work at a rest is released at once, as by `onMakeWay`. */
+  readonly onYieldRequest?: ((makeWay: () => void) => void) | undefined
+  /** Whether work at a rest is released at once, as by `onYieldRequest`. */
   readonly leavesAtRest?: (() => boolean) | undefined
   /** Requests the turn of this attempt before its work begins; `gone` as in `AttemptContext`. Default: the work begins at once. */
   readonly turn?: ((gone: AbortSignal) => Turn) | undefined
@@ -139,7 +139,7 @@ class Attempt<Turn extends AttemptTurn> {
   readonly #inputs: ((work: Work) => void)[] = []
   readonly #messages: string[] = []
   #work: Work | undefined
-  #releaseWork = sharedAbort()
+  #workReleased = sharedAbort()
   #gone: AbortSignal | undefined
   #hasBegun = false
   /** Something of the work is on record, or was noted. */
@@ -150,7 +150,7 @@ class Attempt<Turn extends AttemptTurn> {
   readonly #bells: Map<string, EnginePromise<AttemptEvent>>
   #cancelled: EnginePromise<AttemptEvent> | undefined
   #isResting = false
-  #makesWay = false
+  #isYielding = false
   readonly #released = sharedAbort()
   /** Rejects when this process leaves the session while the attempt awaits the engine. */
   readonly left: Promise<never>
@@ -177,9 +177,9 @@ class Attempt<Turn extends AttemptTurn> {
     })
     this.left.catch(() => {})
     this.#watchDeparture()
-    options.onMakeWay?.(() => {
-      if (this.#isResting) return this.#makeRoom()
-      this.#makesWay = true
+    options.onYieldRequest?.(() => {
+      if (this.#isResting) return this.#releaseWork()
+      this.#isYielding = true
       this.#log.leave()
     })
   }
@@ -255,9 +255,9 @@ class Attempt<Turn extends AttemptTurn> {
     const turn = this.#turn
     // The session may give up its place for another reason, and work again with another turn before it is closed here.
     turn?.rests(() => {
-      if (this.#turn === turn) this.#makeRoom()
+      if (this.#turn === turn) this.#releaseWork()
     })
-    if (this.#makesWay || this.#options.leavesAtRest?.() === true) this.#makeRoom()
+    if (this.#isYielding || this.#options.leavesAtRest?.() === true) this.#releaseWork()
     let event: AttemptEvent
     do {
       event = await this.#engine.first([...timers, ...this.#fromOutside])
@@ -268,14 +268,14 @@ class Attempt<Turn extends AttemptTurn> {
   }
 
   /** Releases the work: all of it is on record. */
-  #makeRoom(): void {
+  #releaseWork(): void {
     if (this.#work === undefined) return
-    this.#releaseWork.abort()
+    this.#workReleased.abort()
     this.#log.break()
-    this.#releaseWork = sharedAbort()
+    this.#workReleased = sharedAbort()
     this.#log = this.#newLog()
     this.#work = undefined
-    this.#makesWay = false
+    this.#isYielding = false
     this.#turn = undefined
     this.#gone = undefined
     this.#hasBegun = false
@@ -346,15 +346,16 @@ class Attempt<Turn extends AttemptTurn> {
     try {
       return await this.#log.take()
     } catch (error) {
-      if (!(error instanceof LeftError && this.#makesWay) || this.#options.departure?.soon.aborted === true) throw error
-      this.#makeRoom()
+      if (!(error instanceof LeftError && this.#isYielding) || this.#options.departure?.soon.aborted === true)
+        throw error
+      this.#releaseWork()
       return this.#take()
     }
   }
 
   async #nextTurn(): Promise<'granted' | 'waits'> {
     const { turn } = this.#options
-    this.#gone ??= anySignal([this.#engine.gone, this.#releaseWork.signal])
+    this.#gone ??= anySignal([this.#engine.gone, this.#workReleased.signal])
     if (turn === undefined) return 'granted'
     if (this.#turn === undefined) {
       const { departure } = this.#options
@@ -370,7 +371,7 @@ class Attempt<Turn extends AttemptTurn> {
     const log = this.#log
     const turn = this.#turn
     try {
-      const gone = (this.#gone ??= anySignal([this.#engine.gone, this.#releaseWork.signal]))
+      const gone = (this.#gone ??= anySignal([this.#engine.gone, this.#workReleased.signal]))
       const context = { records: [...this.#records], log, gone, isResting: () => this.#isResting }
       const work = await this.#begun(context, turn)
       this.#work = work

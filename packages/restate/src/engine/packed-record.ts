@@ -89,7 +89,10 @@ export async function unpackRecord(
   const record = structuredClone(stored.record)
   for (const { path, sha256, bytes, inStore } of stored.texts) {
     if (inStore !== true && texts === undefined)
-      throw new HaltingError('driver', 'Workers of a version that stores long texts apart wrote this record.')
+      throw new HaltingError(
+        'driver',
+        'Workers of a newer version wrote this record: its long texts are stored separately.',
+      )
     setText(
       record,
       path,
@@ -101,7 +104,10 @@ export async function unpackRecord(
 
 function requireStore(store: PayloadStore | undefined): PayloadStore {
   if (store !== undefined) return store
-  throw new HaltingError('driver', 'A record is in a payload store, and none is given.')
+  throw new HaltingError(
+    'driver',
+    'A record is in a payload store, and this program has none. Configure the store of the workers.',
+  )
 }
 
 function setText(record: StepRecord, path: readonly (string | number)[], text: string): void {

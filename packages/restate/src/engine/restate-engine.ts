@@ -50,6 +50,6 @@ function wrapPromise<T>(promise: RestatePromise<T>): WrappedPromise<T> {
 export function checkNode(): void {
   if ('withResolvers' in Promise) return
   throw new ConfigurationError(
-    `A worker of a cluster needs Node 22 or newer, and this is Node ${process.versions.node}. What only asks a cluster runs here.`,
+    `A worker of a cluster needs Node 22 or newer, and this is Node ${process.versions.node}. Clients of a cluster run on this version.`,
   )
 }

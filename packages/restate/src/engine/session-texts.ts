@@ -48,7 +48,7 @@ export class SessionTexts {
     if (text === undefined)
       throw new HaltingError(
         'driver',
-        `A text of this session is not there: ${sha256}. Restore the engine's data from a back-up, or remove the session.`,
+        `A text of this session is missing: ${sha256}. Restore the engine's data from a back-up, or remove the session.`,
       )
     return text
   }

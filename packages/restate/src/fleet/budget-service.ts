@@ -113,7 +113,7 @@ export function budgetDefinition(
     handlers: {
       setLimit: async (context: ObjectContext, usd: number | null): Promise<void> => {
         if (usd !== null && !(typeof usd === 'number' && usd >= 0 && usd <= maxUsd))
-          throw badInput(`A limit is a number of US dollars from 0 to ${maxUsd}, or null.`)
+          throw badInput(`A limit must be a number of US dollars from 0 to ${maxUsd}, or null.`)
         await changeBudget(context, [], (money) => money.setLimit(usd === null ? null : Math.floor(usd * 1e9)))
       },
       raiseTo: async (context: ObjectContext, input: LeaseRequest): Promise<number> => {
@@ -122,12 +122,12 @@ export function budgetDefinition(
       },
       raiseAll: async (context: ObjectContext, input: readonly LeaseRequest[]): Promise<readonly number[]> => {
         if (!Array.isArray(input) || input.length > maxLeasesPerCall)
-          throw badInput(`Leases are asked for in a list of at most ${maxLeasesPerCall}.`)
+          throw badInput(`Give a list of at most ${maxLeasesPerCall} lease requests.`)
         return raiseAll(context, input.map(checkLeaseRequest))
       },
       ask: async (context: ObjectContext, input: readonly LeaseAsk[]): Promise<readonly LeaseAnswer[]> => {
         if (!Array.isArray(input) || input.length > maxLeasesPerCall)
-          throw badInput(`Leases are asked for in a list of at most ${maxLeasesPerCall}.`)
+          throw badInput(`Give a list of at most ${maxLeasesPerCall} lease requests.`)
         return askAll(context, input.map(checkAsk))
       },
       open: handlers.object.exclusive(
@@ -214,7 +214,8 @@ async function changeBudget<Answer>(
 }
 
 function checkTotal({ leasedNanos }: TenantBudget): void {
-  if (!Number.isSafeInteger(leasedNanos)) throw badInput(`A tenant has at most ${maxUsd} US dollars in all.`)
+  if (!Number.isSafeInteger(leasedNanos))
+    throw badInput(`All leases of a tenant together are limited to ${maxUsd} US dollars.`)
 }
 
 async function askAll(context: ObjectContext, asks: readonly LeaseAsk[]): Promise<readonly LeaseAnswer[]> {
@@ -235,7 +236,7 @@ function checkAsk(input: unknown): LeaseAsk {
   const isPlain = kind === 'open' || kind === 'leave'
   const { nanos, ...session } = checkLeaseRequest(isPlain && isJsonObject(input) ? { ...input, nanos: 0 } : input)
   if (typeof process !== 'string' || process === '' || !isAmount(sequence))
-    throw badInput('A process asks for leases by { process, sequence }.')
+    throw badInput('A lease request of a process needs { process, sequence }.')
   const asking = { ...session, process, sequence, ...(isOpened === true && { isOpened }) }
   if (isPlain) return { ...asking, kind }
   return { ...asking, ...checkAskKind(input, nanos) }
@@ -256,7 +257,7 @@ function checkAskKind(input: unknown, nanos: number): AskOfKind<'raise'> | AskOf
   if (kind === 'join' && isOfLeast && typeof invocation === 'string' && invocation !== '')
     return { kind, nanos, leastNanos, invocation }
   if (kind === 'report' && isSpent(spent)) return { kind, nanos, spent, ...chunk }
-  throw badInput('A lease is asked for by { kind, nanos }, with what belongs to its kind.')
+  throw badInput('A lease request needs { kind, nanos }, with the fields of its kind.')
 }
 
 function isSpent(value: unknown): value is Spent & JsonObject {
@@ -269,7 +270,7 @@ function checkLeaseRequest(input: unknown): LeaseRequest {
   const isNamed = typeof session === 'string' && session !== '' && typeof began === 'string' && !began.includes('/')
   // The last turn is reserved for removed sessions.
   if (isNamed && isAmount(nanos) && isAmount(turn) && turn < mostNanos) return { session, began, turn, nanos }
-  throw badInput('A lease is asked for by { session, began, turn, nanos }.')
+  throw badInput('A lease request needs { session, began, turn, nanos }.')
 }
 
 function isAmount(value: unknown): value is number {

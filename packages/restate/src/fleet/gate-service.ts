@@ -118,7 +118,7 @@ export function gateDefinition(tokens?: readonly string[]): VirtualObjectDefinit
         return changeGate(context, (gate, nowMs) => leave(gate, nowMs, ticket, tokens))
       },
       renew: async (context: ObjectContext, tickets: readonly string[]): Promise<void> => {
-        if (!Array.isArray(tickets) || !tickets.every(isName)) throw badInput('Give the tickets, as a list.')
+        if (!Array.isArray(tickets) || !tickets.every(isName)) throw badInput('Give a list of tickets.')
         return changeGate(context, (gate, nowMs) => renew(gate, nowMs, tickets))
       },
       tick: handlers.object.exclusive({ ingressPrivate: true }, (context: ObjectContext): Promise<void> => {
@@ -179,11 +179,11 @@ function isAmount(value: unknown): value is number {
 function checkPass(input: unknown): PassRequest {
   const { gate, ticket, session, tokens, by } = isJsonObject(input) ? input : {}
   if (!isName(gate) || !isName(ticket) || !isName(session) || !isAmount(tokens))
-    throw badInput('One comes to a gate by { gate, ticket, session, tokens }.')
+    throw badInput('Give { gate, ticket, session, tokens }.')
   const request = { gate, ticket, session, tokens }
   if (by === undefined) return request
   const { process, atMs } = isJsonObject(by) ? by : {}
-  if (!isName(process) || !isAmount(atMs)) throw badInput('A process comes to a gate by { process, atMs }.')
+  if (!isName(process) || !isAmount(atMs)) throw badInput('The field by needs { process, atMs }.')
   return { ...request, by: { process, atMs } }
 }
 
@@ -191,7 +191,7 @@ function checkPass(input: unknown): PassRequest {
 function checkLeave(input: unknown): { readonly ticket: string; readonly tokens?: number } {
   const { ticket, tokens } = isJsonObject(input) ? input : {}
   if (!isName(ticket) || (tokens !== undefined && !isAmount(tokens)))
-    throw badInput('One leaves a gate by { ticket }, with { tokens } where that is known.')
+    throw badInput('Give { ticket }, and { tokens } if known.')
   return { ticket, ...(tokens !== undefined && { tokens }) }
 }
 
@@ -201,9 +201,9 @@ function checkLimits(input: unknown): GateLimits {
   const limitOf = (name: keyof GateLimits): number | null => {
     const value = input[name] ?? null
     if (value === null || (isAmount(value) && value > 0)) return value
-    throw badInput(`${name} is a number above 0, or null.`)
+    throw badInput(`${name} must be a number above 0, or null.`)
   }
   const requests = limitOf('requests')
-  if (requests !== null && !Number.isInteger(requests)) throw badInput('requests is a whole number, or null.')
+  if (requests !== null && !Number.isInteger(requests)) throw badInput('requests must be a whole number, or null.')
   return { requests, requestsPerMinute: limitOf('requestsPerMinute'), tokensPerMinute: limitOf('tokensPerMinute') }
 }

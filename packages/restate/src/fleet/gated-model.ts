@@ -170,6 +170,6 @@ function estimateTokens({ contextWindow }: Model, { system, messages, tools, max
 }
 
 function gateFailure(error: unknown): ConstructorParameters<typeof ModelError>[0] {
-  const message = `The request did not get past the gate of the fleet: ${error instanceof Error ? error.message : String(error)}`
+  const message = `The request did not pass the gate of the fleet: ${error instanceof Error ? error.message : String(error)}`
   return { kind: 'connection', message, retryable: true, billed: 'nothing', neverConnected: true }
 }

@@ -18,7 +18,7 @@ interface CallOptions {
 }
 
 /** Retries without end; an object that no worker has registered yet will exist later. */
-const patience: RetryPolicy = { mostTries: Infinity, firstWaitMs: 100, longestWaitMs: 5_000, waitsForWorkers: true }
+const retryPolicy: RetryPolicy = { mostTries: Infinity, firstWaitMs: 100, longestWaitMs: 5_000, waitsForWorkers: true }
 
 /**
  * Calls a handler, and retries while the engine is unreachable. Rejects when it is aborted.
@@ -32,9 +32,12 @@ export async function callHandler(
 ): Promise<Json> {
   signal.throwIfAborted()
   const named = idempotencyKey !== undefined && { headers: { 'idempotency-key': idempotencyKey } }
-  const outcome = await callWithRetries({ url, token, fetch: ask, ...named }, path, input, { signal, patience })
+  const outcome = await callWithRetries({ url, token, fetch: ask, ...named }, path, input, {
+    signal,
+    patience: retryPolicy,
+  })
   if (outcome.type === 'answer') return outcome.value ?? null
   signal.throwIfAborted()
   const refusal = outcome.type === 'refused' ? ` (HTTP ${outcome.status})` : ''
-  throw new HaltingError('driver', `${path}: the engine refuses${refusal}: ${outcome.because}`)
+  throw new HaltingError('driver', `${path}: the engine refused the call${refusal}: ${outcome.because}`)
 }

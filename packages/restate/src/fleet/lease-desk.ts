@@ -96,7 +96,7 @@ export class LeaseDesk {
         const answers = await this.#askOnce(asked.map(({ request }) => request))
         for (const [index, { resolve, reject }] of asked.entries()) {
           const answer = answers[index]
-          if (answer === undefined) reject(new Error('The budget has answered too little.'))
+          if (answer === undefined) reject(new Error('The budget has not answered all requests.'))
           else resolve(answer)
         }
         this.#onAnswers(answers)

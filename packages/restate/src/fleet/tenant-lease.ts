@@ -10,7 +10,7 @@ const defaultChunkUsd = 0.05
 /** How long a session may hold money that it cannot spend now, while no other waits: its next request may follow at once. Shorter than the time until it rests. */
 const keepMs = 100
 /** How often this process asks again after another one was taken for the one at work. */
-const mostAsks = 20
+const maxAsks = 20
 
 export interface TenantLeaseOptions {
   readonly desk: LeaseDesk
@@ -360,7 +360,7 @@ export class TenantLease implements BudgetLease {
     signal: AbortSignal,
     ask: () => Ask,
   ): Promise<LeaseAnswer | (undefined extends Ask ? { readonly kind: 'none' } : never)> {
-    for (let asks = 0; asks < mostAsks; asks++) {
+    for (let asks = 0; asks < maxAsks; asks++) {
       const asked = ask()
       // Its type says whether it can return undefined.
       if (asked === undefined) return { kind: 'none' } as never
@@ -368,7 +368,7 @@ export class TenantLease implements BudgetLease {
       if (answer.kind === 'superseded') await this.#openAgain(signal)
       else if (answer.kind !== 'late') return answer
     }
-    throw new HaltingError('driver', 'Another process asks for the money of this session.')
+    throw new HaltingError('driver', 'Another process keeps requesting money for this session.')
   }
 
   #send(signal: AbortSignal, ask: AskFields<LeaseAsk>): Promise<LeaseAnswer> {

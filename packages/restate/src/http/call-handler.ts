@@ -107,7 +107,7 @@ function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
 }
 
 function tooLargeMessage(url: string, text: string): string {
-  return `The request is larger than ${url} takes (${text.slice(0, 100)}). Put what is large into a file of the session.`
+  return `The request is larger than ${url} accepts (${text.slice(0, 100)}). Put what is large into a file of the session.`
 }
 
 function isEngineReply(text: string): boolean {

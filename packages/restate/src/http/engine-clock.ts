@@ -1,5 +1,5 @@
 /** Answers are dated in whole seconds, and synchronized clocks differ by less. */
-const leastOffMs = 2_000
+const minOffsetMs = 2_000
 
 /**
  * The engine's clock, derived from the dates of its answers. Times that workers compare or store across processes use it, because the clock of a machine may be wrong by hours or
@@ -9,9 +9,9 @@ export class EngineClock {
   readonly #own: () => number
   #offsetMs = 0
 
-  /** @param own Milliseconds since 1970, by the clock of this machine. */
-  constructor(own: () => number = Date.now) {
-    this.#own = own
+  /** @param localClock Milliseconds since 1970, by the clock of this machine. */
+  constructor(localClock: () => number = Date.now) {
+    this.#own = localClock
   }
 
   /** Offset to the clock of this machine; 0 while both agree within two seconds. */
@@ -28,12 +28,12 @@ export class EngineClock {
     return (date) => {
       const dated = date === null ? NaN : Date.parse(date)
       const tookMs = performance.now() - sentAt
-      if (Number.isNaN(dated) || tookMs > leastOffMs) return
+      if (Number.isNaN(dated) || tookMs > minOffsetMs) return
       // The date is truncated to a second, and was written at some time in between.
       const offsetMs = Math.round(dated + 500 - (sentMs + tookMs / 2))
-      if (Math.abs(offsetMs) <= leastOffMs) this.#offsetMs = 0
+      if (Math.abs(offsetMs) <= minOffsetMs) this.#offsetMs = 0
       // The offset is kept while it changes little, so that it does not jitter with the seconds.
-      else if (Math.abs(offsetMs - this.#offsetMs) > leastOffMs) this.#offsetMs = offsetMs
+      else if (Math.abs(offsetMs - this.#offsetMs) > minOffsetMs) this.#offsetMs = offsetMs
     }
   }
 }
@@ -47,13 +47,13 @@ export const engineClock: EngineClock = new EngineClock()
  */
 export function atEngineTime<T>(ask: () => T, clock: Pick<EngineClock, 'offsetMs'> = engineClock): T {
   if (clock.offsetMs === 0) return ask()
-  const own = Date.now
-  const now = own() + clock.offsetMs
+  const localClock = Date.now
+  const now = localClock() + clock.offsetMs
   Date.now = () => now
   try {
     return ask()
   } finally {
-    Date.now = own
+    Date.now = localClock
   }
 }
 

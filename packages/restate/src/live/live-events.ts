@@ -42,7 +42,7 @@ export async function createLiveEvents(options: LiveEventsOptions = {}): Promise
   const { host = '127.0.0.1', port = 0, token, mostUnreadBytes = maxUnread } = options
   if (token === undefined && !loopback.test(host))
     throw new ConfigurationError(
-      `Live events on ${host} can be reached by others. Give a token, or a loopback address.`,
+      `Other machines can reach live events on ${host}. Give a token, or use a loopback address.`,
     )
   const sessions = new Map<string, LiveSession>()
   const unread = new UnreadBuffers(mostUnreadBytes / 8, mostUnreadBytes)
@@ -101,17 +101,18 @@ function handleRequest(request: IncomingMessage, response: ServerResponse, { ses
   // A web page whose domain resolves to this address must not read along.
   const { host = '' } = request.headers
   if (token === undefined && !loopback.test(host.replace(/:\d+$/, '')))
-    return refuse(403, 'Only this machine may read along: use its loopback address.')
+    return refuse(403, 'Only this machine may read: use its loopback address.')
   if (token !== undefined && !isSameText(request.headers.authorization ?? '', `Bearer ${token}`))
-    return refuse(401, 'Give the token: authorization: Bearer TOKEN')
+    return refuse(401, 'Send the token: authorization: Bearer TOKEN')
   const session = sessions.get(decodeKey(name))
-  if (session === undefined) return refuse(404, 'This worker does not work at the session.')
+  if (session === undefined) return refuse(404, 'This worker is not at work at the session.')
   const since = Number(address.searchParams.get('since') ?? request.headers['last-event-id'] ?? 0)
-  if (!Number.isSafeInteger(since) || since < 0) return refuse(400, 'since is the number of records that you have.')
+  if (!Number.isSafeInteger(since) || since < 0)
+    return refuse(400, 'since must be the number of records that you have.')
   if (!unread.hasRoom)
     return refuse(
       503,
-      'Other readers of this worker do not read. Come back later; the records of the session tell all.',
+      'Too much data is waiting for other readers of this worker. Retry later, or read the records of the session.',
     )
   stream(response, { session, since, unread })
 }

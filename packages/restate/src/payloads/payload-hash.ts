@@ -17,7 +17,7 @@ export function referenceTo(content: Uint8Array): PayloadReference {
 export function verifiedText(content: Uint8Array, reference: PayloadReference, place: string): string {
   const { sha256, bytes } = reference
   if (content.byteLength !== bytes || hashOf(content) !== sha256)
-    throw new HaltingError('driver', `${place} is not what was put there: ${bytes} bytes with the SHA-256 ${sha256}.`)
+    throw new HaltingError('driver', `${place} was changed: expected ${bytes} bytes with the SHA-256 ${sha256}.`)
   return new TextDecoder().decode(content)
 }
 

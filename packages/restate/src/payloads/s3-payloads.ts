@@ -57,7 +57,7 @@ function storeIn(bucket: Bucket, prefix: string, inlineBytes: number): PayloadSt
     },
     async remove() {
       for (let names = await bucket.list(prefix), before = ''; names.length > 0; names = await bucket.list(prefix)) {
-        if (names[0] === before) throw new HaltingError('driver', `${prefix}${before} of the bucket cannot be removed.`)
+        if (names[0] === before) throw new HaltingError('driver', `Cannot remove ${prefix}${before} from the bucket.`)
         before = names[0] ?? ''
         for (const name of names) await bucket.ask({ method: 'DELETE', name: `${prefix}${name}` }, async () => {})
       }
@@ -83,7 +83,7 @@ class Bucket {
 
   constructor(options: S3PayloadsOptions) {
     const { bucketUrl, accessKeyId, secretAccessKey, sessionToken } = options
-    if (!URL.canParse(bucketUrl)) throw new ConfigurationError(`"${bucketUrl}" is no address of a bucket.`)
+    if (!URL.canParse(bucketUrl)) throw new ConfigurationError(`"${bucketUrl}" is not a valid bucket address.`)
     if (accessKeyId === '' || secretAccessKey === '')
       throw new ConfigurationError('A bucket needs accessKeyId and secretAccessKey.')
     this.#url = bucketUrl.replace(/\/+$/, '')
@@ -115,7 +115,7 @@ class Bucket {
       if (outcome.kind === 'done') return outcome.value
       if (!outcome.mayRetry || attempt >= this.#attempts) {
         const { method, name = '' } = request
-        throw new HaltingError('driver', `The bucket does not do ${method} ${name}: ${outcome.why}`)
+        throw new HaltingError('driver', `${method} ${name} failed in the bucket: ${outcome.why}`)
       }
       await new Promise((resolve) => setTimeout(resolve, this.#pauseMs * 2 ** (attempt - 1)))
     }

@@ -22,7 +22,7 @@ export function checkFields(given: unknown, takes: readonly string[]): JsonObjec
   const input = given ?? {}
   if (!isJsonObject(input)) throw badInput(`Give an object with ${takes.join(', ')}.`)
   const other = Object.keys(input).find((field) => !takes.includes(field))
-  if (other !== undefined) throw badInput(`There is no ${other.slice(0, 50)} here. Give ${takes.join(', ')}.`)
+  if (other !== undefined) throw badInput(`Unknown field ${other.slice(0, 50)}. Give ${takes.join(', ')}.`)
   return input
 }
 
@@ -36,5 +36,5 @@ export function checkRecordCount(input: unknown): number {
 /** Checks the id of a request. @throws TerminalError 400 */
 export function checkId(input: unknown): string {
   if (typeof input === 'string' && input !== '' && input.length <= maxIdLength) return input
-  throw badInput(`Give the id: a text of 1 to ${maxIdLength} characters.`)
+  throw badInput(`Give the id: a string of 1 to ${maxIdLength} characters.`)
 }

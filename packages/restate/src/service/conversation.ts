@@ -155,7 +155,10 @@ export class Conversation {
 
   async #stored(reference: PayloadReference): Promise<readonly StoredRecord[]> {
     if (this.#store === undefined)
-      throw new HaltingError('driver', 'What was said is in a payload store, and none is given.')
+      throw new HaltingError(
+        'driver',
+        'The conversation is in a payload store, and this worker has none. Configure the store of the other workers.',
+      )
     // `append` put it there.
     return JSON.parse(await this.#store.get(reference)) as readonly StoredRecord[]
   }

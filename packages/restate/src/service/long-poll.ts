@@ -62,10 +62,9 @@ interface LongPollQuery {
 
 function parseLongPollQuery(input: unknown): LongPollQuery {
   const { since, by, waitMs = maxWaitMs }: JsonObject = checkFields(input, ['since', 'by', 'waitMs'])
-  if (since !== undefined && typeof since !== 'string')
-    throw badInput('since is the version of the last status that you have.')
+  if (since !== undefined && typeof since !== 'string') throw badInput('since must be the version of your last status.')
   if (typeof waitMs !== 'number' || !Number.isSafeInteger(waitMs) || waitMs < 0)
-    throw badInput(`waitMs is a number of milliseconds: 0 to ${maxWaitMs}.`)
+    throw badInput(`waitMs must be a whole number of milliseconds from 0 to ${maxWaitMs}.`)
   return {
     since,
     waitMs: Math.min(waitMs, maxWaitMs),

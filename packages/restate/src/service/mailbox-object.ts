@@ -28,7 +28,7 @@ import {
   storeOpening,
   readMailbox,
   readOpening,
-  waitingAfter,
+  readWaitingAfter,
   writeMailbox,
   writePushOutcome,
   writeSettled,
@@ -101,14 +101,14 @@ export function mailboxDefinition({
       },
 
       waiting: async (context: ObjectContext, after: number): Promise<WaitingPage> =>
-        waitingAfter(context, await readMailbox(context), after),
+        readWaitingAfter(context, await readMailbox(context), after),
 
       settle: async (context: ObjectContext, upTo: number): Promise<WaitingPage> => {
         const before = await readMailbox(context)
         const mailbox = wakeListenersAndWatchers(context, settle(before, upTo))
         writeSettled(context, before, mailbox)
         await dropLeaseIfClosed(context, mailbox)
-        return mailbox.worker === undefined ? { requests: [], hasMore: false } : waitingAfter(context, mailbox, 0)
+        return mailbox.worker === undefined ? { requests: [], hasMore: false } : readWaitingAfter(context, mailbox, 0)
       },
 
       /** Registers an awakeable that is resolved when a request is settled. Returns false if none will be. */
@@ -170,7 +170,7 @@ async function pushRequest(context: ObjectContext, { opening, ...named }: PushRe
   if (opening !== undefined) await storeOpening(context, opening)
   const pushed = push(await readMailbox(context), named, await isKnown(context, named.id))
   if (pushed.kind === 'closed')
-    throw new TerminalError('The session is closed. Fork it to go on with what it has said.', { errorCode: 409 })
+    throw new TerminalError('The session is closed. Fork it to continue its conversation.', { errorCode: 409 })
   if (pushed.kind === 'again') return false
   const mailbox = wakeAllWatchers(context, pushed.mailbox)
   await writePushOutcome(context, named.id, { ...pushed, mailbox })
@@ -205,7 +205,7 @@ async function beginWork(
   // What each watcher has seen is not stored, so they are woken at once.
   notifyWork(context, notify, null)
   const opening = (await readOpening(context)) ?? {}
-  const page = await waitingAfter(context, mailbox, 0)
+  const page = await readWaitingAfter(context, mailbox, 0)
   // A session that was removed leaves no state.
   if (page.requests.length === 0) return { ...page, opening }
   const { isNew, ...tenancy } = await assignTenancy(context, invocation, () => tenantOf(opening))

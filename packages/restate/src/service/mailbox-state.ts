@@ -65,7 +65,7 @@ export function writeSettled(state: ObjectState, before: Mailbox, after: Mailbox
 }
 
 /** Waiting requests after this number, as many as fit into one answer of the engine. */
-export async function waitingAfter(
+export async function readWaitingAfter(
   state: Pick<ObjectState, 'get'>,
   mailbox: Mailbox,
   after: number,

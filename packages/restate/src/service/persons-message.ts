@@ -6,5 +6,5 @@ export function findPersonsMessage(transcript: Transcript, sessionId: string, me
   const index = placeOfMessage(transcript, message, [sessionId])
   const found = personsMessages(transcript).find((each) => each.index === index)
   if (found !== undefined) return found
-  throw new ConfigurationError(`No message of a person is named ${message.slice(0, 100)} in the session ${sessionId}.`)
+  throw new ConfigurationError(`The session ${sessionId} has no message ${message.slice(0, 100)} of a person.`)
 }

@@ -66,7 +66,7 @@ export class RequestsInOrder {
       hear(request, prepared)
     } catch (error) {
       this.#preparing = undefined
-      refuse(request, signal.aborted ? new Error('It was taken back before a run took it.') : error)
+      refuse(request, signal.aborted ? new Error('It was retracted before a run took it.') : error)
     }
     while (!this.isBusy) {
       const next = this.#queued.shift()

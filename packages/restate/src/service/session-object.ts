@@ -234,7 +234,7 @@ class SessionHandlers {
     const now = await engineTime(context)
     for (const page of forkPages(context.key, opening, (await conversation.records()).ended, now))
       if (id === context.key || !(await copy.adopt(page)))
-        throw new TerminalError(`There is a session ${id.slice(0, 100)} already.`, { errorCode: 409 })
+        throw new TerminalError(`The session ${id.slice(0, 100)} already exists.`, { errorCode: 409 })
     return { id }
   }
 
@@ -295,7 +295,7 @@ class SessionHandlers {
       ...mailOptions(requests, mailboxOf(context), tenancy !== undefined),
       turn: (gone) => sessions.register({ ...identity, sinceMs, gone, settled: record.settled }),
       begin: async (found, granted?: SessionTurn) =>
-        sessions.begin({ ...work, found, before: await conversation.records(), onOpen }, granted),
+        sessions.begin({ ...work, attempt: found, before: await conversation.records(), onOpen }, granted),
       onBatch: (batch) => record.onBatch(batch),
       onWatch: (message) => record.onWatch(message),
       departure: options.departure,

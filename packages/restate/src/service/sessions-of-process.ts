@@ -37,7 +37,7 @@ export interface PendingWork {
   /** What the records do not tell about that run. */
   readonly carried?: CarriedState | undefined
   readonly record: WorkRecord
-  readonly found: AttemptContext
+  readonly attempt: AttemptContext
   /** Id of the invocation, by which the budget notifies it. */
   readonly invocation?: string
   /** The session is open in this process until `closed` settles. */
@@ -58,7 +58,7 @@ export interface ArrivingSession {
 
 function reasonLeft(departure: SessionServiceOptions['departure']): string {
   return departure?.soon.aborted === true
-    ? 'this worker gives its sessions up'
+    ? 'this worker gives up its sessions'
     : 'the engine has ended the attempt and continues elsewhere, or here later'
 }
 
@@ -93,7 +93,7 @@ export class SessionsOfProcess {
 
   /** Begins the work. `turn` was granted; without one, the session waits only for a previous attempt in this process. */
   async begin(work: PendingWork, turn?: SessionTurn): Promise<Work> {
-    const { sessionId, found } = work
+    const { sessionId, attempt: found } = work
     const { leaveBy, release } = await (turn?.begin() ?? this.#locks.acquire(sessionId, found.gone))
     const leave = (): void => {
       release()
@@ -109,7 +109,7 @@ export class SessionsOfProcess {
 
   async #open(work: PendingWork, { leaveBy, release }: SessionLock): Promise<Work> {
     const { open, listener, departure, payloads, onEvent: report } = this.#options
-    const { sessionId, opening, tenancy, refusal, before, carried, record, found, onOpen } = work
+    const { sessionId, opening, tenancy, refusal, before, carried, record, attempt: found, onOpen } = work
     const { log, gone, isResting } = found
     const records = [...before.open, ...found.records]
     const lease = await this.#leaseOf(work)
@@ -137,11 +137,11 @@ export class SessionsOfProcess {
     const closed = new Promise<void>((resolve) => {
       session.listen((event) => {
         // If the run continues elsewhere, its failure here is not its ending.
-        if (event.type === 'run_end' && !log.isBroken) presence.ran(event.terminal)
+        if (event.type === 'run_end' && !log.isBroken) presence.reportRunEnd(event.terminal)
         if (event.type !== 'closed') return
         // If the log is broken, the work is over here but not in the session.
-        if (log.isBroken) presence.left(reasonLeft(departure))
-        else presence.ended()
+        if (log.isBroken) presence.reportLeft(reasonLeft(departure))
+        else presence.reportEnd()
         release()
         resolve()
       })
@@ -153,8 +153,8 @@ export class SessionsOfProcess {
       log.note(encodeNote({ type: 'at', url: listener.url }))
     }
     leaveBy(() => {
-      if (isResting() && departure?.soon.aborted !== true) presence.rests()
-      else presence.left(reasonLeft(departure))
+      if (isResting() && departure?.soon.aborted !== true) presence.reportRest()
+      else presence.reportLeft(reasonLeft(departure))
       listener?.onLeave(sessionId, session)
       log.break()
       session.close().catch(() => {})
@@ -177,12 +177,12 @@ export class SessionsOfProcess {
   }
 
   async #leaseOf(work: PendingWork): Promise<TenantLease | undefined> {
-    const { sessionId: session, tenancy, inherited, turn, before, found, invocation } = work
+    const { sessionId: session, tenancy, inherited, turn, before, attempt: found, invocation } = work
     if (tenancy === undefined) return undefined
     const { ingress, chunkUsd } = this.#options
     if (ingress === undefined)
       throw new ConfigurationError(
-        `The session is of the tenant ${tenancy.tenant}, and this worker has no \`ingress\` to ask for money.`,
+        `The session belongs to the tenant ${tenancy.tenant}, and this worker has no \`ingress\` to reach its budget.`,
       )
     const { tenant, began, isOpened } = tenancy
     const { records, log, gone } = found
@@ -270,7 +270,7 @@ export class PresenceReporter {
   }
 
   /** A run of the session ended here. */
-  ran({ reason, committedUsd, totalTokens, summary }: RunResult): void {
+  reportRunEnd({ reason, committedUsd, totalTokens, summary }: RunResult): void {
     if (this.#isOver) return
     this.#reason = reason
     const { requests, toolResults } = summary
@@ -278,20 +278,20 @@ export class PresenceReporter {
     this.#report?.({ type: 'run_ended', ...this.#about, reason, ...figures })
   }
 
-  ended(): void {
+  reportEnd(): void {
     if (this.#isOver) return
     this.#isOver = true
     const reason = this.#reason
     this.#report?.({ type: 'session_ended', ...this.#about, ...(reason !== undefined && { reason }) })
   }
 
-  rests(): void {
+  reportRest(): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#report?.({ type: 'session_resting', ...this.#about })
   }
 
-  left(because: string): void {
+  reportLeft(because: string): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#report?.({ type: 'session_left', ...this.#about, because })

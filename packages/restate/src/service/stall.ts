@@ -1,5 +1,5 @@
 import { newerFormatMessage } from '../engine/format.ts'
-import { setAsideIn, setAsideMessage } from '../attempts/set-aside.ts'
+import { findSetAsideMessage, setAsideMessage } from '../attempts/set-aside.ts'
 import type { WorkOfSession } from '../worker/engine-admin.ts'
 
 /** Why the work at a session has stalled. */
@@ -34,7 +34,7 @@ export function failedFormat(failure: string | null): number | undefined {
 export function stallOf({ id, status, failure }: Omit<WorkOfSession, 'sessionId' | 'deployment'>): Stall | undefined {
   if (status === 'suspended') return undefined
   const needsResume = status === 'paused'
-  const setAside = setAsideIn(failure)
+  const setAside = findSetAsideMessage(failure)
   if (setAside !== undefined) return { kind: 'set_aside', invocation: id, needsResume, message: setAside }
   const format = mismatchedStepFormat.exec(failure ?? '')?.[1]
   const why = format === undefined ? reportedFormat.exec(failure ?? '')?.[0] : newerFormatMessage(Number(format))

@@ -275,7 +275,7 @@ export class SessionWork implements Work {
   }
 
   #noteRetracted(ids: readonly string[]): void {
-    for (const id of ids) this.#note({ type: 'refused', id, because: 'It was taken back before a run took it.' })
+    for (const id of ids) this.#note({ type: 'refused', id, because: 'It was retracted before a run took it.' })
   }
 
   #answer({ id, callId }: Question): void {

@@ -75,6 +75,6 @@ export class LeftError extends Error {
 }
 
 /** Whether the last attempt ended with a `LeftError`. */
-export function hasLeft(failure: string | null): boolean {
+export function isLeftFailure(failure: string | null): boolean {
   return failure?.includes(leftMessage) === true
 }

@@ -340,7 +340,7 @@ export function sameAddress(a: string, b: string): boolean {
   return trimSlashes(a) === trimSlashes(b)
 }
 
-const usualAnswerMs = 5_000
+const defaultAnswerMs = 5_000
 
 export interface AdminRequest {
   readonly path: string
@@ -354,7 +354,7 @@ export interface AdminRequest {
 /** Sends a request to the admin API of the engine. Returns the answer, parsed from JSON. @throws Error with status and text if it is refused. */
 export async function requestAdmin(
   admin: string,
-  { path, method = 'GET', body, signal, answerMs = usualAnswerMs }: AdminRequest,
+  { path, method = 'GET', body, signal, answerMs = defaultAnswerMs }: AdminRequest,
 ): Promise<unknown> {
   const timeout = AbortSignal.timeout(answerMs)
   const onDate = engineClock.ask()

@@ -7,12 +7,12 @@ const beatMs = 3_000
 /** How long an accepted call counts. */
 const freshMs = 5_000
 /** Number of idempotency keys. Each belongs to one partition of the engine, which may fail independently. */
-const names = 16
+const keyCount = 16
 const atOnce = 2
 /** One call may be lost, or late because the engine is busy. */
 const maxMissed = 1
 
-const once = { mostTries: 1, firstWaitMs: 0, longestWaitMs: 0, waitsForWorkers: false }
+const singleTry = { mostTries: 1, firstWaitMs: 0, longestWaitMs: 0, waitsForWorkers: false }
 
 /**
  * Checks whether the engine can write: it answers a call to a service once that is durable, without waiting for a worker to run it.
@@ -66,14 +66,14 @@ export class EnginePulse {
   #send(signal: AbortSignal): Promise<CallOutcome> {
     const { url, token, fetch: ask = fetch } = this.#ingress
     const headers = { 'idempotency-key': `pulse-${this.#next}` }
-    this.#next = (this.#next + 1) % names
+    this.#next = (this.#next + 1) % keyCount
     const options = { url, token, fetch: ask, headers }
-    return callWithRetries(options, `/${pulseService}/beat/send`, undefined, { signal, patience: once })
+    return callWithRetries(options, `/${pulseService}/beat/send`, undefined, { signal, patience: singleTry })
   }
 
   #refusalReason(outcome: CallOutcome): string | undefined {
     return outcome.type === 'nobody' || outcome.type === 'refused'
-      ? `the engine does not take requests at ${this.#ingress.url}: ${outcome.because}`
+      ? `the engine does not accept requests at ${this.#ingress.url}: ${outcome.because}`
       : undefined
   }
 }

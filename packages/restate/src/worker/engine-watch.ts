@@ -25,7 +25,7 @@ export interface EngineSnapshot {
   /** All workers that the engine knows. */
   readonly deployments: readonly DeploymentAddress[]
   /** Registrations at the address of this worker: its own, and those of workers whose work moved here. */
-  readonly here: readonly string[]
+  readonly ownDeployments: readonly string[]
   /** Work that is not running at this moment. */
   readonly resting: readonly WorkOfSession[]
 }
@@ -80,9 +80,18 @@ export class EngineWatch {
     if (latest === undefined) return
     const isHere = sameAddress(latest.uri, this.#url)
     const { format, takesOver } = readMetadata(latest.metadata)
-    const here = deployments.filter(({ uri }) => sameAddress(uri, this.#url)).map(({ id }) => id)
-    const resting = await this.#admin.restingWork(isHere && takesOver ? here : undefined)
-    const snapshot: EngineSnapshot = { url: this.#url, latest, isHere, takesOver, format, deployments, here, resting }
+    const ownDeployments = deployments.filter(({ uri }) => sameAddress(uri, this.#url)).map(({ id }) => id)
+    const resting = await this.#admin.restingWork(isHere && takesOver ? ownDeployments : undefined)
+    const snapshot: EngineSnapshot = {
+      url: this.#url,
+      latest,
+      isHere,
+      takesOver,
+      format,
+      deployments,
+      ownDeployments,
+      resting,
+    }
     for (const watcher of this.#watchers)
       if (!signal.aborted) await Promise.resolve(watcher(snapshot, signal)).catch(() => undefined)
   }

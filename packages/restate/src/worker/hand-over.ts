@@ -1,7 +1,7 @@
 import { storageFormat } from '../engine/format.ts'
 import { readMetadata, type WorkerMetadata } from '../service/session-metadata.ts'
 import { failedFormat } from '../service/stall.ts'
-import { hasLeft, type Departure } from './departure.ts'
+import { isLeftFailure, type Departure } from './departure.ts'
 import type { EngineAdmin, WorkOfSession } from './engine-admin.ts'
 import type { EngineSnapshot } from './engine-watch.ts'
 import type { WorkerListener } from './worker-events.ts'
@@ -11,7 +11,7 @@ export type Move = 'here' | 'pause' | 'pause, then here'
 
 export interface MoveFrom {
   /** Registration of this worker. */
-  readonly here: string
+  readonly ownDeployment: string
   readonly takesOver: boolean
   /** Metadata of the worker that the work is bound to. */
   readonly boundTo: WorkerMetadata | undefined
@@ -21,7 +21,10 @@ export interface MoveFrom {
  * Decides how to move work; undefined if it stays. Work in another format is paused until a worker that can read it resumes it. Suspended sessions wait for the engine only, and
  * sessions that their worker left have no open effects, so both can move.
  */
-export function moveOf(work: WorkOfSession, { here, takesOver, boundTo }: MoveFrom): Move | undefined {
+export function decideMove(
+  work: WorkOfSession,
+  { ownDeployment: here, takesOver, boundTo }: MoveFrom,
+): Move | undefined {
   const { status, deployment, failure } = work
   const format = failedFormat(failure)
   const whenHere = status === 'backing-off' ? 'pause, then here' : 'here'
@@ -29,7 +32,7 @@ export function moveOf(work: WorkOfSession, { here, takesOver, boundTo }: MoveFr
   // The engine itself retries it here.
   if (format !== undefined) return status === 'backing-off' && deployment === here ? undefined : whenHere
   if (!takesOver || deployment === here || (boundTo?.format ?? Infinity) > storageFormat) return undefined
-  return status === 'suspended' || hasLeft(failure) ? whenHere : undefined
+  return status === 'suspended' || isLeftFailure(failure) ? whenHere : undefined
 }
 
 /**
@@ -68,7 +71,7 @@ export class HandOver {
     this.#report(successor === undefined ? { type: 'staying' } : { type: 'giving_way', address: successor })
   }
 
-  async #collect({ latest: { id: here }, here: names, takesOver, resting }: EngineSnapshot): Promise<void> {
+  async #collect({ latest: { id: here }, ownDeployments: names, takesOver, resting }: EngineSnapshot): Promise<void> {
     const known = new Map<string, WorkerMetadata | undefined>()
     // Thousands of sessions may wait for a person here.
     for (const snapshot of resting) {
@@ -77,7 +80,7 @@ export class HandOver {
       const { id, deployment } = work
       if (deployment !== null && takesOver && !known.has(deployment))
         known.set(deployment, await this.#admin.metadataOf(deployment).then(readMetadata))
-      const move = moveOf(work, { here, takesOver, boundTo: known.get(deployment ?? '') })
+      const move = decideMove(work, { ownDeployment: here, takesOver, boundTo: known.get(deployment ?? '') })
       if (move === 'pause' || move === 'pause, then here') await this.#admin.pause(id)
       // Work that is not paused yet is handled with the next snapshot.
       if (move === 'here' || move === 'pause, then here') await this.#admin.resume(id, here)

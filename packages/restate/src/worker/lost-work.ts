@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { isJsonObject } from '@halting/core/adapters'
-import { setAsideIn } from '../attempts/set-aside.ts'
+import { findSetAsideMessage } from '../attempts/set-aside.ts'
 import { storageFormat } from '../engine/format.ts'
 import type { Opening } from '../service/messages.ts'
 import { mailboxObject, sessionObject } from '../service/names.ts'
@@ -9,7 +9,7 @@ import type { BoundInvocation, EngineAdmin } from './engine-admin.ts'
 import type { WorkerListener } from './worker-events.ts'
 
 /** Maximum number of concurrent admin requests. */
-const atOnce = 16
+const maxConcurrent = 16
 /** The engine pauses work that is being retried at once, but reports it a moment later. */
 const triesUntilPaused = 10
 const betweenTriesMs = 50
@@ -52,7 +52,7 @@ export interface LostBinding {
   /** It also serves other programs, whose calls would come here. */
   readonly isShared: boolean
   /** A registration of this worker; `url` is its address. */
-  readonly here: string
+  readonly ownDeployment: string
   readonly url: string
 }
 
@@ -107,7 +107,7 @@ export class LostWork {
     )
   }
 
-  async #takeOne({ id, status }: BoundInvocation, { address, here }: LostBinding): Promise<boolean> {
+  async #takeOne({ id, status }: BoundInvocation, { address, ownDeployment: here }: LostBinding): Promise<boolean> {
     const { admin } = this.#options
     switch (status) {
       case 'suspended':
@@ -148,7 +148,7 @@ export class LostWork {
 
 /** The failure of a session that is set aside may also name a worker; that session waits for a person to release it. */
 function isPausedForMove(failure: string | null, address: string): boolean {
-  return failure?.includes(`'${address}/`) === true && setAsideIn(failure) === undefined
+  return failure?.includes(`'${address}/`) === true && findSetAsideMessage(failure) === undefined
 }
 
 function parseObject(text: string | undefined): Opening {
@@ -157,5 +157,5 @@ function parseObject(text: string | undefined): Opening {
 }
 
 async function inBatches<T>(all: readonly T[], each: (one: T) => Promise<void>): Promise<void> {
-  for (let at = 0; at < all.length; at += atOnce) await Promise.all(all.slice(at, at + atOnce).map(each))
+  for (let at = 0; at < all.length; at += maxConcurrent) await Promise.all(all.slice(at, at + maxConcurrent).map(each))
 }

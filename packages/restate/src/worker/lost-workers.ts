@@ -8,7 +8,7 @@ import { LostWork, type LostWorkOptions, type StayingWork } from './lost-work.ts
 
 /** How long, and how often in a row, a worker must fail to answer before the engine is asked about it. */
 const silentMs = 7_500
-const leastFailures = 3
+const minFailures = 3
 /** Workers act one after another, so that each sees what the previous one did. */
 const betweenTurnsMs = 2_000
 const latestTurn = 4
@@ -92,7 +92,7 @@ export class LostWorkers {
   }
 
   /** L5. Does nothing for a worker that the engine never knew. */
-  async #reclaimWork({ here, url, deployments }: EngineSnapshot): Promise<void> {
+  async #reclaimWork({ ownDeployments: here, url, deployments }: EngineSnapshot): Promise<void> {
     const { admin, departure } = this.#options
     if (here.length > 0) this.#names = here
     const away = here.length > 0 || departure.isFinal ? [] : this.#names
@@ -114,7 +114,7 @@ export class LostWorkers {
     const silent = known ?? newSilentWorker(began)
     this.#silent.set(address, silent)
     silent.failures++
-    if (silent.failures < leastFailures || this.#now < silent.since + silentMs + this.#turn(snapshot) * betweenTurnsMs)
+    if (silent.failures < minFailures || this.#now < silent.since + silentMs + this.#turn(snapshot) * betweenTurnsMs)
       return
     const bound = await admin.boundTo(names)
     const isLatest = names.includes(snapshot.latest.id)
@@ -143,7 +143,7 @@ export class LostWorkers {
 
   async #takeOver(
     { address, names, silent, bound, isLatest }: LostWorker,
-    { here: [here], url, deployments }: EngineSnapshot,
+    { ownDeployments: [here], url, deployments }: EngineSnapshot,
   ): Promise<void> {
     const { admin, departure } = this.#options
     // The engine may not know this worker.
@@ -154,7 +154,7 @@ export class LostWorkers {
     for (const name of names) {
       const ofName = bound.filter(({ deployment, isFree }) => deployment === name && !isFree)
       const staying: StayingWork = mayTake
-        ? await this.#work.take({ address, name, bound: ofName, isShared: isShared(name), here, url })
+        ? await this.#work.take({ address, name, bound: ofName, isShared: isShared(name), ownDeployment: here, url })
         : { why: 'nobody', bound: ofName }
       for (const { id, sessionId } of staying.bound)
         if (sessionId !== undefined)

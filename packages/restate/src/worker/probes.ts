@@ -9,7 +9,7 @@ export interface Probes {
   readonly metrics: { readonly read: () => Promise<string>; readonly token?: string | null } | undefined
 }
 
-const known = 'GET /live, GET /ready, or GET /metrics.'
+const knownPaths = 'GET /live, GET /ready, or GET /metrics.'
 const loopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/
 
 export async function answerProbe(request: IncomingMessage, response: ServerResponse, probes: Probes): Promise<void> {
@@ -19,7 +19,7 @@ export async function answerProbe(request: IncomingMessage, response: ServerResp
   }
   const sendJson = (status: number, body: object): void => send(status, 'application/json', `${JSON.stringify(body)}\n`)
   const { method, url } = request
-  if (method !== 'GET' && method !== 'HEAD') return sendJson(405, { error: known })
+  if (method !== 'GET' && method !== 'HEAD') return sendJson(405, { error: knownPaths })
   // An answer shows that the event loop runs.
   if (url === '/live') return sendJson(200, { live: true })
   if (url === '/ready') {
@@ -29,7 +29,7 @@ export async function answerProbe(request: IncomingMessage, response: ServerResp
       ? sendJson(200, { ready: true, ...unchecked })
       : sendJson(503, { ready: false, because, ...unchecked })
   }
-  if (url !== '/metrics' || probes.metrics === undefined) return sendJson(404, { error: known })
+  if (url !== '/metrics' || probes.metrics === undefined) return sendJson(404, { error: knownPaths })
   const refusal = refusalOf(request, probes.metrics.token)
   if (refusal !== undefined) return sendJson(refusal.status, { error: refusal.because })
   try {
@@ -46,12 +46,12 @@ function refusalOf(
   if (token === null)
     return {
       status: 403,
-      because: 'Others can reach this worker: its metrics are for who has the token, and it has none.',
+      because: 'Other machines can reach this worker, so its metrics need a token, and it has none.',
     }
   if (token !== undefined)
     return isSameText(headers.authorization ?? '', `Bearer ${token}`)
       ? undefined
-      : { status: 401, because: 'Give the token of the worker: authorization: Bearer TOKEN' }
+      : { status: 401, because: 'Send the token of the worker: authorization: Bearer TOKEN' }
   // A web page whose domain resolves to this address must not read the metrics.
   return loopback.test(headers.host ?? '')
     ? undefined

@@ -38,7 +38,7 @@ export class Readiness {
   /** What is not checked, in words; undefined if everything is. */
   get unchecked(): string | undefined {
     return this.#options.pulse === undefined
-      ? 'whether the engine can write: this worker does not know where it takes requests'
+      ? 'whether the engine can write: this worker does not know the address of its ingress'
       : undefined
   }
 
@@ -59,7 +59,7 @@ export class Readiness {
 
   async #look(): Promise<string | undefined> {
     const { handOver, departure, engine, url, pulse, watch } = this.#options
-    if (handOver.successor !== undefined) return `${handOver.successor} takes the sessions of this worker over`
+    if (handOver.successor !== undefined) return `${handOver.successor} takes over the sessions of this worker`
     if (departure.soon.aborted) return 'this worker is about to end'
     const [unknown, cannotWrite] = await Promise.all([engine.whyUnknown(url), pulse?.whyNot()])
     const { failure } = watch

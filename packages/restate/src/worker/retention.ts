@@ -14,17 +14,17 @@ interface FirstSeen {
 }
 
 /** Minimum of `retainMs`. */
-export const shortestRetainMs = 3_600_000
+export const minRetainMs = 3_600_000
 /** A worker that has just started may soon be replaced. */
 const firstAfterMs = 300_000
 const betweenMs = 3_600_000
 /** If more is to be removed, the next round follows soon. */
 const moreAfterMs = 60_000
-const mostAtOnce = 500
+const maxRemovals = 500
 /** A removal that takes longer is left for the next round: the session may be busy. */
-const patienceOfOneMs = 30_000
+const removalTimeoutMs = 30_000
 /** After this many failures, the cause is probably not the sessions. */
-const mostFailures = 5
+const maxFailures = 5
 const pageSize = 500
 
 /** What a retention needs of the engine. */
@@ -105,9 +105,9 @@ export class Retention {
     let because = ''
     try {
       for (const { session, records } of await this.#due()) {
-        if (signal.aborted || failed >= mostFailures) break
+        if (signal.aborted || failed >= maxFailures) break
         if (stuck.has(session)) continue
-        if (removed >= mostAtOnce) {
+        if (removed >= maxRemovals) {
           this.#nextAt = this.#steady() + moreAfterMs
           break
         }
@@ -127,7 +127,7 @@ export class Retention {
 
   /** Whether the session was removed; an error message if that is unknown. */
   async #remove(session: string, records: number, signal: AbortSignal): Promise<boolean | string> {
-    const { ports, patienceMs = patienceOfOneMs } = this.#options
+    const { ports, patienceMs = removalTimeoutMs } = this.#options
     const late = AbortSignal.timeout(patienceMs)
     try {
       return await ports.remove(session, records, anySignal([signal, late]))

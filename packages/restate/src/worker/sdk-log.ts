@@ -7,10 +7,10 @@ type About = Parameters<LoggerTransport>[0]
 
 /** The same failure is reported again after this time. */
 const quietMs = 600_000
-const mostKnown = 1_000
+const maxKnown = 1_000
 
 /** The engine continues attempts that end with one of these errors, and nobody has to act. */
-const expected = [
+const expectedErrors = [
   // LeftError, and the error of its log in a run. If a step failed with it, the SDK prefixes a status.
   /This worker leaves the session\./,
   /goes on with this session elsewhere/,
@@ -19,7 +19,7 @@ const expected = [
 ]
 
 /** A connection ended. */
-const ofConnection = /Premature close|Got abort error from connection/
+const connectionError = /Premature close|Got abort error from connection/
 
 /**
  * Converts log entries of the engine's SDK into events. A failure is reported once for its session until another one occurs or ten minutes have passed. Answers to callers (HTTP
@@ -41,15 +41,15 @@ export class SdkLog {
     // Access is a matter of the network; the guide explains it.
     if (level === undefined || String(parts[0]).startsWith('Accepting requests without validating')) return
     const error = parts.find((each) => each instanceof Error)
-    if (error !== undefined && isNoTrouble(error)) return
-    if (this.#isEnding() && parts.some((each) => ofConnection.test(String(each)))) return
+    if (error !== undefined && isExpected(error)) return
+    if (this.#isEnding() && parts.some((each) => connectionError.test(String(each)))) return
     const { serviceName, handlerName, key, invocationTarget } = about.context ?? {}
     const session = serviceName === sessionObject || serviceName === mailboxObject ? key : undefined
     const where = session === undefined ? invocationTarget : handlerName
     const what =
       error === undefined
         ? parts.map(String).join(' ').trim()
-        : `${messageOf(error).replace(/\.?$/, '.')} The engine tries it again.`
+        : `${messageOf(error).replace(/\.?$/, '.')} The engine retries it.`
     const message = where === undefined ? what : `${where}: ${what}`
     if (this.#isKnown(`${serviceName} ${key} ${handlerName}`, message)) return
     this.#report({ type: 'trouble', level, message, ...(session !== undefined && { session }) })
@@ -62,7 +62,7 @@ export class SdkLog {
     this.#known.delete(what)
     this.#known.set(what, { message, at: now })
     const [oldest] = this.#known.keys()
-    if (this.#known.size > mostKnown && oldest !== undefined) this.#known.delete(oldest)
+    if (this.#known.size > maxKnown && oldest !== undefined) this.#known.delete(oldest)
     return false
   }
 }
@@ -71,8 +71,8 @@ function levelOf(level: string): 'warn' | 'error' | undefined {
   return level === 'error' || level === 'warn' ? level : undefined
 }
 
-function isNoTrouble(error: Error): boolean {
+function isExpected(error: Error): boolean {
   // A `TerminalError`, which the caller receives.
   const code = 'code' in error ? Number(error.code) : NaN
-  return (code >= 400 && code < 500) || expected.some((each) => each.test(error.message))
+  return (code >= 400 && code < 500) || expectedErrors.some((each) => each.test(error.message))
 }

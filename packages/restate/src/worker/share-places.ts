@@ -9,9 +9,9 @@ import type { Places } from './places.ts'
 /** If the engine does not answer in this time, the next look asks again. */
 const answerMs = 1_500
 /** Number of consecutive looks with free places elsewhere: a moment later, sessions of those workers may take them. */
-const fewestLooks = 2
+const minLooks = 2
 /** Upper bound of that number. It grows while a load balancer sends sessions back here. */
-const mostLooks = 64
+const maxLooks = 64
 
 export interface SharePlacesOptions {
   readonly ingress: IngressOptions
@@ -34,7 +34,7 @@ export class SharePlaces {
   readonly #worker = randomUUID()
   #last: { readonly free: number; readonly waiting: number; readonly at: number } | undefined
   #looksWithRoom = 0
-  #looksBefore = fewestLooks
+  #looksBefore = minLooks
   #hasLeft = false
 
   constructor(options: SharePlacesOptions) {
@@ -49,11 +49,11 @@ export class SharePlaces {
     const others = await this.#report(own, signal)
     this.#last = { ...own, at: performance.now() }
     const count = sessionsToGiveAway(own, others)
-    if (count === 0) this.#looksBefore = fewestLooks
+    if (count === 0) this.#looksBefore = minLooks
     this.#looksWithRoom = count > 0 ? this.#looksWithRoom + 1 : 0
     if (this.#looksWithRoom < this.#looksBefore) return
     this.#looksWithRoom = 0
-    this.#looksBefore = Math.min(mostLooks, this.#looksBefore * 2)
+    this.#looksBefore = Math.min(maxLooks, this.#looksBefore * 2)
     renewConnections()
     places.giveAway(count)
   }

@@ -1,4 +1,4 @@
-import { setAsideIn } from '../attempts/set-aside.ts'
+import { findSetAsideMessage } from '../attempts/set-aside.ts'
 import { setAsideStall, stallOf, type Stall } from '../service/stall.ts'
 import type { EngineAdmin, WorkOfSession } from './engine-admin.ts'
 
@@ -23,7 +23,9 @@ export class Stalls {
 
   async update(resting: readonly WorkOfSession[]): Promise<void> {
     // The engine reports only the last failure, and pausing running work replaces it.
-    const asked = resting.filter(({ status, failure }) => status === 'paused' || setAsideIn(failure) !== undefined)
+    const asked = resting.filter(
+      ({ status, failure }) => status === 'paused' || findSetAsideMessage(failure) !== undefined,
+    )
     let reasons: ReadonlyMap<string, string> = new Map()
     // People release a session once they learn that it is set aside, so it must be paused before that.
     try {

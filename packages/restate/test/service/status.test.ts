@@ -55,7 +55,7 @@ function attemptAt(invocation: FakeInvocation, state: MemoryState, before: Sessi
         turn: 1,
         before: { ended: [], open: [] },
         record,
-        found,
+        attempt: found,
       }),
     onBatch: (batch) => record.onBatch(batch),
   })

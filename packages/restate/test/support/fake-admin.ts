@@ -73,7 +73,7 @@ export class FakeAdmin {
       format: 1,
       url,
       deployments: all,
-      here: all.filter(({ uri }) => uri === url).map(({ id }) => id),
+      ownDeployments: all.filter(({ uri }) => uri === url).map(({ id }) => id),
       resting: [],
     }
   }

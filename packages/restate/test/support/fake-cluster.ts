@@ -28,7 +28,7 @@ import {
   storeOpening,
   readMailbox,
   readOpening,
-  waitingAfter,
+  readWaitingAfter,
   writeMailbox,
   writePushOutcome,
   writeSettled,
@@ -278,7 +278,7 @@ class FakeSession {
       writeMailbox(this.#mailbox, mailbox)
       this.#invocation = new FakeInvocation()
       if (tell !== undefined) this.#invocation.signal(watchSignal, 'null')
-      return waitingAfter(this.#mailbox, mailbox, 0)
+      return readWaitingAfter(this.#mailbox, mailbox, 0)
     })
     while (page.requests.length > 0) {
       const end = await this.#workOn(page.requests)
@@ -291,7 +291,9 @@ class FakeSession {
         writeSettled(this.#mailbox, before, mailbox)
         this.#wakeAll()
         this.#invocation = mailbox.worker === undefined ? undefined : new FakeInvocation()
-        return mailbox.worker === undefined ? { requests: [], hasMore: false } : waitingAfter(this.#mailbox, mailbox, 0)
+        return mailbox.worker === undefined
+          ? { requests: [], hasMore: false }
+          : readWaitingAfter(this.#mailbox, mailbox, 0)
       })
     }
   }
@@ -335,7 +337,7 @@ class FakeSession {
             before: await conversation.records(),
             carried: conversation.carried,
             record,
-            found,
+            attempt: found,
           }),
         onBatch: (batch) => record.onBatch(batch),
         onWatch: (message) => record.onWatch(message),

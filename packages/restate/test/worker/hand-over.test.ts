@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { Departure, LeftError } from '../../src/worker/departure.ts'
 import type { WorkOfSession } from '../../src/worker/engine-admin.ts'
-import { moveOf } from '../../src/worker/hand-over.ts'
+import { decideMove } from '../../src/worker/hand-over.ts'
 
 const mismatch = (theirs: number): string => `name: records of format ${theirs} != records of format 7`
 const left = `[500 Internal] ${new LeftError().message}`
@@ -14,7 +14,7 @@ const work = (status: WorkOfSession['status'], failure: string | null = null, de
   failure,
 })
 const moved = (one: WorkOfSession, takesOver = true, format = 1) =>
-  moveOf(one, { here: 'new', takesOver, boundTo: { format, takesOver: false } })
+  decideMove(one, { ownDeployment: 'new', takesOver, boundTo: { format, takesOver: false } })
 
 test('a worker that takes over goes on with what was left and what waits for the engine', () => {
   expect(moved(work('suspended'))).toBe('here')
@@ -27,7 +27,7 @@ test('it leaves alone what is its own, what failed, what somebody paused, and wh
   expect(moved(work('backing-off', 'Connection refused'))).toBeUndefined()
   expect(moved(work('paused'))).toBeUndefined()
   expect(moved(work('suspended'), true, 3)).toBeUndefined()
-  const ofUnknown = moveOf(work('backing-off', left), { here: 'new', takesOver: true, boundTo: undefined })
+  const ofUnknown = decideMove(work('backing-off', left), { ownDeployment: 'new', takesOver: true, boundTo: undefined })
   expect(ofUnknown).toBeUndefined()
   expect(moved(work('suspended'), false), 'nor does one that does not take over').toBeUndefined()
 })

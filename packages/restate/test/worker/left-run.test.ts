@@ -78,7 +78,7 @@ test('how a run breaks in a worker that leaves its session is told to nobody: th
         turn: 1,
         before: { ended: [], open: [] },
         record,
-        found,
+        attempt: found,
       }),
     onBatch: (batch) => record.onBatch(batch),
   })

@@ -79,7 +79,7 @@ class Process {
       engine: invocation.attempt(),
       mail: [JSON.stringify({ number: 1, id: 'p', request: { type: 'prompt', content: 'go' } })],
       departure: this.departure,
-      onMakeWay: (given) => (makeWay = given),
+      onYieldRequest: (given) => (makeWay = given),
       turn: (gone): AttemptTurn =>
         this.#sessions.register({ sessionId, tenant: undefined, sinceMs: 1, gone, settled: record.settled }),
       firstNote: () => ({ type: 'attempt' }),
@@ -99,7 +99,7 @@ class Process {
             turn: 1,
             before: { ended: [], open: [] },
             record,
-            found,
+            attempt: found,
           },
           granted,
         )

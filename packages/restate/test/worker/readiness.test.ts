@@ -43,7 +43,7 @@ test('one that never took a call cannot write, whatever it answers otherwise, an
     /^the engine cannot write: no answer to a durable call for \d+ s \(disk full\?\)$/,
   )
   known.state = 'refuses'
-  expect(await pulse.whyNot()).toBe('the engine does not take requests at http://engine: connect ECONNREFUSED')
+  expect(await pulse.whyNot()).toBe('the engine does not accept requests at http://engine: connect ECONNREFUSED')
   known.state = 'writes'
   expect(await pulse.whyNot()).toBeUndefined()
 })
@@ -82,7 +82,7 @@ test('a worker is not ready for the first reason that there is', async () => {
   const ended = new AbortController()
   ended.abort()
   const cases: readonly (readonly [Partial<ReadinessOptions>, string])[] = [
-    [{ handOver: { successor: 'http://b' } }, 'http://b takes the sessions of this worker over'],
+    [{ handOver: { successor: 'http://b' } }, 'http://b takes over the sessions of this worker'],
     [{ departure: { soon: ended.signal } }, 'this worker is about to end'],
     [{ engine: { whyUnknown: async () => 'it is not known' }, pulse: { whyNot: async () => 'no' } }, 'it is not known'],
     [{ pulse: { whyNot: async () => 'the engine cannot write' } }, 'the engine cannot write'],
