@@ -51,7 +51,7 @@ function scheduleAlone(decisions: Decisions): Decisions {
 test.each([
   ['two prompts over one transcript, by turns', twoPrompts, alternating],
   ['one state twice, one after the other', oneState, switching],
-])('two runs at once are each what they are alone: %s', { timeout: 600_000 }, async (_what, make, schedule) => {
+])('two concurrent runs behave as each does alone: %s', { timeout: 600_000 }, async (_what, make, schedule) => {
   let paths = 0
   await explorePaths(1, async (path) => {
     paths++
@@ -62,7 +62,7 @@ test.each([
   expect(paths).toBeGreaterThan(50)
 })
 
-test('two runs at once are each what they are alone, in any schedule', { timeout: 600_000 }, async () => {
+test('two concurrent runs behave as each does alone, in any schedule', { timeout: 600_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(twoPrompts, oneState),

@@ -13,7 +13,7 @@ interface Cost {
   readonly called: boolean
 }
 
-test('the question adds one request at most where the model calls no tool', async () => {
+test('the verification question adds at most one request if the model calls no tool', async () => {
   const scenario = scenarios.find(({ name }) => name === 'a change that nobody checked, on a small budget')
   expect(scenario).toBeDefined()
   if (scenario === undefined) return

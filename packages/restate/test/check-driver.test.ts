@@ -43,12 +43,12 @@ async function turns(count: number): Promise<void> {
   for (let left = count; left > 0; left--) await new Promise(setImmediate)
 }
 
-test('killed as a process is that had told all, and as one that had not', async () => {
+test('the driver check passes for kills after all records were sent, and before that', async () => {
   expect(await checkStepEngine(() => fakeStore({}))).toEqual([])
   expect(await checkStepEngine(() => fakeStore({ losesWhatWasNotFlushed: true }))).toEqual([])
 }, 120_000)
 
-test('the engine goes on elsewhere by itself, at any moment', async () => {
+test('the driver check passes while the engine moves the work at any moment', async () => {
   const random = randomOf(14)
   expect(await checkStepEngine(() => fakeStore({ movesAfter: () => random(120) }))).toEqual([])
 }, 120_000)

@@ -8,7 +8,7 @@ afterEach(() => {
   if (withResolvers !== undefined) Object.defineProperty(Promise, 'withResolvers', withResolvers)
 })
 
-test('a worker on Node 20 is told what it needs', () => {
+test('a worker on Node 20 reports which version it needs', () => {
   // Node 22 has it; the engine's SDK waits for ever without.
   Reflect.deleteProperty(Promise, 'withResolvers')
   const open = (): never => {

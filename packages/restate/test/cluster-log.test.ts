@@ -16,7 +16,7 @@ async function begun(): Promise<ClusterLog> {
   return log
 }
 
-test('a session rests only when nobody has to ask for it any more', async () => {
+test('a session rests only when no caller prevents it', async () => {
   const log = await begun()
   const [first, second] = [log.hold(), log.hold()]
   log.rests(null)
@@ -32,7 +32,7 @@ test('a session rests only when nobody has to ask for it any more', async () => 
   expect(await came).toMatchObject({ records: [], restMs: null })
 })
 
-test('it is confirmed by a batch that was taken later, and asks for one where nothing else comes', async () => {
+test('a batch that is taken later confirms the attempt, and is requested if there is nothing else', async () => {
   const log = await begun()
   const openedAt = log.batches
   let isConfirmed = false
@@ -48,7 +48,7 @@ test('it is confirmed by a batch that was taken later, and asks for one where no
   await expect(never).rejects.toMatchObject({ code: 'driver' })
 })
 
-test('a process that was let go of does not end the work, whatever it closes', async () => {
+test('a process that was released does not end the work, whatever it closes', async () => {
   const log = new ClusterLog()
   log.break()
   log.finish({ upTo: 1 })

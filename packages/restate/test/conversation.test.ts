@@ -21,7 +21,7 @@ async function read(state: MemoryState, store?: MemoryPayloads): Promise<readonl
 
 const sizes = array(array(integer({ min: 0, max: 40_000 }), { maxLength: 4 }), { maxLength: 40 })
 
-test('what was appended comes back in its order, with a payload store and without, and no value is large', async () => {
+test('appended records are read in order, with and without a payload store, and no value is large', async () => {
   await assert(
     asyncProperty(sizes, option(integer({ min: 0, max: 50_000 })), async (runs, inlineBytes) => {
       const state = new MemoryState()
@@ -39,7 +39,7 @@ test('what was appended comes back in its order, with a payload store and withou
   )
 })
 
-test('a run that says more than a piece holds is kept in several, and a record that is larger alone', async () => {
+test('a long run is split into pieces, and an oversized record gets its own', async () => {
   const state = new MemoryState()
   const records = [700_000, 700_000, 3_000_000, 10, 10].map(recordOf)
   await append(state, records)
@@ -49,7 +49,7 @@ test('a run that says more than a piece holds is kept in several, and a record t
   ).toEqual([false, false, true, false])
 })
 
-test('of 500 runs of 4 kB a prompt reads what was said, few pieces of it, and writes a small part', async () => {
+test('with 500 runs of 4 kB, a prompt reads few pieces and writes a small part', async () => {
   const state = new MemoryState()
   for (let run = 0; run < 500; run++) await append(state, [recordOf(4_000, run)])
   const pieces = [...state.values.keys()].filter((key) => key.startsWith('conversation/'))
@@ -61,7 +61,7 @@ test('of 500 runs of 4 kB a prompt reads what was said, few pieces of it, and wr
   expect(state.readBytes).toBeLessThan(501 * 4_200)
 })
 
-test('of 500 runs of 4 kB a prompt reads no more of the engine than the store leaves it', async () => {
+test('with 500 runs of 4 kB in a payload store, a prompt reads little from the engine', async () => {
   const state = new MemoryState()
   const store = new MemoryPayloads(64_000)
   for (let run = 0; run < 500; run++) await append(state, [recordOf(4_000, run)], store)
@@ -70,13 +70,13 @@ test('of 500 runs of 4 kB a prompt reads no more of the engine than the store le
   expect(state.readBytes).toBeLessThan(2 * 64_000 + 10_000)
 })
 
-test('what a later version wrote is not read', async () => {
+test('data of a later version is not read', async () => {
   const state = new MemoryState()
   state.set('conversation', { format: 99, somewhere: 'else' })
   expect((await Conversation.read(state, undefined)).format).toBe(99)
 })
 
-test('records are given from any number on, in answers that are not large', async () => {
+test('records are read from any number on, in answers of limited size', async () => {
   const state = new MemoryState()
   const records = Array.from({ length: 300 }, (_, index) => recordOf(20_000, index))
   for (let first = 0; first < records.length; first += 3)

@@ -47,7 +47,7 @@ function goalIn(records: readonly StepRecord[]) {
 test.each([
   { paid: 2, reason: 'completed', met: true, rounds: ['1:baseline', '4:answer'] },
   { paid: 9, reason: 'goal_unmet', met: false, rounds: ['1:baseline', '4:answer', '5:answer', '6:answer'] },
-])('a round is a step of the engine, done again by the next worker: $reason', async ({ paid, reason, met, rounds }) => {
+])('a round of checks is a step of the engine that the next worker repeats: $reason', async ({ paid, reason, met, rounds }) => {
   const calm = goalOf(paid)
   const whole = await playOnFake(session, [], calm.optionsIn)
   expect([whole.reasons, goalIn(whole.records)?.met, roundsIn(whole.records)]).toEqual([[reason], met, rounds])

@@ -18,7 +18,7 @@ async function workAt(held: SessionLocks, name: string, gone: AbortSignal, told:
   }
 }
 
-test('who comes next waits until the one before has let go, also when another was lost as it waited', async () => {
+test('the next attempt waits until the previous one has left, even if another was lost while waiting', async () => {
   const held = new SessionLocks()
   const told: string[] = []
   const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()]
@@ -35,7 +35,7 @@ test('who comes next waits until the one before has let go, also when another wa
   await Promise.all(works)
 })
 
-test('who comes ends the one before, which nobody has told that it is lost', async () => {
+test('the next attempt ends the previous one, which does not know that it is lost', async () => {
   const held = new SessionLocks()
   const told: string[] = []
   const never = new AbortController()

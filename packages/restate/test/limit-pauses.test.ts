@@ -37,7 +37,7 @@ async function status(...workers: readonly RestingWorker[]): Promise<SessionStat
 
 const question = { limit: 'maxTurns', used: 1, of: 1, sinceMs: startsAtMs, untilMs: startsAtMs + 10 * minute }
 
-test('it rests for as long as it pauses, and the next process asks the same question for the time that is left', async () => {
+test('a session rests during its pause, and the next process asks the same question for the remaining time', async () => {
   const invocation = new FakeInvocation()
   const first = new RestingWorker(invocation, { options: pausing(calls), startsMs: 0, goesOn: false })
   await first.resting
@@ -55,7 +55,7 @@ test('it rests for as long as it pauses, and the next process asks the same ques
   expect([ended.state, ended.limitQuestion]).toEqual(['idle', undefined])
 })
 
-test('it ends as the limit says once its time is over, whichever process is there then', async () => {
+test('a pause ends with the ending of the limit when its time is over, in whichever process', async () => {
   const invocation = new FakeInvocation()
   const first = new RestingWorker(invocation, { options: pausing(calls), startsMs: 0, goesOn: false })
   await first.resting
@@ -67,7 +67,7 @@ test('it ends as the limit says once its time is over, whichever process is ther
   expect(await status(first, second)).not.toHaveProperty('limitQuestion')
 })
 
-test('a stop ends it as the limit says', async () => {
+test('a stop ends a pause with the ending of the limit', async () => {
   const invocation = new FakeInvocation()
   const worker = new RestingWorker(invocation, { options: pausing(calls), startsMs: 0, goesOn: false })
   await worker.resting

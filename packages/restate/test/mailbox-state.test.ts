@@ -26,7 +26,7 @@ async function answer(state: MemoryState, upTo: number): Promise<void> {
 
 const prompt = (content: string): SessionRequest => ({ type: 'prompt', content })
 
-test('a name counts once among the last five thousand, and what is kept stops growing', async () => {
+test('an id counts once among the last five thousand, and the state stops growing', async () => {
   const state = new MemoryState()
   for (let number = 1; number <= maxKnownNames + 10; number++) {
     expect(await ask(state, `name ${number}`, prompt('go'))).toBe(true)
@@ -41,7 +41,7 @@ test('a name counts once among the last five thousand, and what is kept stops gr
   expect(state.values.size).toBe(kept)
 }, 60_000)
 
-test('what a request costs does not depend on how many were known, nor on what waits', async () => {
+test('the cost of a request depends neither on known ids nor on waiting requests', async () => {
   const costOf = async (state: MemoryState): Promise<number> => {
     const before = state.readBytes + state.writtenBytes
     await ask(state, 'the one', prompt('go'))
@@ -55,7 +55,7 @@ test('what a request costs does not depend on how many were known, nor on what w
   expect(await costOf(used)).toBeLessThan((await costOf(new MemoryState())) + 1_000)
 })
 
-test('what waits is told in its order, in answers that the engine takes', async () => {
+test('waiting requests are read in order, in answers that the engine accepts', async () => {
   const state = new MemoryState()
   const contents = Array.from({ length: 5 }, (_, index) => String(index).repeat(3_000_000))
   for (const [index, content] of contents.entries()) await ask(state, `name ${index}`, prompt(content))
@@ -73,7 +73,7 @@ test('what waits is told in its order, in answers that the engine takes', async 
   expect(first.requests[1]).toEqual({ id: 'name 1', number: 2, request: prompt(contents[1] ?? '') })
 })
 
-test('what was answered for is gone, and what came since is there', async () => {
+test('settled requests are deleted, and later ones stay', async () => {
   const state = new MemoryState()
   await ask(state, 'first', prompt('one'))
   writeMailbox(state, { ...(await readMailbox(state)), worker: 'somebody' })
@@ -88,7 +88,7 @@ test('what was answered for is gone, and what came since is there', async () => 
   expect([...state.values.keys()].filter((key) => key.startsWith('request/'))).toEqual(['request/3'])
 })
 
-test('who is called and finds nothing, as after the session was removed, leaves no trace', async () => {
+test('a call that finds nothing, as after a removal, leaves no state', async () => {
   const state = new MemoryState()
   await ask(state, 'first', prompt('one'))
   state.values.clear()

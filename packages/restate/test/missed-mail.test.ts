@@ -30,7 +30,7 @@ function listening(invocation: FakeInvocation, before: number, there: { upTo: nu
 
 const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, index) => index + 1)
 
-test('of each burst the engine tells the last, and every attempt hears all of them in their order', async () => {
+test('every attempt receives all requests of a burst in order, although the engine delivers only the last', async () => {
   const bursts = fc.array(fc.record({ length: fc.integer({ min: 1, max: 4 }), isKilled: fc.boolean() }), {
     minLength: 1,
     maxLength: 6,
@@ -53,7 +53,7 @@ test('of each burst the engine tells the last, and every attempt hears all of th
   )
 })
 
-test('money that comes has a name of its own, and covers no request', async () => {
+test('a message about money has its own signal and hides no request', async () => {
   const invocation = new FakeInvocation()
   const heard = listening(invocation, 1, { upTo: 2 })
   await vi.waitFor(() => expect(heard).toEqual([1]))

@@ -28,7 +28,7 @@ const result = (key: string, of: unknown): StepRecord => ({
 /** As JSON has it. */
 const plain = (one: unknown): unknown => JSON.parse(JSON.stringify(one))
 
-test('a record comes back as it was, whatever is in it and wherever its long texts are', async () => {
+test('a packed record is restored unchanged, whatever is in it and wherever its long texts are', async () => {
   await assert(
     asyncProperty(
       value,
@@ -51,7 +51,7 @@ test('a record comes back as it was, whatever is in it and wherever its long tex
   )
 })
 
-test('a text that several records have is given to the engine once, and read from any of them', async () => {
+test('a text of several records is sent to the engine once and read from each of them', async () => {
   const text = 'line of a file\n'.repeat(10_000)
   const known = new SessionTexts()
   const log = new ClusterLog(undefined, known)
@@ -73,14 +73,14 @@ test('a text that several records have is given to the engine once, and read fro
   })
 })
 
-test('what has no long text is written as earlier versions read it', async () => {
+test('a record without long texts is written in the earlier format', async () => {
   const log = new ClusterLog()
   log.append(result('a', 'x'.repeat(4_000)))
   const text = await log.take()
   expect(JSON.parse(text)).toMatchObject({ format: 1, records: [{ type: 'result' }] })
 })
 
-test('records that come from another session are packed as those of its own', async () => {
+test('records of another session are packed like the session\'s own', async () => {
   const text = 'line of a file\n'.repeat(1_000)
   const records = [result('a', text), result('b', 'short'), result('c', [text, 'z'.repeat(30_000)])]
   const store = new MemoryPayloads(20_000)
@@ -93,7 +93,7 @@ test('records that come from another session are packed as those of its own', as
   expect(await unpackRecords(kept, store, known)).toEqual(records)
 })
 
-test('who reads records of an object gets them whole, and by reference what is too large for an answer', async () => {
+test('readers get complete records, and oversized ones by reference', async () => {
   const store = new MemoryPayloads(20_000)
   const state = new MemoryState()
   const small = result('a', 'a text. '.repeat(1_000))
@@ -114,7 +114,7 @@ test('who reads records of an object gets them whole, and by reference what is t
   expect(second && (await unpackRecord(second, store))).toEqual(large)
 })
 
-test('records come in pages of about one answer, each of them once', async () => {
+test('records are read in pages of about one answer, each record once', async () => {
   const state = new MemoryState()
   const all = Array.from({ length: 600 }, (_, at) => result(`${at}`, 'x'.repeat(at % 7 === 0 ? 30_000 : 10)))
   let first = 0

@@ -18,12 +18,12 @@ describe('files', () => {
   const folder = mkdtempSync(join(tmpdir(), 'halting-payloads-'))
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  test('keep what every store promises, and leave no draft', async () => {
+  test('keep the promises of a store and leave no temporary file', async () => {
     expect(await checkPayloads(filePayloads({ folder: join(folder, 'a', 'b') }))).toEqual([])
     expect(readdirSync(join(folder, 'a', 'b'))).toEqual([])
   })
 
-  test('a file that was cut or changed is not taken for what was put, and is mended by putting it again', async () => {
+  test('detect a truncated or changed file, which storing it again repairs', async () => {
     const store = filePayloads({ folder }).of('session')
     const reference = await store.put('all of it')
     const path = join(folder, 'session', reference.sha256)
@@ -37,7 +37,7 @@ describe('files', () => {
     expect(readdirSync(join(folder, 'session'))).toEqual([reference.sha256])
   })
 
-  test('a file that is not there is told with its name', async () => {
+  test('name the missing file in the error', async () => {
     const store = filePayloads({ folder }).of('session')
     const reference = { type: 'payload', sha256: 'a'.repeat(64), bytes: 3 } as const
     await expect(store.get(reference)).rejects.toThrow(reference.sha256)
@@ -97,19 +97,19 @@ describe('a bucket', () => {
     return { stores, objects, asked }
   }
 
-  test('keeps what every store promises', async () => {
+  test('keeps the promises of a store', async () => {
     const { stores, objects } = await bucketOf(() => undefined)
     expect(await checkPayloads(stores)).toEqual([])
     expect([...objects.keys()]).toEqual([])
   })
 
-  test('is asked again where it is busy, breaks down or cuts the connection', async () => {
+  test('is called again if it is busy, fails or closes the connection', async () => {
     const faults = [503, null, 429]
     const { stores } = await bucketOf((count) => faults[count - 1])
     expect(await checkPayloads(stores)).toEqual([])
   })
 
-  test('is asked five times, and then told with what it said', async () => {
+  test('is called five times, and then its answer is reported', async () => {
     const { stores, asked } = await bucketOf(() => 503)
     await expect(stores.of('session').put('text')).rejects.toThrow(
       /^PUT halting\/session\/[0-9a-f]{64} failed in the bucket: 503 .*SlowDown/,
@@ -117,13 +117,13 @@ describe('a bucket', () => {
     expect(asked.length).toBe(5)
   })
 
-  test('is asked once for what it refuses', async () => {
+  test('is called once if it refuses', async () => {
     const { stores, asked } = await bucketOf(() => 403)
     await expect(stores.of('session').put('text')).rejects.toThrow('403')
     expect(asked.length).toBe(1)
   })
 
-  test('that has something else under the name is told', async () => {
+  test('detects changed content', async () => {
     const { stores, objects } = await bucketOf(() => undefined)
     const reference = await stores.of('session').put('text')
     objects.set(`/bucket/halting/session/${reference.sha256}`, Buffer.from('TEXT'))
@@ -137,10 +137,10 @@ describe('a bucket', () => {
   })
 })
 
-describe('records', () => {
+describe('large records', () => {
   const recordOf = (bytes: number): StepRecord => ({ type: 'rewind', entries: 1, after: 'x'.repeat(bytes) })
 
-  test('that are large go into the store, and come back whole', async () => {
+  test('go into the store and are restored', async () => {
     const store = new MemoryPayloads(1_000)
     const log = new ClusterLog(store)
     log.append(recordOf(100_000))
@@ -153,7 +153,7 @@ describe('records', () => {
     await expect(decodeBatch(text, undefined, new SessionTexts())).rejects.toThrow('this program has none')
   })
 
-  test('that are too large for the engine are refused where there is no store', () => {
+  test('are refused without a store if they are too large for the engine', () => {
     expect(() => new ClusterLog().append(recordOf(maxInlineBytes))).toThrow('Give the worker a payload store.')
   })
 })

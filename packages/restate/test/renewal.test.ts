@@ -27,14 +27,14 @@ async function allOf(log: ClusterLog): Promise<{ readonly records: number; reado
   }
 }
 
-test('an invocation ends at the iteration that fills it, though nothing of it is on record yet', async () => {
+test('an invocation ends at the iteration that fills it, even if nothing is on record yet', async () => {
   const log = new ClusterLog(undefined, undefined, { records: 3, bytes: Infinity })
   for (const each of [result(1), lap, result(2), lap]) log.append(each)
   expect(() => log.append(result(3))).toThrow(fillsUp)
   expect(await allOf(log)).toEqual({ records: 4, isOver: true })
 })
 
-test('it ends by bytes, too, and of a text that the payload store has it counts the name', async () => {
+test('an invocation also ends by bytes, where a text in the payload store counts as its reference', async () => {
   const room = { records: Infinity, bytes: 20_000 }
   const log = new ClusterLog(undefined, undefined, room)
   for (const each of [result('x'.repeat(15_000)), lap, result('y'.repeat(6_000)), lap]) log.append(each)
@@ -48,7 +48,7 @@ test('it ends by bytes, too, and of a text that the payload store has it counts 
   expect(stored.isBroken).toBe(false)
 })
 
-test('what was compressed on its way counts as what it came to', async () => {
+test('compressed texts count with their stored size', async () => {
   const log = new ClusterLog(undefined, undefined, { records: Infinity, bytes: 20_000 })
   for (let turn = 0; turn < 4; turn++) {
     log.append(result(`${turn} `.repeat(7_000)))

@@ -16,7 +16,7 @@ class FakeTurn implements AttemptTurn {
   leave(): void {}
 }
 
-test('a turn of a rest that is over lets go of nothing that works since', async () => {
+test('the turn of an earlier rest does not release later work', async () => {
   const turns: FakeTurn[] = []
   const found: AttemptContext[] = []
   let makeWay = (): void => {}

@@ -47,7 +47,7 @@ test(
 )
 
 test(
-  `${count} random sessions that lose their process again and again come to the same endings`,
+  `${count} random sessions reach the same endings although they lose their process again and again`,
   async () => {
     for (let seed = 1; seed <= count; seed++) {
       const random = randomOf(seed)
@@ -69,7 +69,7 @@ test(
 const few = Math.ceil(count / 3)
 
 test(
-  `${few} random sessions whose work goes on as another invocation at any iteration have the same records and endings`,
+  `${few} random sessions that continue in a new invocation at any iteration have the same records and endings`,
   async () => {
     let cuts = 0
     for (let seed = 1; seed <= few; seed++) {

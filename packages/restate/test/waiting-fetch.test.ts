@@ -9,7 +9,7 @@ type Dispatching = { dispatch: (options: { readonly path: string }, handler: obj
 
 afterEach(() => vi.restoreAllMocks())
 
-test('a call that waits has no timeouts of its own, is answered as others are, and ends at an abort', async () => {
+test('a waiting call has no timeouts, is answered like others, and ends at an abort', async () => {
   const server = createServer((request, response) => {
     if (request.url === '/answers') response.end('answer')
   })

@@ -40,13 +40,13 @@ test.each([
   ['a turn that is no number of a request', { ...begin('p'), turn: 1e300 }],
   ['laps that are none', { ...begin('p'), laps: 'many' }],
   ['a word for a truth', { ...begin('p'), isAlone: 'yes' }],
-])('an attempt that is none is answered with 400, and nothing is stored: %s', async (_, given) => {
+])('an invalid attempt is answered with 400 and not stored: %s', async (_, given) => {
   const { state, call } = attemptsOf()
   await expect(call('begin', given)).rejects.toMatchObject({ code: 400 })
   expect([...state.values]).toEqual([])
 })
 
-test('a session is set aside, and what else was sent is not stored', async () => {
+test('a session is set aside, and unknown fields are not stored', async () => {
   const { state, call } = attemptsOf()
   for (const process of ['a', 'b', 'c'])
     await call('begin', { ...begin(process), attempt: { ...noted(process), more: 'x' } })
@@ -55,7 +55,7 @@ test('a session is set aside, and what else was sent is not stored', async () =>
   expect(JSON.stringify([...state.values])).not.toContain('more')
 })
 
-test('of a session that is gone a late call stores nothing', async () => {
+test('a late call stores nothing for a removed session', async () => {
   const { state, call } = attemptsOf()
   await call('prove', { turn: 1, attempt: 'of p' })
   await call('accompany', { turn: 1, attempt: 'of p' })

@@ -37,7 +37,7 @@ function told(...begins: readonly BeginAttempt[]): readonly string[] {
   })
 }
 
-test('the third death in a row without progress sets a session aside, until it is released', () => {
+test('the third death in a row without progress sets a session aside until it is released', () => {
   const alone = { isAlone: true }
   const first = noted('a')
   expect(told(asked('b', { first }), asked('c'), asked('c', alone), asked('d'), asked('d', alone))).toEqual([
@@ -60,7 +60,7 @@ test('the third death in a row without progress sets a session aside, until it i
   })
 })
 
-test('an attempt that rested, was excused, is of this process or of an earlier turn is no death', () => {
+test('an attempt that rested, was excused, or belongs to this process or an earlier turn is not a death', () => {
   const { attempts } = beginAttempt(noAttempts, asked('a'))
   const deathsOf = (before: Attempts, begin: BeginAttempt) => beginAttempt(before, begin).attempts.deaths.length
   expect(deathsOf(attempts, asked('b'))).toBe(1)
@@ -73,7 +73,7 @@ test('an attempt that rested, was excused, is of this process or of an earlier t
   expect(excuseAttempt(found, 1, 'a').deaths, 'it was cut off, and lives').toEqual([])
 })
 
-test('laps of progress take deaths back, and fewer do not', () => {
+test('enough iterations of progress clear the deaths, and fewer do not', () => {
   const { attempts } = beginAttempt(beginAttempt(noAttempts, asked('a')).attempts, asked('b'))
   const deathsAfter = (laps: number) => beginAttempt(attempts, asked('c', { laps })).attempts.deaths.length
   expect([0, iterationsOfProgress - 1, iterationsOfProgress].map(deathsAfter)).toEqual([2, 2, 1])
@@ -81,7 +81,7 @@ test('laps of progress take deaths back, and fewer do not', () => {
   expect(confirmProgress(attempts, 'a').deaths, 'of another attempt nothing is known').toHaveLength(1)
 })
 
-test('a death beside others decides nothing, and the next time alone is longer', () => {
+test('a death among other sessions decides nothing and doubles the next time alone', () => {
   let { attempts } = beginAttempt(noAttempts, asked('b', { first: noted('a') }))
   const alone = (name: string) => beginAttempt(attempts, asked(name, { isAlone: true }))
   const before = alone('c').begun
@@ -216,7 +216,7 @@ class Model {
 
 const settled = (): Promise<void> => new Promise(setImmediate)
 
-test('nobody is set aside but who ends its workers, in whatever order they begin, make progress, leave and are ended', async () => {
+test('only a session that kills its workers is set aside, in any order of begins, progress, departures and deaths', async () => {
   const action = fc.record({
     what: fc.constantFrom('begin', 'all', 'all', 'lap', 'kill', 'kill', 'leave', 'accompany'),
     session: fc.nat(5),
@@ -249,7 +249,7 @@ test('nobody is set aside but who ends its workers, in whatever order they begin
   )
 })
 
-test('who ends its worker at each attempt is set aside after three ends, and all others go on', async () => {
+test('a session that kills its worker at each attempt is set aside after three deaths, and all others continue', async () => {
   const course = fc.record({ sessions: fc.integer({ min: 2, max: 9 }), culprit: fc.nat(8), lapsBefore: fc.nat(1) })
   await fc.assert(
     fc.asyncProperty(course, async ({ sessions, culprit: drawn, lapsBefore }) => {

@@ -14,7 +14,7 @@ function entering(isolation: Isolation) {
   return { inside, enter }
 }
 
-test('who waits to be alone beside a long call keeps others out for a minute, and lets them in for one', async () => {
+test('a session that waits to be alone during a long call alternates between keeping others out and letting them in', async () => {
   vi.useFakeTimers()
   const { inside, enter } = entering(new Isolation())
   await enter('long call')
@@ -40,7 +40,7 @@ test('who waits to be alone beside a long call keeps others out for a minute, an
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('where nobody is at work any more it comes in at once, also while it lets others in', async () => {
+test('it enters as soon as nothing is at work, even while others may enter', async () => {
   vi.useFakeTimers()
   const { inside, enter } = entering(new Isolation())
   await enter('long call')

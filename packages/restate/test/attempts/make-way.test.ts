@@ -81,7 +81,7 @@ async function play(onCall: (makeWay: () => void, callId: string) => void, first
   return { made, opened, batches, reasons, attempts: invocation.attempts }
 }
 
-test('a session that makes way begins anew from the record, and each call is made once', async () => {
+test('a session that yields begins anew from its records and makes each call once', async () => {
   for (const at of ['a0', 'a1', 'a2']) {
     const { made, opened, reasons, attempts } = await play((makeWay, callId) => {
       if (callId === at) makeWay()
@@ -91,13 +91,13 @@ test('a session that makes way begins anew from the record, and each call is mad
   }
 })
 
-test('without a need for it nothing is let go of', async () => {
+test('nothing is released without need', async () => {
   const { made, opened } = await play(() => {})
   expect(made).toEqual(['a0', 'a1', 'a2'])
   expect(opened).toHaveLength(1)
 })
 
-test('the first note is on record before the session is opened, and is written once', async () => {
+test('the first note is on record before the session opens, and is written once', async () => {
   const { opened, batches } = await play(
     (makeWay) => makeWay(),
     () => ({ type: 'attempt' }),

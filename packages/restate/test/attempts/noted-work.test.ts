@@ -71,7 +71,7 @@ function workIn(process: ProcessAttempts): { readonly work: AttemptTracker; read
 // As the loop writes it, as far as it is read here.
 const lap = { type: 'lap', lap: { scope: '' } } as unknown as StepRecord
 
-test('the first attempt of a turn costs no call, and its note is read by the next', async () => {
+test('the first attempt of a turn costs no call, and the next one reads its note', async () => {
   const attempts = new FakeAttempts()
   const { work: first, gone } = workIn(attempts.process())
   const note = first.firstNote()
@@ -86,7 +86,7 @@ test('the first attempt of a turn costs no call, and its note is read by the nex
   expect(death?.worker).toBe('http://w1:9080')
 })
 
-test('three processes that end set it aside, which is reported once, and it begins nowhere', async () => {
+test('three processes that die set the session aside, which is reported once, and it begins nowhere', async () => {
   const attempts = new FakeAttempts()
   const events: WorkerEvent[] = []
   for (let count = 0; count < 3; count++) {
@@ -110,7 +110,7 @@ test('three processes that end set it aside, which is reported once, and it begi
   expect(other.firstNote(), 'nobody waits for it').toBeDefined()
 })
 
-test('an attempt that fails, is cut off, or whose process is told to end is excused; one at rest and one that is done need not be', async () => {
+test('an attempt that fails, is cut off or whose process departs is excused; one at rest or done is not', async () => {
   const departure = new Departure()
   const endings: readonly (readonly [string, (made: ReturnType<typeof workIn>) => unknown, number])[] = [
     ['failed', ({ work }) => work.failed(), 1],
@@ -137,7 +137,7 @@ test('an attempt that fails, is cut off, or whose process is told to end is excu
   }
 })
 
-test('a suspect waits until nothing else is at work, and others wait until it made progress', async () => {
+test('a suspect waits until nothing else is at work, and others wait until it has made progress', async () => {
   const attempts = new FakeAttempts()
   for (let count = 0; count < 2; count++) {
     const { work, gone } = workIn(attempts.process())
@@ -174,7 +174,7 @@ test('a suspect waits until nothing else is at work, and others wait until it ma
   expect(suspect.work.leavesAtRest).toBe(false)
 })
 
-test('where no worker has told the engine of the object, the work begins all the same', async () => {
+test('the work begins even if no worker has registered the object', async () => {
   const attempts = new FakeAttempts()
   attempts.isRegistered = false
   for (let count = 0; count < 4; count++) {
@@ -184,7 +184,7 @@ test('where no worker has told the engine of the object, the work begins all the
   expect(attempts.calls).toEqual([])
 })
 
-test('an attempt that is gone keeps no place, whenever it goes', async () => {
+test('an attempt that is gone holds no slot, whenever it goes', async () => {
   for (let ticks = 0; ticks < 40; ticks++) {
     const attempts = new FakeAttempts()
     const process = attempts.process()
@@ -206,7 +206,7 @@ test('an attempt that is gone keeps no place, whenever it goes', async () => {
   }
 })
 
-test('an attempt that was gone before its first note takes no place', () => {
+test('an attempt that was gone before its first note takes no slot', () => {
   const process = new FakeAttempts().process()
   const { work, gone } = workIn(process)
   gone.abort(new Error('gone'))

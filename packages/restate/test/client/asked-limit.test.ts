@@ -18,7 +18,7 @@ const request: LimitRequest = {
   untilMs: null,
 }
 
-test('a question at a limit is told once, also where the next worker asks it again, and closed once', () => {
+test('a question at a limit is emitted and closed once, even if the next worker asks it again', () => {
   const told: SessionEvent[] = []
   const asked = new LimitQuestions((event) => void told.push(event))
   asked.ask(request)
@@ -35,7 +35,7 @@ test('a question at a limit is told once, also where the next worker asks it aga
   expect(told).toHaveLength(3)
 })
 
-test('the records of a session say that it waits at a limit, from the question to its answer', () => {
+test('the status reports the limit question from the question to its answer', () => {
   const before: SessionStatus = { state: 'running', turns: 2, usd: 0, tokens: 0, questions: [], records: 5 }
   const at = { at: 0, durationMs: 0, digest: null }
   const question = { type: 'result', key: 'run1/limit_question:2:maxTurns:1', value: request, ...at } as StepRecord

@@ -58,7 +58,7 @@ function followed(
   return { follower, seen, troubles }
 }
 
-test('one call after another waits for what was not seen, under one name; who pokes is answered at once', async () => {
+test('long polls follow each other under one name, and checkNow gets an answer at once', async () => {
   const asked: ChangedOptions[] = []
   const changed = async (_id: string, options: ChangedOptions = {}): Promise<FullStatus> => {
     asked.push(options)
@@ -79,7 +79,7 @@ test('one call after another waits for what was not seen, under one name; who po
   expect(troubles).toEqual([])
 })
 
-test('a worker of an older version is asked for the status alone', async () => {
+test('a worker of an older version is only asked for its status', async () => {
   const { seen } = followed({
     status: async () => status(),
     changed: () => Promise.reject(new Error('There is no such handler.')),
@@ -87,7 +87,7 @@ test('a worker of an older version is asked for the status alone', async () => {
   await vi.waitFor(() => expect(seen.length).toBeGreaterThan(2))
 })
 
-test('a live address that led nowhere is not tried again at each change, and another one is', async () => {
+test('an unreachable live address is not retried at each change, but a new address is tried', async () => {
   vi.spyOn(performance, 'now').mockReturnValue(1_000)
   const fetched: string[] = []
   const refuse = ((url: URL) => {
@@ -108,7 +108,7 @@ test('a live address that led nowhere is not tried again at each change, and ano
   expect(fetched).toEqual(['worker-1', 'worker-2'])
 })
 
-test('where a live connection is lost, and its worker cannot be reached any more, waits begin short again', async () => {
+test('waits become short again after a live connection is lost and its worker is unreachable', async () => {
   let fetched = 0
   const lost = (() =>
     fetched++ === 0
@@ -122,7 +122,7 @@ test('where a live connection is lost, and its worker cannot be reached any more
   await vi.waitFor(() => expect(waits).toEqual([500, 1_000, 2_000, 4_000]))
 })
 
-test('a long call that is lost is no trouble, unless nobody answers at once either', async () => {
+test('a lost long poll is reported as trouble only if a direct request fails, too', async () => {
   let isDown = false
   const down = new HaltingError('driver', 'The cluster does not answer: connect ECONNREFUSED')
   const { seen, troubles } = followed({
@@ -137,7 +137,7 @@ test('a long call that is lost is no trouble, unless nobody answers at once eith
   expect(troubles[0]).toEqual({ type: 'failed', error: down })
 })
 
-test('a call that is not answered is trouble, and counts when it is answered after all', async () => {
+test('an overdue call is reported as trouble, and its late answer still counts', async () => {
   let answer = (_status: FullStatus): void => {}
   const { seen, troubles } = followed(
     {
@@ -152,7 +152,7 @@ test('a call that is not answered is trouble, and counts when it is answered aft
   await vi.waitFor(() => expect(seen).toEqual(['v0']))
 })
 
-test('what a person is told names what does not answer, and that nothing is lost', () => {
+test('the message names what does not answer and says that nothing is lost', () => {
   const failed: ConnectionTrouble = {
     type: 'failed',
     error: new Error('The cluster does not answer: connect ECONNREFUSED.'),
@@ -165,7 +165,7 @@ test('what a person is told names what does not answer, and that nothing is lost
   ])
 })
 
-test('calls that see no change wait longer each time, and a change makes them short again', async () => {
+test('long polls without a change wait longer each time, and a change makes them short again', async () => {
   const waits: (number | undefined)[] = []
   const at = (version: string): FullStatus => ({ ...status(version), state: 'running', isWorking: true })
   const changed = async (_id: string, { waitMs }: ChangedOptions = {}): Promise<FullStatus> => {

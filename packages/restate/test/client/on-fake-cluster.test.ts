@@ -32,7 +32,7 @@ async function cluster(execute: () => Promise<string>): Promise<FakeCluster> {
   return made
 }
 
-test('a prompt to a session of a cluster is told as one of this process, also where its worker is lost in the middle', async () => {
+test('a prompt to a cluster emits the events of a local session, even if its worker is lost in the middle', async () => {
   let calls = 0
   const made: FakeCluster = await cluster(async () => {
     calls++
@@ -59,7 +59,7 @@ test('a prompt to a session of a cluster is told as one of this process, also wh
   expect(calls).toBe(2)
 })
 
-test('a question is told and answered also where the worker that asks cannot be reached', async () => {
+test('a question is emitted and answered even if the worker that asks is unreachable', async () => {
   const made = await fakeCluster({
     open: async ({ sessionId, journal }: SessionToOpen) =>
       createSession({
@@ -104,7 +104,7 @@ test('a question is told and answered also where the worker that asks cannot be 
 test.each([
   ['cannot be reached', 'http://127.0.0.1:1'],
   ['tells live events', undefined],
-])('a question at a limit is told and answered also where the worker that pauses %s', async (_how, reach) => {
+])('a question at a limit is emitted and answered even if the worker that pauses %s', async (_how, reach) => {
   const look = { toolCalls: [{ name: 'Look', input: {} }] }
   const made = await fakeCluster({
     open: async ({ sessionId, journal }: SessionToOpen) =>

@@ -53,7 +53,7 @@ function opened(ingress: LossyIngress) {
   return { session, events }
 }
 
-test('what is asked arrives in its order and once, however often it has to be sent', async () => {
+test('requests arrive in order and once, however often they are sent', async () => {
   const ingress = new LossyIngress()
   const { session } = opened(ingress)
   session.prompt('one', { id: 'one' })
@@ -87,7 +87,7 @@ test('a message that the cluster refuses is given back', async () => {
   expect(ingress.heard.map(({ request }) => request.type)).toEqual(['stop'])
 })
 
-test('why the work at a session does not go on is told once', async () => {
+test('the reason of a stall is emitted once', async () => {
   const ingress = new LossyIngress()
   ingress.stalled = { invocation: 'inv_1', needsResume: true, message: 'The engine has paused it.' }
   const { session, events } = opened(ingress)

@@ -65,7 +65,7 @@ async function world(...replies: readonly (typeof limited | string)[]): Promise<
 const waiting = (session: Session, count = 1): Promise<void> =>
   vi.waitFor(() => expect(session.snapshot.serviceWaits).toHaveLength(count), { timeout: 20_000 })
 
-test('a wait is shown to who comes in the middle of it, also where no worker tells anything, and is ended once', async () => {
+test('a client that connects during a wait sees it, even without live events, and sees it end once', async () => {
   const { client, asked } = await world(limited, 'Done.')
   const first = client()
   first.prompt('go')
@@ -83,7 +83,7 @@ test('a wait is shown to who comes in the middle of it, also where no worker tel
   expect(first.retryNow()).toBe(false)
 })
 
-test('a retry that comes while another process takes the run up is not lost, and ends no later wait', async () => {
+test('a retry that arrives while another process takes over the run is not lost, and ends no later wait', async () => {
   const { cluster, client, asked, elsewhere } = await world(limited, limited, 'Done.')
   const session = client()
   session.prompt('go')
@@ -106,7 +106,7 @@ test.each<readonly [string, string, (session: Session) => void, string]>([
   ['another model', 'set', (session) => session.set({ model: 'other' }), 'completed'],
   ['a stop', 'stop', (session) => session.stop('enough'), 'user_requested'],
   ['an interruption', 'interrupt', (session) => void session.interrupt(), 'aborted_streaming'],
-])('%s that comes while another process takes the run up ends its wait', async (_what, type, act, reason) => {
+])('%s that arrives while another process takes over the run ends its wait', async (_what, type, act, reason) => {
   const { client, asked, elsewhere } = await world(limited, 'never')
   const session = client()
   session.prompt('go')
@@ -116,7 +116,7 @@ test.each<readonly [string, string, (session: Session) => void, string]>([
   expect([session.snapshot.last?.reason, asked()]).toEqual([reason, 1])
 })
 
-test('a model that was set is no reason to end a later wait, in whichever process', async () => {
+test('a model that was set does not end a later wait, in any process', async () => {
   const { cluster, client, asked } = await world(limited, limited, 'Done.')
   const session = client()
   session.set({ model: 'scripted' })
@@ -128,7 +128,7 @@ test('a model that was set is no reason to end a later wait, in whichever proces
   expect(asked()).toBe(1)
 })
 
-test('waits that are on record are shown as they are, those of agents without a line of activity', () => {
+test('waits on record are shown as they are, and those of agents without an activity', () => {
   const nothing = emptySnapshot('s')
   expect(withRecordedWaits(nothing, [])).toBe(nothing)
   const wait = (key: string, sinceMs: number) => ({ key, sinceMs, untilMs: sinceMs + 1 })

@@ -23,7 +23,7 @@ const saidIn = (events: readonly SessionEvent[]): readonly unknown[] =>
 const entriesIn = (events: readonly SessionEvent[]): readonly string[] =>
   events.flatMap((event) => (event.type === 'loop' && event.event.type === 'message' ? [event.event.entry.id] : []))
 
-test('wherever a client was cut off, it tells the same messages in the same order, each once', async () => {
+test('a client emits the same messages in the same order, each once, wherever it was cut off', async () => {
   const { events, records } = await toldSession()
   const results = events.flatMap((event) => (event.type === 'run_end' ? [event.result] : []))
   const [result] = results
@@ -45,7 +45,7 @@ test('wherever a client was cut off, it tells the same messages in the same orde
   }
 })
 
-test('what a worker tells again that takes the session up, is not told again', async () => {
+test('events that the next worker repeats are not emitted again', async () => {
   const { events } = await toldSession()
   const heard: SessionEvent[] = []
   const told = new SessionEventLog(
@@ -65,7 +65,7 @@ test('what a worker tells again that takes the session up, is not told again', a
   expect(ofLoop(heard)).toEqual(ofLoop(events))
 })
 
-test('of a reply whose beginning went by, no pieces are told', () => {
+test('no deltas are emitted of a reply whose beginning was missed', () => {
   const heard: SessionEvent[] = []
   const told = new SessionEventLog(
     's',

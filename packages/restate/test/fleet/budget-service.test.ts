@@ -21,7 +21,7 @@ function tenantOf() {
 const of = (session: string, began = 'inv') => ({ session, began })
 const wrong = [Number.NaN, -1, -0.5, 0.5, 1e300, Infinity, '1', {}, [], true, null]
 
-test('what is no amount changes nothing, and the answer is 400', async () => {
+test('an invalid amount is answered with 400 and changes nothing', async () => {
   const { state, call } = tenantOf()
   await call('setLimit', 2)
   const before = [...state.values]
@@ -49,7 +49,7 @@ test('what is no amount changes nothing, and the answer is 400', async () => {
   expect([...state.values]).toEqual(before)
 })
 
-test('without a limit no more is leased than is counted exactly', async () => {
+test('without a limit, leases stay within what can be counted exactly', async () => {
   const { call } = tenantOf()
   const most = Number.MAX_SAFE_INTEGER
   expect(await call('raiseTo', { ...of('a'), turn: 1, nanos: most - 5 })).toBe(most - 5)
@@ -60,7 +60,7 @@ test('without a limit no more is leased than is counted exactly', async () => {
   expect(await call('status')).toMatchObject({ limitUsd: null, leftUsd: null, holders: 2 })
 })
 
-test('names that mean something to JavaScript are names', async () => {
+test('names that JavaScript treats specially are ordinary names', async () => {
   const { call } = tenantOf()
   await call('setLimit', 1)
   for (const session of ['__proto__', 'constructor', 'a/b', 'toString'])
@@ -83,7 +83,7 @@ test('names that mean something to JavaScript are names', async () => {
   })
 })
 
-test('a limit below what is settled leaves nothing, takes nothing, and can be lifted', async () => {
+test('a limit below the settled amount leaves nothing, takes nothing back, and can be lifted', async () => {
   const { call } = tenantOf()
   await call('raiseTo', { ...of('a'), turn: 1, nanos: 3e9 })
   await call('release', { ...of('a'), turn: 1, nanos: 2e9, unknownNanos: 0 })
@@ -95,7 +95,7 @@ test('a limit below what is settled leaves nothing, takes nothing, and can be li
   expect(await call('raiseTo', { ...of('b'), turn: 1, nanos: 9e9 })).toBe(5e8)
 })
 
-test('a thousand sessions that each want a crumb get what there is, and give it back', async () => {
+test('a thousand sessions with tiny requests get what there is, and return it', async () => {
   const { state, call } = tenantOf()
   await call('setLimit', 0.6)
   const names = Array.from({ length: 1_000 }, (_, index) => `s${String(index).padStart(4, '0')}`)
@@ -111,7 +111,7 @@ test('a thousand sessions that each want a crumb get what there is, and give it 
   expect(await call('status')).toMatchObject({ settledUsd: 0, reservedUsd: 0, leftUsd: 0.6, holders: 0 })
 })
 
-test('a session that is removed gives up what it holds, and a later one of its name begins anew', async () => {
+test('a removed session returns its lease, and a later session of the same name starts anew', async () => {
   const { call } = tenantOf()
   await call('setLimit', 1)
   await call('raiseTo', { ...of('s', 'first'), turn: 7, nanos: 9e8 })
@@ -128,7 +128,7 @@ test('a session that is removed gives up what it holds, and a later one of its n
   expect(await call('status')).toMatchObject({ settledUsd: 0.5, reservedUsd: 0, leftUsd: 0.5, holders: 0 })
 })
 
-test('several leases are raised in one call, in their order, also those of one session', async () => {
+test('one call raises several leases in order, even of one session', async () => {
   const { call } = tenantOf()
   await call('setLimit', 1)
   const asked = [

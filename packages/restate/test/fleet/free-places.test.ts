@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { recordReport, sessionsToGiveAway, type KnownPlaces } from '../../src/fleet/free-places.ts'
 
-test('a worker is told what the others have, and one that is silent for long has nothing', () => {
+test('a worker learns what the others have, and a worker that is silent for long has nothing', () => {
   const first = recordReport({}, 1_000, { worker: 'a', free: 3, waiting: 0 })
   expect(first.others).toEqual({ workers: 0, free: 0, waiting: 0 })
   const second = recordReport(first.known, 2_000, { worker: 'b', free: 0, waiting: 7 })
@@ -24,7 +24,7 @@ test('a worker is told what the others have, and one that is silent for long has
   })
 })
 
-test('workers with queues give away enough to fill what is free, and none more than it has above the mean or its part', () => {
+test('workers with queues give away enough to fill free places, but no more than their excess or share', () => {
   const count = fc.nat({ max: 50 })
   fc.assert(
     fc.property(fc.array(count, { minLength: 1, maxLength: 6 }), fc.array(count, { maxLength: 4 }), (queues, rooms) => {
@@ -49,7 +49,7 @@ test('workers with queues give away enough to fill what is free, and none more t
   )
 })
 
-test('whoever makes up workers does not fill the engine, and hides none for long', () => {
+test('invented workers neither fill the engine nor hide real ones for long', () => {
   const madeUp = Array.from({ length: 1_500 }, (_, atMs) => [`made up ${atMs}`, { free: 1, waiting: 0, atMs }] as const)
   let known: KnownPlaces = Object.fromEntries(madeUp)
   ;({ known } = recordReport(known, 1_500, { worker: 'made up', free: 1, waiting: 0 }))

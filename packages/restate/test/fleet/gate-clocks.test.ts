@@ -75,7 +75,7 @@ const step = fc.record({
   off,
 })
 
-test('never are more inside than the limit says, whatever clocks say and however long the engine is away', () => {
+test('the limit of requests inside holds, whatever the clocks say and however long the engine is away', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const served = new ServedGate()
@@ -121,7 +121,7 @@ const asking = (ticket: string, process: string, atMs: number) => ({
 const one = (): Gate => setLimits(newGate, 1_000, { requests: 1, requestsPerMinute: null, tokensPerMinute: null }).gate
 const names = (all: readonly { readonly ticket: string }[]): readonly string[] => all.map(({ ticket }) => ticket)
 
-test('what a session had in a process that it has left is given up when it asks in the next one', () => {
+test('tickets of a session in a process that it has left are dropped when it asks in the next one', () => {
   const first = enter(one(), 1_000, asking('a1', 'p1', 10)).gate
   const beside = enter(first, 1_001, asking('a2', 'p1', 11))
   expect([names(beside.gate.inside), names(beside.gate.waiting)]).toEqual([['a1'], ['a2']])
@@ -133,7 +133,7 @@ test('what a session had in a process that it has left is given up when it asks 
   expect([names(late.gate.inside), names(late.gate.waiting)]).toEqual([['b1'], ['a3']])
 })
 
-test('processes that share a name of a session and say nothing of it keep their turns', () => {
+test('processes that share a session name without saying so keep their turns', () => {
   const { by: _by, ...plain } = asking('a', 'p1', 1)
   const first = enter(one(), 1_000, plain).gate
   expect(names(enter(first, 1_000, asking('b', 'p2', 2)).gate.inside)).toEqual(['a'])

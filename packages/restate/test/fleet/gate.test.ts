@@ -90,7 +90,7 @@ function admissionsOf(limits: GateLimits, all: readonly Came[], look?: (gate: Ga
   return { gate, admissions }
 }
 
-test('never are more inside than the limit says, and a ticket comes in once while it is known', () => {
+test('the limit of requests inside holds, and a known ticket is admitted once', () => {
   fc.assert(
     fc.property(limits, calls, (limits, all) => {
       admissionsOf(limits, all, (_, { gate }) => {
@@ -103,7 +103,7 @@ test('never are more inside than the limit says, and a ticket comes in once whil
   )
 })
 
-test('in any time no more come in than the buckets hold and what flows in meanwhile', () => {
+test('within any time, no more are admitted than the buckets hold and refill', () => {
   fc.assert(
     fc.property(limits, calls, (limits, all) => {
       const { admissions } = admissionsOf(limits, all)
@@ -121,7 +121,7 @@ test('in any time no more come in than the buckets hold and what flows in meanwh
   )
 })
 
-test('while a session waits, each other one comes in once at most', () => {
+test('while a session waits, each other session is admitted at most once', () => {
   fc.assert(
     fc.property(limits, calls, (limits, all) => {
       /** By session that waits: how often others came in since. */
@@ -143,7 +143,7 @@ test('while a session waits, each other one comes in once at most', () => {
   )
 })
 
-test('whoever waits is let in or told, if time passes and nobody inside is renewed', () => {
+test('every waiting request is admitted or turned away if time passes and nobody inside renews', () => {
   fc.assert(
     fc.property(limits, calls, (limits, all) => {
       const told = new Set<string>()
@@ -173,7 +173,7 @@ const one: GateLimits = { requests: 1, requestsPerMinute: null, tokensPerMinute:
 const asking = (ticket: string, session: string, tokens = 1) => ({ ticket, session, tokens, awakeable: ticket })
 const names = (all: readonly { readonly ticket: string }[]): readonly string[] => all.map(({ ticket }) => ticket)
 
-test('sessions take turns, however many requests one has', () => {
+test('sessions take turns, however many requests one of them has', () => {
   let gate = atGate(one)
   for (const ticket of ['a1', 'a2', 'a3', 'b1', 'c1', 'b2'])
     gate = enter(gate, 100_000, asking(ticket, ticket[0]!)).gate
@@ -196,7 +196,7 @@ test('a worker that is gone loses its place, and one that renews keeps it', () =
   expect(freed.gate.expired).toBe(1)
 })
 
-test('what a request came to takes the place of what it might come to', () => {
+test('the actual tokens of a request replace its maximum', () => {
   const tokens: GateLimits = { requests: null, requestsPerMinute: null, tokensPerMinute: 1000 }
   const first = enter(atGate(tokens), 100_000, asking('a', 'a', 900)).gate
   const second = enter(first, 100_000, asking('b', 'b', 500))
@@ -211,7 +211,7 @@ test('what a request came to takes the place of what it might come to', () => {
   expect(enter(large.gate, 100_000, asking('b', 'b', 1)).wakeMs).toBe(100_000 + 240_060)
 })
 
-test('who leaves without having been let in is told so', () => {
+test('a request that leaves before admission is turned away', () => {
   const { gate } = enter(enter(atGate(one), 100_000, asking('a', 'a')).gate, 100_000, asking('b', 'b'))
   const left = leave(gate, 100_000, 'b')
   expect(names(left.turnedAway)).toEqual(['b'])

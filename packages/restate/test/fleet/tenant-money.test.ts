@@ -113,8 +113,8 @@ function tenant(limitNanos: number | null, names: readonly string[]) {
 
 const has = (stored: Stored, name: string): number | undefined => stored.leases.get(leaseId(whose(name)))?.nanos
 
-describe('who waits', () => {
-  test('is served in the order of arrival, when money comes back', () => {
+describe('a waiting session', () => {
+  test('is served in order of arrival when money is returned', () => {
     const {
       stored,
       sessions: [a, b, c],
@@ -131,7 +131,7 @@ describe('who waits', () => {
     expect(b.raise(40, 20)).toMatchObject({ kind: 'has', nanos: 40, waiting: 0 })
   })
 
-  test('has what is there when all else is settled, and is refused when that is too little', () => {
+  test('gets what is left when everything else is settled, and is refused if that is too little', () => {
     const {
       stored,
       sessions: [a, b],
@@ -148,7 +148,7 @@ describe('who waits', () => {
     expect(other.sessions[1].raise(60, 30)).toMatchObject({ kind: 'refused', reservedNanos: 0, holders: 0 })
   })
 
-  test('is served when the limit is raised, and refused when it is lowered below what is left', () => {
+  test('is served when the limit is raised, and refused when it is lowered too far', () => {
     const {
       stored,
       sessions: [a, b, c],
@@ -162,7 +162,7 @@ describe('who waits', () => {
     expect([stored.served, has(stored, 'c'), has(stored, 'a')]).toEqual([['b', 'c'], 0, 90])
   })
 
-  test('keeps its place and what it was given while it waited, whatever it reports, until it asks or leaves', () => {
+  test('keeps its place and its grant, whatever it reports, until it asks or leaves', () => {
     const {
       stored,
       sessions: [a, b, c],
@@ -183,7 +183,7 @@ describe('who waits', () => {
     expect([has(stored, 'b'), has(stored, 'c')]).toEqual([0, 60])
   })
 
-  test('is told at once when it comes again with what it was given, whoever waits', () => {
+  test('is notified at once if it returns with its grant, whoever else waits', () => {
     const {
       stored,
       sessions: [a, b, c],
@@ -202,7 +202,7 @@ describe('who waits', () => {
     expect(has(stored, 'b')).toBe(60)
   })
 
-  test('is refused where nothing came back while it waited for as long as it may, and else keeps its place', () => {
+  test('is refused if nothing was returned during its maximum wait, and otherwise keeps its place', () => {
     const {
       stored,
       sessions: [a, b, c],
@@ -217,7 +217,7 @@ describe('who waits', () => {
     expect(stored.queue?.map(({ session }) => session)).toEqual(['c'])
   })
 
-  test('holds up nobody who has enough', () => {
+  test('does not block a session that has enough', () => {
     const {
       sessions: [a, b],
     } = tenant(100, ['a', 'b'])
@@ -228,7 +228,7 @@ describe('who waits', () => {
   })
 })
 
-test('a report never gives a session more than it has', () => {
+test('a report never raises a lease', () => {
   const {
     stored,
     sessions: [a, b],
@@ -240,7 +240,7 @@ test('a report never gives a session more than it has', () => {
   expect([has(stored, 'b'), stored.budget?.leasedNanos]).toEqual([10, 100])
 })
 
-test('more than a session needs it has only while nobody waits', () => {
+test('a session gets more than it needs only while nobody waits', () => {
   const {
     stored,
     sessions: [a, b, c],
@@ -255,8 +255,8 @@ test('more than a session needs it has only while nobody waits', () => {
   expect([stored.served, has(stored, 'b')]).toEqual([['b'], 40])
 })
 
-describe('what comes late', () => {
-  test('of a process that works at the session no more changes nothing', () => {
+describe('a late call', () => {
+  test('of a process that no longer works at the session changes nothing', () => {
     const {
       stored,
       sessions: [a],
@@ -272,7 +272,7 @@ describe('what comes late', () => {
     expect(JSON.stringify([stored.budget, [...stored.leases]])).toBe(before)
   })
 
-  test('of a session that was removed or closed changes nothing, and no key of it stays', () => {
+  test('of a removed or closed session changes nothing and leaves no key', () => {
     for (const end of ['close', 'drop'] as const) {
       const {
         stored,
@@ -298,7 +298,7 @@ describe('what comes late', () => {
     }
   })
 
-  test('of a session of an earlier version does not, either: it keeps its key', () => {
+  test('of a session of an earlier version changes nothing, but its key stays', () => {
     const stored = new Stored()
     stored.change([], (money) => money.setLimit(100))
     const raise = (turn: number, nanos: number) =>
@@ -353,7 +353,7 @@ const step = fc.record({
   ),
 })
 
-test('sums never pass the limit, the first who waits is served when it fits, nobody is stuck, and all comes back', () => {
+test('leases stay within the limit, the first waiting session is served when possible, nothing deadlocks, and all money is returned', () => {
   let everServed = 0
   let everRefused = 0
   let everLate = 0

@@ -45,7 +45,7 @@ interface At {
   spent: Spent
 }
 
-test('nothing is billed above the limit, nothing that was billed is lost, and nothing stays reserved when all have ended', async () => {
+test('bills stay within the limit, none is lost, and nothing stays reserved after the end', async () => {
   const losses = fc.array(fc.boolean(), { minLength: 1, maxLength: 7 }).filter((all) => all.includes(false))
   await fc.assert(
     fc.asyncProperty(

@@ -245,7 +245,7 @@ const act = fc.record({
   isKilled: fc.boolean(),
 })
 
-test('whatever happens to processes, every request is served, the limit holds, and all comes back', async () => {
+test('every request is served, the limit holds and all money is returned, whatever happens to processes', async () => {
   let everLetGo = 0
   let everTold = 0
   const lateness = fc.array(fc.integer({ min: 0, max: 250 }), { minLength: 1, maxLength: 5 })

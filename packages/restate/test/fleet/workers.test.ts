@@ -59,7 +59,7 @@ function tenant(limitUsd: number) {
   })
 }
 
-test('a lease begins with what the session has, and asks for some more than it needs', async () => {
+test('a lease begins with what the session has, and requests more than it needs', async () => {
   const { ingress, asked } = tenant(2)
   const lease = await TenantLease.open({ ...whose, desk: deskOf(ingress) })
   expect([lease.usd, lease.name]).toEqual([0, 'the budget of acme & co'])
@@ -83,7 +83,7 @@ test('a lease begins with what the session has, and asks for some more than it n
   expect(new Set(asked.map(({ key }) => key)).size, 'each is a call of its own').toBe(4)
 })
 
-test('what another session paid counts in the session, and not for its tenant', async () => {
+test('spending that another session paid counts for the session but not for its tenant', async () => {
   const { ingress, asked } = tenant(2)
   const inherited = { nanos: 3e9, unknownNanos: 0 }
   const lease = await TenantLease.open({ ...whose, desk: deskOf(ingress), inherited, committed: inherited })
@@ -98,7 +98,7 @@ test('what another session paid counts in the session, and not for its tenant', 
 /** Lets timers of real time pass. */
 const pass = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-test('what a session uses no more is given back, once that is on record', async () => {
+test('money that a session no longer uses is returned once that is on record', async () => {
   const { ingress, asked } = tenant(2)
   let isOnRecord = (): void => {}
   const waits = new Promise<void>((resolve) => (isOnRecord = resolve))
@@ -118,7 +118,7 @@ test('what a session uses no more is given back, once that is on record', async 
   expect(lease.usd).toBe(0.25)
 })
 
-test('what a process that was lost had beyond its records is given back by the next one', async () => {
+test('the next process returns what a lost one had beyond its records', async () => {
   const { ingress, asked } = tenant(2)
   const lost = await TenantLease.open({ ...whose, desk: deskOf(ingress) })
   await lost.growTo(1, { signal, leastUsd: 1 })
@@ -130,7 +130,7 @@ test('what a process that was lost had beyond its records is given back by the n
   expect(await lost.growTo(1.9, { signal, leastUsd: 1.9 })).toBeUndefined()
 })
 
-test('a session waits in the queue of the budget, is woken by what the budget tells, and leaves it', async () => {
+test('a session waits in the queue of the budget, is woken by its message, and leaves', async () => {
   const { ingress, asked } = tenant(2)
   const desk = deskOf(ingress)
   const other = await TenantLease.open({ ...whose, session: 'other', desk })
@@ -157,7 +157,7 @@ test('a session waits in the queue of the budget, is woken by what the budget te
   expect([lease.usd, ...ofLease().slice(-2)]).toMatchObject([0, { kind: 'leave' }, { kind: 'report', nanos: 0 }])
 })
 
-test('an engine that cannot be reached is asked again, until the wait is aborted', async () => {
+test('an unreachable engine is called again until the wait is aborted', async () => {
   let isUp = true
   const { ingress, asked } = ingressOf(() => {
     if (isUp) return [{ kind: 'has', nanos: 1e9, reservedNanos: 0, holders: 0, waiting: 0 }]
@@ -176,13 +176,13 @@ test('an engine that cannot be reached is asked again, until the wait is aborted
   expect(new Set(keys).size).toBe(1)
 })
 
-test('what the engine refuses is an error, and not asked again', async () => {
+test('a refusal of the engine is an error and is not retried', async () => {
   const { ingress, asked } = ingressOf(() => new Response('no', { status: 400 }))
   await expect(TenantLease.open({ ...whose, desk: deskOf(ingress) })).rejects.toThrow(/HTTP 400.*no/)
   expect(asked).toHaveLength(1)
 })
 
-test('what sessions ask for while a call is under way goes with the next one, and who leaves holds up nobody', async () => {
+test('requests made during a call go with the next one, and a caller that leaves blocks nobody', async () => {
   const answers: (() => void)[] = []
   const { ingress, asked } = ingressOf(async ({ body }) => {
     await new Promise<void>((resolve) => answers.push(resolve))
@@ -214,7 +214,7 @@ const request: Parameters<Model['call']>[0] = {
 }
 const options = { signal: live, emit: () => {} }
 
-test('a model is asked once its ticket is in, and the way out tells what it came to', async () => {
+test('a model is called once its ticket is admitted, and leaving reports its tokens', async () => {
   let inside = 0
   const { ingress, asked } = ingressOf(({ path }) => {
     if (path === '/halting_pass/enter') inside++
@@ -235,7 +235,7 @@ test('a model is asked once its ticket is in, and the way out tells what it came
   expect(left).toEqual({ path: '/halting_gate/key/leave/send', body: { ticket, tokens: 42 }, key: null })
 })
 
-test('a ticket that was given up is taken anew', async () => {
+test('a dropped ticket is replaced by a new one', async () => {
   const answers = [false, true]
   const { ingress, asked } = ingressOf(({ path }) => (path === '/halting_pass/enter' ? answers.shift() : true))
   await gatedModel(scriptedModel(['answer']), new ProviderGate(ingress, 'key'), 's').call(request, options)
@@ -243,7 +243,7 @@ test('a ticket that was given up is taken anew', async () => {
   expect(new Set(tickets).size).toBe(2)
 })
 
-test('whoever is aborted while they wait leaves the gate, and the model was not asked', async () => {
+test('a caller that is aborted while it waits leaves the gate, and the model is not called', async () => {
   const { ingress, asked } = ingressOf(({ path }) => (path === '/halting_pass/enter' ? new Promise(() => {}) : true))
   // As the runtime's own does.
   const heeding: typeof fetch = (input, init) =>

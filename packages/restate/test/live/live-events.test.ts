@@ -29,7 +29,7 @@ async function readAll(response: Response): Promise<readonly LiveMessage[]> {
   return messages
 }
 
-test('records are numbered, and who comes back is told those that it has not', async () => {
+test('records are numbered, and a reconnecting reader gets those that it lacks', async () => {
   const live = await serving()
   live.onKept('a session', 4, [rewind, rewind])
   live.onEvent('a session', { type: 'note', text: 'nobody reads' })
@@ -51,7 +51,7 @@ test('records are numbered, and who comes back is told those that it has not', a
   ])
 })
 
-test('without the token nobody reads along, nor under a name that is none of this machine', async () => {
+test('reading requires the token, and without a token a name of this machine', async () => {
   const live = await serving({ token: 'secret' })
   expect((await fetch(address(live))).status).toBe(401)
   expect((await fetch(address(live), { headers: { authorization: 'Bearer wrong!' } })).status).toBe(401)
@@ -64,7 +64,7 @@ test('without the token nobody reads along, nor under a name that is none of thi
   await expect(createLiveEvents({ host: '0.0.0.0' })).rejects.toBeInstanceOf(ConfigurationError)
 })
 
-test('an address that is none is refused, and the worker lives', async () => {
+test('an invalid address is refused, and the worker survives', async () => {
   const live = await serving({ token: 'secret' })
   for (const target of ['//[', 'http://[', '//:0:0', '/sessions/%/events', '/sessions/%ff/events']) {
     const socket = connect(Number(new URL(live.url).port), '127.0.0.1')
@@ -76,7 +76,7 @@ test('an address that is none is refused, and the worker lives', async () => {
   expect((await fetch(address(live))).status).toBe(401)
 })
 
-test('while too much waits for readers who do not read nobody else begins, and is told where all is told', async () => {
+test('while too much waits for slow readers, new readers are refused and referred to the records', async () => {
   const live = await serving({ mostUnreadBytes: 40 * 1024 * 1024 })
   const { port, pathname } = new URL(address(live))
   const silent = connect(Number(port), '127.0.0.1')

@@ -17,7 +17,7 @@ class Reader extends Writable {
   }
 }
 
-test('whoever reads how slowly, no more waits for all readers together than the bound', async () => {
+test('the bytes that wait for all readers stay within the bound, however slowly they read', async () => {
   const step = fc.record({ reader: fc.nat(5), bytes: fc.nat(30), reads: fc.boolean() })
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 200 }), async (steps) => {
@@ -40,7 +40,7 @@ test('whoever reads how slowly, no more waits for all readers together than the 
   )
 })
 
-test('of readers who are behind the furthest is cut off, and what waited for it counts no more', () => {
+test('the reader that is furthest behind is disconnected, and its bytes no longer count', () => {
   const unread = new UnreadBuffers(40, 100)
   const [slow, slower, other] = [new Reader(), new Reader(), new Reader()]
   for (const reader of [slow, slower, other]) unread.add(reader)

@@ -128,7 +128,7 @@ class World {
 
 const anEvent = constantFrom('push', 'begin', 'records', 'end', 'to work', 'to mailbox' as const)
 
-test('who waits is woken by every change, in whatever order messages arrive, and looks that race with changes miss none', async () => {
+test('every change wakes a waiting client in any order of messages, and no race misses one', async () => {
   const step = oneof(
     { weight: 3, arbitrary: record({ type: anEvent }) },
     {
@@ -159,7 +159,7 @@ test('who waits is woken by every change, in whatever order messages arrive, and
   )
 })
 
-test('one call of each client is kept, and so many of all', () => {
+test('one call of each client is stored, up to a limit in all', () => {
   let mailbox: Mailbox = emptyMailbox
   for (let call = 0; call < 3 * maxWatchers; call++)
     mailbox = watch(mailbox, { by: `client ${call % (2 * maxWatchers)}`, awakeable: `a${call}` }).mailbox
@@ -185,7 +185,7 @@ test.each([
   ['something else', { since: 'other/4-0/' }],
   ['fewer records', { since: now.replace('3', '2') }],
   ['no wait', { since: now, waitMs: 0 }],
-])('who has seen %s is answered at once', async (_what, given) => {
+])('a client that has seen %s is answered at once', async (_what, given) => {
   expect(await waitForChange(given, () => 'id', never)).toEqual({
     ...idle,
     isWorking: false,
@@ -195,7 +195,7 @@ test.each([
   })
 })
 
-test('that work does not go on is news at once, and no news afterwards', async () => {
+test('a stall is reported at once, and only once', async () => {
   const stalled = { kind: 'paused', invocation: 'inv', needsResume: true, message: 'It is paused.' } as const
   const waited: number[] = []
   const ports: LongPollPorts = {
@@ -210,7 +210,7 @@ test('that work does not go on is news at once, and no news afterwards', async (
   expect(waited).toEqual([1, 50_000])
 })
 
-test('a call that nobody wakes asks each object once; one that is woken reads the session again', async () => {
+test('a call that times out reads each object once, and one that is woken reads the session again', async () => {
   let reads = 0
   const ports: LongPollPorts = {
     ...never,
@@ -229,7 +229,7 @@ test.each([{ since: 3 }, { waitMs: -1 }, { by: '' }, { other: 1 }])('%j is refus
   await expect(waitForChange(given, () => 'id', never)).rejects.toMatchObject({ code: 400 })
 })
 
-test('who watches a session that is not there leaves nothing behind, and wakes no other', async () => {
+test('watching a session that does not exist leaves no state and wakes no one else', async () => {
   let mailbox = emptyMailbox
   const state = new MemoryState()
   const write = (after: Mailbox): void => {

@@ -11,7 +11,7 @@ test.each<[unknown]>([
   [{ type: 'interrupt', queue: 'give_back', because: 'user' }],
   [{ type: 'set', change: { limits: { maxGoalTries: 3 } } }],
   [{ type: 'close' }],
-])('%j is a request', (request) => {
+])('%j is a valid request', (request) => {
   expect(problemOfRequest({ id: 'r', request })).toBe(undefined)
 })
 
@@ -33,11 +33,11 @@ test.each<[unknown, string]>([
     { id: 'r', request: { type: 'answer', callId: 'c', answer: { behavior: 'deny' } } },
     'In a request of type answer, answer must be {"behavior":"allow","updatedInput":{…}}, where updatedInput is optional, or {"behavior":"deny","message":"…"}.',
   ],
-])('%j is none, and it is said why', (given, problem) => {
+])('%j is refused with a reason', (given, problem) => {
   expect(problemOfRequest(given)).toBe(problem)
 })
 
-test('what the engine could not carry, and what the cluster alone says, is no request', () => {
+test('oversized and cluster-only requests are refused', () => {
   const deep: unknown = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)
   const tooDeep = 'A request may be at most 500 lists and objects deep.'
   const answer = { behavior: 'allow', updatedInput: { deep } }
@@ -56,7 +56,7 @@ test('what the engine could not carry, and what the cluster alone says, is no re
   expect(problemOfRequest({ id: 'r', request: close, opening: { forkedFrom: 's-1' } })).toContain('Fork the session')
 })
 
-test('an id is a text that is not too long to be a key', () => {
+test('an id is a string that is short enough for a key', () => {
   expect(checkId('a')).toBe('a')
   for (const wrong of ['', 'x'.repeat(201), 1, null, {}, ['a'], undefined])
     expect(() => checkId(wrong)).toThrow('Give the id')

@@ -97,7 +97,7 @@ class World {
   }
 }
 
-test('a name counts once, whoever waits is worked for, numbers go up by one, and nothing is taken after a close', () => {
+test('an id counts once, waiting requests are worked at, numbers increase by one, and nothing is accepted after close', () => {
   assert(
     property(array(event, { maxLength: 60 }), (events) => {
       const world = new World()
@@ -138,19 +138,19 @@ const working = (): Mailbox => {
   return 'mailbox' in pushed ? begin(pushed.mailbox, 'i') : emptyMailbox
 }
 
-test('a stop that came for a run that is over stops no later one', () => {
+test('a stop for an earlier run does not stop a later one', () => {
   const stopped = push(working(), { id: 's', request: { type: 'stop' } }, false)
   expect(stopped).toMatchObject({ kind: 'new', number: 2 })
   expect('mailbox' in stopped && settle(stopped.mailbox, 1)).toEqual({ next: 3, waiting: [] })
 })
 
-test('a request that means nothing now means nothing later, under the same name', () => {
+test('a request without effect has no effect later under the same id', () => {
   const moot = push(emptyMailbox, { id: 's', request: { type: 'interrupt' } }, false)
   expect(moot).toEqual({ kind: 'moot', mailbox: { next: 2, waiting: [] }, number: 1 })
   expect(push(working(), { id: 's', request: { type: 'interrupt' } }, true)).toEqual({ kind: 'again' })
 })
 
-test('who waits is woken once', () => {
+test('a waiting caller is woken once', () => {
   const waiting = listen(listen(emptyMailbox, 'a'), 'b')
   expect(wake(waiting)).toEqual({ mailbox: emptyMailbox, listeners: ['a', 'b'] })
   expect(wake(emptyMailbox).listeners).toEqual([])

@@ -10,7 +10,7 @@ import type { WorkerEvent } from '../../src/worker/worker-events.ts'
 const result = (reason: string): RunResult =>
   ({ reason, committedUsd: 0.5, totalTokens: 30, summary: { requests: 2, toolResults: 1 } }) as unknown as RunResult
 
-test('a session that ends is reported with its tenant and the ending of its last run', () => {
+test('the end of a session is reported with its tenant and the ending of its last run', () => {
   const events: WorkerEvent[] = []
   const presence = new PresenceReporter('s-1', 'acme', (event) => events.push(event))
   presence.reportRunEnd(result('max_turns'))
@@ -33,7 +33,7 @@ test('a session that ends is reported with its tenant and the ending of its last
   ])
 })
 
-test('whatever is noticed in whatever order, a session starts once and goes once', () => {
+test('a session is reported to start once and to end once, in any order of notices', () => {
   assert(
     property(array(constantFrom('reportEnd', 'reportRest', 'reportLeft', 'reportRunEnd'), { minLength: 1 }), (seen) => {
       const events: WorkerEvent[] = []
@@ -57,7 +57,7 @@ const of = (key: string) => ({
   context: { serviceName: 'halting_session', handlerName: 'work', key } as never,
 })
 
-test('a failure is reported once for its session, until another one comes', () => {
+test('a failure is reported once for its session until another one occurs', () => {
   const events: WorkerEvent[] = []
   const log = new SdkLog((event) => events.push(event))
   for (const [session, what] of [
@@ -82,7 +82,7 @@ test('a failure is reported once for its session, until another one comes', () =
   )
 })
 
-test('what is as it should be is no trouble: an answer of 4xx, a session that is left', () => {
+test('expected errors are not reported: a 4xx answer, or a session that was left', () => {
   const events: WorkerEvent[] = []
   const log = new SdkLog((event) => events.push(event))
   log.take(of('a'), ['failed', Object.assign(new Error('Give the callId.'), { code: 400 })])

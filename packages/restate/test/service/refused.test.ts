@@ -5,7 +5,7 @@ import type { DecodedBatch } from '../../src/engine/batch.ts'
 import { openOrRefuse, RefusedWork, SessionRefusedError } from '../../src/service/refused-work.ts'
 import { FakeInvocation } from '../support/fake-engine.ts'
 
-test('all that is asked of a session that cannot be opened is refused with the reason, on record', async () => {
+test('all requests to a session that cannot be opened are refused with the reason, on record', async () => {
   const batches: DecodedBatch[] = []
   const end = await attempt({
     engine: new FakeInvocation().attempt(),
@@ -22,7 +22,7 @@ test('all that is asked of a session that cannot be opened is refused with the r
   ])
 })
 
-test('any other failure to open it has the engine try again', async () => {
+test('the engine retries after any other failure to open it', async () => {
   await expect(openOrRefuse(Promise.reject(new Error('no disk')))).rejects.toThrow('no disk')
   const error = new SessionRefusedError('never')
   expect(await openOrRefuse(Promise.reject(error))).toEqual({ kind: 'refused', error })

@@ -27,7 +27,7 @@ function setting(onRecord: readonly string[] = []) {
   return { order, take, told, making }
 }
 
-test('what came later is heard later, also where one before is made ready for long', async () => {
+test('a later request is handled later, even if an earlier one takes long to prepare', async () => {
   const { order, take, told, making } = setting()
   take('a', prompt('one'))
   take('b', { type: 'compact' })
@@ -41,7 +41,7 @@ test('what came later is heard later, also where one before is made ready for lo
   expect(told.at(-1)).toEqual(['c', 'Error: There is no such file.'])
 })
 
-test('what ends a run refuses a prompt that is not ready, and is heard itself', async () => {
+test('a request that ends a run refuses a prompt in preparation and is handled itself', async () => {
   const { order, take, told } = setting()
   take('a', prompt('one'))
   take('b', { type: 'interrupt' })
@@ -49,7 +49,7 @@ test('what ends a run refuses a prompt that is not ready, and is heard itself', 
   expect(told).toEqual([['a', 'Error: It was retracted before a run took it.'], 'b'])
 })
 
-test('a prompt that is in a run on record is not made ready again', () => {
+test('a prompt that is in a run on record is not prepared again', () => {
   const { take, told, making } = setting(['a'])
   take('a', prompt('one'))
   expect([told, making]).toEqual([['a'], []])

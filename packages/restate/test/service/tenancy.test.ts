@@ -7,7 +7,7 @@ import { withoutInherited, sessionSpending } from '../../src/service/spending.ts
 import { statusAfter, readStatus } from '../../src/service/status.ts'
 import { MemoryState } from '../support/memory-state.ts'
 
-test('a session keeps the tenant that it began with, whatever other workers say', async () => {
+test('a session keeps its first tenant, whatever other workers say', async () => {
   const state = new MemoryState()
   expect(await assignTenancy(state, 'inv1', () => undefined)).toEqual({})
   const acme = { tenancy: { tenant: 'acme', began: 'inv2', isOpened: true } }
@@ -20,7 +20,7 @@ test('a session keeps the tenant that it began with, whatever other workers say'
   ).toEqual(acme)
 })
 
-test('a tenant that a session may not have is refused with the reason, and none is kept', async () => {
+test('a tenant that a session may not use is refused with the reason and not stored', async () => {
   const state = new MemoryState()
   const refused = await assignTenancy(state, 'inv1', () => {
     throw new Error('Sessions of this worker have no other tenant.')
@@ -55,7 +55,7 @@ async function recorded(): Promise<readonly StepRecord[]> {
   return steps.records
 }
 
-test('what a session may have spent is in what it has spent, of a run that is open at worst case', async () => {
+test('spending includes an open run at its worst case', async () => {
   const records = await recorded()
   const whole = sessionSpending(foldSession(runsOf(records)))
   expect(whole.unknownNanos).toBeGreaterThan(0)
@@ -71,7 +71,7 @@ test('what a session may have spent is in what it has spent, of a run that is op
   })
 })
 
-test('the status of a session tells what it may have spent, and the part that nobody knows', async () => {
+test('the status has what the session may have spent, and the unknown part of it', async () => {
   const records = await recorded()
   const { nanos, unknownNanos } = sessionSpending(foldSession(runsOf(records)))
   const status = statusAfter(await readStatus(new MemoryState()), records)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { findOpenRun, unreportedResults } from '../../src/service/sessions-of-process.ts'
 import { toldSession } from '../support/told-session.ts'
 
-test('the result of a run whose process was lost before it was told is that of its records', async () => {
+test('the result of a run whose process was lost before its report is restored from the records', async () => {
   const { events, records } = await toldSession()
   const [told] = events.flatMap((event) => (event.type === 'run_end' ? [event.result] : []))
   const [made] = unreportedResults('s', [], records, new Set())
@@ -14,7 +14,7 @@ test('the result of a run whose process was lost before it was told is that of i
   expect(findOpenRun(records)).toBe(undefined)
 })
 
-test('an open run tells which messages are in it', async () => {
+test('an open run lists the messages in it', async () => {
   const { records } = await toldSession()
   const open = records.filter(({ type }) => type !== 'end')
   expect(findOpenRun(open)).toEqual({ runId: 'run1', ids: ['p'], isWithoutMessage: false })

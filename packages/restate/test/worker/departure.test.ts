@@ -13,7 +13,7 @@ const lap = (scope: string): StepRecord => ({ type: 'lap', lap: { scope } }) as 
 const typesIn = (text: string): readonly string[] =>
   (JSON.parse(text) as { records: readonly StepRecord[] }).records.map(({ type }) => type)
 
-test('a session is left at the first lap at which no effect is under way, with all of it on record', async () => {
+test('a session is left at its first iteration without open effects, with everything on record', async () => {
   const log = new ClusterLog()
   log.append(intent('a'))
   log.leave()
@@ -51,7 +51,7 @@ async function going(
   })
 }
 
-test('one that only waits is left at once', async () => {
+test('a session that only waits is left at once', async () => {
   const departure = new Departure()
   const { log, over } = await going(departure)
   log.rests(null)
@@ -65,7 +65,7 @@ test('one that only waits is left at once', async () => {
   expect(isResting).toBe(true)
 })
 
-test('one that does not come to a lap is left when it is told to hurry', async () => {
+test('a session without a further iteration is left at hurry', async () => {
   const departure = new Departure()
   const { log, over } = await going(departure)
   log.append(intent('a'))
@@ -78,7 +78,7 @@ test('one that does not come to a lap is left when it is told to hurry', async (
 })
 
 test.each(['as it rests', 'in the middle'])(
-  'what is heard and closed in a process that has left a session %s is not on record',
+  'messages and closings after a session was left %s are not on record',
   async (when) => {
     const departure = new Departure()
     const invocation = new FakeInvocation()
@@ -104,7 +104,7 @@ test.each(['as it rests', 'in the middle'])(
   },
 )
 
-test('it is over when all that it holds is', async () => {
+test('a departure is over when all its work is', async () => {
   const departure = new Departure()
   const ends: (() => void)[] = []
   departure.hold(new Promise<void>((resolve) => ends.push(resolve)))

@@ -9,7 +9,7 @@ import type { WorkerEvent } from '../../src/worker/worker-events.ts'
 const dated = (ms: number): string => new Date(ms).toUTCString()
 const began = Date.UTC(2026, 10, 30, 12)
 
-test('wherever the clock of a machine is, what is compared is within two seconds of the engine', () => {
+test('the clock is within two seconds of the engine\'s, whatever the clock of the machine says', () => {
   assert(
     property(integer({ min: -90_000_000, max: 90_000_000 }), integer({ min: 0, max: 999 }), (offMs, partMs) => {
       const engineMs = began + partMs
@@ -20,7 +20,7 @@ test('wherever the clock of a machine is, what is compared is within two seconds
   )
 })
 
-test('a clock that agrees is left as it is, and one that is off does not tremble', () => {
+test('a clock that agrees is not adjusted, and an offset does not jitter', () => {
   let ownMs = began
   const clock = new EngineClock(() => ownMs)
   clock.ask()(dated(began + 1_900))
@@ -40,7 +40,7 @@ test('a clock that agrees is left as it is, and one that is off does not tremble
   expect(clock.offsetMs).toBe(0)
 })
 
-test('what is asked for later is asked for at the time of the engine, and nothing else is', () => {
+test('delays are converted by the engine\'s time, and nothing else is', () => {
   const own = Date.now
   const before = own()
   const seen = atEngineTime(() => Date.now(), { offsetMs: -3_600_000 })
@@ -57,13 +57,13 @@ test('what is asked for later is asked for at the time of the engine, and nothin
   expect(Date.now).toBe(own)
 })
 
-test('an answer without a date, or with one that is none, says nothing', () => {
+test('an answer with a missing or invalid date has no effect', () => {
   const clock = new EngineClock(() => began)
   for (const date of [null, '', 'soon']) clock.ask()(date)
   expect(clock.now()).toBe(began)
 })
 
-test('a clock that is wrong is reported once, until it was right again', () => {
+test('a wrong clock is reported once until it is right again', () => {
   const events: WorkerEvent[] = []
   const clock = { offsetMs: 0 }
   const watch = new ClockWatch(clock, (event) => events.push(event))

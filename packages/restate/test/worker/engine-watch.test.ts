@@ -73,7 +73,7 @@ function nextLook(admin: EngineAdmin): Promise<EngineSnapshot> {
 }
 
 test.each([0, 10, 1_000])(
-  'a worker looks at the engine by three requests where %i sessions are paused',
+  'a worker reads the engine by three requests if %i sessions are paused',
   async (count) => {
     const { asked, admin } = await engineWith(pausedWork(count))
     const first = await nextLook(admin)
@@ -87,7 +87,7 @@ test.each([0, 10, 1_000])(
   },
 )
 
-test('work that was resumed and paused again tells its new failure', async () => {
+test('work that was resumed and paused again reports its new failure', async () => {
   const paused = pausedWork(2)
   const { admin } = await engineWith(paused)
   await nextLook(admin)

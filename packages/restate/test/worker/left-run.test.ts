@@ -11,7 +11,7 @@ import { Departure, LeftError } from '../../src/worker/departure.ts'
 import { FakeInvocation } from '../support/fake-engine.ts'
 import { MemoryState } from '../support/memory-state.ts'
 
-test('how a run breaks in a worker that leaves its session is told to nobody: the run goes on elsewhere', async () => {
+test('the failure of a run in a worker that leaves its session is not reported: the run continues elsewhere', async () => {
   const departure = new Departure()
   const told: string[] = []
   const sessions = new SessionsOfProcess({

@@ -35,7 +35,7 @@ async function allOf(socket: Socket): Promise<string> {
   return text
 }
 
-test('an engine whose first bytes come one by one is known as one', async () => {
+test('an engine is recognized even if its first bytes arrive one by one', async () => {
   const { port } = await listening()
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   const first = new Promise<Buffer>((resolve) => socket.once('data', resolve))
@@ -51,7 +51,7 @@ test('an engine whose first bytes come one by one is known as one', async () => 
   socket.destroy()
 })
 
-test('who says nothing, or never comes to an end with it, is cut off', async () => {
+test('a silent or endless connection is closed', async () => {
   const { port } = await listening(50)
   for (const said of ['', 'P', 'PR', 'GET / HTTP/1.1\r\n', 'GET / HTTP/1.1\r\nhost: x\r\n']) {
     const socket = connect(port, '127.0.0.1')
@@ -61,7 +61,7 @@ test('who says nothing, or never comes to an end with it, is cut off', async () 
 })
 
 test.each(['GET / HTTP/1.1\r\nx: ', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n'])(
-  'a request that comes byte by byte without an end is cut off: %j',
+  'a request that arrives byte by byte without end is cut off: %j',
   async (begin) => {
     const { port } = await listening(100)
     const socket = connect(port, '127.0.0.1')
@@ -73,7 +73,7 @@ test.each(['GET / HTTP/1.1\r\nx: ', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-lengt
   },
 )
 
-test('what is no HTTP harms nobody', async () => {
+test('data that is not HTTP does no harm', async () => {
   const { port } = await listening()
   for (const said of [
     '\u0000'.repeat(100),
@@ -92,7 +92,7 @@ test('what is no HTTP harms nobody', async () => {
 })
 
 test.each(['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'])(
-  'no answer waits for an acknowledgement of what came before it: %j',
+  'no answer waits for the acknowledgement of earlier data: %j',
   async (said) => {
     const { port } = await listening()
     const setNoDelay = vi.spyOn(Socket.prototype, 'setNoDelay')
@@ -111,7 +111,7 @@ test.each(['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'GET / HTTP/1.1\r\nhost: x\r\n\r\
 )
 
 test.each(['renew', 'drain'] as const)(
-  'after %s nothing new begins on a connection of the engine, and what goes on there goes on',
+  'after %s, the engine begins no call on existing connections, and running calls continue',
   async (how) => {
     const answers: (() => void)[] = []
     const listener = await listen({

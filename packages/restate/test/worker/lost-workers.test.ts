@@ -56,7 +56,7 @@ function lostA(): FakeAdmin {
 const addressOf = (admin: FakeAdmin, session: string): string | undefined =>
   admin.deployments.get(admin.work.get(session)?.deployment ?? '')?.uri
 
-test('what is bound to a lost worker goes on with another one, in one change, and what waits stays asleep', async () => {
+test('another worker takes over everything bound to a lost one in one change, and suspended work stays suspended', async () => {
   const admin = lostA()
   const events: WorkerEvent[] = []
   await workerAt('b', admin, { events }).looks()
@@ -71,7 +71,7 @@ test('what is bound to a lost worker goes on with another one, in one change, an
   ])
 })
 
-test('a worker is not lost before it was silent for several looks, while the engine reaches it, or after it answered', async () => {
+test('a worker is not lost before several silent looks, while the engine reaches it, or after it answered', async () => {
   const admin = lostA()
   await workerAt('b', admin).looks(failuresUntilLost - 1)
   expect(admin.changes).toEqual([])
@@ -85,7 +85,7 @@ test('a worker is not lost before it was silent for several looks, while the eng
   expect(answered.changes).toEqual([])
 })
 
-test('where not every folder is here, those are taken that are, and the others say what they wait for', async () => {
+test('a worker without every folder takes the sessions that it can, and the others report what they wait for', async () => {
   const admin = lostA()
   admin.bind('elsewhere', 'dp_a', 'suspended')
   const worker = workerAt('b', admin, { canOpen: (session) => session !== 'elsewhere' })
@@ -98,7 +98,7 @@ test('where not every folder is here, those are taken that are, and the others s
   expect(worker.of('works')).toBeUndefined()
 })
 
-test('of a deployment that serves other programs sessions are taken one by one: the calls of those stay', async () => {
+test('sessions of a deployment that serves other programs are taken one by one, and its other calls stay', async () => {
   const admin = lostA()
   admin.shared.add('dp_a')
   await workerAt('b', admin).looks()
@@ -107,7 +107,7 @@ test('of a deployment that serves other programs sessions are taken one by one: 
   expect(addressOf(admin, 'waits')).toBe('b')
 })
 
-test('what somebody paused stays paused; what a worker paused to move it, and was lost then, is moved', async () => {
+test('work paused by a person stays paused; work paused by a worker that was then lost is moved', async () => {
   const admin = lostA()
   admin.bind('elsewhere', 'dp_a', 'suspended')
   admin.bind('stopped', 'dp_a', 'paused')
@@ -117,7 +117,7 @@ test('what somebody paused stays paused; what a worker paused to move it, and wa
   expect(admin.work.get('works')).toMatchObject({ status: 'running', at: 'b' })
 })
 
-test('sessions of another format wait for a worker of that version; new sessions go to one that lives', async () => {
+test('sessions of another format wait for a worker of that version; new sessions go to a living one', async () => {
   const admin = new FakeAdmin()
   admin.add('dp_b', 'b')
   admin.add('dp_a', 'a', storageFormat + 1)
@@ -132,7 +132,7 @@ test('sessions of another format wait for a worker of that version; new sessions
   expect(admin.work.get('new')).toMatchObject({ status: 'running', at: 'b' })
 })
 
-test('a worker that ends, or that the engine does not know, takes nothing, and says what is awaited', async () => {
+test('a worker that ends or is unknown to the engine takes nothing, and reports what is awaited', async () => {
   const ending = new Departure()
   ending.begin()
   const admin = lostA()
@@ -146,7 +146,7 @@ test('a worker that ends, or that the engine does not know, takes nothing, and s
   expect(stranger.of('works')?.message).toContain('halting serve --register')
 })
 
-test('a worker that was taken for lost gets its work back when the engine reaches it, and nothing is interrupted', async () => {
+test('a worker that was mistaken for lost gets its work back when the engine reaches it, without interruption', async () => {
   const admin = lostA()
   admin.living.add('a')
   const a = workerAt('a', admin)
@@ -164,7 +164,7 @@ test('a worker that was taken for lost gets its work back when the engine reache
   expect(admin.interrupted).toEqual([])
 })
 
-test('whichever workers are lost and however the others come between each other, all of it goes on, and nothing under way is interrupted', async () => {
+test('all work continues without interruption, whichever workers are lost and however the others interleave', async () => {
   const statuses = fc.constantFrom('running' as const, 'suspended' as const, 'backing-off' as const)
   await fc.assert(
     fc.asyncProperty(

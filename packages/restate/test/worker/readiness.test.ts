@@ -27,7 +27,7 @@ function engine(): { state: Engine; readonly keys: string[]; readonly fetch: typ
   return known
 }
 
-test('an engine that takes a call can write, and is not asked again at once', async () => {
+test('an engine that accepts a call can write, and is not called again at once', async () => {
   const known = engine()
   const pulse = new EnginePulse({ url: 'http://engine', fetch: known.fetch }, 10)
   expect(await pulse.whyNot()).toBeUndefined()
@@ -35,7 +35,7 @@ test('an engine that takes a call can write, and is not asked again at once', as
   expect(known.keys).toEqual(['pulse-0', 'pulse-1'])
 })
 
-test('one that never took a call cannot write, whatever it answers otherwise, and goes on when it does', async () => {
+test('an engine that never accepted a call cannot write, whatever else it answers, until it does', async () => {
   const known = engine()
   const pulse = new EnginePulse({ url: 'http://engine', fetch: known.fetch }, 10)
   known.state = 'hangs'
@@ -48,7 +48,7 @@ test('one that never took a call cannot write, whatever it answers otherwise, an
   expect(await pulse.whyNot()).toBeUndefined()
 })
 
-test('calls have few names, so nothing piles up in an engine that takes them later', async () => {
+test('calls use few keys, so nothing piles up in an engine that accepts them later', async () => {
   await assert(
     asyncProperty(array(constantFrom<Engine>('writes', 'refuses'), { maxLength: 40 }), async (states) => {
       const known = engine()
@@ -78,7 +78,7 @@ function readiness(given: Partial<ReadinessOptions>): { readonly of: Readiness; 
   return { of, events }
 }
 
-test('a worker is not ready for the first reason that there is', async () => {
+test('a worker reports the first reason why it is not ready', async () => {
   const ended = new AbortController()
   ended.abort()
   const cases: readonly (readonly [Partial<ReadinessOptions>, string])[] = [
@@ -100,7 +100,7 @@ test('a worker is not ready for the first reason that there is', async () => {
   expect(await of.whyNot()).toBeUndefined()
 })
 
-test('each change is reported once, when somebody asks', async () => {
+test('each change is reported once, when someone asks', async () => {
   await assert(
     asyncProperty(array(boolean(), { minLength: 1, maxLength: 20 }), async (answers) => {
       let isReady = true
@@ -114,7 +114,7 @@ test('each change is reported once, when somebody asks', async () => {
   )
 })
 
-test('the engine is asked once for all who ask at the same time, and again for those who come later', async () => {
+test('the engine is called once for concurrent callers, and again for later ones', async () => {
   let asked = 0
   let answer: (because: string | undefined) => void = () => {}
   const whyUnknown = (): Promise<string | undefined> => {
@@ -145,7 +145,7 @@ async function served(probes: Partial<Probes>): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-test('probes say what they found, and what they did not look at', async () => {
+test('probes report what they found and what they did not check', async () => {
   const ready = await served({ unchecked: 'whether it can write' })
   expect(await (await fetch(`${ready}/live`)).json()).toEqual({ live: true })
   expect(await (await fetch(`${ready}/ready`)).json()).toEqual({ ready: true, unchecked: 'whether it can write' })
@@ -158,7 +158,7 @@ test('probes say what they found, and what they did not look at', async () => {
   expect(await Promise.all(statuses)).toEqual([404, 404, 405])
 })
 
-test('metrics are for this machine, or for who has the token', async () => {
+test('metrics are readable on this machine or with the token', async () => {
   const read = async (): Promise<string> => 'halting_up 1\n'
   const own = await served({ metrics: { read } })
   const answer = await fetch(`${own}/metrics`)

@@ -55,7 +55,7 @@ function worker(engine: Engine, retainMs = 30 * day) {
   return { clock, look, events }
 }
 
-test('what nobody has used for so long goes, and nothing in which something is to come', async () => {
+test('sessions that were not used for long are removed, unless something is pending in them', async () => {
   const engine = new Engine()
   engine.add('old', { changedMs: 60 * day })
   engine.add('new', { changedMs: 90 * day })
@@ -78,7 +78,7 @@ test('what nobody has used for so long goes, and nothing in which something is t
   expect(engine.asked.length, 'once an hour').toBe(2)
 })
 
-test('a session of an earlier version goes when it was seen unchanged for so long', async () => {
+test('a session of an earlier version is removed after it was seen unchanged for long', async () => {
   const engine = new Engine()
   engine.add('still', {})
   engine.add('moves', {})
@@ -91,7 +91,7 @@ test('a session of an earlier version goes when it was seen unchanged for so lon
   expect([...engine.sessions.keys()]).toEqual(['moves'])
 })
 
-test('of many old ones some go at a time, and the others soon after', async () => {
+test('many old sessions are removed in batches, soon after each other', async () => {
   const engine = new Engine()
   for (let at = 0; at < 1_200; at++) engine.add(String(at).padStart(5, '0'), { changedMs: day })
   const { clock, look, events } = worker(engine)
@@ -107,7 +107,7 @@ test('of many old ones some go at a time, and the others soon after', async () =
   expect(events.map((event) => (event.type === 'sessions_removed' ? event.count : 0))).toEqual([500, 500, 200])
 })
 
-test('one that cannot be removed keeps no other, and one whose work is paused is not asked', async () => {
+test('a session that cannot be removed does not block others, and one with paused work is skipped', async () => {
   const engine = new Engine()
   for (const session of ['a', 'b', 'c', 'd']) engine.add(session, { changedMs: day })
   engine.hangs.add('a')
@@ -119,7 +119,7 @@ test('one that cannot be removed keeps no other, and one whose work is paused is
   await vi.waitFor(() => expect(events.map(({ type }) => type)).toEqual(['trouble', 'sessions_removed']))
 })
 
-test('how old a session is, is by the clock of the engine', async () => {
+test('the age of a session is measured by the engine\'s clock', async () => {
   const engine = new Engine()
   const now = Date.now()
   engine.add('young', { changedMs: now - day })

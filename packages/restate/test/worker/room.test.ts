@@ -54,7 +54,7 @@ class Attempts {
   }
 }
 
-test('a session at rest gives its place to one that waits, and begins again from the record when something comes', async () => {
+test('a resting session gives its place to a waiting one, and resumes from its records when a message arrives', async () => {
   const attempts = new Attempts()
   const { begun, places, invocation } = attempts
   const first = attempts.begin()
@@ -85,7 +85,7 @@ test('a session at rest gives its place to one that waits, and begins again from
   expect(begun).toHaveLength(2)
 })
 
-test('a session that waits for its turn begins nothing and writes nothing, and what ends it is heard at once', async () => {
+test('a session that waits for its turn begins and writes nothing, and a request that ends it is handled at once', async () => {
   const attempts = new Attempts()
   const { begun, places, invocation } = attempts
   places.ask({ group: '', sinceMs: 0 })
@@ -100,7 +100,7 @@ test('a session that waits for its turn begins nothing and writes nothing, and w
   expect(begun[0]?.heard).toEqual(['the prompt', 'a steer', 'the end'])
 })
 
-test('a process that is to end leaves a session that waits at once, and its turn goes to the next', async () => {
+test('an ending process leaves a waiting session at once, and its turn goes to the next', async () => {
   const attempts = new Attempts()
   const { places, begun } = attempts
   const held = places.ask({ group: '', sinceMs: 0 })

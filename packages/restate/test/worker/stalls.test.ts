@@ -12,7 +12,7 @@ function work(sessionId: string, status: WorkOfSession['status'], failure: strin
 
 const away = (): Promise<never> => Promise.reject(new Error('away'))
 
-test('the work at a session that is set aside is paused, and no other', async () => {
+test('only the work of a session that is set aside is paused', async () => {
   const paused: string[] = []
   const stalls = new Stalls({
     pause: async (id) => void paused.push(id),
@@ -33,13 +33,13 @@ test('the work at a session that is set aside is paused, and no other', async ()
   ])
 })
 
-test('a status says why work is set aside, also where the engine does not pause it', async () => {
+test('the status says why work is set aside, even if the engine does not pause it', async () => {
   const stalls = new Stalls({ pause: away, retryNow: away, setAside: away })
   await expect(stalls.update([work('aside', 'backing-off', message)])).rejects.toThrow('away')
   expect(stalls.stallOf('aside')?.message).toBe(message)
 })
 
-test('one that was released while it was about to be paused is resumed, also where the engine shows that late', async () => {
+test('work that is released during the pause is resumed, even if the engine shows that late', async () => {
   const told: string[] = []
   const isSetAside = new Set(['released', 'aside'])
   const stalls = new Stalls({
@@ -54,7 +54,7 @@ test('one that was released while it was about to be paused is resumed, also whe
   expect(told).toEqual(['pause inv_released', 'pause inv_aside', 'resume inv_released'])
 })
 
-test('a status says why work is set aside that the engine paused in the middle', async () => {
+test('the status says why work is set aside that the engine paused in the middle', async () => {
   const stalls = new Stalls({
     pause: away,
     retryNow: away,
@@ -74,7 +74,7 @@ test('a status says why work is set aside that the engine paused in the middle',
   expect(stalls.stallOf('other')?.kind).toBe('paused')
 })
 
-test('one that was released right before it is paused is resumed in the same look', async () => {
+test('work that is released right before the pause is resumed in the same look', async () => {
   const told: string[] = []
   const isSetAside = new Set(['released'])
   const stalls = new Stalls({
