@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { assertSameEvents } from '../src/assert-same-events.ts'
 import type { RunEvent } from '@halting/core'
 
-function told(...events: readonly unknown[]): readonly RunEvent[] {
+function eventsOf(...events: readonly unknown[]): readonly RunEvent[] {
   return events as readonly RunEvent[]
 }
 
 function compare(actual: readonly unknown[], expected: readonly unknown[]): () => void {
-  return () => assertSameEvents(told(...actual), told(...expected), 'the events')
+  return () => assertSameEvents(eventsOf(...actual), eventsOf(...expected), 'the events')
 }
 
 class Figures {

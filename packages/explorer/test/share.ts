@@ -37,9 +37,9 @@ function scenariosOf(share: number, shares: number): readonly Scenario[] {
 export function exploreShare(share: number, shares: number): void {
   describe('on every path: one terminal, a valid transcript that was told, a falling ranking, a ledger above zero, and the same after a kill', () => {
     test.each(scenariosOf(share, shares))('$name', { timeout: 900_000 }, async (scenario) => {
-      const { sampledKills, ...held } = goldenOf(scenario.name) ?? { sampledKills: 0, paths: 0, kills: 0 }
-      const isDrawn = held.paths > 2 * somePaths
-      const isLong = held.kills > mostKillsOnPath * held.paths
+      const { sampledKills, ...golden } = goldenOf(scenario.name) ?? { sampledKills: 0, paths: 0, kills: 0 }
+      const isDrawn = golden.paths > 2 * somePaths
+      const isLong = golden.kills > mostKillsOnPath * golden.paths
       const kills = isLong ? 0 : sampledKills
       const explored = await explore(scenario, {
         kills: isLong ? 'none' : 'sampled',
@@ -47,8 +47,8 @@ export function exploreShare(share: number, shares: number): void {
       })
       console.log(`${explored.paths} paths, ${explored.kills} kills: ${scenario.name}`)
       // Of what was drawn it is known that all its checks passed; now and then nothing new is found.
-      expect(explored.paths).toBeGreaterThanOrEqual(isDrawn ? somePaths / 2 : held.paths)
-      expect(explored).toEqual(isDrawn ? explored : { ...held, kills })
+      expect(explored.paths).toBeGreaterThanOrEqual(isDrawn ? somePaths / 2 : golden.paths)
+      expect(explored).toEqual(isDrawn ? explored : { ...golden, kills })
     })
   })
 }

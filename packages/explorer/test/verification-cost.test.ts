@@ -32,16 +32,16 @@ test('the verification question adds at most one request if the model calls no t
     const cost = costOf([...state.transcript])
     if (cost !== undefined) costs.push(cost)
   })
-  const kept = costs.filter(({ called }) => !called)
-  const added = kept.reduce((sum, each) => sum + each.tokens, 0)
-  const requests = kept.reduce((sum, each) => sum + each.requests, 0)
+  const uncalled = costs.filter(({ called }) => !called)
+  const added = uncalled.reduce((sum, each) => sum + each.tokens, 0)
+  const requests = uncalled.reduce((sum, each) => sum + each.requests, 0)
   console.log(
-    `the question to verify: asked on ${costs.length} of ${paths} paths; ${kept.length} times the model called no tool, which added ${requests} requests and ${added} of ${tokens} tokens`,
+    `the question to verify: asked on ${costs.length} of ${paths} paths; ${uncalled.length} times the model called no tool, which added ${requests} requests and ${added} of ${tokens} tokens`,
   )
   expect(costs.length).toBeGreaterThan(0)
-  expect(kept.length).toBeGreaterThan(0)
+  expect(uncalled.length).toBeGreaterThan(0)
   // None where the budget had no room for it: then the run is completed all the same.
-  expect(kept.filter(({ requests }) => requests > 1)).toEqual([])
+  expect(uncalled.filter(({ requests }) => requests > 1)).toEqual([])
   expect(requests).toBeGreaterThan(0)
 })
 

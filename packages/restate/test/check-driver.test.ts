@@ -3,7 +3,7 @@ import { checkStepEngine, type CheckedStore } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { randomOf } from './support/random.ts'
 import { FakeInvocation } from './support/fake-engine.ts'
-import { openedBy } from './support/opened.ts'
+import { openSession } from './support/open-session.ts'
 
 interface Fate {
   /** What the engine was not told goes with the process. */
@@ -17,7 +17,7 @@ function fakeStore({ losesWhatWasNotFlushed = false, movesAfter }: Fate): Checke
   return {
     async open() {
       const engine = invocation.attempt()
-      const opened = await openedBy(engine)
+      const opened = await openSession(engine)
       const lost = new Promise<void>((resolve) => engine.gone.addEventListener('abort', () => resolve()))
       if (movesAfter !== undefined) void turns(movesAfter()).then(() => engine.kill())
       return {

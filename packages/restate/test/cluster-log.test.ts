@@ -21,7 +21,7 @@ test('a session rests only when no caller prevents it', async () => {
   const [first, second] = [log.hold(), log.hold()]
   log.rests(null)
   let batch: Batch | undefined
-  const came = taken(log).then((given) => (batch = given))
+  const takenBatch = taken(log).then((text) => (batch = text))
   const pass = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
   await pass(260)
   first()
@@ -29,7 +29,7 @@ test('a session rests only when no caller prevents it', async () => {
   await pass(20)
   expect(batch).toBeUndefined()
   second()
-  expect(await came).toMatchObject({ records: [], restMs: null })
+  expect(await takenBatch).toMatchObject({ records: [], restMs: null })
 })
 
 test('a batch that is taken later confirms the attempt, and is requested if there is nothing else', async () => {

@@ -81,16 +81,16 @@ test('records are read from any number on, in answers of limited size', async ()
   const records = Array.from({ length: 300 }, (_, index) => recordOf(20_000, index))
   for (let first = 0; first < records.length; first += 3)
     state.set(recordsKey(first), { first, records: records.slice(first, first + 3) })
-  const told: unknown[] = []
+  const writes: unknown[] = []
   let answers = 0
   for (;;) {
-    const answer = await readRecordsPage(state, told.length, undefined)
-    expect(answer.first).toBe(told.length)
+    const answer = await readRecordsPage(state, writes.length, undefined)
+    expect(answer.first).toBe(writes.length)
     if (answer.records.length === 0) break
     answers++
-    told.push(...answer.records)
+    writes.push(...answer.records)
   }
-  expect(told).toEqual(records)
+  expect(writes).toEqual(records)
   expect(answers).toBeLessThan(8)
   expect((await readRecordsPage(state, 100, undefined)).records.at(0)).toEqual(records[100])
   expect(await readRecordsPage(state, 300, undefined)).toEqual({ first: 300, records: [] })

@@ -47,17 +47,20 @@ function goalIn(records: readonly StepRecord[]) {
 test.each([
   { paid: 2, reason: 'completed', met: true, rounds: ['1:baseline', '4:answer'] },
   { paid: 9, reason: 'goal_unmet', met: false, rounds: ['1:baseline', '4:answer', '5:answer', '6:answer'] },
-])('a round of checks is a step of the engine that the next worker repeats: $reason', async ({ paid, reason, met, rounds }) => {
-  const calm = goalOf(paid)
-  const whole = await playOnFake(session, [], calm.optionsIn)
-  expect([whole.reasons, goalIn(whole.records)?.met, roundsIn(whole.records)]).toEqual([[reason], met, rounds])
-  let again = 0
-  for (let kill = 0; kill < 60; kill += isDeep ? 1 : 4) {
-    const { optionsIn, checks } = goalOf(paid)
-    const killed = await playOnFake(session, [kill, 60 - kill], optionsIn)
-    expect([killed.reasons, goalIn(killed.records)?.met, roundsIn(killed.records)]).toEqual([[reason], met, rounds])
-    again += checks() - calm.checks()
-  }
-  // Of so many kills some cut a check, which was made again.
-  expect(again).toBeGreaterThan(isDeep ? 0 : -1)
-})
+])(
+  'a round of checks is a step of the engine that the next worker repeats: $reason',
+  async ({ paid, reason, met, rounds }) => {
+    const calm = goalOf(paid)
+    const whole = await playOnFake(session, [], calm.optionsIn)
+    expect([whole.reasons, goalIn(whole.records)?.met, roundsIn(whole.records)]).toEqual([[reason], met, rounds])
+    let again = 0
+    for (let kill = 0; kill < 60; kill += isDeep ? 1 : 4) {
+      const { optionsIn, checks } = goalOf(paid)
+      const killed = await playOnFake(session, [kill, 60 - kill], optionsIn)
+      expect([killed.reasons, goalIn(killed.records)?.met, roundsIn(killed.records)]).toEqual([[reason], met, rounds])
+      again += checks() - calm.checks()
+    }
+    // Of so many kills some cut a check, which was made again.
+    expect(again).toBeGreaterThan(isDeep ? 0 : -1)
+  },
+)

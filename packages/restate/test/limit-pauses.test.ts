@@ -39,13 +39,13 @@ const question = { limit: 'maxTurns', used: 1, of: 1, sinceMs: startsAtMs, until
 
 test('a session rests during its pause, and the next process asks the same question for the remaining time', async () => {
   const invocation = new FakeInvocation()
-  const first = new RestingWorker(invocation, { options: pausing(calls), startsMs: 0, goesOn: false })
+  const first = new RestingWorker(invocation, { options: pausing(calls), startsMs: 0, advancesTime: false })
   await first.resting
   first.engine.kill()
   expect(sleptMinutes(first)).toEqual([10])
   expect(await status(first)).toMatchObject({ state: 'requires_action', limitQuestion: question })
   const options = pausing('looked')
-  const second = new RestingWorker(invocation, { options, startsMs: 4 * minute, goesOn: false })
+  const second = new RestingWorker(invocation, { options, startsMs: 4 * minute, advancesTime: false })
   // The engine has the timer of the first one, which runs off at once in these tests; from then on six minutes are left.
   await expect.poll(() => [...new Set(sleptMinutes(second))]).toEqual([10, 6])
   invocation.signal(mailSignal, requestMail({ type: 'set', change: { limits: { maxTurns: 3 } } }, 2))
@@ -57,11 +57,11 @@ test('a session rests during its pause, and the next process asks the same quest
 
 test('a pause ends with the ending of the limit when its time is over, in whichever process', async () => {
   const invocation = new FakeInvocation()
-  const first = new RestingWorker(invocation, { options: pausing(calls), startsMs: 0, goesOn: false })
+  const first = new RestingWorker(invocation, { options: pausing(calls), startsMs: 0, advancesTime: false })
   await first.resting
   first.engine.kill()
   const options = pausing('looked')
-  const second = new RestingWorker(invocation, { options, startsMs: 10 * minute, goesOn: true })
+  const second = new RestingWorker(invocation, { options, startsMs: 10 * minute, advancesTime: true })
   await second.over
   expect([options.model.requests.length, endsOf(second.records)]).toEqual([0, ['max_turns']])
   expect(await status(first, second)).not.toHaveProperty('limitQuestion')
@@ -69,7 +69,7 @@ test('a pause ends with the ending of the limit when its time is over, in whiche
 
 test('a stop ends a pause with the ending of the limit', async () => {
   const invocation = new FakeInvocation()
-  const worker = new RestingWorker(invocation, { options: pausing(calls), startsMs: 0, goesOn: false })
+  const worker = new RestingWorker(invocation, { options: pausing(calls), startsMs: 0, advancesTime: false })
   await worker.resting
   invocation.signal(mailSignal, requestMail({ type: 'stop' }, 2))
   await worker.over

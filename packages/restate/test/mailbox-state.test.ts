@@ -32,13 +32,13 @@ test('an id counts once among the last five thousand, and the state stops growin
     expect(await ask(state, `name ${number}`, prompt('go'))).toBe(true)
     await answer(state, number)
   }
-  const kept = state.values.size
+  const storedKeys = state.values.size
   expect(await ask(state, `name ${maxKnownNames + 10}`, prompt('go'))).toBe(false)
   expect(await ask(state, 'name 11', prompt('go'))).toBe(false)
   // The ten oldest are forgotten.
   expect(await ask(state, 'name 10', prompt('go'))).toBe(true)
   await answer(state, maxKnownNames + 11)
-  expect(state.values.size).toBe(kept)
+  expect(state.values.size).toBe(storedKeys)
 }, 60_000)
 
 test('the cost of a request depends neither on known ids nor on waiting requests', async () => {

@@ -10,7 +10,7 @@ const request = (number: number): NumberedRequest => ({ number, id: `r${number}`
 
 /** What an attempt hears, as numbers; 0 for money. `there`: what waits in the mailbox. */
 function listening(invocation: FakeInvocation, before: number, there: { upTo: number }): readonly number[] {
-  const heard: number[] = []
+  const received: number[] = []
   const mail = Array.from({ length: before }, (_, index) => request(index + 1))
   void attempt({
     engine: invocation.attempt(),
@@ -20,12 +20,12 @@ function listening(invocation: FakeInvocation, before: number, there: { upTo: nu
       Promise.resolve(Array.from({ length: there.upTo - after }, (_, index) => request(after + index + 1))),
     ),
     begin: () => ({
-      deliver: (message) => void heard.push((JSON.parse(message) as NumberedRequest).number),
+      deliver: (message) => void received.push((JSON.parse(message) as NumberedRequest).number),
       cancel: () => {},
       run: () => new Promise(() => {}),
     }),
   })
-  return heard
+  return received
 }
 
 const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, index) => index + 1)
@@ -39,13 +39,13 @@ test('every attempt receives all requests of a burst in order, although the engi
     fc.asyncProperty(fc.integer({ min: 1, max: 3 }), bursts, async (before, all) => {
       const invocation = new FakeInvocation()
       const there = { upTo: before }
-      let heard = listening(invocation, before, there)
+      let received = listening(invocation, before, there)
       for (const { length, isKilled } of all) {
         there.upTo += length
         invocation.signal(mailSignal, JSON.stringify(request(there.upTo)))
-        await vi.waitFor(() => expect(heard).toEqual(upTo(there.upTo)), { interval: 1 })
-        if (isKilled) heard = listening(invocation, before, there)
-        await vi.waitFor(() => expect(heard).toEqual(upTo(there.upTo)), { interval: 1 })
+        await vi.waitFor(() => expect(received).toEqual(upTo(there.upTo)), { interval: 1 })
+        if (isKilled) received = listening(invocation, before, there)
+        await vi.waitFor(() => expect(received).toEqual(upTo(there.upTo)), { interval: 1 })
       }
       invocation.end()
     }),
@@ -55,12 +55,12 @@ test('every attempt receives all requests of a burst in order, although the engi
 
 test('a message about money has its own signal and hides no request', async () => {
   const invocation = new FakeInvocation()
-  const heard = listening(invocation, 1, { upTo: 2 })
-  await vi.waitFor(() => expect(heard).toEqual([1]))
+  const received = listening(invocation, 1, { upTo: 2 })
+  await vi.waitFor(() => expect(received).toEqual([1]))
   invocation.signal(mailSignal, JSON.stringify(request(2)))
   invocation.signal(moneySignal, moneyMail)
-  await vi.waitFor(() => expect(heard).toEqual([1, 2, 0]))
+  await vi.waitFor(() => expect(received).toEqual([1, 2, 0]))
   invocation.signal(moneySignal, moneyMail)
-  await vi.waitFor(() => expect(heard).toEqual([1, 2, 0, 0]))
+  await vi.waitFor(() => expect(received).toEqual([1, 2, 0, 0]))
   invocation.end()
 })

@@ -65,8 +65,8 @@ test('a text of several records is sent to the engine once and read from each of
   log.append(result('d', text))
   const second = await log.take()
   expect(JSON.parse(second)).not.toHaveProperty('texts')
-  const { stored: kept, records: whole, format } = await decodeBatch(second, undefined, known)
-  expect({ format, types: kept.map(({ type }) => type), whole }).toEqual({
+  const { stored: storedRecords, records: whole, format } = await decodeBatch(second, undefined, known)
+  expect({ format, types: storedRecords.map(({ type }) => type), whole }).toEqual({
     format: 2,
     types: ['packed'],
     whole: [result('d', text)],
@@ -80,17 +80,17 @@ test('a record without long texts is written in the earlier format', async () =>
   expect(JSON.parse(text)).toMatchObject({ format: 1, records: [{ type: 'result' }] })
 })
 
-test('records of another session are packed like the session\'s own', async () => {
+test("records of another session are packed like the session's own", async () => {
   const text = 'line of a file\n'.repeat(1_000)
   const records = [result('a', text), result('b', 'short'), result('c', [text, 'z'.repeat(30_000)])]
   const store = new MemoryPayloads(20_000)
-  const { kept, texts } = await packRecords(records, store)
-  expect(kept.map(({ type }) => type)).toEqual(['packed', 'result', 'packed'])
+  const { kept: packedRecords, texts } = await packRecords(records, store)
+  expect(packedRecords.map(({ type }) => type)).toEqual(['packed', 'result', 'packed'])
   // One is there twice, and the longest is in the payload store.
   expect(Object.keys(texts).length).toBe(1)
   const known = new SessionTexts()
   for (const [sha256, stored] of Object.entries(texts)) known.add(sha256, stored)
-  expect(await unpackRecords(kept, store, known)).toEqual(records)
+  expect(await unpackRecords(packedRecords, store, known)).toEqual(records)
 })
 
 test('readers get complete records, and oversized ones by reference', async () => {
@@ -119,10 +119,10 @@ test('records are read in pages of about one answer, each record once', async ()
   const all = Array.from({ length: 600 }, (_, at) => result(`${at}`, 'x'.repeat(at % 7 === 0 ? 30_000 : 10)))
   let first = 0
   for (let size = 1; first < all.length; size = (size % 5) + 1) {
-    const { kept, texts } = await packRecords(all.slice(first, first + size), undefined)
+    const { kept: packedRecords, texts } = await packRecords(all.slice(first, first + size), undefined)
     for (const [sha256, text] of Object.entries(texts)) state.set(textKey(sha256), text)
-    state.set(recordsKey(first), { first, records: kept })
-    first += kept.length
+    state.set(recordsKey(first), { first, records: packedRecords })
+    first += packedRecords.length
   }
   const read: unknown[] = []
   let pages = 0

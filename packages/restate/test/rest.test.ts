@@ -23,16 +23,16 @@ test('the turn of an earlier rest does not release later work', async () => {
   const invocation = new FakeInvocation()
   void attempt({
     engine: invocation.attempt(),
-    onYieldRequest: (given) => (makeWay = given),
+    onYieldRequest: (requestYield) => (makeWay = requestYield),
     turn: () => {
       const turn = new FakeTurn()
       turns.push(turn)
       return turn
     },
-    begin: (given) => {
-      found.push(given)
+    begin: (context) => {
+      found.push(context)
       // The first one rests at once, and the second works.
-      if (found.length === 1) given.log.rests(null)
+      if (found.length === 1) context.log.rests(null)
       return { deliver: () => {}, cancel: () => {}, run: () => new Promise(() => {}) }
     },
   })

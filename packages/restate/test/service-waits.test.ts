@@ -19,7 +19,11 @@ const waitsIn = (records: readonly StepRecord[]) =>
 
 test('a session rests during a wait, is released, and another process continues at the right moment', async () => {
   const invocation = new FakeInvocation()
-  const first = new RestingWorker(invocation, { options: waits(scriptedModel([limited])), startsMs: 0, goesOn: false })
+  const first = new RestingWorker(invocation, {
+    options: waits(scriptedModel([limited])),
+    startsMs: 0,
+    advancesTime: false,
+  })
   await first.resting
   first.engine.kill()
   const [moments] = momentsIn(first.records) as unknown as readonly { readonly since: number; readonly until: number }[]
@@ -29,7 +33,7 @@ test('a session rests during a wait, is released, and another process continues 
   expect(first.slept.every((ms) => ms > 0 && ms <= lengthMs)).toBe(true)
   expect([lengthMs >= minute, lengthMs <= minute + 2_000]).toEqual([true, true])
   const model = scriptedModel(['deployed'])
-  const second = new RestingWorker(invocation, { options: waits(model), startsMs: lengthMs, goesOn: true })
+  const second = new RestingWorker(invocation, { options: waits(model), startsMs: lengthMs, advancesTime: true })
   await second.over
   expect([model.requests.length, endsOf(second.records)]).toEqual([1, ['completed']])
   expect(waitsIn(second.records)).toEqual([{ outcome: 'over', waitedMs: lengthMs, endedMs: startsAtMs + lengthMs }])
@@ -38,7 +42,7 @@ test('a session rests during a wait, is released, and another process continues 
 test('a retry that a person requests wakes it', async () => {
   const invocation = new FakeInvocation()
   const model = scriptedModel([limited, 'deployed'])
-  const worker = new RestingWorker(invocation, { options: waits(model), startsMs: 0, goesOn: false })
+  const worker = new RestingWorker(invocation, { options: waits(model), startsMs: 0, advancesTime: false })
   await worker.resting
   invocation.signal(mailSignal, requestMail({ type: 'retry_now', since: startsAtMs }, 2))
   await worker.over
@@ -48,12 +52,16 @@ test('a retry that a person requests wakes it', async () => {
 
 test('a retry that arrives while no process has the session ends the wait in the next one', async () => {
   const invocation = new FakeInvocation()
-  const first = new RestingWorker(invocation, { options: waits(scriptedModel([limited])), startsMs: 0, goesOn: false })
+  const first = new RestingWorker(invocation, {
+    options: waits(scriptedModel([limited])),
+    startsMs: 0,
+    advancesTime: false,
+  })
   await first.resting
   first.engine.kill()
   invocation.signal(mailSignal, requestMail({ type: 'retry_now', since: startsAtMs }, 2))
   const model = scriptedModel(['deployed'])
-  const second = new RestingWorker(invocation, { options: waits(model), startsMs: 1_000, goesOn: false })
+  const second = new RestingWorker(invocation, { options: waits(model), startsMs: 1_000, advancesTime: false })
   await second.over
   expect([model.requests.length, endsOf(second.records)]).toEqual([1, ['completed']])
   expect(waitsIn(second.records)).toMatchObject([{ outcome: 'woken', why: 'retried', waitedMs: 1_000 }])

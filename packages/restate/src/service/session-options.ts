@@ -53,7 +53,7 @@ export interface SessionListener {
   /** Something happened in a session. */
   onEvent(sessionId: string, event: SessionEvent): void
   /** Records were stored. `first` is the number of the first of them. */
-  onKept(sessionId: string, first: number, records: readonly StepRecord[]): void
+  onStored(sessionId: string, first: number, records: readonly StepRecord[]): void
   /** This process has released a session. */
   onLeave(sessionId: string, session: Pick<Session, 'snapshot'>): void
 }

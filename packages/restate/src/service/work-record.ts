@@ -114,7 +114,7 @@ export class WorkRecord {
     for (const [at, record] of records.entries()) this.#note(record, stored[at] ?? record)
     this.#context.set<StoredRecordsPage>(recordsKey(first), { first, records: stored })
     this.#setStatus(this.#statusAfter(records, atMs))
-    this.#listener?.onKept(this.#context.key, first, records)
+    this.#listener?.onStored(this.#context.key, first, records)
   }
 
   #note(record: StepRecord, stored: StoredRecord): void {

@@ -131,16 +131,17 @@ test('handlers without a proof are private to the engine, and no others', () => 
     gateDefinition([token]),
     passDefinition([token]),
   ]) {
-    const { name, options: given, ...parts } = definition as unknown as { name: string; options: HandlerGuard }
+    const { name, options: handlerOptions, ...parts } = definition as unknown as { name: string; options: HandlerGuard }
     const [handlers = {}] = Object.values(parts) as readonly Readonly<Record<string, object>>[]
     const isOpen = (handler: string): boolean =>
       // It reads nothing else.
-      given.hooks?.[0]?.({ request: { target: { service: name, handler } } } as never).interceptor === undefined
+      handlerOptions.hooks?.[0]?.({ request: { target: { service: name, handler } } } as never).interceptor ===
+      undefined
     // The SDK keeps the options of a handler under a symbol of it.
     const isInner = (handle: object): boolean =>
       Object.getOwnPropertySymbols(handle).some((symbol) => {
-        const kept = Reflect.get(handle, symbol) as { readonly options?: { readonly ingressPrivate?: boolean } }
-        return kept.options?.ingressPrivate === true
+        const internals = Reflect.get(handle, symbol) as { readonly options?: { readonly ingressPrivate?: boolean } }
+        return internals.options?.ingressPrivate === true
       })
     for (const [handler, handle] of Object.entries(handlers))
       expect({ name, handler, isOpen: isOpen(handler) }).toEqual({ name, handler, isOpen: isInner(handle) })

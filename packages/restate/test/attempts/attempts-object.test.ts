@@ -8,12 +8,12 @@ import { MemoryState } from '../support/memory-state.ts'
 function attemptsOf() {
   const state = new MemoryState()
   const { object: all } = attemptsDefinition({}) as unknown as { readonly object: AttemptsObject }
-  const call = async (name: keyof AttemptsObject, given?: unknown): Promise<unknown> => {
-    const handler = all[name] as (context: ObjectContext, given: unknown) => Promise<unknown>
+  const call = async (name: keyof AttemptsObject, input?: unknown): Promise<unknown> => {
+    const handler = all[name] as (context: ObjectContext, input: unknown) => Promise<unknown>
     // These handlers use nothing else of it.
     return handler(
       state as unknown as ObjectContext,
-      given === undefined ? undefined : JSON.parse(JSON.stringify(given)),
+      input === undefined ? undefined : JSON.parse(JSON.stringify(input)),
     )
   }
   return { state, call }
@@ -40,9 +40,9 @@ test.each([
   ['a turn that is no number of a request', { ...begin('p'), turn: 1e300 }],
   ['laps that are none', { ...begin('p'), laps: 'many' }],
   ['a word for a truth', { ...begin('p'), isAlone: 'yes' }],
-])('an invalid attempt is answered with 400 and not stored: %s', async (_, given) => {
+])('an invalid attempt is answered with 400 and not stored: %s', async (_, input) => {
   const { state, call } = attemptsOf()
-  await expect(call('begin', given)).rejects.toMatchObject({ code: 400 })
+  await expect(call('begin', input)).rejects.toMatchObject({ code: 400 })
   expect([...state.values]).toEqual([])
 })
 

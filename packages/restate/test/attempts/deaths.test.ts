@@ -28,19 +28,19 @@ const asked = (attempt: string, more: Partial<BeginAttempt> = {}): BeginAttempt 
 })
 
 /** What it is told, attempt after attempt. */
-function told(...begins: readonly BeginAttempt[]): readonly string[] {
+function verdictsOf(...begins: readonly BeginAttempt[]): readonly string[] {
   let attempts = noAttempts
   return begins.map((begin) => {
-    const came = beginAttempt(attempts, begin)
-    attempts = came.attempts
-    return came.begun.type
+    const outcome = beginAttempt(attempts, begin)
+    attempts = outcome.attempts
+    return outcome.begun.type
   })
 }
 
 test('the third death in a row without progress sets a session aside until it is released', () => {
   const alone = { isAlone: true }
   const first = noted('a')
-  expect(told(asked('b', { first }), asked('c'), asked('c', alone), asked('d'), asked('d', alone))).toEqual([
+  expect(verdictsOf(asked('b', { first }), asked('c'), asked('c', alone), asked('d'), asked('d', alone))).toEqual([
     'go',
     'alone',
     'go',
@@ -146,12 +146,12 @@ class Model {
     const attempt = `a${this.#names++}`
     const ask = (isAlone: boolean) => {
       const { laps } = session
-      const came = beginAttempt(
+      const outcome = beginAttempt(
         session.attempts,
         asked(attempt, { attempt: noted(attempt, process.id), laps, isAlone }),
       )
-      session.attempts = came.attempts
-      return came.begun
+      session.attempts = outcome.attempts
+      return outcome.begun
     }
     try {
       let place = await isolation.enter(over.signal)

@@ -48,14 +48,14 @@ test('a prompt to a cluster emits the events of a local session, even if its wor
   session.prompt('look', { id: 'p' })
   await session.settled()
   await session.close()
-  const told = events.flatMap((event) => {
+  const messages = events.flatMap((event) => {
     if (event.type === 'message') {
       const { message } = event
       return message.type === 'system' ? (message.subtype === 'init' ? ['init'] : []) : [message.type]
     }
     return event.type === 'run_start' || event.type === 'run_end' ? [event.type] : []
   })
-  expect(told).toEqual(['run_start', 'init', 'assistant', 'assistant', 'user', 'assistant', 'result', 'run_end'])
+  expect(messages).toEqual(['run_start', 'init', 'assistant', 'assistant', 'user', 'assistant', 'result', 'run_end'])
   expect(calls).toBe(2)
 })
 

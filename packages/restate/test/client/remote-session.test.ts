@@ -10,11 +10,11 @@ class LossyIngress {
   refuses = (_type: string): boolean => false
 
   readonly fetch: typeof fetch = async (url, init) => {
-    const given = new Request(url, init)
-    const handler = new URL(given.url).pathname.split('/').at(-1) ?? ''
+    const request = new Request(url, init)
+    const handler = new URL(request.url).pathname.split('/').at(-1) ?? ''
     const isLost = this.#calls++ % 2 === 0
     if (isLost && this.#calls % 4 === 1) throw new TypeError('fetch failed')
-    const answer = this.#answer(handler, await given.text())
+    const answer = this.#answer(handler, await request.text())
     if (isLost) throw new TypeError('terminated')
     return answer
   }
@@ -38,10 +38,10 @@ class LossyIngress {
     if (handler === 'records') return Response.json({ first: 0, records: [] })
     if (handler === 'done') return Response.json(null)
     if (handler === 'result') return Response.json({ state: 'waiting' })
-    const given = JSON.parse(body)
-    if (this.refuses(given.request.type))
+    const request = JSON.parse(body)
+    if (this.refuses(request.request.type))
       return Response.json({ code: 400, message: 'No such thing.' }, { status: 400 })
-    if (!this.heard.some(({ id }) => id === given.id)) this.heard.push(given)
+    if (!this.heard.some(({ id }) => id === request.id)) this.heard.push(request)
     return Response.json(true)
   }
 }

@@ -25,10 +25,10 @@ interface World {
 async function world(...replies: readonly (typeof limited | string)[]): Promise<World> {
   const model = scriptedModel(replies)
   const other = scriptedModel(['From the other.', 'From the other.'], { id: 'other' })
-  let held: Promise<unknown> | undefined
+  let pendingCall: Promise<unknown> | undefined
   const cluster = await fakeCluster({
     open: async ({ sessionId, journal }: SessionToOpen) => {
-      await held
+      await pendingCall
       return createSession({
         options: { model, models: [other], sessionId, waitForLimitsMs: 8 * hour },
         journal,
@@ -45,7 +45,7 @@ async function world(...replies: readonly (typeof limited | string)[]): Promise<
     asked: () => model.requests.length,
     async elsewhere(type, act) {
       let release: () => void = () => undefined
-      held = new Promise<void>((resolve) => (release = resolve))
+      pendingCall = new Promise<void>((resolve) => (release = resolve))
       expect(cluster.kill('s')).toBe(true)
       act()
       await vi.waitFor(() => expect(cluster.requests.at(-1)?.request.type).toBe(type))

@@ -77,10 +77,10 @@ async function ask(path: string, body = '', headers: { readonly [name: string]: 
   return response.status
 }
 
-const told: string[] = []
+const attempts: string[] = []
 async function check(title: string, body: () => Promise<void>): Promise<void> {
   await body()
-  told.push(title)
+  attempts.push(title)
 }
 
 interface Handler {
@@ -155,17 +155,17 @@ await check('with it all of it works: a tenant’s session at a gate, its questi
   strictEqual(await ask('halting_session/mine/approve', '{"callId":"l1"}'), 401)
   // What the engine keeps of a call that waits.
   const waiting = client.result('mine', 'p', { wait: true })
-  const kept = async () =>
+  const storedState = async () =>
     JSON.stringify(
       await cluster.query(
         "select entry_json from sys_journal where id in (select id from sys_invocation where target = 'halting_session/mine/result')",
       ),
     )
-  for (let left = 100; !(await kept()).includes(proofHeader); left--) {
-    ok(left > 0, await kept())
+  for (let left = 100; !(await storedState()).includes(proofHeader); left--) {
+    ok(left > 0, await storedState())
     await wait(50)
   }
-  ok(!(await kept()).includes(token))
+  ok(!(await storedState()).includes(token))
   const [question] = (await client.status('mine')).questions
   await client.request('mine', { type: 'answer', callId: question?.callId ?? '', answer: { behavior: 'allow' } })
   strictEqual((await waiting).state, 'answered')
@@ -234,7 +234,7 @@ await check('the worker answers its engine alone', async () => {
 })
 
 ok(!logged.join('\n').includes(token))
-console.log(told.join('; '))
+console.log(attempts.join('; '))
 await worker.close()
 await cluster.stop()
 process.exit(0)

@@ -16,7 +16,7 @@ const command = `echo "\${PWD##*/}" >> '${effects}'; sleep 1`
 const script = writeScript(join(folder, 'script.json'), command, command, command, command)
 /** Ids of sessions, for people. */
 const idOf = (name: number): string => `00000000-0000-4000-8000-${String(name).padStart(12, '0')}`
-const kept = (words: string): void => console.log(`kept: ${words}`)
+const reportPromise = (words: string): void => console.log(`kept: ${words}`)
 
 /** What a worker asks of the administration is counted. */
 let adminRequests = 0
@@ -61,7 +61,7 @@ interface Line {
 }
 
 /** What a client printed, without what it said to a person. */
-function linesIn({ said }: Program): readonly Line[] {
+function linesIn({ output: said }: Program): readonly Line[] {
   return said
     .split('\n')
     .filter((line) => line.startsWith('{') && line.endsWith('}'))
@@ -72,9 +72,9 @@ function linesIn({ said }: Program): readonly Line[] {
 function demandOnce(program: Program, who: string, result = 'All done.'): void {
   const lines = linesIn(program)
   const names = lines.flatMap(({ type, uuid }) => (type === 'assistant' || type === 'user' ? [uuid] : []))
-  demand(new Set(names).size === names.length, `${who} was told something twice: ${program.said}`)
+  demand(new Set(names).size === names.length, `${who} was told something twice: ${program.output}`)
   const results = lines.filter(({ type }) => type === 'result')
-  demand(results.length === 1 && results[0]?.result === result, `${who} has another result: ${program.said}`)
+  demand(results.length === 1 && results[0]?.result === result, `${who} has another result: ${program.output}`)
 }
 
 const begun = async (session: string, count = 1): Promise<void> =>
@@ -83,7 +83,7 @@ const begun = async (session: string, count = 1): Promise<void> =>
     () => `${session} does nothing.`,
   )
 
-const [followed, held, cut] = [idOf(4), idOf(5), idOf(6)]
+const [followed, killed, cut] = [idOf(4), idOf(5), idOf(6)]
 
 try {
   const where = ['--restate', cluster.ingress(), '--admin', counted, '--register', '--port', String(await freePort())]
@@ -101,17 +101,19 @@ try {
     const first = client('', 'Go.', '--session-id', session)
     await begun(session)
     const ended = await first.kill(signal)
-    demand(ended === code, `After ${signal} the client ended with ${ended}: ${first.said}`)
+    demand(ended === code, `After ${signal} the client ended with ${ended}: ${first.output}`)
     if (signal !== 'SIGKILL')
-      demand(first.said.includes(`--resume ${session}`), `After ${signal} it says: ${first.said}`)
+      demand(first.output.includes(`--resume ${session}`), `After ${signal} it says: ${first.output}`)
     await begun(session, 2)
     const second = client(session)
     const status = await second.ended()
-    demand(status === 0, `Who came back to ${session} ended with ${status}: ${second.said}`)
+    demand(status === 0, `Who came back to ${session} ended with ${status}: ${second.output}`)
     demandOnce(second, `Who came back to ${session}`)
     await sessions.over(session)
     demand(countOf(session) === 4, `${session} did ${countOf(session)} of 4 calls.`)
-    kept(`after ${signal} the run went on by itself, 4 of 4 calls once; who came back has its end, exit code ${code}`)
+    reportPromise(
+      `after ${signal} the run went on by itself, 4 of 4 calls once; who came back has its end, exit code ${code}`,
+    )
   }
 
   // Nobody follows; it is told whole afterwards.
@@ -128,14 +130,14 @@ try {
   const began = Date.now()
   for (const [index, follower] of followers.slice(0, 5).entries()) {
     const status = await follower.ended()
-    demand(status === 0, `Follower ${index} ended with ${status}: ${follower.said}`)
+    demand(status === 0, `Follower ${index} ended with ${status}: ${follower.output}`)
     demandOnce(follower, `Follower ${index}`)
   }
   await sessions.over(followed)
   demand(countOf(followed) === 4, `The followed session did ${countOf(followed)} of 4 calls.`)
   const results = linesIn(first).flatMap(({ type, message }) => (type === 'user' ? (message?.content ?? []) : []))
-  demand(results.filter(({ type }) => type === 'tool_result').length === 4, `The first was told: ${first.said}`)
-  kept(
+  demand(results.filter(({ type }) => type === 'tool_result').length === 4, `The first was told: ${first.output}`)
+  reportPromise(
     `ten follow one session, five are killed: the others were told each message once and the end (${Date.now() - began} ms later)`,
   )
 
@@ -146,37 +148,37 @@ try {
   const looks = adminRequests - before
   const looksOfWorker = 4 * (Math.ceil((Date.now() - asking) / 2_000) + 1)
   demand(looks <= looksOfWorker, `200 statuses came with ${looks} requests to the administration.`)
-  kept(
+  reportPromise(
     `200 statuses in ${Date.now() - asking} ms, and ${looks} requests to the administration, which are those of the worker`,
   )
 
   // The worker is killed, and so is the engine: clients say so once, and go on.
-  const patient = client('', 'Go.', '--session-id', held)
-  await begun(held)
+  const patient = client('', 'Go.', '--session-id', killed)
+  await begun(killed)
   await worker.kill()
   const since = Date.now()
   await patient.says('no worker responds')
-  const toldMs = Date.now() - since
+  const reportedAfterMs = Date.now() - since
   worker = startWorker()
   await patient.says('responds again')
   const status = await patient.ended()
-  demand(status === 0 && countOf(held) === 1, `The patient client ended with ${status}: ${patient.said}`)
+  demand(status === 0 && countOf(killed) === 1, `The patient client ended with ${status}: ${patient.output}`)
   demandOnce(patient, 'The patient client', 'One is unknown.')
-  demand(patient.said.split('no worker responds').length === 2, `It says more than once: ${patient.said}`)
-  kept(
-    `a worker is killed: its client says so once, after ${toldMs} ms, says that the cluster responds again, and has the end`,
+  demand(patient.output.split('no worker responds').length === 2, `It says more than once: ${patient.output}`)
+  reportPromise(
+    `a worker is killed: its client says so once, after ${reportedAfterMs} ms, says that the cluster responds again, and has the end`,
   )
 
   const lost = client('', 'Go.', '--session-id', cut)
   await begun(cut)
   await cluster.kill()
   const again = await lost.ended()
-  demand(again === 0 && countOf(cut) === 1, `Over the end of the engine the client ended with ${again}: ${lost.said}`)
+  demand(again === 0 && countOf(cut) === 1, `Over the end of the engine the client ended with ${again}: ${lost.output}`)
   // The call that was under way then is told to the model as unknown, and not made again.
   demandOnce(lost, 'The client over the end of the engine', 'One is unknown.')
-  const said = lost.said.split('\n').filter((line) => line.startsWith('halting: ') && !line.includes('session'))
-  kept(
-    `the engine is killed and begins again: the client has the end; on the way it said: ${said.join(' ') || 'nothing'}`,
+  const output = lost.output.split('\n').filter((line) => line.startsWith('halting: ') && !line.includes('session'))
+  reportPromise(
+    `the engine is killed and begins again: the client has the end; on the way it said: ${output.join(' ') || 'nothing'}`,
   )
 } catch (error) {
   console.error(await cluster.unfinished())

@@ -149,8 +149,8 @@ try {
   const budget = await programs.run(['cluster', 'budget', 'acme', '--cluster', cluster.ingress()])
   demand(/reserved\s+\$0\.0+\b/.test(budget), `Something stays reserved: ${budget}`)
   demand(
-    ahead.program.said.includes("ahead of the engine's") && !right.program.said.includes("the engine's. Sessions"),
-    `A wrong clock is not reported: ${ahead.program.said}`,
+    ahead.program.output.includes("ahead of the engine's") && !right.program.output.includes("the engine's. Sessions"),
+    `A wrong clock is not reported: ${ahead.program.output}`,
   )
   const metrics = await fetch(`http://127.0.0.1:${ahead.port}/metrics`)
   const text = await metrics.text()
@@ -158,7 +158,7 @@ try {
     metrics.ok && /^halting_worker_ready 1$/m.test(text) && /^halting_endings_total\{.*\} \d+$/m.test(text),
     `The metrics are so: ${text}`,
   )
-  const lines = ahead.program.said.split('\n').filter((line) => line.startsWith('{'))
+  const lines = ahead.program.output.split('\n').filter((line) => line.startsWith('{'))
   for (const line of lines) JSON.parse(line)
   console.log(
     `kept: nothing of the budget stays reserved; wrong clocks are reported; ${lines.length} lines of JSON, and metrics`,
@@ -166,7 +166,7 @@ try {
 } catch (error) {
   for (const name of names) console.error(name, JSON.stringify(await sessions.status(name)))
   for (const row of await cluster.unfinished()) console.error(JSON.stringify(row))
-  for (const { byMs, program } of workers) console.error(byMs, program.said.slice(-6_000))
+  for (const { byMs, program } of workers) console.error(byMs, program.output.slice(-6_000))
   throw error
 } finally {
   await programs.end()

@@ -177,7 +177,7 @@ try {
     demand(status === 503, 'The worker says that it is ready, on a full disk.')
   }
   demand(longest < 4_500, `/ready took ${longest} ms`)
-  demand(!client.isGone, `A client gave up on a full disk: ${client.said}`)
+  demand(!client.isGone, `A client gave up on a full disk: ${client.output}`)
   console.log(
     `kept: /ready is answered within ${(longest / 1_000).toFixed(1)} s; ${paid().length - before} effects began meanwhile; the client waits`,
   )
@@ -223,7 +223,7 @@ try {
     `Of ${all} calls ${made.length} were made, and ${unknownCalls} are told as unknown.`,
   )
   const ending = await client.ended()
-  demand(ending === 0, `The client ended with ${ending}: ${client.said}`)
+  demand(ending === 0, `The client ended with ${ending}: ${client.output}`)
   console.log(
     `kept: ${sessions.length} sessions completed, ${made.length} of ${all} calls made, each once, the others told as unknown (${unknownCalls}); the client that waited ended with 0`,
   )

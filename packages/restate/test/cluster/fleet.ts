@@ -101,11 +101,11 @@ const reasons = new Map<string, number>()
 for (const { reason = '' } of ended) reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
 check(
   [...reasons.keys()].every((reason) => ['completed', 'max_budget_usd'].includes(reason)),
-  () => `they ended as ${told(reasons)}`,
+  () => `they ended as ${countsText(reasons)}`,
 )
 check(
   reasons.has('max_budget_usd'),
-  () => `the budget was to be too little for all, and they ended as ${told(reasons)}`,
+  () => `the budget was to be too little for all, and they ended as ${countsText(reasons)}`,
 )
 let committed = 0
 for (const [index, session] of sessions.entries()) {
@@ -138,13 +138,13 @@ check(mostInside <= mostAtOnce, () => `${mostInside} requests were there at once
 const gate = await call<GateStatus>('halting_gate/key/status')
 check(gate.inside === 0 && gate.waiting === 0, () => `at the gate is ${JSON.stringify(gate)}`)
 
-function told(counts: ReadonlyMap<string, number>): string {
+function countsText(counts: ReadonlyMap<string, number>): string {
   return [...counts].map(([name, count]) => `${count} ${name}`).join(', ')
 }
 
 for (const problem of problems) console.error(problem)
 console.log(
-  `${told(reasons)}; $${charged / 1e9} of $${limitUsd} charged and $${committed / 1e9} accounted for, ${mostInside} requests at once at most of ${mostAtOnce}; ${killed} workers killed, ${gate.admitted} let in, ${gate.expired} given up`,
+  `${countsText(reasons)}; $${charged / 1e9} of $${limitUsd} charged and $${committed / 1e9} accounted for, ${mostInside} requests at once at most of ${mostAtOnce}; ${killed} workers killed, ${gate.admitted} let in, ${gate.expired} given up`,
 )
 await workers.stop()
 await cluster.stop()

@@ -10,7 +10,7 @@ import type { SessionOnCluster } from './session-on-cluster.ts'
 const here = dirname(fileURLToPath(import.meta.url))
 
 /** Tells what holds; ends the check where it does not. */
-export function kept(holds: boolean, promise: string): void {
+export function checkPromise(holds: boolean, promise: string): void {
   demand(holds, `BROKEN: ${promise}`)
   console.log(`kept: ${promise}`)
 }
@@ -41,7 +41,7 @@ export class GrowthWorker {
   }
 
   start(payloads = '', mostRecords = '', program = 'growth-worker', ingress = this.#ingress): void {
-    const given = [
+    const args = [
       join(here, `${program}.mjs`),
       String(this.#port),
       this.#log,
@@ -51,7 +51,7 @@ export class GrowthWorker {
       ingress,
     ]
     const env = { ...process.env, RESTATE_LOGGING: 'ERROR' }
-    this.#child = spawn(process.execPath, given, { stdio: ['ignore', 'ignore', 'inherit'], env })
+    this.#child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'], env })
   }
 
   async kill(): Promise<void> {

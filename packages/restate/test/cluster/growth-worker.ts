@@ -81,7 +81,7 @@ await startWorker({
   listener: {
     url: null,
     onOpen: (sessionId) => note('open', sessionId),
-    onKept() {},
+    onStored() {},
     onLeave() {},
     onEvent(sessionId, event) {
       if (event.type === 'run_end') note('ended', sessionId, event.terminal.reason)

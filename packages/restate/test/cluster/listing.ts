@@ -161,7 +161,7 @@ async function inspected(count: Awaited<ReturnType<typeof counting>>): Promise<v
   count.taken()
   const inspector = programs.halting(['inspect', ...where])
   await inspector.says('Ctrl-C')
-  const url = /^http:\S+\//m.exec(inspector.said)?.[0] ?? ''
+  const url = /^http:\S+\//m.exec(inspector.output)?.[0] ?? ''
   const ask = async (path: string): Promise<string> => (await fetch(`${url}api/${path}`)).text()
   const lines = (await ask('sessions')).trim().split('\n')
   const ofList = count.taken()
@@ -209,7 +209,7 @@ async function oneSession(worker: string): Promise<void> {
   )
   const refused = programs.halting(['sessions', 'delete', 'asks-1', '--yes', ...where])
   const status = await refused.ended()
-  expect(status === 2 && refused.said.includes('waits for an answer'), 'one that waits for an answer is not deleted')
+  expect(status === 2 && refused.output.includes('waits for an answer'), 'one that waits for an answer is not deleted')
   const its = join(folder, 'files', 'asks-1')
   const hadFolder = existsSync(its)
   await programs.run(['sessions', 'delete', 'asks-1', '--yes', '--force', ...where])

@@ -7,8 +7,8 @@ import { cpuMsOf } from './cpu.ts'
 import { Cluster, wait } from './server.ts'
 import { Workers, type WorkerProcess } from './workers.ts'
 
-const [server = '', folder = '', given = '1', sessions = '500'] = process.argv.slice(2)
-const workerCount = Number(given)
+const [server = '', folder = '', workerCountText = '1', sessions = '500'] = process.argv.slice(2)
+const workerCount = Number(workerCountText)
 const places = 32
 const count = Number(sessions)
 /** A tenant with few sessions that come last, beside one with all others. */

@@ -235,26 +235,26 @@ try {
     () => 'The session that hangs does not begin.',
   )
   // While a tool runs, nothing is reserved: what a request did not cost has come back.
-  let held = await budgetOf('b')
+  let budget = await budgetOf('b')
   await until(
-    async () => (held = await budgetOf('b')).holders === 1 && held.settledUsd > 0 && held.reservedUsd === 0,
-    () => `The tenant of a session at work has ${JSON.stringify(held)}.`,
+    async () => (budget = await budgetOf('b')).holders === 1 && budget.settledUsd > 0 && budget.reservedUsd === 0,
+    () => `The tenant of a session at work has ${JSON.stringify(budget)}.`,
   )
   await killWork('stuck')
   await cluster.call('halting_session/stuck/remove')
   const left = await budgetOf('b')
   demand(
-    left.holders === 0 && left.reservedUsd === 0 && left.settledUsd > 0 && left.settledUsd <= held.leasedUsd,
+    left.holders === 0 && left.reservedUsd === 0 && left.settledUsd > 0 && left.settledUsd <= budget.leasedUsd,
     `After its session was removed the tenant has ${JSON.stringify(left)}.`,
   )
 
   // A tenant that an opening may name, whatever its name is; what is large is in the bucket, and goes with the session.
   await prompt('large', { tenant: '__proto__' }, `Go. ${'x'.repeat(300_000)}`)
   const large = await reasonOf('large')
-  const kept = objects()
+  const storedObjects = objects()
   demand(
-    kept.length > 0 && kept.every((name) => name.includes('of/halting/large')),
-    `The bucket has ${kept.join(', ')}.`,
+    storedObjects.length > 0 && storedObjects.every((name) => name.includes('of/halting/large')),
+    `The bucket has ${storedObjects.join(', ')}.`,
   )
   const proto = await budgetOf('__proto__')
   demand(proto.settledUsd > 0 && proto.holders === 0, `The tenant of the opening has ${JSON.stringify(proto)}.`)
@@ -270,11 +270,11 @@ try {
     'A command sees what is the worker’s own.',
   )
   console.log(
-    `${[...reasons].map(([reason, count]) => `${count.length} ${reason}`).join(', ')}; $${acme.settledUsd.toFixed(4)} settled of $${limitUsd}, $${acme.unknownUsd.toFixed(4)} at worst case; ${mostInside} at once at most of ${mostAtOnce}, ${gate.admitted} let in, ${gate.expired} given up; ${kept.length} in the bucket, ${large}`,
+    `${[...reasons].map(([reason, count]) => `${count.length} ${reason}`).join(', ')}; $${acme.settledUsd.toFixed(4)} settled of $${limitUsd}, $${acme.unknownUsd.toFixed(4)} at worst case; ${mostInside} at once at most of ${mostAtOnce}, ${gate.admitted} let in, ${gate.expired} given up; ${storedObjects.length} in the bucket, ${large}`,
   )
 } catch (error) {
   console.error(String(error))
-  for (const worker of workers) console.error(worker?.said.slice(-1_500))
+  for (const worker of workers) console.error(worker?.output.slice(-1_500))
   process.exitCode = 1
 } finally {
   await programs.end()

@@ -57,7 +57,7 @@ async function paused(): Promise<string> {
     const env = { RESTATE_ADMIN_URL: cluster.admin() }
     const resume = programs.start(process.execPath, [cli, 'invocations', 'resume', invocation, '--yes'], { env })
     const status = await resume.ended()
-    demand(status === 0, `restate invocations resume ended with ${status}: ${resume.said}`)
+    demand(status === 0, `restate invocations resume ended with ${status}: ${resume.output}`)
   }
   await sessions.over('paused')
   demand((await sessions.records('paused')).includes(unknownOutcome), 'The command that was lost is not unknown.')
@@ -85,7 +85,7 @@ async function payloads(): Promise<void> {
 async function reached(): Promise<void> {
   const at = '127.1'
   let worker = await startWorker(slow, ['--host', at, '--register', `http://127.0.0.1:${port}`])
-  demand(worker.said.includes('no live events'), `Without a token the worker says: ${worker.said}`)
+  demand(worker.output.includes('no live events'), `Without a token the worker says: ${worker.output}`)
   await worker.kill('SIGTERM')
   worker = await startWorker(slow, ['--host', at, '--register', `http://127.0.0.1:${port}`], {
     HALTING_WORKER_TOKEN: 'of this test',
@@ -106,7 +106,7 @@ async function reached(): Promise<void> {
     await response.body?.cancel()
     demand(response.status === wanted, `With the token ${token}: ${response.status}`)
   }
-  demand(!worker.said.includes('of this test'), 'The worker tells its token.')
+  demand(!worker.output.includes('of this test'), 'The worker tells its token.')
 }
 
 try {

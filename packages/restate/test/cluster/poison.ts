@@ -11,7 +11,7 @@ import { Cluster, freePort, wait } from './server.ts'
 const [server = '', folder = ''] = process.argv.slice(2)
 const here = dirname(fileURLToPath(import.meta.url))
 const log = join(folder, 'log')
-const said = join(folder, 'worker.log')
+const logFile = join(folder, 'worker.log')
 const programs = new Programs(folder)
 const cluster = await Cluster.start(server, folder, 1)
 const port = await freePort()
@@ -24,9 +24,9 @@ class Supervised {
   #child: ChildProcess | undefined
 
   start(): void {
-    const out = openSync(said, 'a')
-    const given = [join(here, 'poison-worker.mjs'), String(port), log, cluster.admin(), cluster.ingress()]
-    const child = spawn(process.execPath, ['--max-old-space-size=128', ...given], {
+    const out = openSync(logFile, 'a')
+    const args = [join(here, 'poison-worker.mjs'), String(port), log, cluster.admin(), cluster.ingress()]
+    const child = spawn(process.execPath, ['--max-old-space-size=128', ...args], {
       stdio: ['ignore', out, out],
       env: { ...process.env, RESTATE_LOGGING: 'ERROR' },
     })
@@ -184,7 +184,7 @@ try {
 } catch (error) {
   console.error(String(error))
   console.error(readFileSync(log, 'utf8').split('\n').slice(-60).join('\n'))
-  console.error(readFileSync(said, 'utf8').slice(-3_000))
+  console.error(readFileSync(logFile, 'utf8').slice(-3_000))
   console.error(JSON.stringify(await cluster.unfinished(), null, 1))
   process.exitCode = 1
 } finally {

@@ -63,12 +63,12 @@ async function isUp(): Promise<void> {
   }
 }
 
-function urlIn(said: string): string {
-  return /requests at (\S+),/.exec(said)?.[1] ?? ''
+function urlIn(output: string): string {
+  return /requests at (\S+),/.exec(output)?.[1] ?? ''
 }
 
-function adminIn(said: string): string {
-  return /administration at (\S+),/.exec(said)?.[1] ?? ''
+function adminIn(output: string): string {
+  return /administration at (\S+),/.exec(output)?.[1] ?? ''
 }
 
 try {
@@ -77,16 +77,16 @@ try {
   const url = urlIn(dev.said())
   const admin = adminIn(dev.said())
   const [first = ''] = /(?<=Session )\S+/.exec(dev.said()) ?? []
-  const told: string[] = []
+  const lines: string[] = []
   for (const command of then)
-    told.push(
+    lines.push(
       await run([
         ...command.map((word) => (word === 'SESSION' ? first : word.startsWith('http:') ? url : word)),
         '--admin',
         admin,
       ]),
     )
-  const [answer = '', list = '', why = '', replayed = '', whatIf = '', doctor = ''] = told
+  const [answer = '', list = '', why = '', replayed = '', whatIf = '', doctor = ''] = lines
   demand(answer.includes('7 of 7 with 0 errors'), `The prompt was answered so: ${answer}`)
   const second = /session (\S+)/.exec(answer)?.[1] ?? ''
   for (const id of [first, second])

@@ -27,7 +27,7 @@ export class Program {
   }
 
   /** What it wrote so far. */
-  get said(): string {
+  get output(): string {
     return this.#said
   }
 
@@ -43,10 +43,10 @@ export class Program {
   async says(text: string): Promise<void> {
     await until(
       () => {
-        demand(!this.isGone || this.said.includes(text), `It ended with ${this.child.exitCode}: ${this.said}`)
-        return this.said.includes(text)
+        demand(!this.isGone || this.output.includes(text), `It ended with ${this.child.exitCode}: ${this.output}`)
+        return this.output.includes(text)
       },
-      () => `It does not say "${text}": ${this.said}`,
+      () => `It does not say "${text}": ${this.output}`,
     )
   }
 
@@ -93,8 +93,8 @@ export class Programs {
   async run(args: readonly string[], options?: StartOptions): Promise<string> {
     const program = this.halting(args, options)
     const status = await program.ended()
-    demand(status === 0, `halting ${args.join(' ')} ended with ${status}: ${program.said}`)
-    return program.said
+    demand(status === 0, `halting ${args.join(' ')} ended with ${status}: ${program.output}`)
+    return program.output
   }
 
   async end(): Promise<void> {

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { StepRecord } from '@halting/core/steps'
 import type { StoredRecord } from '../../src/engine/packed-record.ts'
-import { GrowthWorker, isOver, kept, noted, reaches } from './growing.ts'
+import { GrowthWorker, isOver, checkPromise, noted, reaches } from './growing.ts'
 import { Cluster, freePort, wait } from './server.ts'
 import { SessionOnCluster } from './session-on-cluster.ts'
 
@@ -104,7 +104,10 @@ try {
   for (const name of names) then.set(name, await storedRecords(name))
   await begin()
   const question = await reaches(session('rests'), ({ state }) => state === 'requires_action')
-  kept(question.questions[0]?.callId === callId, 'a session that rested asks again what was answered after the copy')
+  checkPromise(
+    question.questions[0]?.callId === callId,
+    'a session that rested asks again what was answered after the copy',
+  )
   await session('rests').ask('a1', { type: 'answer', callId, answer })
   const second = await reaches(
     session('rests'),
@@ -112,10 +115,10 @@ try {
   )
   await session('rests').ask('a2', { type: 'answer', callId: second.questions[0]?.callId ?? '', answer })
   for (const name of ['runs', 'large', 'rests']) await reaches(session(name), isOver)
-  kept((await session('over').status()).runId === 'run1', 'a prompt that was sent after the copy is not there')
+  checkPromise((await session('over').status()).runId === 'run1', 'a prompt that was sent after the copy is not there')
   await session('over').ask('p2', { type: 'prompt', content: 'more' })
   await reaches(session('over'), (status) => isOver(status) && status.runId === 'run2')
-  kept(true, 'sent again, under the same id, it is answered')
+  checkPromise(true, 'sent again, under the same id, it is answered')
 
   let repeated = 0
   let unknown = 0
@@ -128,20 +131,20 @@ try {
     repeated += twice.size
     unknown +=
       records.filter((record) => JSON.stringify(record).includes('outcome of this call is unknown')).length > 0 ? 1 : 0
-    kept(
+    checkPromise(
       inCopy.done.every((call) => !twice.has(call)) && inCopy.begun.every((call) => !twice.has(call)),
       `${name}: nothing is done twice that the copy says was done or begun (${inCopy.begun.length} calls)`,
     )
-    kept(
+    checkPromise(
       [...twice].every((call) => before.has(call) && !inCopy.begun.includes(call)),
       `${name}: what is done again was done after the copy (${twice.size} calls)`,
     )
-    kept(
+    checkPromise(
       callsOf(records).begun.every((call) => callsOf(records).done.includes(call)),
       `${name}: each call has an outcome on record`,
     )
   }
-  kept(repeated > 0, `calls that were made after the copy are made again: ${repeated}`)
+  checkPromise(repeated > 0, `calls that were made after the copy are made again: ${repeated}`)
   console.log(`sessions with a call that the copy had under way, whose outcome is unknown: ${unknown}`)
 } catch (error) {
   console.error(await cluster.unfinished())

@@ -43,7 +43,7 @@ function listened(session: Session): SessionEvent[] {
 }
 
 /** What was said, by whom, under which uuid: figures that a service tells at the beginning of a reply and at its end may differ. */
-function saidIn(events: readonly SessionEvent[]): readonly unknown[] {
+function conversationIn(events: readonly SessionEvent[]): readonly unknown[] {
   return events.flatMap((event) => (event.type === 'message' ? saidBy(event.message) : []))
 }
 
@@ -60,11 +60,11 @@ async function until(is: () => boolean): Promise<void> {
   }
 }
 
-const told: string[] = []
+const lines: string[] = []
 async function check(title: string, body: () => Promise<void>): Promise<void> {
   const began = Date.now()
   await body()
-  told.push(`${title} (${Date.now() - began} ms)`)
+  lines.push(`${title} (${Date.now() - began} ms)`)
 }
 
 await check('requests by names of their own, each counts once', async () => {
@@ -120,9 +120,9 @@ await check(
     const since = client.session('cut', undefined, { since: 0 })
     const read = listened(since)
     await since.settled()
-    const said = saidIn(events)
-    deepStrictEqual(said, saidIn(read))
-    strictEqual(said.length, 3 * 3 + 2, JSON.stringify(said))
+    const conversation = conversationIn(events)
+    deepStrictEqual(conversation, conversationIn(read))
+    strictEqual(conversation.length, 3 * 3 + 2, JSON.stringify(conversation))
     strictEqual(events.filter(({ type }) => type === 'run_start').length, 1)
     strictEqual(events.filter(({ type }) => type === 'run_end').length, 1)
     await session.close()
@@ -143,7 +143,7 @@ await check('a question is asked, and answered by the client; another is stopped
   ok(!session.answer(question.id, { behavior: 'allow' }))
   await session.settled()
   strictEqual(session.snapshot.last?.reason, 'completed')
-  ok(saidIn(events).length >= 4)
+  ok(conversationIn(events).length >= 4)
   session.prompt('again')
   await until(() => session.snapshot.questions.length > 0)
   strictEqual(session.interrupt().wasRunning, true)
@@ -199,7 +199,7 @@ await check('a fork has the conversation, and a closed session takes nothing mor
   await fork.close()
 })
 
-console.log(told.join('; '))
+console.log(lines.join('; '))
 await workers.stop()
 await cluster.stop()
 process.exit(0)

@@ -189,8 +189,8 @@ class SoakClient {
   /** Whether what was to be said in mid-run came when the run was over. */
   async #beganRun(): Promise<boolean> {
     while (Date.now() < this.#world.deadline) {
-      const heard = (await this.#session.records()).find((record) => timesSaid(noteOf(this.#id), [record]) > 0)
-      if (heard !== undefined) return heard.type === 'start'
+      const noteRecord = (await this.#session.records()).find((record) => countMentions(noteOf(this.#id), [record]) > 0)
+      if (noteRecord !== undefined) return noteRecord.type === 'start'
       await wait(300)
     }
     return false
@@ -273,10 +273,10 @@ class SoakClient {
     const last = records.findLast((record) => record.type === 'end' && record.scope === '')
     if (last?.type === 'end') {
       const { turns, nanos, unknownNanos, totalTokens: tokens } = last.spent
-      const told = { turns: status.turns, usd: status.usd, tokens: status.tokens, records: status.records }
+      const reported = { turns: status.turns, usd: status.usd, tokens: status.tokens, records: status.records }
       const found = { turns, usd: (nanos + unknownNanos) / 1e9, tokens, records: records.length }
-      if (JSON.stringify(told) !== JSON.stringify(found))
-        problems.push(`Its status tells ${JSON.stringify(told)}, and its records ${JSON.stringify(found)}.`)
+      if (JSON.stringify(reported) !== JSON.stringify(found))
+        problems.push(`Its status tells ${JSON.stringify(reported)}, and its records ${JSON.stringify(found)}.`)
     }
     problems.push(...this.#problemsOfMoney(records), ...this.#problemsOfWords(records))
     return problems
@@ -301,21 +301,21 @@ class SoakClient {
 
   #problemsOfWords(records: readonly StepRecord[]): readonly string[] {
     const problems: string[] = []
-    const times = timesSaid(noteOf(this.#id), records)
+    const times = countMentions(noteOf(this.#id), records)
     if (this.#kind.meanwhile === 'steer' && this.#wasSaid && times !== 1)
       problems.push(`What was said in mid-run is there ${times} times.`)
     for (const { tool_use_id: id, content } of resultsIn(records)) {
-      const told = JSON.stringify(content)
-      if (!this.#answered.has(id) || told.includes('is unknown')) continue
-      if (told.includes(`paid by ${id}`) !== allows(id))
-        problems.push(`To ${id} the first answer was not taken: ${told}`)
+      const contentJson = JSON.stringify(content)
+      if (!this.#answered.has(id) || contentJson.includes('is unknown')) continue
+      if (contentJson.includes(`paid by ${id}`) !== allows(id))
+        problems.push(`To ${id} the first answer was not taken: ${contentJson}`)
     }
     return problems
   }
 }
 
 /** How often the transcript has a text of its own. */
-function timesSaid(text: string, records: readonly StepRecord[]): number {
+function countMentions(text: string, records: readonly StepRecord[]): number {
   return JSON.stringify(records.flatMap(entriesAddedBy)).split(`"${text}"`).length - 1
 }
 

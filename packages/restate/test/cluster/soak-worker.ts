@@ -56,7 +56,7 @@ const worker = await startWorker({
       tools: tools.map(noted),
       model: {
         ...asked,
-        call: (...given: Parameters<Model['call']>) => underWay('request', () => asked.call(...given)),
+        call: (...args: Parameters<Model['call']>) => underWay('request', () => asked.call(...args)),
       },
     }
     const session = sessionOf(plan, world, { journal, options })

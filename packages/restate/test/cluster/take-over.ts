@@ -25,9 +25,9 @@ async function worker(
   as: 'stays' | 'takes-over',
   port: number,
 ): Promise<ChildProcess> {
-  const given = [join(here, `${name}.mjs`), String(port), log, cluster.admin(), as]
+  const args = [join(here, `${name}.mjs`), String(port), log, cluster.admin(), as]
   const env = { ...process.env, RESTATE_LOGGING: 'ERROR' }
-  const child = spawn(process.execPath, given, { stdio: ['ignore', 'ignore', 'inherit'], env })
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'], env })
   processes.push(child)
   await cluster.register(`http://127.0.0.1:${port}`)
   return child

@@ -154,7 +154,7 @@ async function run(tenant: string, limitUsd: number | null, meanwhile?: () => Pr
   return { reasons, seconds, watch, last }
 }
 
-const told = ({ reasons, seconds, watch, last }: Course): string =>
+const summaryOf = ({ reasons, seconds, watch, last }: Course): string =>
   `${[...reasons].map(([reason, names]) => `${names.length} ${reason}`).join(', ')} in ${seconds.toFixed(1)} s; $${last.settledUsd.toFixed(4)} settled, $${last.unknownUsd.toFixed(4)} of it at worst case; at most ${watch.mostWaiting} waited, at most $${watch.mostReservedUsd.toFixed(2)} reserved, ${watch.looks} looks`
 
 /** When few requests are under way: what nobody knows of them is little then. */
@@ -173,25 +173,25 @@ async function killOne(tenant: string): Promise<void> {
 try {
   await startWorkers(16, 16)
   const free = await run('free', null)
-  demand(free.reasons.get('completed')?.length === count, `Without a limit: ${told(free)}.`)
-  console.log(`kept: without a limit, 32 slots: ${told(free)}`)
+  demand(free.reasons.get('completed')?.length === count, `Without a limit: ${summaryOf(free)}.`)
+  console.log(`kept: without a limit, 32 slots: ${summaryOf(free)}`)
   demand(Math.abs(free.last.settledUsd - costUsd) < 1e-9, `They cost $${free.last.settledUsd}, and not $${costUsd}.`)
 
   const wide = await run('wide', 1)
-  demand(wide.reasons.get('completed')?.length === count, `Under $1: ${told(wide)}.`)
+  demand(wide.reasons.get('completed')?.length === count, `Under $1: ${summaryOf(wide)}.`)
   demand(wide.watch.mostWaiting > 0, 'Nobody waited.')
-  console.log(`kept: under $1, 32 slots: ${told(wide)}, ${(wide.seconds / free.seconds).toFixed(2)} times as long`)
+  console.log(`kept: under $1, 32 slots: ${summaryOf(wide)}, ${(wide.seconds / free.seconds).toFixed(2)} times as long`)
 
   await startWorkers(8, 8)
   const narrow = await run('narrow', 1, () => killOne('narrow'))
-  demand(narrow.reasons.get('completed')?.length === count, `Under $1 with a killed worker: ${told(narrow)}.`)
-  console.log(`kept: under $1, 16 slots, a worker killed and not started again: ${told(narrow)}`)
+  demand(narrow.reasons.get('completed')?.length === count, `Under $1 with a killed worker: ${summaryOf(narrow)}.`)
+  console.log(`kept: under $1, 16 slots, a worker killed and not started again: ${summaryOf(narrow)}`)
 
   const little = await run('little', 0.3)
   const ended = little.reasons.get('max_budget_usd') ?? []
   demand(
     ended.length > 0 && ended.length + (little.reasons.get('completed')?.length ?? 0) === count,
-    `Under $0.30: ${told(little)}.`,
+    `Under $0.30: ${summaryOf(little)}.`,
   )
   const whys: string[] = []
   for (const name of ended) {
@@ -207,7 +207,7 @@ try {
     `Some do not say why they ended: ${JSON.stringify(whys)}`,
   )
   console.log(
-    `kept: under $0.30: ${told(little)}; ${reserved.length} say what others had reserved: ${reserved[0] ?? 'none'}; ${whys.length - reserved.length} that others had nothing: ${whys.find((why) => !reserved.includes(why)) ?? 'none'}`,
+    `kept: under $0.30: ${summaryOf(little)}; ${reserved.length} say what others had reserved: ${reserved[0] ?? 'none'}; ${whys.length - reserved.length} that others had nothing: ${whys.find((why) => !reserved.includes(why)) ?? 'none'}`,
   )
 } catch (error) {
   console.error(String(error))
@@ -220,7 +220,7 @@ try {
       ]).slice(0, 3_000),
     )
   console.error(JSON.stringify(await cluster.unfinished()).slice(0, 3_000))
-  for (const worker of workers) console.error(worker?.said.slice(-1_500))
+  for (const worker of workers) console.error(worker?.output.slice(-1_500))
   process.exitCode = 1
 } finally {
   await programs.end()

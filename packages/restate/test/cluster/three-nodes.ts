@@ -63,7 +63,7 @@ async function ready(index: number): Promise<void> {
         await response?.arrayBuffer()
         return response?.ok === true
       },
-      () => `${url} does not answer: ${nodes[index]?.said.slice(-3_000)}`,
+      () => `${url} does not answer: ${nodes[index]?.output.slice(-3_000)}`,
     )
 }
 
@@ -99,8 +99,8 @@ try {
     for (const key of keys) await sessions.over(key)
   }
   const serving = Date.now()
-  const said = await programs.run(wordsOf(prompt).slice(1))
-  demand(said.includes('All done.'), `halting -p says: ${said}`)
+  const output = await programs.run(wordsOf(prompt).slice(1))
+  demand(output.includes('All done.'), `halting -p says: ${output}`)
   // The node that made the cluster goes, while sessions go on; others begin without it.
   await begin('a', 'b', 'c')
   await until(

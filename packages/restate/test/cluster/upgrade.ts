@@ -21,9 +21,9 @@ function expect(holds: boolean, promise: string): void {
 }
 
 function worker(name: 'worker' | 'worker-later', port: number): ChildProcess {
-  const given = [join(here, `${name}.mjs`), String(port), log, cluster.admin()]
+  const args = [join(here, `${name}.mjs`), String(port), log, cluster.admin()]
   const env = { ...process.env, RESTATE_LOGGING: 'ERROR' }
-  const child = spawn(process.execPath, given, { stdio: ['ignore', 'ignore', 'inherit'], env })
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'], env })
   processes.push(child)
   return child
 }

@@ -50,7 +50,7 @@ try {
   await sessions.over('before')
 
   // Everything ends; then comes the copy, without what it is of.
-  demand((await worker.kill('SIGTERM')) === 0, `After SIGTERM the worker says: ${worker.said}`)
+  demand((await worker.kill('SIGTERM')) === 0, `After SIGTERM the worker says: ${worker.output}`)
   await cluster.stop()
   cpSync(original, copy, { recursive: true })
   rmSync(original, { recursive: true })
@@ -59,8 +59,8 @@ try {
   demand(countOf('approved') + countOf('denied') === 0, 'A call did not wait for its answer.')
 
   worker = await startWorker(cluster)
-  const said = await say('approve', 'approved')
-  demand(said.includes(`Approved: ${calls.get('approved')}`), `halting approve says: ${said}`)
+  const output = await say('approve', 'approved')
+  demand(output.includes(`Approved: ${calls.get('approved')}`), `halting approve says: ${output}`)
   await sessions.over('approved')
   await say('deny', 'denied', '--message', 'Anna said no: not on a Friday.')
   await until(
@@ -74,8 +74,8 @@ try {
   )
   const again = programs.halting(['approve', 'approved', calls.get('approved') ?? '', ...where()])
   demand(
-    (await again.ended()) === 2 && again.said.includes('is waiting for an answer'),
-    `A second answer: ${again.said}`,
+    (await again.ended()) === 2 && again.output.includes('is waiting for an answer'),
+    `A second answer: ${again.output}`,
   )
   console.log(
     'three calls that wait, of one session at once; two of them in a copy of the data, each as it was answered',

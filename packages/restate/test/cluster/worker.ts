@@ -62,7 +62,7 @@ const options: SessionServiceOptions = {
   listener: {
     url: null,
     onOpen() {},
-    onKept() {},
+    onStored() {},
     onLeave() {},
     onEvent(sessionId, event) {
       if (event.type === 'run_end') note('ended', sessionId, event.terminal.reason)

@@ -10,9 +10,9 @@ function tenantOf() {
   // Handlers of a budget use nothing else of it.
   const context = state as unknown as ObjectContext
   const { object: all } = budgetDefinition() as unknown as { readonly object: BudgetHandlers }
-  const call = async (name: keyof BudgetHandlers, given?: unknown): Promise<unknown> => {
-    const handler = all[name] as (context: ObjectContext, given: unknown) => Promise<unknown>
-    const sent: unknown = given === undefined ? undefined : JSON.parse(JSON.stringify(given))
+  const call = async (name: keyof BudgetHandlers, input?: unknown): Promise<unknown> => {
+    const handler = all[name] as (context: ObjectContext, input: unknown) => Promise<unknown>
+    const sent: unknown = input === undefined ? undefined : JSON.parse(JSON.stringify(input))
     return handler(context, sent)
   }
   return { state, call }
@@ -32,7 +32,7 @@ test('an invalid amount is answered with 400 and changes nothing', async () => {
   }
   for (const usd of [-1, 1e300, 9_007_200, '5', {}, true, undefined])
     await expect(call('setLimit', usd)).rejects.toMatchObject({ code: 400 })
-  for (const given of [
+  for (const input of [
     null,
     1,
     'x',
@@ -41,7 +41,7 @@ test('an invalid amount is answered with 400 and changes nothing', async () => {
     { ...of(''), turn: 1, nanos: 1 },
     { ...of('s', 'a/b'), turn: 1, nanos: 1 },
   ])
-    await expect(call('raiseTo', given)).rejects.toMatchObject({ code: 400 })
+    await expect(call('raiseTo', input)).rejects.toMatchObject({ code: 400 })
   // Nobody takes the turn of a session that is gone.
   await expect(call('raiseTo', { ...of('s'), turn: Number.MAX_SAFE_INTEGER, nanos: 1 })).rejects.toMatchObject({
     code: 400,
@@ -99,9 +99,9 @@ test('a thousand sessions with tiny requests get what there is, and return it', 
   const { state, call } = tenantOf()
   await call('setLimit', 0.6)
   const names = Array.from({ length: 1_000 }, (_, index) => `s${String(index).padStart(4, '0')}`)
-  let given = 0
-  for (const name of names) given += Number(await call('raiseTo', { ...of(name), turn: 1, nanos: 1_000_000 }))
-  expect(given).toBe(600_000_000)
+  let granted = 0
+  for (const name of names) granted += Number(await call('raiseTo', { ...of(name), turn: 1, nanos: 1_000_000 }))
+  expect(granted).toBe(600_000_000)
   expect(await call('holders')).toHaveLength(1_000)
   const written = state.writtenBytes
   await call('raiseTo', { ...of('s0000'), turn: 1, nanos: 2_000_000 })

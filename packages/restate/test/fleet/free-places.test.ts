@@ -34,17 +34,17 @@ test('workers with queues give away enough to fill free places, but no more than
         ...rooms.map((free, index) => ({ worker: `r${index}`, free, waiting: 0 })),
       ]
       for (const worker of workers) ({ known } = recordReport(known, 1, worker))
-      const given = workers.map((own) => sessionsToGiveAway(own, recordReport(known, 1, own).others))
+      const givenAway = workers.map((own) => sessionsToGiveAway(own, recordReport(known, 1, own).others))
       const free = rooms.reduce((sum, room) => sum + room, 0)
       const waiting = queues.reduce((sum, queue) => sum + queue, 0)
       const mean = waiting / workers.length
-      for (const [index, one] of given.entries()) {
+      for (const [index, one] of givenAway.entries()) {
         const own = queues[index] ?? 0
         expect(one).toBeLessThanOrEqual(own)
         expect(one).toBeLessThanOrEqual(Math.max(0, own - mean, Math.ceil((free * own) / Math.max(1, waiting))))
       }
-      expect(given.reduce((sum, one) => sum + one, 0)).toBeGreaterThanOrEqual(Math.min(free, waiting))
-      expect(free > 0 || given.every((one) => one === 0)).toBe(true)
+      expect(givenAway.reduce((sum, one) => sum + one, 0)).toBeGreaterThanOrEqual(Math.min(free, waiting))
+      expect(free > 0 || givenAway.every((one) => one === 0)).toBe(true)
     }),
   )
 })

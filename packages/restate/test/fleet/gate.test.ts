@@ -23,7 +23,7 @@ type Call =
     }
   | { readonly type: 'time' | 'tick' }
 
-interface Came {
+interface GateCall {
   readonly ms: number
   readonly call: Call
 }
@@ -31,7 +31,7 @@ interface Came {
 const ticketOf = ({ session, request }: { readonly session: number; readonly request: number }): string =>
   `${session}.${request}`
 
-function called(gate: Gate, { ms, call }: Came): GateChange {
+function called(gate: Gate, { ms, call }: GateCall): GateChange {
   switch (call.type) {
     case 'enter': {
       const ticket = ticketOf(call)
@@ -61,7 +61,7 @@ const call: fc.Arbitrary<Call> = fc.record({
   tokens: fc.nat({ max: 900 }),
 })
 /** Clocks of workers differ by some seconds. */
-const calls: fc.Arbitrary<readonly Came[]> = fc
+const calls: fc.Arbitrary<readonly GateCall[]> = fc
   .array(fc.record({ call, after: fc.nat({ max: 6_000 }), off: fc.integer({ min: -3_000, max: 3_000 }) }), {
     maxLength: 80,
   })
@@ -78,14 +78,14 @@ interface Admission {
 }
 
 /** All that happened, in order. */
-function admissionsOf(limits: GateLimits, all: readonly Came[], look?: (gate: Gate, told: GateChange) => void) {
+function admissionsOf(limits: GateLimits, all: readonly GateCall[], look?: (gate: Gate, change: GateChange) => void) {
   let gate = atGate(limits)
   const admissions: Admission[] = []
-  for (const came of all) {
-    const told = called(gate, came)
-    look?.(gate, told)
-    for (const { ticket, tokens } of told.admitted) admissions.push({ ticket, tokens, ms: told.gate.nowMs })
-    gate = told.gate
+  for (const call of all) {
+    const change = called(gate, call)
+    look?.(gate, change)
+    for (const { ticket, tokens } of change.admitted) admissions.push({ ticket, tokens, ms: change.gate.nowMs })
+    gate = change.gate
   }
   return { gate, admissions }
 }
@@ -146,11 +146,11 @@ test('while a session waits, each other session is admitted at most once', () =>
 test('every waiting request is admitted or turned away if time passes and nobody inside renews', () => {
   fc.assert(
     fc.property(limits, calls, (limits, all) => {
-      const told = new Set<string>()
+      const answered = new Set<string>()
       const asked = new Set<string>()
       const remember = ({ gate, admitted, turnedAway }: GateChange): void => {
         for (const { ticket } of gate.waiting) asked.add(ticket)
-        for (const { ticket } of [...admitted, ...turnedAway]) told.add(ticket)
+        for (const { ticket } of [...admitted, ...turnedAway]) answered.add(ticket)
       }
       let { gate } = admissionsOf(limits, all, (_, each) => remember(each))
       for (let looks = 0; looks < 2 || gate.inside.length + gate.waiting.length > 0; looks++) {
@@ -159,7 +159,7 @@ test('every waiting request is admitted or turned away if time passes and nobody
         remember(each)
         gate = each.gate
       }
-      expect([...asked].filter((ticket) => !told.has(ticket))).toEqual([])
+      expect([...asked].filter((ticket) => !answered.has(ticket))).toEqual([])
       expect({ inside: gate.inside, waiting: gate.waiting, order: gate.order }).toEqual({
         inside: [],
         waiting: [],
@@ -189,9 +189,9 @@ test('sessions take turns, however many requests one of them has', () => {
 test('a worker that is gone loses its place, and one that renews keeps it', () => {
   const first = enter(atGate(one), 100_000, asking('a', 'a')).gate
   const second = enter(first, 100_000, asking('b', 'b')).gate
-  const looked = tick(renew(second, 100_000, ['a', 'b']).gate, 100_000)
-  expect(names(looked.gate.inside)).toEqual(['a'])
-  const freed = tick(renew(looked.gate, 100_000, ['b']).gate, 100_000)
+  const ticked = tick(renew(second, 100_000, ['a', 'b']).gate, 100_000)
+  expect(names(ticked.gate.inside)).toEqual(['a'])
+  const freed = tick(renew(ticked.gate, 100_000, ['b']).gate, 100_000)
   expect(names(freed.admitted)).toEqual(['b'])
   expect(freed.gate.expired).toBe(1)
 })

@@ -47,7 +47,7 @@ class Stored {
   }
 }
 
-const whose = (session: string, began = 'inv') => ({ session, began })
+const leased = (session: string, began = 'inv') => ({ session, began })
 
 /** A process that works at a session. */
 class At {
@@ -63,7 +63,7 @@ class At {
   }
 
   #of() {
-    return { ...whose(this.name), turn: 1, process: this.process, sequence: ++this.#sequence, isOpened: true as const }
+    return { ...leased(this.name), turn: 1, process: this.process, sequence: ++this.#sequence, isOpened: true as const }
   }
 
   open() {
@@ -103,7 +103,7 @@ function tenant(limitNanos: number | null, names: readonly string[]) {
   const stored = new Stored()
   stored.change([], (money) => money.setLimit(limitNanos))
   const sessions = names.map((name) => {
-    stored.change([whose(name)], (money) => money.open(whose(name)))
+    stored.change([leased(name)], (money) => money.open(leased(name)))
     const at = new At(stored, name)
     at.open()
     return at
@@ -111,7 +111,7 @@ function tenant(limitNanos: number | null, names: readonly string[]) {
   return { stored, sessions: sessions as [At, At, At, At] }
 }
 
-const has = (stored: Stored, name: string): number | undefined => stored.leases.get(leaseId(whose(name)))?.nanos
+const has = (stored: Stored, name: string): number | undefined => stored.leases.get(leaseId(leased(name)))?.nanos
 
 describe('a waiting session', () => {
   test('is served in order of arrival when money is returned', () => {
@@ -280,9 +280,9 @@ describe('a late call', () => {
       } = tenant(100, ['a'])
       a.raise(50, 50)
       if (end === 'drop') {
-        stored.change([whose('a')], (money) => money.release(whose('a'), 1, { nanos: 20, unknownNanos: 5 }))
-        stored.change([whose('a')], (money) => money.drop(whose('a')))
-      } else stored.change([whose('a')], (money) => money.close(whose('a'), { nanos: 20, unknownNanos: 5 }))
+        stored.change([leased('a')], (money) => money.release(leased('a'), 1, { nanos: 20, unknownNanos: 5 }))
+        stored.change([leased('a')], (money) => money.drop(leased('a')))
+      } else stored.change([leased('a')], (money) => money.close(leased('a'), { nanos: 20, unknownNanos: 5 }))
       expect([stored.leases.size, stored.budget]).toEqual([
         0,
         { limitNanos: 100, leasedNanos: 20, spentNanos: 20, unknownNanos: 5, holders: 0, reserving: 0, returns: 1 },
@@ -290,10 +290,10 @@ describe('a late call', () => {
       const before = JSON.stringify(stored.budget)
       for (const late of [() => a.open(), () => a.raise(99, 99), () => a.join(99), () => a.report(0, 0)])
         expect(late()).toMatchObject({ kind: 'gone', nanos: 0 })
-      stored.change([whose('a')], (money) =>
-        money.release({ ...whose('a'), isOpened: true }, 1, { nanos: 99, unknownNanos: 0 }),
+      stored.change([leased('a')], (money) =>
+        money.release({ ...leased('a'), isOpened: true }, 1, { nanos: 99, unknownNanos: 0 }),
       )
-      stored.change([whose('a')], (money) => money.close(whose('a'), { nanos: 99, unknownNanos: 0 }))
+      stored.change([leased('a')], (money) => money.close(leased('a'), { nanos: 99, unknownNanos: 0 }))
       expect([stored.leases.size, JSON.stringify(stored.budget)]).toEqual([0, before])
     }
   })
@@ -302,9 +302,9 @@ describe('a late call', () => {
     const stored = new Stored()
     stored.change([], (money) => money.setLimit(100))
     const raise = (turn: number, nanos: number) =>
-      stored.change([whose('old')], (money) => money.raise(whose('old'), turn, nanos))
+      stored.change([leased('old')], (money) => money.raise(leased('old'), turn, nanos))
     expect([raise(1, 60), raise(1, 500)]).toEqual([60, 100])
-    stored.change([whose('old')], (money) => money.close(whose('old'), { nanos: 30, unknownNanos: 0 }))
+    stored.change([leased('old')], (money) => money.close(leased('old'), { nanos: 30, unknownNanos: 0 }))
     expect([raise(2, 90), stored.budget?.leasedNanos, stored.leases.size]).toEqual([30, 30, 1])
   })
 })

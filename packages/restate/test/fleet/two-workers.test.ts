@@ -9,14 +9,14 @@ import { LeaseDesk } from '../../src/fleet/lease-desk.ts'
 import { TenantLease } from '../../src/fleet/tenant-lease.ts'
 import { MemoryState } from '../support/memory-state.ts'
 
-type Handler = (context: ObjectContext, given: unknown) => Promise<unknown>
+type Handler = (context: ObjectContext, input: unknown) => Promise<unknown>
 
 /** The budget of a tenant behind an ingress: one call at a time, as the engine makes them. Of some the answer is lost, and they are made again. */
 function fleetOf(losesAnswer: () => boolean) {
   const context = new MemoryState() as unknown as ObjectContext
   // Handlers of a budget use nothing else of it.
   const { object } = budgetDefinition() as unknown as { readonly object: Readonly<Record<string, Handler>> }
-  const call = async (name: keyof BudgetHandlers, given?: unknown): Promise<unknown> => object[name]?.(context, given)
+  const call = async (name: keyof BudgetHandlers, input?: unknown): Promise<unknown> => object[name]?.(context, input)
   const fake: typeof fetch = async (input, init) => {
     const answer = await call((input as URL).pathname.split('/').at(-1) as 'ask', JSON.parse(init?.body as string))
     if (losesAnswer()) throw new TypeError('fetch failed')
@@ -72,9 +72,9 @@ test('bills stay within the limit, none is lost, and nothing stays reserved afte
           const gone = new AbortController()
           ended.push(gone)
           const how = { log, gone: gone.signal, committed: at.spent, chunkUsd: chunkNanos / 1e9 }
-          return TenantLease.open({ desk, ...whose(at), turn: at.turn, ...how })
+          return TenantLease.open({ desk, ...leased(at), turn: at.turn, ...how })
         }
-        const whose = (at: At) => ({ session: at.name, began: `inv${at.began}` })
+        const leased = (at: At) => ({ session: at.name, began: `inv${at.began}` })
         const status = async (): Promise<BudgetStatus> => (await call('status')) as BudgetStatus
         for (const { session, worst, share, ending } of steps) {
           const at = sessions[session]!
@@ -82,11 +82,11 @@ test('bills stay within the limit, none is lost, and nothing stays reserved afte
           const wanted = at.spent.nanos + worst
           if (Math.round(at.lease.usd * 1e9) < wanted) await at.lease.growTo(wanted / 1e9, { signal: never })
           const mayAsk = Math.round(at.lease.usd * 1e9) >= wanted
-          const came = Math.floor(worst * share)
+          const cost = Math.floor(worst * share)
           if (mayAsk && ending !== 'killed_before') {
-            billed += came
+            billed += cost
             // Its answer is on record, or only that it was asked.
-            const nanos = ending === 'killed_after' ? worst : came
+            const nanos = ending === 'killed_after' ? worst : cost
             at.spent = {
               nanos: at.spent.nanos + nanos,
               unknownNanos: at.spent.unknownNanos + (ending === 'killed_after' ? worst : 0),
@@ -95,12 +95,12 @@ test('bills stay within the limit, none is lost, and nothing stays reserved afte
           expect(billed).toBeLessThanOrEqual(limitNanos)
           if (ending === 'killed_before' || ending === 'killed_after') at.lease = undefined
           if (ending === 'released') {
-            await call('release', { ...whose(at), turn: at.turn, ...at.spent })
+            await call('release', { ...leased(at), turn: at.turn, ...at.spent })
             at.lease = undefined
             at.turn++
           }
           if (ending === 'removed') {
-            await call('close', { ...whose(at), spent: at.spent })
+            await call('close', { ...leased(at), spent: at.spent })
             const ghost = at.lease
             at.began++
             at.turn = 1
@@ -117,7 +117,7 @@ test('bills stay within the limit, none is lost, and nothing stays reserved afte
           expect(Math.round((settledUsd + reservedUsd) * 1e9)).toBe(Math.round(leasedUsd * 1e9))
         }
         for (const gone of ended) gone.abort()
-        for (const at of sessions) await call('release', { ...whose(at), turn: at.turn, ...at.spent })
+        for (const at of sessions) await call('release', { ...leased(at), turn: at.turn, ...at.spent })
         const end = await status()
         expect({ reserved: end.reservedUsd, holders: end.holders }).toEqual({ reserved: 0, holders: 0 })
         expect(Math.round(end.settledUsd * 1e9)).toBeGreaterThanOrEqual(billed)

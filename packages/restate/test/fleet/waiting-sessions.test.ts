@@ -11,7 +11,7 @@ import { MemoryState } from '../support/memory-state.ts'
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-type Handler = (context: ObjectContext, given: unknown) => Promise<unknown>
+type Handler = (context: ObjectContext, input: unknown) => Promise<unknown>
 
 /** The budget of a tenant behind an ingress whose answers come late. What it tells a session goes to `tell`. */
 function budgetOf(tell: (invocation: string) => void, lateMs: () => number) {
@@ -21,8 +21,8 @@ function budgetOf(tell: (invocation: string) => void, lateMs: () => number) {
   // Handlers of a budget use nothing else of it.
   const { object } = budgetDefinition() as unknown as { readonly object: Readonly<Record<string, Handler>> }
   let last: Promise<unknown> = Promise.resolve()
-  const call = (name: keyof BudgetHandlers, given?: unknown): Promise<unknown> => {
-    const made = last.then(() => object[name]?.(context, given))
+  const call = (name: keyof BudgetHandlers, input?: unknown): Promise<unknown> => {
+    const made = last.then(() => object[name]?.(context, input))
     last = made.catch(() => {})
     return made
   }
@@ -234,8 +234,8 @@ class Session {
 
   release(): { session: string; began: string; turn: number; nanos: number; unknownNanos: number } {
     this.#end()
-    const { isOpened: _, ...whose } = this.#whose
-    return { ...whose, nanos: this.spent, unknownNanos: 0 }
+    const { isOpened: _, ...leased } = this.#whose
+    return { ...leased, nanos: this.spent, unknownNanos: 0 }
   }
 }
 
@@ -247,7 +247,7 @@ const act = fc.record({
 
 test('every request is served, the limit holds and all money is returned, whatever happens to processes', async () => {
   let everLetGo = 0
-  let everTold = 0
+  let notifiedInAll = 0
   const lateness = fc.array(fc.integer({ min: 0, max: 250 }), { minLength: 1, maxLength: 5 })
   const lanes = fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 2 })
   await fc.assert(
@@ -264,7 +264,7 @@ test('every request is served, the limit holds and all money is returned, whatev
         let calls = 0
         const sessions: Session[] = []
         const tell = (invocation: string): void => {
-          everTold++
+          notifiedInAll++
           const session = sessions.find(({ name }) => name === invocation)
           setTimeout(() => session?.tell(), late[calls % late.length])
         }
@@ -312,5 +312,5 @@ test('every request is served, the limit holds and all money is returned, whatev
     ),
     { numRuns: 6 },
   )
-  expect([everLetGo > 0, everTold > 0]).toEqual([true, true])
+  expect([everLetGo > 0, notifiedInAll > 0]).toEqual([true, true])
 })

@@ -25,9 +25,9 @@ function ingressOf(answer: (asked: Asked) => unknown) {
       key: new Headers(init?.headers).get('idempotency-key'),
     }
     asked.push(one)
-    const given = await answer(one)
-    if (given === undefined) throw new TypeError('fetch failed')
-    return given instanceof Response ? given : Response.json(given)
+    const granted = await answer(one)
+    if (granted === undefined) throw new TypeError('fetch failed')
+    return granted instanceof Response ? granted : Response.json(granted)
   }
   return { asked, ingress: { url: 'http://engine', fetch: fake } }
 }
@@ -35,7 +35,7 @@ function ingressOf(answer: (asked: Asked) => unknown) {
 const live = new AbortController().signal
 const log = { flush: () => undefined, batches: 0, confirmed: () => Promise.resolve(), hold: () => () => {} }
 const nothing = { nanos: 0, unknownNanos: 0 }
-const whose = {
+const identity = {
   session: 's',
   began: 'inv',
   turn: 7,
@@ -61,7 +61,7 @@ function tenant(limitUsd: number) {
 
 test('a lease begins with what the session has, and requests more than it needs', async () => {
   const { ingress, asked } = tenant(2)
-  const lease = await TenantLease.open({ ...whose, desk: deskOf(ingress) })
+  const lease = await TenantLease.open({ ...identity, desk: deskOf(ingress) })
   expect([lease.usd, lease.name]).toEqual([0, 'the budget of acme & co'])
   expect(await lease.growTo(1, { signal, leastUsd: 0.5 })).toBeUndefined()
   expect(lease.usd).toBe(1.5)
@@ -86,7 +86,7 @@ test('a lease begins with what the session has, and requests more than it needs'
 test('spending that another session paid counts for the session but not for its tenant', async () => {
   const { ingress, asked } = tenant(2)
   const inherited = { nanos: 3e9, unknownNanos: 0 }
-  const lease = await TenantLease.open({ ...whose, desk: deskOf(ingress), inherited, committed: inherited })
+  const lease = await TenantLease.open({ ...identity, desk: deskOf(ingress), inherited, committed: inherited })
   expect(lease.usd).toBe(3)
   await lease.growTo(4, { signal })
   expect(lease.usd).toBe(4)
@@ -103,7 +103,7 @@ test('money that a session no longer uses is returned once that is on record', a
   let isOnRecord = (): void => {}
   const waits = new Promise<void>((resolve) => (isOnRecord = resolve))
   const slow = { ...log, flush: () => waits }
-  const lease = await TenantLease.open({ ...whose, desk: deskOf(ingress), log: slow })
+  const lease = await TenantLease.open({ ...identity, desk: deskOf(ingress), log: slow })
   await lease.growTo(1, { signal, leastUsd: 1 })
   lease.uses({ usd: 0.25, settledUsd: 0.25, unknownUsd: 0.125 })
   await pass(200)
@@ -120,9 +120,13 @@ test('money that a session no longer uses is returned once that is on record', a
 
 test('the next process returns what a lost one had beyond its records', async () => {
   const { ingress, asked } = tenant(2)
-  const lost = await TenantLease.open({ ...whose, desk: deskOf(ingress) })
+  const lost = await TenantLease.open({ ...identity, desk: deskOf(ingress) })
   await lost.growTo(1, { signal, leastUsd: 1 })
-  const next = await TenantLease.open({ ...whose, desk: deskOf(ingress), committed: { nanos: 5e8, unknownNanos: 1e8 } })
+  const next = await TenantLease.open({
+    ...identity,
+    desk: deskOf(ingress),
+    committed: { nanos: 5e8, unknownNanos: 1e8 },
+  })
   expect(next.usd).toBe(0.5)
   while (asked.length < 4) await pass(5)
   expect(asked[3]?.body).toMatchObject([{ kind: 'report', nanos: 5e8 }])
@@ -133,9 +137,9 @@ test('the next process returns what a lost one had beyond its records', async ()
 test('a session waits in the queue of the budget, is woken by its message, and leaves', async () => {
   const { ingress, asked } = tenant(2)
   const desk = deskOf(ingress)
-  const other = await TenantLease.open({ ...whose, session: 'other', desk })
+  const other = await TenantLease.open({ ...identity, session: 'other', desk })
   await other.growTo(1.8, { signal, leastUsd: 1.8 })
-  const lease = await TenantLease.open({ ...whose, desk, invocation: 'work' })
+  const lease = await TenantLease.open({ ...identity, desk, invocation: 'work' })
   expect(await lease.growTo(1, { signal, leastUsd: 0.9 })).toEqual({ mayComeBack: true, reservedUsd: 2, holders: 1 })
   let woken = 0
   const leave = lease.wait?.({ usd: 1, leastUsd: 0.9 }, () => woken++)
@@ -163,7 +167,11 @@ test('an unreachable engine is called again until the wait is aborted', async ()
     if (isUp) return [{ kind: 'has', nanos: 1e9, reservedNanos: 0, holders: 0, waiting: 0 }]
     return asked.length % 2 === 0 ? undefined : new Response('busy', { status: 503 })
   })
-  const lease = await TenantLease.open({ ...whose, desk: deskOf(ingress), committed: { nanos: 1e9, unknownNanos: 0 } })
+  const lease = await TenantLease.open({
+    ...identity,
+    desk: deskOf(ingress),
+    committed: { nanos: 1e9, unknownNanos: 0 },
+  })
   isUp = false
   const abort = new AbortController()
   const grown = lease.growTo(5, { signal: abort.signal })
@@ -178,7 +186,7 @@ test('an unreachable engine is called again until the wait is aborted', async ()
 
 test('a refusal of the engine is an error and is not retried', async () => {
   const { ingress, asked } = ingressOf(() => new Response('no', { status: 400 }))
-  await expect(TenantLease.open({ ...whose, desk: deskOf(ingress) })).rejects.toThrow(/HTTP 400.*no/)
+  await expect(TenantLease.open({ ...identity, desk: deskOf(ingress) })).rejects.toThrow(/HTTP 400.*no/)
   expect(asked).toHaveLength(1)
 })
 

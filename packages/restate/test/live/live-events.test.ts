@@ -31,11 +31,11 @@ async function readAll(response: Response): Promise<readonly LiveMessage[]> {
 
 test('records are numbered, and a reconnecting reader gets those that it lacks', async () => {
   const live = await serving()
-  live.onKept('a session', 4, [rewind, rewind])
+  live.onStored('a session', 4, [rewind, rewind])
   live.onEvent('a session', { type: 'note', text: 'nobody reads' })
   live.onEvent('a session', { type: 'run_start', runId: 'run1', ids: ['p'] })
   const response = await fetch(address(live, '?since=5'))
-  live.onKept('a session', 6, [rewind])
+  live.onStored('a session', 6, [rewind])
   live.onEvent('a session', { type: 'note', text: 'hello' })
   live.onLeave('a session', { snapshot: emptySnapshot('another attempt') })
   // Another attempt takes its place.

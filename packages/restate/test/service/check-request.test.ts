@@ -33,8 +33,8 @@ test.each<[unknown, string]>([
     { id: 'r', request: { type: 'answer', callId: 'c', answer: { behavior: 'deny' } } },
     'In a request of type answer, answer must be {"behavior":"allow","updatedInput":{…}}, where updatedInput is optional, or {"behavior":"deny","message":"…"}.',
   ],
-])('%j is refused with a reason', (given, problem) => {
-  expect(problemOfRequest(given)).toBe(problem)
+])('%j is refused with a reason', (input, problem) => {
+  expect(problemOfRequest(input)).toBe(problem)
 })
 
 test('oversized and cluster-only requests are refused', () => {

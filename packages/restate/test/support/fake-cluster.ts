@@ -187,14 +187,14 @@ class FakeSession {
 
   async answer(handler: string, input: unknown): Promise<Answer> {
     // As the handlers of the session object read it.
-    const given = (input ?? {}) as { readonly id?: string; readonly wait?: boolean }
+    const query = (input ?? {}) as { readonly id?: string; readonly wait?: boolean }
     const ok = (body: unknown): Answer => ({ status: 200, body })
     const context = this.#contextOf({ sets: 0 })
     switch (handler) {
       case 'request':
-        return this.#push(given as PushRequest)
+        return this.#push(query as PushRequest)
       case 'close':
-        return this.#push({ id: given.id ?? crypto.randomUUID(), request: { type: 'close' } })
+        return this.#push({ id: query.id ?? crypto.randomUUID(), request: { type: 'close' } })
       case 'status': {
         const mailbox = mailboxStateOf(await readMailbox(this.#mailbox))
         return ok(fullStatus({ session: await readStatus(this.state), mailbox, stalled: undefined }))
@@ -212,7 +212,7 @@ class FakeSession {
       case 'runResult':
         return ok((await readRunResult(context, String(input))) ?? null)
       case 'result': {
-        const { id = '', wait = false } = given
+        const { id = '', wait = false } = query
         for (;;) {
           const mailbox = await readMailbox(this.#mailbox)
           const answer = await readAnswer(context, id, await isWaiting(this.#mailbox, mailbox, id))
@@ -343,16 +343,16 @@ class FakeSession {
         onWatch: (message) => record.onWatch(message),
       }).catch(() => undefined)
       // The work wrote it.
-      const came = await Promise.race([done, lost])
-      if (came === undefined) continue
+      const outcome = await Promise.race([done, lost])
+      if (outcome === undefined) continue
       engine.kill()
       this.#attempt = undefined
-      if (isCut(came)) {
+      if (isCut(outcome)) {
         await conversation.append(record.conversation, (put) => put(), record.handover)
         record.leave()
         return 'goes on elsewhere'
       }
-      const end = came as unknown as WorkEnd
+      const end = outcome as unknown as WorkEnd
       await conversation.append(record.conversation, (put) => put())
       const { results, refused } = record
       this.state.set('done', { ...end, results, refused })

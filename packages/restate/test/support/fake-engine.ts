@@ -157,11 +157,11 @@ export class FakeAttempt implements Engine {
     const waited = new Map((promises as readonly FakePromise<T>[]).map((promise) => [promise.id, promise]))
     const ids = new Set(waited.keys())
     for (;;) {
-      const came = this.#invocation.firstOf(ids)
+      const outcome = this.#invocation.firstOf(ids)
       // Who is gone waits for ever.
       if (this.gone.aborted) await new Promise(() => {})
-      const promise = came && waited.get(came.id)
-      if (came !== undefined && promise !== undefined) return promise.change(came.value)
+      const promise = outcome && waited.get(outcome.id)
+      if (outcome !== undefined && promise !== undefined) return promise.change(outcome.value)
       if (this.#open === 0) this.onIdle?.()
       await this.#somethingComes()
     }

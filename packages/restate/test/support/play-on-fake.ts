@@ -40,14 +40,14 @@ export async function playOnFake(
     const waiting = [request({ type: 'prompt', content: promptOf(run) }, `prompt-${run}`)]
     let invocation = new FakeInvocation()
     invocations++
-    const heard = new Map<string, () => void>()
+    const waiters = new Map<string, () => void>()
     const tell = (message: string): void => {
       waiting.push(message)
       invocation.signal(mailSignal, message)
     }
     const mail = (what: SessionRequest, id: string): Promise<void> =>
       new Promise((resolve) => {
-        heard.set(id, resolve)
+        waiters.set(id, resolve)
         tell(request(what, id))
       })
     const world: PlanWorld = {
@@ -99,7 +99,7 @@ export async function playOnFake(
           return {
             deliver(message) {
               work.deliver(message)
-              heard.get((JSON.parse(message) as { readonly id: string }).id)?.()
+              waiters.get((JSON.parse(message) as { readonly id: string }).id)?.()
             },
             cancel: () => work.cancel(),
             run: () => work.run(),
@@ -107,19 +107,19 @@ export async function playOnFake(
         },
         onBatch: (batch) => record.onBatch(batch),
       })
-      const came = await Promise.race([done, lost])
-      if (came === 'lost') continue
-      const goesOn = isCut(came)
-      await conversation.append(record.conversation, (put) => put(), goesOn ? record.handover : undefined)
+      const end = await Promise.race([done, lost])
+      if (end === 'lost') continue
+      const continues = isCut(end)
+      await conversation.append(record.conversation, (put) => put(), continues ? record.handover : undefined)
       state.take(draft)
       const before = invocation
-      if (goesOn) {
+      if (continues) {
         invocation = new FakeInvocation()
         invocations++
         mailed = [...waiting]
       }
       before.end()
-      if (!goesOn) break
+      if (!continues) break
     }
   }
   const records = await recordsOf(state)

@@ -66,14 +66,14 @@ function hasOpenAgent(records: readonly StepRecord[]): boolean {
 }
 
 /** Of what a call did and what the model was told of it. */
-function problemOfCall(name: string, id: string, told: string, tookEffect: boolean): string | undefined {
-  if (told === '') return `${id} has no result.`
-  if (told.includes('is unknown')) return undefined
+function problemOfCall(name: string, id: string, result: string, tookEffect: boolean): string | undefined {
+  if (result === '') return `${id} has no result.`
+  if (result.includes('is unknown')) return undefined
   // The model hears that it was broken off: it may have taken effect.
-  if (/aborted|interrupted|stopped|cancel/i.test(told)) return undefined
+  if (/aborted|interrupted|stopped|cancel/i.test(result)) return undefined
   if (name === 'Look' || name === 'Fail' || name === 'Task' || name === 'Beside') return undefined
-  const isPaid = told.includes(`paid by ${id}`)
+  const isPaid = result.includes(`paid by ${id}`)
   return isPaid === tookEffect
     ? undefined
-    : `${id} ${tookEffect ? 'was' : 'was not'} done, and the model was told: ${told}`
+    : `${id} ${tookEffect ? 'was' : 'was not'} done, and the model was told: ${result}`
 }

@@ -21,7 +21,7 @@ export interface Process {
   /** Milliseconds since the run began, by its wall clock. */
   readonly startsMs: number
   /** Whether its time passes. */
-  readonly goesOn: boolean
+  readonly advancesTime: boolean
 }
 
 /** One process that works at the session. */
@@ -33,7 +33,7 @@ export class RestingWorker {
   readonly over: Promise<unknown>
   readonly resting: Promise<void>
 
-  constructor(invocation: FakeInvocation, { options, startsMs, goesOn }: Process) {
+  constructor(invocation: FakeInvocation, { options, startsMs, advancesTime: advancesTime }: Process) {
     this.engine = invocation.attempt()
     const { engine } = this
     const sleep = engine.sleep.bind(engine)
@@ -45,7 +45,7 @@ export class RestingWorker {
       // The engine's time is no time here: its timer has run off for the process that comes next.
       return sleep(1)
     }
-    const fake = createFakeClock({ autoAdvance: goesOn })
+    const fake = createFakeClock({ autoAdvance: advancesTime })
     const clock = { ...fake, now: () => fake.now(), wallTime: () => startsAtMs + startsMs + fake.now() }
     this.over = attempt({
       engine,

@@ -9,7 +9,7 @@ import type { WorkerEvent } from '../../src/worker/worker-events.ts'
 const dated = (ms: number): string => new Date(ms).toUTCString()
 const began = Date.UTC(2026, 10, 30, 12)
 
-test('the clock is within two seconds of the engine\'s, whatever the clock of the machine says', () => {
+test("the clock is within two seconds of the engine's, whatever the clock of the machine says", () => {
   assert(
     property(integer({ min: -90_000_000, max: 90_000_000 }), integer({ min: 0, max: 999 }), (offMs, partMs) => {
       const engineMs = began + partMs
@@ -40,7 +40,7 @@ test('a clock that agrees is not adjusted, and an offset does not jitter', () =>
   expect(clock.offsetMs).toBe(0)
 })
 
-test('delays are converted by the engine\'s time, and nothing else is', () => {
+test("delays are converted by the engine's time, and nothing else is", () => {
   const own = Date.now
   const before = own()
   const seen = atEngineTime(() => Date.now(), { offsetMs: -3_600_000 })

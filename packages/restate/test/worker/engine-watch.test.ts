@@ -72,20 +72,15 @@ function nextLook(admin: EngineAdmin): Promise<EngineSnapshot> {
   })
 }
 
-test.each([0, 10, 1_000])(
-  'a worker reads the engine by three requests if %i sessions are paused',
-  async (count) => {
-    const { asked, admin } = await engineWith(pausedWork(count))
-    const first = await nextLook(admin)
-    expect(first.resting.map(({ failure }) => failure)).toEqual(
-      Array.from({ length: count }, (_, at) => `failure ${at}`),
-    )
-    expect(asked.length, 'what was paused since is read at once').toBeLessThanOrEqual(5)
-    asked.length = 0
-    expect((await nextLook(admin)).resting).toEqual(first.resting)
-    expect(asked).toEqual(['/deployments', '/services/halting_session', '/query'])
-  },
-)
+test.each([0, 10, 1_000])('a worker reads the engine by three requests if %i sessions are paused', async (count) => {
+  const { asked, admin } = await engineWith(pausedWork(count))
+  const first = await nextLook(admin)
+  expect(first.resting.map(({ failure }) => failure)).toEqual(Array.from({ length: count }, (_, at) => `failure ${at}`))
+  expect(asked.length, 'what was paused since is read at once').toBeLessThanOrEqual(5)
+  asked.length = 0
+  expect((await nextLook(admin)).resting).toEqual(first.resting)
+  expect(asked).toEqual(['/deployments', '/services/halting_session', '/query'])
+})
 
 test('work that was resumed and paused again reports its new failure', async () => {
   const paused = pausedWork(2)

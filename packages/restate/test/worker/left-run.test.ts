@@ -13,14 +13,14 @@ import { MemoryState } from '../support/memory-state.ts'
 
 test('the failure of a run in a worker that leaves its session is not reported: the run continues elsewhere', async () => {
   const departure = new Departure()
-  const told: string[] = []
+  const reported: string[] = []
   const sessions = new SessionsOfProcess({
     departure,
     listener: {
       url: null,
       onOpen() {},
-      onEvent: (_sessionId, { type }) => void told.push(type),
-      onKept() {},
+      onEvent: (_sessionId, { type }) => void reported.push(type),
+      onStored() {},
       onLeave() {},
     },
     open: async ({ sessionId, journal }) =>
@@ -84,6 +84,6 @@ test('the failure of a run in a worker that leaves its session is not reported: 
   })
   await expect(ended).resolves.toBeInstanceOf(LeftError)
   for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
-  expect(told).toContain('run_start')
-  expect(told.filter((type) => type === 'run_end' || type === 'failed')).toEqual([])
+  expect(reported).toContain('run_start')
+  expect(reported.filter((type) => type === 'run_end' || type === 'failed')).toEqual([])
 })

@@ -53,9 +53,9 @@ test('an engine is recognized even if its first bytes arrive one by one', async 
 
 test('a silent or endless connection is closed', async () => {
   const { port } = await listening(50)
-  for (const said of ['', 'P', 'PR', 'GET / HTTP/1.1\r\n', 'GET / HTTP/1.1\r\nhost: x\r\n']) {
+  for (const data of ['', 'P', 'PR', 'GET / HTTP/1.1\r\n', 'GET / HTTP/1.1\r\nhost: x\r\n']) {
     const socket = connect(port, '127.0.0.1')
-    socket.write(said)
+    socket.write(data)
     expect(await allOf(socket)).not.toContain('200')
   }
 })
@@ -75,7 +75,7 @@ test.each(['GET / HTTP/1.1\r\nx: ', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-lengt
 
 test('data that is not HTTP does no harm', async () => {
   const { port } = await listening()
-  for (const said of [
+  for (const data of [
     '\u0000'.repeat(100),
     'PRI garbage'.repeat(100),
     'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + 'x'.repeat(1_000),
@@ -85,7 +85,7 @@ test('data that is not HTTP does no harm', async () => {
   ]) {
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => undefined)
-    socket.end(said, 'latin1')
+    socket.end(data, 'latin1')
     await allOf(socket)
   }
   expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('others')
@@ -93,12 +93,12 @@ test('data that is not HTTP does no harm', async () => {
 
 test.each(['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'])(
   'no answer waits for the acknowledgement of earlier data: %j',
-  async (said) => {
+  async (data) => {
     const { port } = await listening()
     const setNoDelay = vi.spyOn(Socket.prototype, 'setNoDelay')
     try {
       const socket = connect(port, '127.0.0.1')
-      socket.write(said)
+      socket.write(data)
       await new Promise((resolve) => socket.once('data', resolve))
       const served = setNoDelay.mock.contexts.filter((one) => (one as Socket).localPort === port)
       expect(served.length).toBeGreaterThan(0)
@@ -133,11 +133,11 @@ test.each(['renew', 'drain'] as const)(
     expect(text).toBe('done')
     engine.destroy()
     const other = connect(listener.port, '127.0.0.1')
-    const came = new Promise((resolve) => {
+    const received = new Promise((resolve) => {
       other.once('connect', () => resolve('connected'))
       other.once('error', () => resolve('refused'))
     })
-    expect(await came).toBe(how === 'renew' ? 'connected' : 'refused')
+    expect(await received).toBe(how === 'renew' ? 'connected' : 'refused')
     other.destroy()
   },
 )

@@ -79,7 +79,7 @@ class Process {
       engine: invocation.attempt(),
       mail: [JSON.stringify({ number: 1, id: 'p', request: { type: 'prompt', content: 'go' } })],
       departure: this.departure,
-      onYieldRequest: (given) => (makeWay = given),
+      onYieldRequest: (requestYield) => (makeWay = requestYield),
       turn: (gone): AttemptTurn =>
         this.#sessions.register({ sessionId, tenant: undefined, sinceMs: 1, gone, settled: record.settled }),
       firstNote: () => ({ type: 'attempt' }),

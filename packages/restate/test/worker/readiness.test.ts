@@ -63,7 +63,7 @@ test('calls use few keys, so nothing piles up in an engine that accepts them lat
   )
 })
 
-function readiness(given: Partial<ReadinessOptions>): { readonly of: Readiness; readonly events: WorkerEvent[] } {
+function readiness(options: Partial<ReadinessOptions>): { readonly of: Readiness; readonly events: WorkerEvent[] } {
   const events: WorkerEvent[] = []
   const of = new Readiness({
     handOver: { successor: undefined },
@@ -73,7 +73,7 @@ function readiness(given: Partial<ReadinessOptions>): { readonly of: Readiness; 
     watch: { failure: undefined },
     pulse: { whyNot: async () => undefined },
     report: (event) => events.push(event),
-    ...given,
+    ...options,
   })
   return { of, events }
 }
@@ -91,8 +91,8 @@ test('a worker reports the first reason why it is not ready', async () => {
       'the engine cannot say which sessions rest: 500 x',
     ],
   ]
-  for (const [given, because] of cases) {
-    const { of } = readiness(given)
+  for (const [options, because] of cases) {
+    const { of } = readiness(options)
     expect(await of.whyNot()).toBe(because)
   }
   // A node that starts answers soon.

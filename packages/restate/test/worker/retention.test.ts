@@ -119,7 +119,7 @@ test('a session that cannot be removed does not block others, and one with pause
   await vi.waitFor(() => expect(events.map(({ type }) => type)).toEqual(['trouble', 'sessions_removed']))
 })
 
-test('the age of a session is measured by the engine\'s clock', async () => {
+test("the age of a session is measured by the engine's clock", async () => {
   const engine = new Engine()
   const now = Date.now()
   engine.add('young', { changedMs: now - day })

@@ -103,14 +103,14 @@ test('a session that waits for its turn begins and writes nothing, and a request
 test('an ending process leaves a waiting session at once, and its turn goes to the next', async () => {
   const attempts = new Attempts()
   const { places, begun } = attempts
-  const held = places.ask({ group: '', sinceMs: 0 })
+  const place = places.ask({ group: '', sinceMs: 0 })
   const departure = new Departure()
   const left = attempts.begin({ departure })
   await when(() => places.waiting === 1)
   departure.begin()
   await expect(left).rejects.toThrow(LeftError)
   expect(places.waiting).toBe(0)
-  held.leave()
+  place.leave()
   expect(places.free).toBe(1)
   expect(begun).toEqual([])
 })

@@ -40,18 +40,18 @@ test('the status says why work is set aside, even if the engine does not pause i
 })
 
 test('work that is released during the pause is resumed, even if the engine shows that late', async () => {
-  const told: string[] = []
+  const changes: string[] = []
   const isSetAside = new Set(['released', 'aside'])
   const stalls = new Stalls({
-    pause: async (id) => void told.push(`pause ${id}`),
-    retryNow: async (id) => void told.push(`resume ${id}`),
+    pause: async (id) => void changes.push(`pause ${id}`),
+    retryNow: async (id) => void changes.push(`resume ${id}`),
     setAside: async (ids) => new Map(ids.filter((id) => isSetAside.has(id)).map((id) => [id, 'it ended workers'])),
   })
   await stalls.update([work('released', 'backing-off', message), work('aside', 'backing-off', message)])
   isSetAside.delete('released')
   const paused = [work('released', 'paused', 'broken pipe'), work('aside', 'paused', message)]
   for (let look = 0; look < 4; look++) await stalls.update(look === 0 ? paused : paused.slice(1))
-  expect(told).toEqual(['pause inv_released', 'pause inv_aside', 'resume inv_released'])
+  expect(changes).toEqual(['pause inv_released', 'pause inv_aside', 'resume inv_released'])
 })
 
 test('the status says why work is set aside that the engine paused in the middle', async () => {
@@ -75,16 +75,16 @@ test('the status says why work is set aside that the engine paused in the middle
 })
 
 test('work that is released right before the pause is resumed in the same look', async () => {
-  const told: string[] = []
+  const changes: string[] = []
   const isSetAside = new Set(['released'])
   const stalls = new Stalls({
     async pause(id) {
       isSetAside.delete('released')
-      told.push(`pause ${id}`)
+      changes.push(`pause ${id}`)
     },
-    retryNow: async (id) => void told.push(`resume ${id}`),
+    retryNow: async (id) => void changes.push(`resume ${id}`),
     setAside: async (ids) => new Map(ids.filter((id) => isSetAside.has(id)).map((id) => [id, 'it ended workers'])),
   })
   await stalls.update([work('released', 'backing-off', message)])
-  expect(told).toEqual(['pause inv_released', 'resume inv_released'])
+  expect(changes).toEqual(['pause inv_released', 'resume inv_released'])
 })

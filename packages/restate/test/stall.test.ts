@@ -5,19 +5,19 @@ import { stallOf } from '../src/service/stall.ts'
 
 const id = 'inv_1'
 const mismatch = '- Difference:\n   name: records of format 3 != records of format 1'
-const told =
+const message =
   'This session was written in format 3 by another version; this worker reads 2. A worker of that version can go on with it.'
 const resume = ' Then resume it: restate invocations resume inv_1.'
 
-test('a session of a later format reports so, whatever the engine\'s wording, and whether it must be resumed', () => {
-  const again = { kind: 'format', invocation: id, needsResume: false, message: told }
+test("a session of a later format reports so, whatever the engine's wording, and whether it must be resumed", () => {
+  const again = { kind: 'format', invocation: id, needsResume: false, message: message }
   expect(stallOf({ id, status: 'backing-off', failure: mismatch })).toEqual(again)
-  expect(stallOf({ id, status: 'backing-off', failure: `${told}\n    at somewhere` })).toEqual(again)
-  const paused = { kind: 'format', invocation: id, needsResume: true, message: `${told}${resume}` }
+  expect(stallOf({ id, status: 'backing-off', failure: `${message}\n    at somewhere` })).toEqual(again)
+  const paused = { kind: 'format', invocation: id, needsResume: true, message: `${message}${resume}` }
   expect(stallOf({ id, status: 'paused', failure: mismatch })).toEqual(paused)
 })
 
-test('a paused session reports the engine\'s message', () => {
+test("a paused session reports the engine's message", () => {
   expect(stallOf({ id, status: 'paused', failure: 'no disk' })).toEqual({
     kind: 'paused',
     invocation: id,

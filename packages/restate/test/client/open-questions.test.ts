@@ -19,8 +19,8 @@ const request: LimitRequest = {
 }
 
 test('a question at a limit is emitted and closed once, even if the next worker asks it again', () => {
-  const told: SessionEvent[] = []
-  const asked = new LimitQuestions((event) => void told.push(event))
+  const events: SessionEvent[] = []
+  const asked = new LimitQuestions((event) => void events.push(event))
   asked.ask(request)
   asked.ask({ ...request })
   expect(asked.visible(null)).toEqual(request)
@@ -28,11 +28,11 @@ test('a question at a limit is emitted and closed once, even if the next worker 
   asked.close('withdrawn')
   asked.ask(request)
   expect(asked.visible(request)).toBeNull()
-  expect(told.map(({ type }) => type)).toEqual(['limit_question', 'limit_question_closed'])
+  expect(events.map(({ type }) => type)).toEqual(['limit_question', 'limit_question_closed'])
   // Another run may ask by the same name.
   asked.end()
   asked.ask(request)
-  expect(told).toHaveLength(3)
+  expect(events).toHaveLength(3)
 })
 
 test('the status reports the limit question from the question to its answer', () => {

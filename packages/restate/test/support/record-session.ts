@@ -3,7 +3,7 @@ import { foldSession, type StepRecord } from '@halting/core/steps'
 import { scriptedModel } from '@halting/core/testing'
 
 /** What a session told, and its records, in the order of both together. */
-export async function toldSession(): Promise<{ readonly events: SessionEvent[]; readonly records: StepRecord[] }> {
+export async function recordSession(): Promise<{ readonly events: SessionEvent[]; readonly records: StepRecord[] }> {
   const records: StepRecord[] = []
   const events: SessionEvent[] = []
   const session = createSession({

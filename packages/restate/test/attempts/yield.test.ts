@@ -58,7 +58,7 @@ async function play(onCall: (makeWay: () => void, callId: string) => void, first
   await attempt({
     engine: invocation.attempt(),
     ...(firstNote !== undefined && { firstNote }),
-    onYieldRequest: (given) => (makeWay = given),
+    onYieldRequest: (requestYield) => (makeWay = requestYield),
     mail: [JSON.stringify({ number: 1, id: 'p', request: { type: 'prompt', content: 'act' } })],
     begin: (found) =>
       sessions.begin({

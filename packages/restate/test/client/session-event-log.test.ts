@@ -1,19 +1,19 @@
-// Holds rules of docs/spec: R-CLU-13, R-CLU-13b: a message is told once, by a worker or by the records.
+// Holds rules of docs/spec: R-CLU-13, R-CLU-13b: a message is emitted once, by a worker or by the records.
 import type { SessionEvent } from '@halting/core/session'
 import { expect, test } from 'vitest'
 import { emptySnapshot } from '../../src/client/remote-snapshot.ts'
 import { SessionEventLog } from '../../src/client/session-event-log.ts'
-import { toldSession } from '../support/told-session.ts'
+import { recordSession } from '../support/record-session.ts'
 
-const saidIn = (events: readonly SessionEvent[]): readonly unknown[] =>
+const messagesIn = (events: readonly SessionEvent[]): readonly unknown[] =>
   events.flatMap((event): readonly unknown[] => {
     if (event.type === 'run_start') return [['run_start', event.runId, event.ids]]
     if (event.type === 'run_end') return [['run_end', event.runId, event.terminal.reason]]
     if (event.type !== 'message') return []
     const { message } = event
     if (message.type === 'system' && message.subtype === 'init') return [['init', message.uuid]]
-    const isSaid = message.type === 'assistant' || message.type === 'user'
-    return isSaid
+    const isConversation = message.type === 'assistant' || message.type === 'user'
+    return isConversation
       ? [[message.uuid, message.message.content]]
       : message.type === 'result'
         ? [['result', message.uuid]]
@@ -24,52 +24,52 @@ const entriesIn = (events: readonly SessionEvent[]): readonly string[] =>
   events.flatMap((event) => (event.type === 'loop' && event.event.type === 'message' ? [event.event.entry.id] : []))
 
 test('a client emits the same messages in the same order, each once, wherever it was cut off', async () => {
-  const { events, records } = await toldSession()
+  const { events, records } = await recordSession()
   const results = events.flatMap((event) => (event.type === 'run_end' ? [event.result] : []))
   const [result] = results
   expect(result).toBeDefined()
   if (result === undefined) return
   for (let cut = 0; cut <= events.length; cut++) {
-    const heard: SessionEvent[] = []
-    const told = new SessionEventLog(
+    const emitted: SessionEvent[] = []
+    const eventLog = new SessionEventLog(
       's',
-      (event) => heard.push(event),
+      (event) => emitted.push(event),
       () => emptySnapshot('s'),
     )
-    for (const event of events.slice(0, cut)) told.onEvent(event)
+    for (const event of events.slice(0, cut)) eventLog.onEvent(event)
     // Then no worker tells anything: the records do.
-    for (const record of records) told.onRecord(record)
-    told.end(result)
-    expect(saidIn(heard), `cut after ${cut} events`).toEqual(saidIn(events))
-    expect(entriesIn(heard), `cut after ${cut} events`).toEqual(entriesIn(events))
+    for (const record of records) eventLog.onRecord(record)
+    eventLog.end(result)
+    expect(messagesIn(emitted), `cut after ${cut} events`).toEqual(messagesIn(events))
+    expect(entriesIn(emitted), `cut after ${cut} events`).toEqual(entriesIn(events))
   }
 })
 
 test('events that the next worker repeats are not emitted again', async () => {
-  const { events } = await toldSession()
-  const heard: SessionEvent[] = []
-  const told = new SessionEventLog(
+  const { events } = await recordSession()
+  const emitted: SessionEvent[] = []
+  const eventLog = new SessionEventLog(
     's',
-    (event) => heard.push(event),
+    (event) => emitted.push(event),
     () => emptySnapshot('s'),
   )
-  for (const event of events) told.onEvent(event)
-  told.onReconnect()
-  for (const event of events) told.onEvent(event)
-  expect(saidIn(heard)).toEqual(saidIn(events))
+  for (const event of events) eventLog.onEvent(event)
+  eventLog.onReconnect()
+  for (const event of events) eventLog.onEvent(event)
+  expect(messagesIn(emitted)).toEqual(messagesIn(events))
   const ofLoop = (all: readonly SessionEvent[]): readonly unknown[] =>
     all.flatMap((event) => {
       const isOnce = event.type === 'loop' && !['model_start', 'model_update', 'figures'].includes(event.event.type)
       return isOnce ? [event.event] : []
     })
-  expect(ofLoop(heard)).toEqual(ofLoop(events))
+  expect(ofLoop(emitted)).toEqual(ofLoop(events))
 })
 
 test('no deltas are emitted of a reply whose beginning was missed', () => {
-  const heard: SessionEvent[] = []
-  const told = new SessionEventLog(
+  const emitted: SessionEvent[] = []
+  const eventLog = new SessionEventLog(
     's',
-    (event) => heard.push(event),
+    (event) => emitted.push(event),
     () => emptySnapshot('s'),
   )
   const piece = (text: string): SessionEvent => ({
@@ -77,12 +77,12 @@ test('no deltas are emitted of a reply whose beginning was missed', () => {
     event: { type: 'model_update', request: 1, entryId: 'e', update: { type: 'text_delta', index: 0, text } },
   })
   const begins: SessionEvent = { type: 'loop', event: { type: 'model_start', request: 1, attempt: 1, model: 'm' } }
-  told.onEvent(piece('before'))
-  told.onEvent(begins)
-  told.onEvent(piece('one '))
-  told.onReconnect()
-  told.onEvent(piece('three'))
-  told.onEvent(begins)
-  told.onEvent(piece('one two three'))
-  expect(heard).toEqual([begins, piece('one '), begins, piece('one two three')])
+  eventLog.onEvent(piece('before'))
+  eventLog.onEvent(begins)
+  eventLog.onEvent(piece('one '))
+  eventLog.onReconnect()
+  eventLog.onEvent(piece('three'))
+  eventLog.onEvent(begins)
+  eventLog.onEvent(piece('one two three'))
+  expect(emitted).toEqual([begins, piece('one '), begins, piece('one two three')])
 })

@@ -185,8 +185,8 @@ test.each([
   ['something else', { since: 'other/4-0/' }],
   ['fewer records', { since: now.replace('3', '2') }],
   ['no wait', { since: now, waitMs: 0 }],
-])('a client that has seen %s is answered at once', async (_what, given) => {
-  expect(await waitForChange(given, () => 'id', never)).toEqual({
+])('a client that has seen %s is answered at once', async (_what, query) => {
+  expect(await waitForChange(query, () => 'id', never)).toEqual({
     ...idle,
     isWorking: false,
     isClosed: false,
@@ -204,9 +204,9 @@ test('a stall is reported at once, and only once', async () => {
     watch: async () => ({ ...mailboxOf, isWatching: true }),
     woken: async (ms) => void waited.push(ms),
   }
-  const told = await waitForChange({ since: now }, () => 'id', ports)
-  expect(told).toMatchObject({ state: 'paused', stalled })
-  await waitForChange({ since: told.version ?? '' }, () => 'id', ports)
+  const answer = await waitForChange({ since: now }, () => 'id', ports)
+  expect(answer).toMatchObject({ state: 'paused', stalled })
+  await waitForChange({ since: answer.version ?? '' }, () => 'id', ports)
   expect(waited).toEqual([1, 50_000])
 })
 
@@ -225,8 +225,8 @@ test('a call that times out reads each object once, and one that is woken reads 
   expect(await waitForChange({ since: now }, () => 'id', woken)).toMatchObject({ records: 4, version: '4/5-0/' })
 })
 
-test.each([{ since: 3 }, { waitMs: -1 }, { by: '' }, { other: 1 }])('%j is refused with a sentence', async (given) => {
-  await expect(waitForChange(given, () => 'id', never)).rejects.toMatchObject({ code: 400 })
+test.each([{ since: 3 }, { waitMs: -1 }, { by: '' }, { other: 1 }])('%j is refused with a sentence', async (query) => {
+  await expect(waitForChange(query, () => 'id', never)).rejects.toMatchObject({ code: 400 })
 })
 
 test('watching a session that does not exist leaves no state and wakes no one else', async () => {
@@ -253,10 +253,10 @@ test('watching a session that does not exist leaves no state and wakes no one el
     mailbox: mailboxStateOf(mailbox),
     stalled: undefined,
   }).version
-  const given = { since: since ?? '', by: 'one' }
-  await waitForChange(given, () => 'id', ports)
+  const query = { since: since ?? '', by: 'one' }
+  await waitForChange(query, () => 'id', ports)
   expect(mailbox.watchers?.map(({ by }) => by)).toEqual(['other'])
-  await waitForChange({ ...given, by: 'other' }, () => 'id', ports)
+  await waitForChange({ ...query, by: 'other' }, () => 'id', ports)
   expect([...state.values]).toEqual([])
   // One of which something was asked keeps who watches, and costs no further call.
   write({ ...mailbox, next: 2 })

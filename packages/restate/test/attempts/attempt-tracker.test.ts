@@ -27,23 +27,23 @@ class FakeAttempts {
     if (!this.isRegistered) return Response.json({ message: 'service not found' }, { status: 404 })
     this.calls.push(handler)
     // `AttemptTracker` calls it.
-    const given = JSON.parse(typeof init?.body === 'string' ? init.body : '{}') as BeginAttempt & {
+    const body = JSON.parse(typeof init?.body === 'string' ? init.body : '{}') as BeginAttempt & {
       readonly attempt: string
     }
     switch (handler) {
       case 'begin': {
-        const { attempts, begun } = beginAttempt(this.state, given)
+        const { attempts, begun } = beginAttempt(this.state, body)
         this.state = attempts
         return Response.json(begun)
       }
       case 'excuse':
-        this.state = excuseAttempt(this.state, given.turn, given.attempt)
+        this.state = excuseAttempt(this.state, body.turn, body.attempt)
         break
       case 'prove':
-        this.state = confirmProgress(this.state, given.attempt)
+        this.state = confirmProgress(this.state, body.attempt)
         break
       case 'accompany':
-        this.state = accompanyAttempt(this.state, given.attempt)
+        this.state = accompanyAttempt(this.state, body.attempt)
         break
     }
     return Response.json(true)

@@ -4,14 +4,14 @@ import { attempt, type AttemptContext } from '../../src/engine/attempt.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import type { PayloadStore } from '../../src/payloads/payload-store.ts'
 
-type Opened = Pick<CheckedSession, 'transcript' | 'open'> &
+type OpenedSession = Pick<CheckedSession, 'transcript' | 'open'> &
   Pick<AttemptContext, 'records' | 'log'> & {
     /** The attempt: it rejects when that fails. */
     readonly over: Promise<unknown>
   }
 
 /** The session as an attempt finds it. It is open when the engine has something of it on record. Rejects when the attempt fails. */
-export async function openedBy(engine: Engine, store?: PayloadStore): Promise<Opened> {
+export async function openSession(engine: Engine, store?: PayloadStore): Promise<OpenedSession> {
   let over: Promise<unknown> = Promise.resolve()
   const { records, log } = await new Promise<AttemptContext>((resolve, reject) => {
     let found: AttemptContext | undefined
@@ -22,8 +22,8 @@ export async function openedBy(engine: Engine, store?: PayloadStore): Promise<Op
     over = attempt({
       engine,
       store,
-      begin(came) {
-        found = came
+      begin(context) {
+        found = context
         settle()
         return { deliver() {}, cancel() {}, run: async () => {} }
       },
