@@ -79,6 +79,10 @@ const recorded = new Map(
     'packages/restate/src/attempts/attempt-tracker.ts': ['laps'],
     'packages/restate/src/attempts/attempts-object.ts': ['laps'],
     'packages/restate/src/attempts/deaths.ts': ['laps'],
+    'packages/restate/test/attempts/attempt-tracker.test.ts': ['laps'],
+    'packages/restate/test/attempts/attempts-object.test.ts': ['laps'],
+    'packages/restate/test/attempts/deaths.test.ts': ['laps'],
+    'packages/restate/test/stall.test.ts': ['laps'],
     // Labels of explored paths, whose hashes choose the kills that packages/explorer/test/golden.json counts.
     'packages/explorer/src/hostile-ports.ts': [
       'a failure that is none',

@@ -123,10 +123,10 @@ async function bundlePrograms() {
   const other = (entryPoints, changes) => bundleInto(bundled, { entryPoints, plugins: [otherFormat(changes)] })
   await other(
     { 'worker-later': cluster('worker') },
-    { 'keptFormat = 2': 'keptFormat = 3', 'stepFormat = 1': 'stepFormat = 3' },
+    { 'storageFormat = 2': 'storageFormat = 3', 'stepFormat = 1': 'stepFormat = 3' },
   )
   // It reads nothing of what this version has added.
-  await other({ 'growth-worker-earlier': cluster('growth-worker') }, { 'keptFormat = 2': 'keptFormat = 1' })
+  await other({ 'growth-worker-earlier': cluster('growth-worker') }, { 'storageFormat = 2': 'storageFormat = 1' })
 }
 
 /** As another version would be built: the format of what it keeps is another one. */

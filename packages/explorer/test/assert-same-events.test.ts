@@ -39,7 +39,7 @@ describe('comparing the events of two runs', () => {
     ['a list that is longer', { a: [1, 2] }, { a: [1] }],
     ['a list where an object was', { a: [] }, { a: {} }],
     ['nothing where an object was', { a: null }, { a: {} }],
-    ['what only its own JSON tells', { a: new Figures(1) }, { a: new Figures(2) }],
+    ['what only its JSON shows', { a: new Figures(1) }, { a: new Figures(2) }],
   ])('detects a difference in %s', (_what, one, other) => {
     expect(compare([one], [other])).toThrow('the events, number 0, differs')
     expect(compare([other], [one])).toThrow('the events, number 0, differs')

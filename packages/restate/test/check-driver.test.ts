@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-STEP-13, R-STEP-13b: the driver on the cluster keeps what every driver must, on an engine of which nothing is real but its order.
+// Holds rules of docs/spec: R-STEP-13, R-STEP-13b: the driver on the cluster keeps what every driver must. Of the engine only its order of events is real.
 import { checkStepEngine, type CheckedStore } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { randomOf } from './support/random.ts'
@@ -6,9 +6,9 @@ import { FakeInvocation } from './support/fake-engine.ts'
 import { openSession } from './support/open-session.ts'
 
 interface Fate {
-  /** What the engine was not told goes with the process. */
+  /** What the engine has not received is lost with the process. */
   readonly losesWhatWasNotFlushed?: boolean
-  /** Turns of the event loop after which the engine goes on elsewhere by itself. */
+  /** Turns of the event loop after which the engine moves the work by itself. */
   readonly movesAfter?: () => number
 }
 

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-FUND-6, R-FUND-6b: when the records of a session let it rest, and what shows that this process works at it.
+// Holds rules of docs/spec: R-FUND-6, R-FUND-6b: when the log of a session lets it rest, and what confirms that this process is at work.
 import { expect, test } from 'vitest'
 import { ClusterLog } from '../src/engine/cluster-log.ts'
 

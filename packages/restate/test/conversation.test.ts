@@ -5,7 +5,7 @@ import { Conversation } from '../src/service/conversation.ts'
 import { recordsKey, readRecordsPage } from '../src/service/stored-records.ts'
 import { MemoryPayloads, MemoryState } from './support/memory-state.ts'
 
-/** A record that has about so many bytes. */
+/** A record of about this many bytes. */
 function recordOf(bytes: number, entries: number): StepRecord {
   return { type: 'rewind', entries, after: 'x'.repeat(bytes) }
 }
@@ -54,7 +54,7 @@ test('with 500 runs of 4 kB, a prompt reads few pieces and writes a small part',
   for (let run = 0; run < 500; run++) await append(state, [recordOf(4_000, run)])
   const pieces = [...state.values.keys()].filter((key) => key.startsWith('conversation/'))
   expect(pieces.length).toBeLessThan(15)
-  // Written again with each of the runs it would be 500 MB.
+  // Rewritten with each run it would be 500 MB.
   expect(state.writtenBytes).toBeLessThan(20 * 500 * 4_000)
   state.readBytes = 0
   await append(state, [recordOf(4_000, 500)])

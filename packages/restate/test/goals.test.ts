@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-GOAL-2, R-GOAL-91: goals on workers, one of which after another loses the session.
+// Holds rules of docs/spec: R-GOAL-2, R-GOAL-91: goals on workers that lose the session one after another.
 import type { QueryOptions, Goal } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
@@ -11,7 +11,7 @@ const session: RandomSession = {
   prompts: 1,
 }
 
-/** Holds when so many calls took effect. Each check takes a while, in which its worker may be gone. */
+/** Met when this many calls took effect. Each check takes a while, in which its worker may be gone. */
 const goalOf = (paid: number) => {
   let checks = 0
   const optionsIn = (effects: readonly string[]): Partial<QueryOptions> => {
@@ -60,7 +60,7 @@ test.each([
       expect([killed.reasons, goalIn(killed.records)?.met, roundsIn(killed.records)]).toEqual([[reason], met, rounds])
       again += checks() - calm.checks()
     }
-    // Of so many kills some cut a check, which was made again.
+    // Of so many kills some interrupt a check, which is repeated.
     expect(again).toBeGreaterThan(isDeep ? 0 : -1)
   },
 )

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-PAUSE-7, R-PAUSE-9 and R-PAUSE-15 on a cluster: a run that pauses holds no process, and whoever sets the limit answers.
+// Holds rules of docs/spec: R-PAUSE-7, R-PAUSE-9 and R-PAUSE-15 on a cluster: a paused run occupies no process, and setting the limit answers.
 import type { Tool } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { expect, test } from 'vitest'
@@ -27,7 +27,7 @@ const pausing = (reply: ScriptedReply) => ({
   pauseForMs: 10 * minute,
 })
 
-/** Timers of the engine, rounded up: what passed until it heard of them is no part of them. */
+/** Timers of the engine, rounded up: the time until the engine received them does not count. */
 const sleptMinutes = ({ slept }: RestingWorker): readonly number[] => slept.map((ms) => Math.ceil(ms / minute))
 
 async function status(...workers: readonly RestingWorker[]): Promise<SessionStatus> {
@@ -46,7 +46,7 @@ test('a session rests during its pause, and the next process asks the same quest
   expect(await status(first)).toMatchObject({ state: 'requires_action', limitQuestion: question })
   const options = pausing('looked')
   const second = new RestingWorker(invocation, { options, startsMs: 4 * minute, advancesTime: false })
-  // The engine has the timer of the first one, which runs off at once in these tests; from then on six minutes are left.
+  // The engine has the timer of the first pause, which expires at once in these tests; from then on six minutes are left.
   await expect.poll(() => [...new Set(sleptMinutes(second))]).toEqual([10, 6])
   invocation.signal(mailSignal, requestMail({ type: 'set', change: { limits: { maxTurns: 3 } } }, 2))
   await second.over

@@ -12,7 +12,7 @@ import {
 import type { SessionRequest } from '../src/service/messages.ts'
 import { MemoryState } from './support/memory-state.ts'
 
-/** What the mailbox does with a request. */
+/** The mailbox's handling of a request. */
 async function ask(state: MemoryState, id: string, request: SessionRequest): Promise<boolean> {
   const pushed = push(await readMailbox(state), { id, request }, await isKnown(state, id))
   await writePushOutcome(state, id, pushed)
@@ -94,6 +94,6 @@ test('a call that finds nothing, as after a removal, leaves no state', async () 
   state.values.clear()
   writeMailbox(state, begin(await readMailbox(state), 'called before'))
   expect(await ask(state, 'first', prompt('one'))).toBe(true)
-  // Somebody is called again.
+  // The session is called again.
   expect(await readMailbox(state)).toMatchObject({ worker: null })
 })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-CLU-10: a request that came while the work awaited something else is heard, in its order, in every attempt.
+// Holds rules of docs/spec: R-CLU-10: a request that arrives while the work awaits something else is handled, in order, in every attempt.
 import * as fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { attempt, mailSignal } from '../src/engine/attempt.ts'
@@ -8,7 +8,7 @@ import { FakeInvocation } from './support/fake-engine.ts'
 
 const request = (number: number): NumberedRequest => ({ number, id: `r${number}`, request: { type: 'stop' } })
 
-/** What an attempt hears, as numbers; 0 for money. `there`: what waits in the mailbox. */
+/** What an attempt receives, as numbers; 0 for money. `there`: what waits in the mailbox. */
 function listening(invocation: FakeInvocation, before: number, there: { upTo: number }): readonly number[] {
   const received: number[] = []
   const mail = Array.from({ length: before }, (_, index) => request(index + 1))

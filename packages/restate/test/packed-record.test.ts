@@ -25,7 +25,7 @@ const result = (key: string, of: unknown): StepRecord => ({
   durationMs: 1,
 })
 
-/** As JSON has it. */
+/** As JSON. */
 const plain = (one: unknown): unknown => JSON.parse(JSON.stringify(one))
 
 test('a packed record is restored unchanged, whatever is in it and wherever its long texts are', async () => {
@@ -86,7 +86,7 @@ test("records of another session are packed like the session's own", async () =>
   const store = new MemoryPayloads(20_000)
   const { kept: packedRecords, texts } = await packRecords(records, store)
   expect(packedRecords.map(({ type }) => type)).toEqual(['packed', 'result', 'packed'])
-  // One is there twice, and the longest is in the payload store.
+  // One occurs twice, and the longest is in the payload store.
   expect(Object.keys(texts).length).toBe(1)
   const known = new SessionTexts()
   for (const [sha256, stored] of Object.entries(texts)) known.add(sha256, stored)

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-CLU-3: what is large is kept by its hash, for the session that said it.
+// Holds rules of docs/spec: R-CLU-3: large data is stored by its hash, for its session.
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -50,7 +50,7 @@ describe('a bucket', () => {
     for (const server of servers.splice(0)) server.close()
   })
 
-  /** A service of S3 in memory. `fault` says what the answer is when something is asked for the COUNTth time, instead of the right one: a status, or null for a connection that is cut. */
+  /** An S3 service in memory. `fault` replaces the answer to the COUNTth request: a status, or null for a closed connection. */
   async function bucketOf(fault: (count: number) => number | null | undefined) {
     const objects = new Map<string, Buffer>()
     const asked: string[] = []

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-GROW-2: an invocation has an end, however far the loop is ahead of what is on record.
+// Holds rules of docs/spec: R-GROW-2: an invocation ends, however far the loop runs ahead of what is on record.
 import type { StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
 import { ClusterLog, isCut } from '../src/engine/cluster-log.ts'
@@ -12,11 +12,11 @@ const result = (value: unknown): StepRecord => ({
   at: 1,
   durationMs: 1,
 })
-// The log looks at the scope of a lap alone.
+// The log reads only the scope of an iteration.
 const lap = { type: 'lap', lap: { scope: '' } } as unknown as StepRecord
 const fillsUp = 'goes on with this session elsewhere'
 
-/** All that is taken, until the invocation is over. */
+/** Everything that is taken until the invocation is over. */
 async function allOf(log: ClusterLog): Promise<{ readonly records: number; readonly isOver: boolean }> {
   for (let records = 0; ;) {
     // `ClusterLog.take` wrote it.

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-LOAD-1a: a place that is asked for at a rest is given up at that rest alone.
+// Holds rules of docs/spec: R-LOAD-1a: a place that is requested at a rest is given up at that rest only.
 import { expect, test, vi } from 'vitest'
 import { attempt, mailSignal, type AttemptTurn, type AttemptContext } from '../src/engine/attempt.ts'
 import { FakeInvocation } from './support/fake-engine.ts'
@@ -37,7 +37,7 @@ test('the turn of an earlier rest does not release later work', async () => {
     },
   })
   await vi.waitFor(() => expect(turns[0]?.giveUp).toBeTypeOf('function'))
-  // It gives its place up for another reason, and its session is not closed yet when it works again.
+  // It gives up its place for another reason, and its session is not closed yet when it works again.
   makeWay()
   expect(found[0]?.gone.aborted).toBe(true)
   invocation.signal(mailSignal, '{}')

@@ -56,7 +56,7 @@ test(
       const kills = Array.from({ length: 1 + random(8) }, () => random(60))
       const onCluster = await playOnFake(session, kills)
       expect({ seed, problems: problemsOf(onCluster) }).toEqual({ seed, problems: [] })
-      // What was paid by a process that is gone may be charged, and what somebody said in its time may not have been said.
+      // Payments of a dead process may be charged, and messages sent during its time may not have arrived.
       const { turns, maxBudgetUsd } = session.plan
       const mayDiffer = maxBudgetUsd !== null || turns.flat().some((kind) => kind === 'Stop' || kind === 'Interrupt')
       const reasons = mayDiffer ? inMemory.reasons : onCluster.reasons

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SERV-4, R-SERV-6 on a cluster: a run that waits for a service is the engine's timer, and holds no process.
+// Holds rules of docs/spec: R-SERV-4, R-SERV-6 on a cluster: a run that waits for a service is a timer of the engine and occupies no process.
 import type { StepRecord } from '@halting/core/steps'
 import { scriptedModel, type ScriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
@@ -29,7 +29,7 @@ test('a session rests during a wait, is released, and another process continues 
   const [moments] = momentsIn(first.records) as unknown as readonly { readonly since: number; readonly until: number }[]
   const lengthMs = Number(moments?.until) - startsAtMs
   expect(moments?.since).toBe(startsAtMs)
-  // Never longer than the wait: what passed until the engine heard of it is no part of the timer.
+  // Never longer than the wait: the time until the engine received it does not count.
   expect(first.slept.every((ms) => ms > 0 && ms <= lengthMs)).toBe(true)
   expect([lengthMs >= minute, lengthMs <= minute + 2_000]).toEqual([true, true])
   const model = scriptedModel(['deployed'])

@@ -1,10 +1,10 @@
-// Holds rules of docs/spec: R-STEP-13b: in a process one attempt at a time works at a session.
+// Holds rules of docs/spec: R-STEP-13b: in a process, one attempt at a time works at a session.
 import { expect, test } from 'vitest'
 import { SessionLocks } from '../src/service/session-locks.ts'
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** An attempt that works until it is ended, and takes its time to let go. */
+/** An attempt that works until it is ended, and takes its time to leave. */
 async function workAt(locks: SessionLocks, name: string, gone: AbortSignal, log: string[]): Promise<void> {
   try {
     const { leaveBy, release } = await locks.acquire('one', gone)

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-CLU-4, R-POIS-2: status says why a session does not go on.
+// Holds rules of docs/spec: R-CLU-4, R-POIS-2: the status says why a session has stalled.
 import { expect, test } from 'vitest'
 import { SetAsideError } from '../src/attempts/set-aside.ts'
 import { stallOf } from '../src/service/stall.ts'

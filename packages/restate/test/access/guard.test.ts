@@ -19,7 +19,7 @@ interface Call {
   readonly headers: { readonly [name: string]: string }
 }
 
-/** What a service that is guarded answers to a call: `done`, or the code that it is refused with. */
+/** The answer of a guarded service to a call: `done`, or the status of the refusal. */
 async function answerTo(tokens: readonly string[] | undefined, call: Call): Promise<unknown> {
   const { service, handler, key, body, headers } = call
   const [provider] = requireProof(tokens, ['inner']).hooks ?? []
@@ -28,7 +28,7 @@ async function answerTo(tokens: readonly string[] | undefined, call: Call): Prom
     headers: new Map(Object.entries(headers)),
     body: new TextEncoder().encode(body),
   }
-  // It reads nothing else.
+  // The guard reads nothing else.
   const hooks = provider?.({ request } as unknown as Parameters<typeof provider>[0])
   const intercept = hooks?.interceptor?.handler
   try {
@@ -134,10 +134,10 @@ test('handlers without a proof are private to the engine, and no others', () => 
     const { name, options: handlerOptions, ...parts } = definition as unknown as { name: string; options: HandlerGuard }
     const [handlers = {}] = Object.values(parts) as readonly Readonly<Record<string, object>>[]
     const isOpen = (handler: string): boolean =>
-      // It reads nothing else.
+      // The guard reads nothing else.
       handlerOptions.hooks?.[0]?.({ request: { target: { service: name, handler } } } as never).interceptor ===
       undefined
-    // The SDK keeps the options of a handler under a symbol of it.
+    // The SDK stores the options of a handler under one of its symbols.
     const isInner = (handle: object): boolean =>
       Object.getOwnPropertySymbols(handle).some((symbol) => {
         const internals = Reflect.get(handle, symbol) as { readonly options?: { readonly ingressPrivate?: boolean } }

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-POIS-1 to R-POIS-4: what a process tells of its attempts, and what the next one is told.
+// Holds rules of docs/spec: R-POIS-1 to R-POIS-4: what a process records about its attempts, and what the next one reads.
 import type { StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
 import {
@@ -15,7 +15,7 @@ import { decodeNote } from '../../src/service/notes.ts'
 import { Departure } from '../../src/worker/departure.ts'
 import type { WorkerEvent } from '../../src/worker/worker-events.ts'
 
-/** The object of a session's attempts, as the engine's ingress has it. */
+/** The object of a session's attempts, behind the engine's ingress. */
 class FakeAttempts {
   state = noAttempts
   readonly calls: string[] = []
@@ -26,7 +26,7 @@ class FakeAttempts {
     const handler = new Request(url).url.split('/').at(-1) ?? ''
     if (!this.isRegistered) return Response.json({ message: 'service not found' }, { status: 404 })
     this.calls.push(handler)
-    // `AttemptTracker` calls it.
+    // `AttemptTracker` sends it.
     const body = JSON.parse(typeof init?.body === 'string' ? init.body : '{}') as BeginAttempt & {
       readonly attempt: string
     }
@@ -68,7 +68,7 @@ function workIn(process: ProcessAttempts): { readonly work: AttemptTracker; read
   return { work: new AttemptTracker(process, { sessionId: 's', tenant: 'acme', turn: 1, gone: gone.signal }), gone }
 }
 
-// As the loop writes it, as far as it is read here.
+// As the loop writes it, reduced to what is read here.
 const lap = { type: 'lap', lap: { scope: '' } } as unknown as StepRecord
 
 test('the first attempt of a turn costs no call, and the next one reads its note', async () => {
@@ -77,7 +77,7 @@ test('the first attempt of a turn costs no call, and the next one reads its note
   const note = first.firstNote()
   await first.begin(gone.signal)
   expect(attempts.calls).toEqual([])
-  // Its process ends.
+  // Its process dies.
   const next = workIn(attempts.process())
   next.work.onBatch({ records: [], notes: note === undefined ? [] : [note] })
   await next.work.begin(next.gone.signal)
@@ -115,7 +115,7 @@ test('an attempt that fails, is cut off or whose process departs is excused; one
   const endings: readonly (readonly [string, (made: ReturnType<typeof workIn>) => unknown, number])[] = [
     ['failed', ({ work }) => work.failed(), 1],
     ['cut off', ({ gone }) => gone.abort(new Error('gone')), 1],
-    ['told to end', () => departure.begin(), 1],
+    ['terminated', () => departure.begin(), 1],
     ['done', ({ work }) => work.done(), 0],
     [
       'at rest',

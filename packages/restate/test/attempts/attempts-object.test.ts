@@ -1,16 +1,16 @@
-// Holds rules of docs/spec: R-POIS-1, R-POIS-2: what the object of a session's attempts does with what comes over the ingress.
+// Holds rules of docs/spec: R-POIS-1, R-POIS-2: how the object of a session's attempts handles input from the ingress.
 import type { ObjectContext } from '@restatedev/restate-sdk'
 import { expect, test } from 'vitest'
 import { attemptsDefinition, type AttemptsObject } from '../../src/attempts/attempts-object.ts'
 import { MemoryState } from '../support/memory-state.ts'
 
-/** The object of a session, over a state in memory. What is sent is JSON. */
+/** The object of a session over in-memory state. Input is JSON. */
 function attemptsOf() {
   const state = new MemoryState()
   const { object: all } = attemptsDefinition({}) as unknown as { readonly object: AttemptsObject }
   const call = async (name: keyof AttemptsObject, input?: unknown): Promise<unknown> => {
     const handler = all[name] as (context: ObjectContext, input: unknown) => Promise<unknown>
-    // These handlers use nothing else of it.
+    // These handlers use nothing else.
     return handler(
       state as unknown as ObjectContext,
       input === undefined ? undefined : JSON.parse(JSON.stringify(input)),
@@ -33,12 +33,12 @@ test.each([
   ['nothing', undefined],
   ['no attempt', { ...begin('p'), attempt: {} }],
   ['no date', { ...begin('p'), attempt: { ...noted('p'), atMs: undefined } }],
-  ['a date that is none', { ...begin('p'), attempt: { ...noted('p'), atMs: 1e300 } }],
+  ['an invalid date', { ...begin('p'), attempt: { ...noted('p'), atMs: 1e300 } }],
   ['a worker that is no address', { ...begin('p'), attempt: { ...noted('p'), worker: { toString: 1 } } }],
   ['a name that is large', { ...begin('p'), attempt: { ...noted('p'), process: 'x'.repeat(1e6) } }],
-  ['a first attempt that is none', { ...begin('p'), first: { attempt: 1 } }],
+  ['an invalid first attempt', { ...begin('p'), first: { attempt: 1 } }],
   ['a turn that is no number of a request', { ...begin('p'), turn: 1e300 }],
-  ['laps that are none', { ...begin('p'), laps: 'many' }],
+  ['invalid laps', { ...begin('p'), laps: 'many' }],
   ['a word for a truth', { ...begin('p'), isAlone: 'yes' }],
 ])('an invalid attempt is answered with 400 and not stored: %s', async (_, input) => {
   const { state, call } = attemptsOf()

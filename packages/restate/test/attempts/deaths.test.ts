@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-POIS-1 to R-POIS-4: which session ends its workers, whatever is at work beside it.
+// Holds rules of docs/spec: R-POIS-1 to R-POIS-4: detects the session that kills its workers, whatever else is at work there.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
@@ -27,7 +27,7 @@ const asked = (attempt: string, more: Partial<BeginAttempt> = {}): BeginAttempt 
   ...more,
 })
 
-/** What it is told, attempt after attempt. */
+/** The verdicts of these attempts, in order. */
 function verdictsOf(...begins: readonly BeginAttempt[]): readonly string[] {
   let attempts = noAttempts
   return begins.map((begin) => {
@@ -112,7 +112,7 @@ class Process {
   }
 }
 
-/** Workers that are started again when they end, and sessions, of which some end theirs. */
+/** A model of workers that restart when they die, and of sessions, some of which kill their worker. */
 class Model {
   readonly processes: Process[]
   readonly sessions: {
@@ -169,7 +169,7 @@ class Model {
         session.atWork = { process, place, attempt, provenAt }
       }
     } catch {
-      // The process ended as it waited.
+      // The process died while it waited.
     } finally {
       session.isBeginning = false
     }
@@ -203,7 +203,7 @@ class Model {
     session.atWork.place.share()
   }
 
-  /** The session ends its process, with all that is at work there. */
+  /** The session kills its process, with everything at work there. */
   kill(index: number): void {
     const process = this.sessions[index]?.atWork?.process
     if (process === undefined) return

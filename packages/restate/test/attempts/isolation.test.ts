@@ -4,7 +4,7 @@ import { Isolation, type IsolationSlot } from '../../src/attempts/isolation.ts'
 
 afterEach(() => void vi.useRealTimers())
 
-/** Who has come in, in order. */
+/** Sessions in the order in which they entered. */
 function entering(isolation: Isolation) {
   const inside = new Map<string, IsolationSlot>()
   const never = new AbortController().signal

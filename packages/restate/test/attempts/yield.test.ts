@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-POIS-1, R-POIS-3: what makes way does so at a lap, and goes on in the same attempt.
+// Holds rules of docs/spec: R-POIS-1, R-POIS-3: work yields at an iteration and continues in the same attempt.
 import { createSession } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
 import type { Json } from '@halting/core'
@@ -11,7 +11,7 @@ import { WorkRecord } from '../../src/service/work-record.ts'
 import { FakeInvocation } from '../support/fake-engine.ts'
 import { MemoryState } from '../support/memory-state.ts'
 
-/** A session of three turns with a call each. `onCall` is called within each call. */
+/** A session of three turns with one call each. `onCall` is called during each call. */
 async function play(onCall: (makeWay: () => void, callId: string) => void, firstNote?: () => Json) {
   const made: string[] = []
   const opened: number[] = []
@@ -52,7 +52,7 @@ async function play(onCall: (makeWay: () => void, callId: string) => void, first
     },
   })
   const state = new MemoryState()
-  // It only reads and writes what is kept.
+  // It only reads and writes state.
   const record = new WorkRecord(state as unknown as ObjectContext, await readStatus(state))
   const invocation = new FakeInvocation()
   await attempt({

@@ -32,7 +32,7 @@ function followed(
 ) {
   const seen: (string | undefined)[] = []
   const troubles: ConnectionTrouble[] = []
-  // What the follower of an idle session asks.
+  // The calls of a follower of an idle session.
   const client = { records: async () => [], ...calls } as unknown as ClusterClient
   const follower = new Follower({
     client,
@@ -43,7 +43,7 @@ function followed(
       's',
       () => {},
       () => {
-        throw new Error('Nothing is told.')
+        throw new Error('No event is expected.')
       },
     ),
     onStatus: ({ version }) => seen.push(version),

@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const cluster of clusters.splice(0)) await cluster.close()
 })
 
-/** A worker whose model calls a tool, which `execute` answers, and then says done. */
+/** A worker whose model calls a tool, which `execute` answers, and then answers "done". */
 async function cluster(execute: () => Promise<string>): Promise<FakeCluster> {
   const made = await fakeCluster({
     open: async ({ sessionId, journal }: SessionToOpen) =>
@@ -103,7 +103,7 @@ test('a question is emitted and answered even if the worker that asks is unreach
 
 test.each([
   ['cannot be reached', 'http://127.0.0.1:1'],
-  ['tells live events', undefined],
+  ['serves live events', undefined],
 ])('a question at a limit is emitted and answered even if the worker that pauses %s', async (_how, reach) => {
   const look = { toolCalls: [{ name: 'Look', input: {} }] }
   const made = await fakeCluster({

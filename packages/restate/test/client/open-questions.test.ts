@@ -29,7 +29,7 @@ test('a question at a limit is emitted and closed once, even if the next worker 
   asked.ask(request)
   expect(asked.visible(request)).toBeNull()
   expect(events.map(({ type }) => type)).toEqual(['limit_question', 'limit_question_closed'])
-  // Another run may ask by the same name.
+  // Another run may reuse the id.
   asked.end()
   asked.ask(request)
   expect(events).toHaveLength(3)

@@ -1,9 +1,9 @@
-// Holds rules of docs/spec: R-CLU-14, and the first half of R-CLU-10 on the client's side: what is asked arrives in its order, under one name.
+// Holds rules of docs/spec: R-CLU-14, and the first half of R-CLU-10 on the client's side: requests arrive in order, each under one id.
 import type { SessionEvent } from '@halting/core/session'
 import { expect, test } from 'vitest'
 import { createClusterClient } from '../../src/client/cluster-client.ts'
 
-/** An ingress at which every second call is lost, before or after it was heard. */
+/** An ingress that loses every second call, before or after it was handled. */
 class LossyIngress {
   readonly heard: { readonly id: string; readonly request: { readonly type: string } }[] = []
   #calls = 0

@@ -14,14 +14,14 @@ const limited = {
 
 interface World {
   readonly cluster: FakeCluster
-  /** A client that comes now. With `isCutOff` no worker tells it anything. */
+  /** A client that connects now. With `isCutOff` it reads no live events. */
   readonly client: (isCutOff?: boolean) => Session
   readonly asked: () => number
-  /** Another process takes the run up, and opens the session once this request of a client is on its way to it. */
+  /** Another process takes over the run, and opens the session while this request of a client is on its way. */
   readonly elsewhere: (type: string, act: () => void) => Promise<void>
 }
 
-/** A cluster whose processes ask one service. */
+/** A cluster whose processes share one service. */
 async function world(...replies: readonly (typeof limited | string)[]): Promise<World> {
   const model = scriptedModel(replies)
   const other = scriptedModel(['From the other.', 'From the other.'], { id: 'other' })
@@ -49,7 +49,7 @@ async function world(...replies: readonly (typeof limited | string)[]): Promise<
       expect(cluster.kill('s')).toBe(true)
       act()
       await vi.waitFor(() => expect(cluster.requests.at(-1)?.request.type).toBe(type))
-      // By now it is with the engine, too.
+      // By now the engine has it, too.
       await new Promise((resolve) => setTimeout(resolve, 20))
       release()
     },
@@ -92,7 +92,7 @@ test('a retry that arrives while another process takes over the run is not lost,
   await elsewhere('retry_now', () => expect(session.retryNow()).toBe(true))
   await vi.waitFor(() => expect(session.snapshot.serviceWaits[0]?.sinceMs).toBeGreaterThan(first?.sinceMs ?? 0), 10_000)
   expect(asked()).toBe(2)
-  // Another process hears the same request, and the wait goes on.
+  // Another process gets the same request, and the wait continues.
   expect(cluster.kill('s')).toBe(true)
   await new Promise((resolve) => setTimeout(resolve, 300))
   await waiting(session)

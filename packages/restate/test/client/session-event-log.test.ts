@@ -37,7 +37,7 @@ test('a client emits the same messages in the same order, each once, wherever it
       () => emptySnapshot('s'),
     )
     for (const event of events.slice(0, cut)) eventLog.onEvent(event)
-    // Then no worker tells anything: the records do.
+    // From here on only the records have events, because no worker sends any.
     for (const record of records) eventLog.onRecord(record)
     eventLog.end(result)
     expect(messagesIn(emitted), `cut after ${cut} events`).toEqual(messagesIn(events))

@@ -1,4 +1,4 @@
-// Who may do what, on a real node whose requests to workers are signed, with a worker that asks for the token of the cluster (R-CLU-16). Run by scripts/cluster.mjs:
+// Access rights, on a real node whose requests to workers are signed, with a worker that requires the token of the cluster (R-CLU-16). Run by scripts/cluster.mjs:
 // access.mjs SERVER FOLDER
 import { deepStrictEqual, ok, strictEqual } from 'node:assert'
 import { generateKeyPairSync } from 'node:crypto'
@@ -91,7 +91,7 @@ interface Handler {
 /** All handlers that the engine knows. */
 async function handlersOf(): Promise<readonly { readonly path: string; readonly isPublic: boolean }[]> {
   const response = await fetch(`${cluster.admin()}/services`)
-  // As its administration answers.
+  // The admin API answers so.
   const { services } = (await response.json()) as {
     readonly services: readonly { name: string; ty: string; public: boolean; handlers: readonly Handler[] }[]
   }
@@ -153,7 +153,7 @@ await check('with it all of it works: a tenant’s session at a gate, its questi
     await wait(50)
   }
   strictEqual(await ask('halting_session/mine/approve', '{"callId":"l1"}'), 401)
-  // What the engine keeps of a call that waits.
+  // What the engine stores of a waiting call.
   const waiting = client.result('mine', 'p', { wait: true })
   const storedState = async () =>
     JSON.stringify(
@@ -198,7 +198,7 @@ await check('what is too large or too deep for the engine is refused, and its se
         ask(path, body, proofHeaders(token, path, body)).catch(String),
         wait(15_000).then(() => 'no answer'),
       ])
-      // The engine itself cuts off who sends more than it takes.
+      // The engine itself closes a connection that sends more than it accepts.
       const isCut = size === '40 MiB' && status === 'TypeError: fetch failed'
       ok(
         isCut || status === 400 || status === 413,

@@ -1,5 +1,5 @@
-// Sessions whose work went on as other invocations, on a real node: their copies, what is taken back, their tenant's money, and their removal. Run by scripts/cluster.mjs:
-// carried.mjs SERVER FOLDER; growth-worker.mjs stands beside it.
+// Sessions whose work continued in other invocations, on a real node: their forks, rewinds, money and removal. Run by scripts/cluster.mjs:
+// carried.mjs SERVER FOLDER; growth-worker.mjs is in the same folder.
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { StepRecord } from '@halting/core/steps'
@@ -20,11 +20,11 @@ const worker = new GrowthWorker(port, log, cluster.admin())
 const session = (name: string): SessionOnCluster => new SessionOnCluster(cluster, name)
 const prompt = (content: string) => ({ type: 'prompt', content }) as const
 const opening = { turns: 40, bytes: 300_000, tenant: 'acme' }
-// The handlers give it.
+// The handlers return it.
 const budget = async (): Promise<BudgetStatus> => (await cluster.call('halting_budget/acme/status')) as BudgetStatus
 const over = (run: string) => (status: Parameters<typeof isOver>[0]) => isOver(status) && status.runId === run
 
-/** Calls of the last run of a record. */
+/** Calls of the last run in these records. */
 function lastCalls(records: readonly StepRecord[]): readonly string[] {
   const begin = records.findLastIndex(({ type }) => type === 'start')
   return records
@@ -36,7 +36,7 @@ const callsOf = (run: number): string => Array.from({ length: 40 }, (_, turn) =>
 const startsIn = (records: readonly StepRecord[]): number => records.filter(({ type }) => type === 'start').length
 const opened = (name: string): number => noted(log, 'open', name).length
 
-/** What the engine has of a session. */
+/** What the engine stores of a session. */
 async function rowsOf(name: string): Promise<readonly string[]> {
   const rows = await cluster.query(
     `SELECT service_name, key FROM state WHERE service_key = '${name}' AND service_name <> 'halting_budget'`,
@@ -62,7 +62,7 @@ async function money(): Promise<void> {
   const first = opened('cut')
   await session('cut').ask('p2', prompt('again'))
   await reaches(session('cut'), ({ runId, turns }) => runId === 'run2' && turns > 10)
-  // A copy has what was said in the runs that are over.
+  // A fork has the conversation of the finished runs.
   await cluster.call('halting_session/cut/fork', { as: 'early' })
   await worker.kill()
   worker.start(payloads, '60', 'growth-worker', cluster.ingress())
@@ -115,7 +115,7 @@ async function removals(): Promise<void> {
     'a session that was carried on is removed',
   )
   await gone('cut')
-  // In the middle of a run it goes when that is over, however many invocations are to come.
+  // A removal during a run waits for its end, however many invocations follow.
   await session('late').ask('p10', prompt('last'))
   await reaches(session('late'), ({ state, turns }) => state === 'running' && turns > 3)
   await cluster.call('halting_session/late/remove', {})
@@ -123,7 +123,7 @@ async function removals(): Promise<void> {
   checkPromise((await budget()).holders === 0 && (await budget()).settledUsd > settledUsd, 'what it spent stays spent')
 }
 
-/** As a worker with --retain has it, by a clock that is ahead. */
+/** As a worker with --retain does, by a clock that is ahead. */
 async function retention(): Promise<void> {
   for (const name of ['asks', 'young'])
     await session(name).ask('p1', prompt('go'), { ...opening, turns: 2, asks: name === 'asks' })

@@ -1,4 +1,4 @@
-// Clients of a session that are killed or told to end: the run goes on, and who comes back is told all of it once (R-FOLL-2 to R-FOLL-6). Run by scripts/cluster.mjs:
+// Clients of a session that are killed or terminated: the run continues, and a client that reconnects receives everything once (R-FOLL-2 to R-FOLL-6). Run by scripts/cluster.mjs:
 // clients.mjs SERVER FOLDER
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -14,11 +14,11 @@ const sessions = new SessionsOf(cluster)
 const effects = join(folder, 'effects.txt')
 const command = `echo "\${PWD##*/}" >> '${effects}'; sleep 1`
 const script = writeScript(join(folder, 'script.json'), command, command, command, command)
-/** Ids of sessions, for people. */
+/** Ids of sessions in a readable form. */
 const idOf = (name: number): string => `00000000-0000-4000-8000-${String(name).padStart(12, '0')}`
 const reportPromise = (words: string): void => console.log(`kept: ${words}`)
 
-/** What a worker asks of the administration is counted. */
+/** Counts a worker's requests to the admin API. */
 let adminRequests = 0
 const admin = createServer((request, response) => {
   adminRequests++
@@ -60,7 +60,7 @@ interface Line {
   readonly message?: { readonly content: readonly { readonly type: string; readonly tool_use_id?: string }[] }
 }
 
-/** What a client printed, without what it said to a person. */
+/** What a client printed, without its notes for people. */
 function linesIn({ output: said }: Program): readonly Line[] {
   return said
     .split('\n')
@@ -68,11 +68,11 @@ function linesIn({ output: said }: Program): readonly Line[] {
     .map((line) => JSON.parse(line) as Line)
 }
 
-/** Each message once, and the end. */
+/** Each message once, and the ending. */
 function demandOnce(program: Program, who: string, result = 'All done.'): void {
   const lines = linesIn(program)
   const names = lines.flatMap(({ type, uuid }) => (type === 'assistant' || type === 'user' ? [uuid] : []))
-  demand(new Set(names).size === names.length, `${who} was told something twice: ${program.output}`)
+  demand(new Set(names).size === names.length, `${who} received something twice: ${program.output}`)
   const results = lines.filter(({ type }) => type === 'result')
   demand(results.length === 1 && results[0]?.result === result, `${who} has another result: ${program.output}`)
 }
@@ -92,7 +92,7 @@ try {
   let worker = startWorker()
   await worker.says('serving at')
 
-  // Killed, and told to end, in mid run.
+  // One client is killed and one terminated during the run.
   for (const [session, signal, code] of [
     [idOf(1), 'SIGKILL', 'SIGKILL'],
     [idOf(2), 'SIGTERM', 143],
@@ -116,11 +116,11 @@ try {
     )
   }
 
-  // Nobody follows; it is told whole afterwards.
+  // Without followers; the client reads all of it afterwards.
   const whole = await programs.run(['why', idOf(1), '--cluster', cluster.ingress(), '--admin', cluster.admin()])
   demand(whole.includes('completed'), `halting why says: ${whole}`)
 
-  // Ten follow one session; five are killed.
+  // Ten clients follow one session; five are killed.
   const first = client('', 'Go.', '--session-id', followed)
   await begun(followed)
   const followers = [first, ...Array.from({ length: 9 }, () => client(followed))]
@@ -136,12 +136,12 @@ try {
   await sessions.over(followed)
   demand(countOf(followed) === 4, `The followed session did ${countOf(followed)} of 4 calls.`)
   const results = linesIn(first).flatMap(({ type, message }) => (type === 'user' ? (message?.content ?? []) : []))
-  demand(results.filter(({ type }) => type === 'tool_result').length === 4, `The first was told: ${first.output}`)
+  demand(results.filter(({ type }) => type === 'tool_result').length === 4, `The first received: ${first.output}`)
   reportPromise(
-    `ten follow one session, five are killed: the others were told each message once and the end (${Date.now() - began} ms later)`,
+    `ten follow one session, five are killed: the others received each message once and the ending (${Date.now() - began} ms later)`,
   )
 
-  // However often the status is asked for, the administration is not.
+  // Status requests cause no requests to the admin API, however many there are.
   const before = adminRequests
   const asking = Date.now()
   for (let at = 0; at < 200; at++) await sessions.status(followed)
@@ -152,7 +152,7 @@ try {
     `200 statuses in ${Date.now() - asking} ms, and ${looks} requests to the administration, which are those of the worker`,
   )
 
-  // The worker is killed, and so is the engine: clients say so once, and go on.
+  // The worker and the engine are killed: clients report it once and continue.
   const patient = client('', 'Go.', '--session-id', killed)
   await begun(killed)
   await worker.kill()
@@ -174,7 +174,7 @@ try {
   await cluster.kill()
   const again = await lost.ended()
   demand(again === 0 && countOf(cut) === 1, `Over the end of the engine the client ended with ${again}: ${lost.output}`)
-  // The call that was under way then is told to the model as unknown, and not made again.
+  // The call that was running then is reported to the model as unknown, and not made again.
   demandOnce(lost, 'The client over the end of the engine', 'One is unknown.')
   const output = lost.output.split('\n').filter((line) => line.startsWith('halting: ') && !line.includes('session'))
   reportPromise(

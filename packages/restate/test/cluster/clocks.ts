@@ -1,4 +1,4 @@
-// Workers whose clocks are an hour ahead and an hour behind, and one whose clock is right: sessions wait for a service, spend from a budget, pass a gate and move from
+// Workers whose clocks are an hour ahead, an hour behind and right: sessions wait for a service, spend from a budget, pass a gate and move from
 // one worker to another (R-OPER-6). Run by scripts/cluster.mjs: clocks.js SERVER FOLDER
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const names = Array.from({ length: 8 }, (_, index) => `s${index}`)
 const [turns, limitedMs] = [12, 15_000]
 const hourMs = 3_600_000
 
-/** The clock of a process that loads it is off by so much: that of the wall, as after a person set it. */
+/** Shifts the wall clock of a process that loads it by this much, as if a person had set it. */
 function shifted(byMs: number): string {
   const path = join(folder, `clock${byMs}.mjs`)
   writeFileSync(
@@ -109,7 +109,7 @@ try {
     () => 'No session waits for the service.',
   )
   await wait(2_000)
-  // Those who wait with the one that is ahead go on elsewhere.
+  // Sessions that wait at the worker whose clock is ahead continue elsewhere.
   await ahead.program.kill('SIGKILL')
   const killedAt = Date.now()
   await until(

@@ -36,7 +36,7 @@ async function outputs(name: string, bytes: number): Promise<number> {
     results.length === 40 && results.every((length) => length > bytes),
     `${name}: results that are read: ${results.join(', ')}`,
   )
-  // The next prompt goes on from it.
+  // The next prompt builds on it.
   await session.ask('p2', { type: 'prompt', content: 'again' })
   await reaches(session, (status) => isOver(status) && status.runId === 'run2')
   const state = await stateOf(cluster, name)
@@ -68,7 +68,7 @@ async function storedOnce(): Promise<void> {
   await worker.kill()
 }
 
-/** A worker of an earlier version meets what it cannot read. */
+/** A worker of an earlier version gets data that it cannot read. */
 async function earlier(): Promise<void> {
   const port = await freePort()
   const other = new GrowthWorker(port, log, cluster.admin())
@@ -103,7 +103,7 @@ async function earlier(): Promise<void> {
   await other.kill()
 }
 
-/** What runs on a worker of an earlier version comes to the one of this when that worker is gone. */
+/** Work at a worker of an earlier version moves to one of this version when that worker is gone. */
 async function left(newer: string): Promise<void> {
   const port = await freePort()
   const before = new GrowthWorker(port, log, cluster.admin())
@@ -122,13 +122,13 @@ async function left(newer: string): Promise<void> {
   )
 }
 
-/** The call of a tool that a step is of. */
+/** The tool call of a step. */
 function callIn(key: string): readonly string[] {
   const call = /\/tool:.*:(c[\d.]+)$/.exec(key)?.[1]
   return call === undefined ? [] : [call]
 }
 
-/** An invocation ends after 100 records, and the worker is killed about then. */
+/** An invocation ends after 100 records, and the worker is killed at about that time. */
 async function renewed(): Promise<void> {
   const port = await freePort()
   const other = new GrowthWorker(port, log, cluster.admin(), cluster.ingress())
@@ -149,7 +149,7 @@ async function renewed(): Promise<void> {
       invocations.add(String(id))
       most = Math.max(most, Number(journal_size))
     }
-    // One that has just begun: its worker goes, and another one takes it up.
+    // A new run: its worker dies, and another one takes over.
     if (invocations.size > before && before % 2 === 1 && kills < 6) {
       kills++
       await other.kill()
@@ -184,7 +184,7 @@ async function renewed(): Promise<void> {
   )
   checkPromise(
     new Set(did).size === did.length && all.every((call) => did.includes(call) || unknown.includes(call)),
-    'no call is made twice, and none is left out of which the model was not told that nobody knows',
+    'no call is made twice, and every call that was not made is reported to the model as unknown',
   )
   checkPromise(unknown.length <= kills, 'of no more calls than there were kills')
   checkPromise(most < 800, 'the journal of each has a bound')
@@ -196,7 +196,7 @@ async function renewed(): Promise<void> {
   await other.kill()
 }
 
-/** Work that writes nothing is far ahead of what is on record. */
+/** Work that awaits nothing runs far ahead of what is on record. */
 async function fast(): Promise<void> {
   const port = await freePort()
   const other = new GrowthWorker(port, log, cluster.admin())
@@ -215,7 +215,7 @@ async function fast(): Promise<void> {
   await other.kill()
 }
 
-/** How long a worker takes that takes a session up, with many records in one invocation and with few. */
+/** How long a worker takes to take over a session, with many records in one invocation and with few. */
 async function replays(): Promise<void> {
   const port = await freePort()
   const other = new GrowthWorker(port, log, cluster.admin())
@@ -246,7 +246,7 @@ async function replays(): Promise<void> {
   checkPromise((times[1] ?? Infinity) < (times[0] ?? 0), 'who takes a session up reads the last invocation alone')
 }
 
-/** What sessions with many long texts cost who takes them up, lists or reads them. */
+/** The cost of sessions with many long texts for taking over, listing and reading. */
 async function reads(): Promise<void> {
   const port = await freePort()
   const other = new GrowthWorker(port, log, cluster.admin())
@@ -290,7 +290,7 @@ async function reads(): Promise<void> {
 }
 
 const parts = { storedOnce, earlier, renewed, fast }
-/** They measure, and take long: HALTING_PART=replays, HALTING_PART=reads. */
+/** Measurements, which take long: HALTING_PART=replays, HALTING_PART=reads. */
 const measurements = { replays, reads }
 const chosen = process.env['HALTING_PART']
 try {

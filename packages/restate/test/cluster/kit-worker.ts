@@ -1,4 +1,4 @@
-// A worker of the kit: kit-worker.mjs PORT. Whoever started it drives its sessions by messages: what they append and flush is appended and flushed here.
+// A worker of the kit: kit-worker.mjs PORT. Its parent drives the sessions by messages: records that the parent appends and flushes are appended and flushed here.
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { object, serve, type ObjectContext } from '@restatedev/restate-sdk'
@@ -32,7 +32,7 @@ const kit = object({
         const engine = asVersionOf(key, restateEngine(context))
         engine.gone.addEventListener('abort', () => send({ type: 'lost', id }))
         const { records, log, over } = await openSession(engine)
-        // It was lost as it was opened: whoever is told of it would wait for ever.
+        // It was lost while it opened: the parent would wait for it forever.
         if (engine.gone.aborted) throw new Left()
         const left = new Promise<never>((_, reject) => {
           attempts.set(id, { log, leave: () => reject(new Left()) })

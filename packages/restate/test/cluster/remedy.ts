@@ -1,4 +1,4 @@
-// The commands of docs/guide/operating.md for a lost worker, as they stand: no other worker runs, the list says which one is awaited, and one at another address takes its
+// The commands of docs/guide/operating.md for a lost worker, verbatim: no other worker runs, the list says which one is awaited, and one at another address takes its
 // session. Run by scripts/cluster.mjs: remedy.js SERVER FOLDER
 import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'

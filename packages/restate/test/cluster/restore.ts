@@ -1,5 +1,5 @@
-// An older back-up is restored: sessions that ran, rested and were over, large ones with payloads, a copy of the data folders, work that goes on, and then the copy. Run by
-// scripts/cluster.mjs: restore.mjs SERVER FOLDER; growth-worker.mjs stands beside it.
+// Restores an older backup: sessions that ran, rested and were finished, large ones with payloads, a copy of the data folders, further work, and then the copy. Run by
+// scripts/cluster.mjs: restore.mjs SERVER FOLDER; growth-worker.mjs is in the same folder.
 import { cpSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { StepRecord } from '@halting/core/steps'
@@ -30,7 +30,7 @@ async function end(): Promise<void> {
   await cluster.stop()
 }
 
-/** Calls that a record says were begun, and those whose outcome it has. */
+/** Calls that a record shows as begun, and those whose outcome it has. */
 function callsOf(records: readonly StepRecord[]): {
   readonly begun: readonly string[]
   readonly done: readonly string[]
@@ -44,7 +44,7 @@ function callsOf(records: readonly StepRecord[]): {
   return { begun: names('intent'), done: names('result') }
 }
 
-/** What the engine tells, also right after it has begun, when parts of it are not there yet. */
+/** Queries the engine, also right after its start, when parts of it are not available yet. */
 async function query(what: string): Promise<readonly Record<string, unknown>[]> {
   for (let left = 60; ; left--) {
     try {
@@ -56,7 +56,7 @@ async function query(what: string): Promise<readonly Record<string, unknown>[]> 
   }
 }
 
-/** Records as the engine has them, also where no worker runs: long texts are elsewhere. */
+/** Records in the engine, also if no worker runs: long texts are elsewhere. */
 async function storedRecords(name: string): Promise<readonly StepRecord[]> {
   const rows = await query(
     `SELECT value_utf8 FROM state WHERE service_name = 'halting_session' AND service_key = '${name}' AND key LIKE 'records/%' ORDER BY key`,
@@ -82,13 +82,13 @@ try {
   await reaches(session('large'), ({ turns }) => turns > 8)
   await reaches(session('runs'), ({ turns }) => turns > 8)
 
-  // The copy, with nothing running.
+  // The copy, while nothing runs.
   await end()
   cpSync(live, copy, { recursive: true })
   cluster = await Cluster.start(program, live, 1)
   await begin()
   const then = new Map<string, readonly StepRecord[]>()
-  // Work goes on: what it does is in no record of the copy.
+  // Further work, which no record of the copy has.
   const callId = asks.questions[0]?.callId ?? ''
   await session('rests').ask('a1', { type: 'answer', callId, answer })
   await session('over').ask('p2', { type: 'prompt', content: 'more' })
@@ -98,7 +98,7 @@ try {
   await end()
   const lost = new Map(names.map((name) => [name, noted(log, 'did', name)]))
 
-  // The older copy takes the place of the data.
+  // The older copy replaces the data.
   renameSync(live, join(folder, 'newer'))
   cluster = await Cluster.start(program, copy, 1)
   for (const name of names) then.set(name, await storedRecords(name))

@@ -1,5 +1,6 @@
-// A hundred sessions of a tenant under a limit that is little more than they cost (R-FUND-1 to R-FUND-6), by the program: what a request may cost is many times what it
-// does. Sessions wait for what others have reserved, and none ends for money; a worker is killed in their middle. Run by scripts/cluster.mjs: tenant-money.mjs SERVER FOLDER
+// A hundred sessions of a tenant under a limit that is little more than their cost (R-FUND-1 to R-FUND-6), with the program: a request may cost many times what it
+// does. Sessions wait for money that others have reserved, and none ends for lack of it; a worker is killed in the middle. Run by scripts/cluster.mjs: tenant-money.mjs SERVER
+// FOLDER
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BudgetStatus } from '../../src/fleet/budget-service.ts'
@@ -69,11 +70,11 @@ async function startWorkers(...slots: readonly number[]): Promise<void> {
 }
 
 async function budgetOf(tenant: string): Promise<BudgetStatus> {
-  // What the object of a tenant answers.
+  // The answer of the object of a tenant.
   return (await cluster.call(`halting_budget/${tenant}/status`)) as BudgetStatus
 }
 
-/** What was seen of a budget at any moment. */
+/** Observations of a budget over time. */
 class Watch {
   readonly #tenant: string
   readonly #limitUsd: number | null
@@ -118,7 +119,7 @@ interface Course {
   readonly last: BudgetStatus
 }
 
-/** All sessions of a tenant at once, to their ends. `meanwhile` may hurt them. */
+/** Runs all sessions of a tenant at once to their ends. `meanwhile` may disturb them. */
 async function run(tenant: string, limitUsd: number | null, meanwhile?: () => Promise<void>): Promise<Course> {
   await cluster.call(`halting_budget/${tenant}/setLimit`, limitUsd)
   const watch = new Watch(tenant, limitUsd)
@@ -157,7 +158,7 @@ async function run(tenant: string, limitUsd: number | null, meanwhile?: () => Pr
 const summaryOf = ({ reasons, seconds, watch, last }: Course): string =>
   `${[...reasons].map(([reason, names]) => `${names.length} ${reason}`).join(', ')} in ${seconds.toFixed(1)} s; $${last.settledUsd.toFixed(4)} settled, $${last.unknownUsd.toFixed(4)} of it at worst case; at most ${watch.mostWaiting} waited, at most $${watch.mostReservedUsd.toFixed(2)} reserved, ${watch.looks} looks`
 
-/** When few requests are under way: what nobody knows of them is little then. */
+/** While few requests are open, the unknown part is small. */
 async function killOne(tenant: string): Promise<void> {
   await until(
     async () => {
@@ -201,7 +202,7 @@ try {
     whys.push(String(result?.errors?.[0]))
   }
   const reserved = whys.filter((why) => / is reserved by \d+ other session| of it is reserved by/.test(why))
-  // Where others have nothing reserved any more, there is nothing to say of that.
+  // If others have nothing reserved any more, there is nothing to report.
   demand(
     whys.every((why) => why.includes('of the budget of little')),
     `Some do not say why they ended: ${JSON.stringify(whys)}`,

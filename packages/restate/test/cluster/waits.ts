@@ -1,4 +1,4 @@
-// Calls that wait for a person: nobody works at them meanwhile, a back-up of the engine's data brings them back, and each goes on with its answer (docs/guide/cluster.md,
+// Calls that wait for a person: they occupy no worker, a backup of the engine's data restores them, and each continues with its answer (docs/guide/cluster.md,
 // "Back up"; R-WORK-3a). Run by scripts/cluster.mjs: waits.mjs SERVER FOLDER
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,7 +33,7 @@ const copy = join(folder, 'copy')
 mkdirSync(original)
 let cluster = await Cluster.start(server, original, 1)
 try {
-  // One session at once: those that wait take no place.
+  // One session at a time: waiting ones take no place.
   let worker = await startWorker(cluster, '--concurrency', '1')
   let sessions = new SessionsOf(cluster)
   const names = ['approved', 'denied', 'before']
@@ -49,7 +49,7 @@ try {
   await say('approve', 'before')
   await sessions.over('before')
 
-  // Everything ends; then comes the copy, without what it is of.
+  // Everything ends; then the copy starts, without the original.
   demand((await worker.kill('SIGTERM')) === 0, `After SIGTERM the worker says: ${worker.output}`)
   await cluster.stop()
   cpSync(original, copy, { recursive: true })
@@ -67,7 +67,10 @@ try {
     async () => (await sessions.status('denied')).state === 'idle',
     () => 'The session whose call was denied does not end.',
   )
-  demand((await sessions.records('denied')).includes('Anna said no: not on a Friday.'), 'The model was not told why.')
+  demand(
+    (await sessions.records('denied')).includes('Anna said no: not on a Friday.'),
+    'The model did not receive the reason.',
+  )
   demand(
     countOf('before') === 1 && countOf('approved') === 1 && countOf('denied') === 0,
     `Effects: ${linesOf(effects).join(', ')}`,

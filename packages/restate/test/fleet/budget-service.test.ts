@@ -1,13 +1,13 @@
-// Holds rules of docs/spec: R-FLEET-1, R-FLEET-2, R-FLEET-7: what handlers of a budget and a gate do with what comes over the ingress.
+// Holds rules of docs/spec: R-FLEET-1, R-FLEET-2, R-FLEET-7: how handlers of a budget and a gate handle input from the ingress.
 import type { ObjectContext } from '@restatedev/restate-sdk'
 import { expect, test } from 'vitest'
 import { budgetDefinition, type BudgetHandlers } from '../../src/fleet/budget-service.ts'
 import { MemoryState } from '../support/memory-state.ts'
 
-/** The object of a tenant, over a state in memory. What is sent and answered is JSON. */
+/** The object of a tenant over in-memory state. Input and answers are JSON. */
 function tenantOf() {
   const state = new MemoryState()
-  // Handlers of a budget use nothing else of it.
+  // Handlers of a budget use nothing else.
   const context = state as unknown as ObjectContext
   const { object: all } = budgetDefinition() as unknown as { readonly object: BudgetHandlers }
   const call = async (name: keyof BudgetHandlers, input?: unknown): Promise<unknown> => {
@@ -42,7 +42,7 @@ test('an invalid amount is answered with 400 and changes nothing', async () => {
     { ...of('s', 'a/b'), turn: 1, nanos: 1 },
   ])
     await expect(call('raiseTo', input)).rejects.toMatchObject({ code: 400 })
-  // Nobody takes the turn of a session that is gone.
+  // The last turn is reserved for removed sessions.
   await expect(call('raiseTo', { ...of('s'), turn: Number.MAX_SAFE_INTEGER, nanos: 1 })).rejects.toMatchObject({
     code: 400,
   })
@@ -105,7 +105,7 @@ test('a thousand sessions with tiny requests get what there is, and return it', 
   expect(await call('holders')).toHaveLength(1_000)
   const written = state.writtenBytes
   await call('raiseTo', { ...of('s0000'), turn: 1, nanos: 2_000_000 })
-  // What one call writes does not grow with them.
+  // The size of a write does not grow with them.
   expect(state.writtenBytes - written).toBeLessThan(500)
   for (const name of names) await call('release', { ...of(name), turn: 1, nanos: 0, unknownNanos: 0 })
   expect(await call('status')).toMatchObject({ settledUsd: 0, reservedUsd: 0, leftUsd: 0.6, holders: 0 })
@@ -117,12 +117,12 @@ test('a removed session returns its lease, and a later session of the same name 
   await call('raiseTo', { ...of('s', 'first'), turn: 7, nanos: 9e8 })
   expect(await call('isHeld', of('s', 'first'))).toBe(true)
   await call('close', { ...of('s', 'first'), spent: { nanos: 4e8, unknownNanos: 1e8 } })
-  // What its worker still asks for comes late.
+  // Late calls of its worker.
   await call('raiseTo', { ...of('s', 'first'), turn: 8, nanos: 9e8 })
   await call('release', { ...of('s', 'first'), turn: 7, nanos: 0, unknownNanos: 0 })
   expect(await call('status')).toMatchObject({ settledUsd: 0.4, unknownUsd: 0.1, reservedUsd: 0, holders: 0 })
   expect(await call('raiseTo', { ...of('s', 'second'), turn: 1, nanos: 2e8 })).toBe(2e8)
-  // One that is at rest has told what it spent.
+  // A resting session has reported its spending.
   await call('release', { ...of('s', 'second'), turn: 1, nanos: 1e8, unknownNanos: 0 })
   await call('close', { ...of('s', 'second'), spent: null })
   expect(await call('status')).toMatchObject({ settledUsd: 0.5, reservedUsd: 0, leftUsd: 0.5, holders: 0 })

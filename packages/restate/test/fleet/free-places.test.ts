@@ -16,7 +16,7 @@ test('a worker learns what the others have, and a worker that is silent for long
   const later = recordReport(second.known, 31_500, { worker: 'b', free: 0, waiting: 7 })
   expect(later.others).toEqual({ workers: 0, free: 0, waiting: 0 })
   expect(Object.keys(later.known)).toEqual(['b'])
-  // A clock that is behind makes nobody silent.
+  // A clock that is behind silences no worker.
   expect(recordReport(second.known, -1e9, { worker: 'b', free: 0, waiting: 7 }).others).toEqual({
     workers: 1,
     free: 3,

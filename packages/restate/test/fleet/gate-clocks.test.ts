@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-FLEET-5, R-FLEET-5a: a gate whose engine is away for a while, and whose workers have clocks that jump.
+// Holds rules of docs/spec: R-FLEET-5, R-FLEET-5a: a gate whose engine is away for a while, and whose workers have jumping clocks.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
@@ -17,12 +17,12 @@ import {
 
 const most = 2
 
-/** A gate as the engine serves it: it looks when that was planned, or when the engine is there again. */
+/** A gate as the engine runs it: it ticks as scheduled, or when the engine is back. */
 class ServedGate {
   gate: Gate
-  /** The engine's own clock, which nobody can change. */
+  /** The engine's clock, which nobody can change. */
   nowMs = 1_000_000
-  /** Who asks now, and is not killed. */
+  /** Requests of living processes. */
   readonly inside = new Set<string>()
   readonly waiting = new Set<string>()
   #tickMs: number | undefined
@@ -39,7 +39,7 @@ class ServedGate {
     if (hasTickets(gate)) this.#tickMs ??= this.nowMs + tickMs
   }
 
-  /** Time goes on. Workers renew as long as they can be heard; the engine does what is due. */
+  /** Time passes. Workers renew while they can reach the engine; the engine makes its scheduled calls. */
   passTime(ms: number, offMs: number): void {
     for (const untilMs = this.nowMs + ms; this.nowMs < untilMs;) {
       this.nowMs = Math.min(untilMs, this.nowMs + renewMs)
@@ -49,7 +49,7 @@ class ServedGate {
     }
   }
 
-  /** The engine was away. What was planned comes before any worker is heard. */
+  /** The engine was away. Scheduled calls come before those of workers. */
   beAway(ms: number, offMs: number): void {
     this.nowMs += ms
     this.look(offMs)
@@ -91,7 +91,7 @@ test('the limit of requests inside holds, whatever the clocks say and however lo
           served.inside.delete(first)
           served.call(offMs, (gate, nowMs) => leave(gate, nowMs, first))
         } else if (type === 'kill' && first !== undefined) {
-          // It asks no more, and says nothing.
+          // It has ended without leaving.
           served.inside.delete(first)
         } else if (type === 'time') {
           served.passTime(ms, offMs)
@@ -99,11 +99,11 @@ test('the limit of requests inside holds, whatever the clocks say and however lo
           served.beAway(ms * 30, offMs)
         }
         expect(served.inside.size).toBeLessThanOrEqual(most)
-        // Who lives and was let in has a place.
+        // A living request that was admitted has its place.
         const places = served.gate.inside.map(({ ticket }) => ticket)
         expect([...served.inside].filter((ticket) => !places.includes(ticket))).toEqual([])
       }
-      // Those who were killed keep nobody out for longer than three looks.
+      // Killed requests keep others out for at most three checks.
       served.passTime(3 * tickMs, 0)
       expect(served.gate.inside.map(({ ticket }) => ticket).toSorted()).toEqual([...served.inside].toSorted())
       expect(served.inside.size).toBe(Math.min(most, served.inside.size + served.waiting.size))
@@ -128,7 +128,7 @@ test('tickets of a session in a process that it has left are dropped when it ask
   const next = enter(beside.gate, 1_002, asking('b1', 'p2', 12))
   expect([names(next.gate.inside), names(next.admitted), names(next.turnedAway)]).toEqual([['b1'], ['b1'], ['a2']])
   expect([next.gate.expired, next.gate.order]).toEqual([2, []])
-  // A request of the first process that comes late takes nothing from the second.
+  // A late request of the first process takes nothing from the second.
   const late = enter(next.gate, 1_003, asking('a3', 'p1', 11))
   expect([names(late.gate.inside), names(late.gate.waiting)]).toEqual([['b1'], ['a3']])
 })

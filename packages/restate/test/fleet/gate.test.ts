@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-FLEET-4, R-FLEET-5: who may ask a model, whatever comes, again, late, and from clocks that differ.
+// Holds rules of docs/spec: R-FLEET-4, R-FLEET-5: admission to a model, with calls that are repeated, late, and from clocks that differ.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
@@ -77,7 +77,7 @@ interface Admission {
   readonly ms: number
 }
 
-/** All that happened, in order. */
+/** All admissions, in order. */
 function admissionsOf(limits: GateLimits, all: readonly GateCall[], look?: (gate: Gate, change: GateChange) => void) {
   let gate = atGate(limits)
   const admissions: Admission[] = []
@@ -124,11 +124,11 @@ test('within any time, no more are admitted than the buckets hold and refill', (
 test('while a session waits, each other session is admitted at most once', () => {
   fc.assert(
     fc.property(limits, calls, (limits, all) => {
-      /** By session that waits: how often others came in since. */
+      /** By waiting session: how often others were admitted since. */
       const since = new Map<string, Map<string, number>>()
       admissionsOf(limits, all, (_, { gate, admitted }) => {
         const comes = new Set([...gate.order, ...admitted.map(({ session }) => session)])
-        // Who has left waits no more.
+        // A request that left no longer waits.
         for (const session of since.keys()) if (!comes.has(session)) since.delete(session)
         for (const { session } of admitted) {
           since.delete(session)
@@ -201,13 +201,13 @@ test('the actual tokens of a request replace its maximum', () => {
   const first = enter(atGate(tokens), 100_000, asking('a', 'a', 900)).gate
   const second = enter(first, 100_000, asking('b', 'b', 500))
   expect(second.admitted).toEqual([])
-  // 400 tokens flow in within 24 s.
+  // 400 tokens are refilled within 24 s.
   expect(second.wakeMs).toBe(124_000)
   expect(names(leave(second.gate, 100_000, 'a', 300).admitted)).toEqual(['b'])
-  // A request that is larger than the bucket comes in when that is full.
+  // A request that is larger than the bucket is admitted when that is full.
   const large = enter(atGate(tokens), 100_000, asking('a', 'a', 5000))
   expect(names(large.admitted)).toEqual(['a'])
-  // It has taken five minutes: the next comes in behind them.
+  // It has used five minutes' worth of tokens: the next one is admitted after them.
   expect(enter(large.gate, 100_000, asking('b', 'b', 1)).wakeMs).toBe(100_000 + 240_060)
 })
 

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-FUND-5, R-FUND-6, R-FUND-7: the money of a tenant, with sessions that wait for it, are killed, heard late, and removed.
+// Holds rules of docs/spec: R-FUND-5, R-FUND-6, R-FUND-7: the money of a tenant, with sessions that wait for it, are killed, are late, and are removed.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -11,7 +11,7 @@ import {
   type Waiter,
 } from '../../src/fleet/tenant-money.ts'
 
-/** What the object of the tenant keeps. Each change is of what was stored. */
+/** The state of the tenant's object. Each change starts from the stored state. */
 class Stored {
   budget: TenantBudget | null = null
   queue: readonly Waiter[] | null = null
@@ -122,7 +122,7 @@ describe('a waiting session', () => {
     expect(a.raise(90, 50)).toMatchObject({ kind: 'has', nanos: 90 })
     expect(b.raise(40, 20)).toMatchObject({ kind: 'short', nanos: 0, reservedNanos: 90, holders: 1 })
     expect(b.join(40, 20)).toMatchObject({ kind: 'short', waiting: 1 })
-    // It would fit, and b came first.
+    // It would fit, but b came first.
     expect(c.raise(10, 5)).toMatchObject({ kind: 'short' })
     expect(c.join(10, 5)).toMatchObject({ kind: 'short', waiting: 2 })
     expect(stored.served).toEqual([])
@@ -172,7 +172,7 @@ describe('a waiting session', () => {
     c.join(60)
     a.report(0, 0)
     expect(stored.served).toEqual(['b'])
-    // Something else of b has come back; it has not heard yet that it was served.
+    // Other money of b has come back; b does not know yet that it was served.
     b.report(0, 0)
     expect(has(stored, 'b')).toBe(60)
     c.report(0, 0)
@@ -183,7 +183,7 @@ describe('a waiting session', () => {
     expect([has(stored, 'b'), has(stored, 'c')]).toEqual([0, 60])
   })
 
-  test('is notified at once if it returns with its grant, whoever else waits', () => {
+  test('is notified at once if it returns with its grant, even while others wait', () => {
     const {
       stored,
       sessions: [a, b, c],
@@ -192,7 +192,7 @@ describe('a waiting session', () => {
     b.join(60)
     c.join(60)
     a.report(0, 0)
-    // The process that was told is lost; the next one waits again.
+    // The notified process is lost; the next one waits again.
     const next = new At(stored, 'b', 'another')
     next.open()
     next.join(60)
@@ -235,7 +235,7 @@ test('a report never raises a lease', () => {
   } = tenant(100, ['a', 'b'])
   a.raise(90, 90)
   b.raise(10, 10)
-  // It reads its record again, where a request counts at its worst case for a moment.
+  // It replays its record, where a request counts at its worst case for a moment.
   b.report(40, 5)
   expect([has(stored, 'b'), stored.budget?.leasedNanos]).toEqual([10, 100])
 })
@@ -309,7 +309,7 @@ describe('a late call', () => {
   })
 })
 
-// Whatever happens, at every moment.
+// Checked after every step.
 
 function demand(holds: boolean, what: string): void {
   if (!holds) throw new Error(what)
@@ -320,19 +320,19 @@ interface Session {
   began: number
   turn: number
   at: { process: string; sequence: number } | undefined
-  /** What the process may spend in all, as it was told. */
+  /** What the process may spend in all, according to its last answer. */
   nanos: number
   spent: number
-  /** The worst case of the request that is under way, which is on record. */
+  /** The worst case of the open request, which is on record. */
   open: number
-  /** What it waits for, in all. */
+  /** The total that it waits for. */
   wants: { readonly nanos: number; readonly leastNanos: number } | undefined
   refused: number
 }
 
 const step = fc.record({
   session: fc.nat({ max: 4 }),
-  /** The worst case of its next request, the least that is of use, and what it comes to. */
+  /** The worst case of its next request, the least that is useful, and its actual cost. */
   worst: fc.integer({ min: 1, max: 60 }),
   least: fc.double({ min: 0, max: 1, noNaN: true }),
   share: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -364,7 +364,7 @@ test('leases stay within the limit, the first waiting session is served when pos
       (firstLimit, steps) => {
         const stored = new Stored()
         let limit = firstLimit
-        /** A limit that was lowered is passed by what was leased before. */
+        /** A lowered limit may be exceeded by earlier leases. */
         let most = limit
         stored.change([], (money) => money.setLimit(limit))
         const sessions: Session[] = [0, 1, 2, 3, 4].map((index) => ({
@@ -422,7 +422,7 @@ test('leases stay within the limit, the first waiting session is served when pos
           }
           if (answer.kind === 'has') {
             demand(answer.nanos >= leastNanos, 'A request was given less than it needs.')
-            // The request is on record, with what it may cost.
+            // The request is on record with its possible cost.
             of.open = Math.min(nanos, answer.nanos) - of.spent
           } else {
             of.refused++
@@ -476,7 +476,7 @@ test('leases stay within the limit, the first waiting session is served when pos
             const lease = stored.leases.get(leaseId(ofSession(of)))
             leased += lease?.nanos ?? 0
             committed += of.spent + of.open
-            // L1: what it may be charged is leased.
+            // L1: possible charges are leased.
             demand((lease?.nanos ?? 0) >= of.spent + of.open, 'A session may be charged more than it has.')
             demand(of.at === undefined || of.nanos <= (lease?.nanos ?? 0), 'A process has more than the budget gave.')
           }
@@ -504,7 +504,7 @@ test('leases stay within the limit, the first waiting session is served when pos
             tryToAsk(of)
           } else if (act === 'ends' && of.open > 0) finish(of, share)
           else if (act === 'killed') {
-            // What was under way counts at its worst case; who waited waits again in the next process.
+            // Open requests count at their worst case; a waiting session waits again in the next process.
             of.at = undefined
             of.spent += of.open
             of.open = 0
@@ -525,7 +525,7 @@ test('leases stay within the limit, the first waiting session is served when pos
               money.close(ofSession(of), { nanos: of.spent + of.open, unknownNanos: 0 }),
             )
             demand(!stored.leases.has(leaseId(ofSession(of))), 'A key of it stays.')
-            // At rest it has told what it spent.
+            // At a rest it has reported its spending.
             settledOfGone += of.spent + of.open
             Object.assign(of, {
               began: of.began + 1,
@@ -542,7 +542,7 @@ test('leases stay within the limit, the first waiting session is served when pos
             most = Math.max(limit, stored.budget?.leasedNanos ?? 0)
             stored.change([], (money) => money.setLimit(limit))
           } else if (act === 'late' || act === 'ghost') {
-            // A call that was made comes again, and changes nothing that anybody has.
+            // A repeated call changes nothing that any session has.
             const again = ghosts[Math.floor(share * (ghosts.length - 1))]
             if (again !== undefined) {
               const seen = (): string => JSON.stringify([stored.budget, [...stored.leases], stored.queue])
@@ -557,14 +557,14 @@ test('leases stay within the limit, the first waiting session is served when pos
           serveWoken()
           look()
         }
-        // All requests under way end, one after another: whoever waits is served or refused, and everything is returned.
+        // All open requests end, one after another: every waiting session is served or refused, and all money is returned.
         for (
           let rounds = 0;
           rounds < 200 && sessions.some(({ open, wants }) => open > 0 || wants !== undefined);
           rounds++
         ) {
           const of = sessions.find(({ open }) => open > 0)
-          // No deadlock: somebody has a request under way, or holds what it gives back.
+          // No deadlock: some session has an open request, or holds money that it will return.
           if (of !== undefined) finish(of, 0.5)
           else for (const each of sessions) if (each.wants === undefined) report(each)
           drain()

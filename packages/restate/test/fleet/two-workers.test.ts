@@ -1,5 +1,5 @@
-// Holds rules of docs/spec: R-FLEET-1, R-FLEET-2, R-FLEET-2a: sessions of one tenant on workers that are killed between what they ask, what they spend and what they
-// tell, over an ingress that loses answers. What was billed outside is never above the limit, and nothing of it is lost.
+// Holds rules of docs/spec: R-FLEET-1, R-FLEET-2, R-FLEET-2a: sessions of one tenant on workers that are killed between requesting, spending and
+// reporting money, over an ingress that loses answers. Bills never exceed the limit, and none is lost.
 import type { ObjectContext } from '@restatedev/restate-sdk'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -11,10 +11,10 @@ import { MemoryState } from '../support/memory-state.ts'
 
 type Handler = (context: ObjectContext, input: unknown) => Promise<unknown>
 
-/** The budget of a tenant behind an ingress: one call at a time, as the engine makes them. Of some the answer is lost, and they are made again. */
+/** The budget of a tenant behind an ingress: one call at a time, as in the engine. Some answers are lost, and their calls are repeated. */
 function fleetOf(losesAnswer: () => boolean) {
   const context = new MemoryState() as unknown as ObjectContext
-  // Handlers of a budget use nothing else of it.
+  // Handlers of a budget use nothing else.
   const { object } = budgetDefinition() as unknown as { readonly object: Readonly<Record<string, Handler>> }
   const call = async (name: keyof BudgetHandlers, input?: unknown): Promise<unknown> => object[name]?.(context, input)
   const fake: typeof fetch = async (input, init) => {
@@ -30,7 +30,7 @@ const log = { flush: () => undefined, batches: 0, confirmed: () => Promise.resol
 const chunkNanos = 3
 const step = fc.record({
   session: fc.nat({ max: 3 }),
-  /** The worst case of its next request, and what it comes to. */
+  /** The worst case of its next request, and its actual cost. */
   worst: fc.integer({ min: 1, max: 40 }),
   share: fc.double({ min: 0, max: 1, noNaN: true }),
   ending: fc.constantFrom('goes_on', 'goes_on', 'killed_before', 'killed_after', 'released', 'removed'),
@@ -41,7 +41,7 @@ interface At {
   began: number
   turn: number
   lease: TenantLease | undefined
-  /** What its records tell. */
+  /** What its records say. */
   spent: Spent
 }
 
@@ -54,7 +54,7 @@ test('bills stay within the limit, none is lost, and nothing stays reserved afte
       losses,
       async (limitNanos, steps, lost) => {
         let calls = 0
-        // An answer that is lost is asked for again after a pause: here the next attempt gets it.
+        // A lost answer is requested again after a pause: here the next attempt gets it.
         const { call, ingress } = fleetOf(() => calls++ % 11 === 10 && lost[calls % lost.length] === true)
         await call('setLimit', limitNanos / 1e9)
         let billed = 0
@@ -85,7 +85,7 @@ test('bills stay within the limit, none is lost, and nothing stays reserved afte
           const cost = Math.floor(worst * share)
           if (mayAsk && ending !== 'killed_before') {
             billed += cost
-            // Its answer is on record, or only that it was asked.
+            // Either its answer is on record, or only its intent.
             const nanos = ending === 'killed_after' ? worst : cost
             at.spent = {
               nanos: at.spent.nanos + nanos,
@@ -107,7 +107,7 @@ test('bills stay within the limit, none is lost, and nothing stays reserved afte
             at.lease = undefined
             at.spent = { nanos: 0, unknownNanos: 0 }
             const before = await status()
-            // The worker that it was taken from still asks for more.
+            // The worker that lost it still requests more.
             await ghost?.growTo(1, { signal: never })
             heardGhost ||= JSON.stringify(await status()) !== JSON.stringify(before)
           }

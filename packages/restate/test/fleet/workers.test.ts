@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-FLEET-3, R-FLEET-6, R-FUND-5: what a worker asks of the fleet, over an ingress of which nothing is real but its answers.
+// Holds rules of docs/spec: R-FLEET-3, R-FLEET-6, R-FUND-5: a worker's calls to the fleet, over a fake ingress.
 import type { Model } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
@@ -14,7 +14,7 @@ interface Asked {
   readonly key: string | null
 }
 
-/** Answers as an ingress does. `answer` gives a status, or what the handler gives back; undefined: it cannot be reached. */
+/** Answers like an ingress. `answer` returns a status, or the result of the handler; undefined: unreachable. */
 function ingressOf(answer: (asked: Asked) => unknown) {
   const asked: Asked[] = []
   const fake: typeof fetch = async (input, init) => {
@@ -95,7 +95,7 @@ test('spending that another session paid counts for the session but not for its 
   expect(lease.usd).toBe(5)
 })
 
-/** Lets timers of real time pass. */
+/** Lets real timers pass. */
 const pass = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 test('money that a session no longer uses is returned once that is on record', async () => {
@@ -107,7 +107,7 @@ test('money that a session no longer uses is returned once that is on record', a
   await lease.growTo(1, { signal, leastUsd: 1 })
   lease.uses({ usd: 0.25, settledUsd: 0.25, unknownUsd: 0.125 })
   await pass(200)
-  // Here it may spend no more; the budget hears of it later.
+  // Here it may spend no more; the budget learns of it later.
   expect([asked.length, lease.usd]).toEqual([2, 0.25])
   isOnRecord()
   while (asked.length < 3) await pass(5)
@@ -130,7 +130,7 @@ test('the next process returns what a lost one had beyond its records', async ()
   expect(next.usd).toBe(0.5)
   while (asked.length < 4) await pass(5)
   expect(asked[3]?.body).toMatchObject([{ kind: 'report', nanos: 5e8 }])
-  // The lost one is not heard any more.
+  // Late calls of the lost process are ignored.
   expect(await lost.growTo(1.9, { signal, leastUsd: 1.9 })).toBeUndefined()
 })
 
@@ -146,7 +146,7 @@ test('a session waits in the queue of the budget, is woken by its message, and l
   while (desk.waiting === 0) await pass(1)
   const joined = asked.flatMap(({ body }) => body as LeaseAsk[]).filter(({ kind }) => kind === 'join')
   expect(joined).toMatchObject([{ nanos: 1e9, leastNanos: 9e8, invocation: 'work' }])
-  // Where others wait, money comes back at once.
+  // While others wait, money is returned at once.
   other.uses({ usd: 0.1, settledUsd: 0.1, unknownUsd: 0 })
   while (desk.waiting > 0) await pass(1)
   expect(woken).toBe(0)
@@ -253,7 +253,7 @@ test('a dropped ticket is replaced by a new one', async () => {
 
 test('a caller that is aborted while it waits leaves the gate, and the model is not called', async () => {
   const { ingress, asked } = ingressOf(({ path }) => (path === '/halting_pass/enter' ? new Promise(() => {}) : true))
-  // As the runtime's own does.
+  // Like the runtime's own.
   const heeding: typeof fetch = (input, init) =>
     Promise.race([
       ingress.fetch(input, init),

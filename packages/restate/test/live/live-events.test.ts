@@ -83,7 +83,7 @@ test('while too much waits for slow readers, new readers are refused and referre
   silent.write(`GET ${pathname} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`)
   await once(silent, 'readable')
   live.onEvent('a session', { type: 'note', text: 'x'.repeat(39 * 1024 * 1024) })
-  // What the system takes for the reader is less than what is then too much.
+  // The system's buffers for the reader are smaller than this excess.
   const refused = await fetch(address(live))
   expect([refused.status, await refused.text()]).toEqual([503, expect.stringContaining('the records of the session')])
   silent.destroy()

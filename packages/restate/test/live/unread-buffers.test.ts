@@ -4,7 +4,7 @@ import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { UnreadBuffers } from '../../src/live/live-events.ts'
 
-/** Reads as much as it is told to. */
+/** Reads as much as it is asked to. */
 class Reader extends Writable {
   readonly #waiting: (() => void)[] = []
 
@@ -33,7 +33,7 @@ test('the bytes that wait for all readers stay within the bound, however slowly 
         const waiting = readers.filter(({ destroyed }) => !destroyed).map(({ writableLength }) => writableLength)
         const sum = waiting.reduce((all, one) => all + one, 0)
         expect(sum).toBeLessThanOrEqual(100)
-        // What has just been read may not be counted yet.
+        // Bytes that were just read may still be counted.
         expect(unread.hasRoom && sum > 60).toBe(false)
       }
     }),

@@ -52,7 +52,7 @@ test('oversized and cluster-only requests are refused', () => {
     'halting serve --payloads',
   )
   expect(problemOfMessages(['x'.repeat(8 << 20)], sizeLimitWithoutStore)).toContain('With the files that it names')
-  // The folder of another session came with it.
+  // It would bring the folder of another session.
   expect(problemOfRequest({ id: 'r', request: close, opening: { forkedFrom: 's-1' } })).toContain('Fork the session')
 })
 

@@ -25,11 +25,11 @@ import { MemoryState } from '../support/memory-state.ts'
 
 const aRecord = { type: 'control', key: 'k', value: null } as unknown as StepRecord
 
-/** A session whose messages are delivered in an order that the test chooses: nothing but what is asserted of it is real time. */
+/** A session whose messages are delivered in an order that the test chooses, without real time. */
 class World {
   readonly state = new MemoryState()
   mailbox: Mailbox = emptyMailbox
-  /** What each call has seen that was not woken. */
+  /** What each call that was not woken has seen. */
   readonly seen = new Map<string, string>()
   #calls = 0
   #requests = 0
@@ -59,7 +59,7 @@ class World {
     if (invocation !== undefined) this.toWork.push({ invocation, message })
   }
 
-  /** A client calls, has its answer or waits: what is read, and where it is registered, is not one step. */
+  /** A client calls, and gets its answer or waits: the read and the registration are separate steps. */
   async call(by: string, since: string, between: () => Promise<void>): Promise<void> {
     const id = `${by} ${this.#calls++}`
     await Promise.race([
@@ -258,7 +258,7 @@ test('watching a session that does not exist leaves no state and wakes no one el
   expect(mailbox.watchers?.map(({ by }) => by)).toEqual(['other'])
   await waitForChange({ ...query, by: 'other' }, () => 'id', ports)
   expect([...state.values]).toEqual([])
-  // One of which something was asked keeps who watches, and costs no further call.
+  // A session with requests keeps its watchers, and needs no further call.
   write({ ...mailbox, next: 2 })
   const asked = fullStatus({
     session: { ...idle, records: 0 },

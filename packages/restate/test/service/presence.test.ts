@@ -1,4 +1,4 @@
-// A session comes to a process and goes: each is reported once.
+// The start and the end of a session in a process are each reported once.
 import { array, assert, constantFrom, property } from 'fast-check'
 import { expect, test } from 'vitest'
 import type { RunResult } from '@halting/core'

@@ -24,11 +24,11 @@ function setting(onRecord: readonly string[] = []) {
   })
   const take = (id: string, request: SessionRequest): void =>
     order.take({ id, number: handled.length + making.length, request } satisfies NumberedRequest)
-  return { order, take, told: handled, making }
+  return { order, take, handled, making }
 }
 
 test('a later request is handled later, even if an earlier one takes long to prepare', async () => {
-  const { order, take, told: handled, making } = setting()
+  const { order, take, handled, making } = setting()
   take('a', prompt('one'))
   take('b', { type: 'compact' })
   take('c', prompt('two'))
@@ -42,7 +42,7 @@ test('a later request is handled later, even if an earlier one takes long to pre
 })
 
 test('a request that ends a run refuses a prompt in preparation and is handled itself', async () => {
-  const { order, take, told: handled } = setting()
+  const { order, take, handled } = setting()
   take('a', prompt('one'))
   take('b', { type: 'interrupt' })
   await order.over()
@@ -50,7 +50,7 @@ test('a request that ends a run refuses a prompt in preparation and is handled i
 })
 
 test('a prompt that is in a run on record is not prepared again', () => {
-  const { take, told: handled, making } = setting(['a'])
+  const { take, handled, making } = setting(['a'])
   take('a', prompt('one'))
   expect([handled, making]).toEqual([['a'], []])
 })

@@ -14,7 +14,7 @@ import { MemoryState } from '../support/memory-state.ts'
 
 const command = `echo one\necho ${'two '.repeat(80)}`
 
-/** A session that asks about one call, in an attempt of the engine. */
+/** A session with one open question, in an attempt of the engine. */
 function attemptAt(invocation: FakeInvocation, state: MemoryState, before: SessionStatus): void {
   const sessions = new SessionsOfProcess({
     open: async ({ sessionId, journal }) =>
@@ -40,7 +40,7 @@ function attemptAt(invocation: FakeInvocation, state: MemoryState, before: Sessi
         end: async () => {},
       }),
   })
-  // It only reads and writes what is kept.
+  // It only reads and writes state.
   const record = new WorkRecord(state as unknown as ObjectContext, before)
   void attempt({
     engine: invocation.attempt(),

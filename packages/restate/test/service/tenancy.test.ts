@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-FLEET-3, R-FLEET-3a, R-FLEET-2a: whose money a session spends, and how much of it.
+// Holds rules of docs/spec: R-FLEET-3, R-FLEET-3a, R-FLEET-2a: the tenant of a session, and how much of its money the session spends.
 import { streamRun, ModelError, startRun, type Model, type Prices } from '@halting/core'
 import { createMemorySteps, foldSession, runsOf, type StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
@@ -29,13 +29,13 @@ test('a tenant that a session may not use is refused with the reason and not sto
   expect(state.values.size).toBe(0)
 })
 
-/** A dollar a token. */
+/** One dollar per token. */
 const prices: Prices = {
   cost: (_model, { input_tokens, output_tokens }) => input_tokens + output_tokens,
   worstCase: (_model, { inputTokens, outputTokens }) => inputTokens + outputTokens,
 }
 
-/** Records of a run of two turns, the second of which breaks off: nobody knows what it cost. */
+/** Records of a run of two turns, the second of which is interrupted, so its cost is unknown. */
 async function recorded(): Promise<readonly StepRecord[]> {
   const steps = createMemorySteps()
   const usage = { input_tokens: 3, output_tokens: 2, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
@@ -61,7 +61,7 @@ test('spending includes an open run at its worst case', async () => {
   expect(whole.unknownNanos).toBeGreaterThan(0)
   expect(whole.nanos).toBe(5e9 + whole.unknownNanos)
   const isResult = (record: StepRecord): boolean => record.type === 'result'
-  // Killed while the second request was under way, and before the first was.
+  // Killed during the second request, and before the first.
   const open = sessionSpending(foldSession(runsOf(records.slice(0, records.findLastIndex(isResult)))))
   expect(open).toEqual(whole)
   expect(sessionSpending(foldSession(runsOf(records.slice(0, 1))))).toEqual({ nanos: 0, unknownNanos: 0 })

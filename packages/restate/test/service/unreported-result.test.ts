@@ -7,7 +7,7 @@ test('the result of a run whose process was lost before its report is restored f
   const { events, records } = await recordSession()
   const [reported] = events.flatMap((event) => (event.type === 'run_end' ? [event.result] : []))
   const [made] = unreportedResults('s', [], records, new Set())
-  // No record names the windows of models.
+  // The records do not have the context windows of models.
   const { modelUsage: _, ...result } = { ...reported }
   expect(made).toMatchObject({ runId: 'run1', result })
   expect(unreportedResults('s', [], records, new Set(['run1']))).toEqual([])

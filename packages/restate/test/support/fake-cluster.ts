@@ -45,16 +45,16 @@ import { MemoryState } from './memory-state.ts'
 
 export { SessionRefusedError } from '../../src/service/refused-work.ts'
 
-/** A cluster of one worker, of which nothing is real but its service: requests come over HTTP, live events go over HTTP, and what is kept is in memory. */
+/** A cluster of one worker, of which only its service is real: requests and live events go over HTTP, and state is in memory. */
 export interface FakeCluster {
   /** Where it takes requests, and is administered. */
   readonly url: string
-  /** Every request that came, as it came. */
+  /** Every request, as it arrived. */
   readonly requests: readonly (PushRequest & { readonly sessionId: string })[]
   records(sessionId: string): Promise<readonly StepRecord[]>
-  /** The process that works at the session is lost; another one goes on. False where none works. */
+  /** Loses the process that works at the session; another one continues. Returns false if none works. */
   kill(sessionId: string): boolean
-  /** While it is cut off nobody is answered. */
+  /** While it is cut off, nobody is answered. */
   cutOff(isCutOff: boolean): void
   close(): Promise<void>
 }
@@ -99,7 +99,7 @@ export async function fakeCluster({
     if (handler === 'request') {
       const problem = problemOfRequest(input, sizeLimitWithoutStore)
       if (problem !== undefined) return { status: 400, body: { message: problem } }
-      // It was looked at.
+      // It was checked.
       requests.push({ ...(input as PushRequest), sessionId })
     }
     return objectOf(sessionId).answer(handler, input)
@@ -118,7 +118,7 @@ export async function fakeCluster({
   })
   await new Promise<void>((listens) => server.listen(0, '127.0.0.1', listens))
   return {
-    // It listens at a port, so its address has one.
+    // It listens on a port, so its address has one.
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     records: (sessionId) => objectOf(sessionId).records(),
@@ -152,13 +152,13 @@ class FakeSession {
   readonly #sessions: SessionsOfProcess
   readonly #live: LiveEvents
   readonly #renewAfter: SessionServiceOptions['renewAfter']
-  /** What is done with a mailbox is done one after another. */
+  /** Operations on a mailbox run one after another. */
   #turn: Promise<unknown> = Promise.resolve()
   #invocation: FakeInvocation | undefined
   #attempt: FakeAttempt | undefined
   #lose: () => void = () => {}
   #isOver = false
-  /** Resolves when something is answered for. */
+  /** Resolves when a request is settled. */
   readonly #awake = new Set<() => void>()
   /** Calls that wait for a change, by their awakeables. */
   readonly #watching = new Map<string, (state: MailboxState) => void>()
@@ -283,7 +283,7 @@ class FakeSession {
     while (page.requests.length > 0) {
       const end = await this.#workOn(page.requests)
       if (end === undefined) return
-      // Whoever asks meanwhile asks the next one.
+      // Requests that arrive meanwhile wait for the next invocation.
       if (end === 'goes on elsewhere') return void this.#work()
       page = await this.#exclusive(async () => {
         const before = await readMailbox(this.#mailbox)
@@ -298,7 +298,7 @@ class FakeSession {
     }
   }
 
-  /** As many attempts as it takes. Undefined where all is over. */
+  /** Runs as many attempts as it takes. Undefined if everything is over. */
   async #workOn(requests: readonly NumberedRequest[]): Promise<WorkEnd | 'goes on elsewhere' | undefined> {
     const invocation = this.#invocation
     if (invocation === undefined) return undefined
@@ -362,7 +362,7 @@ class FakeSession {
     return undefined
   }
 
-  /** What an attempt writes that an earlier one has written is on record already. */
+  /** What an attempt repeats of an earlier one is already on record. */
   #contextOf(journal: { sets: number }): ObjectContext {
     let made = 0
     const write = (act: () => void): void => {
@@ -370,7 +370,7 @@ class FakeSession {
       journal.sets = made
       act()
     }
-    // What the work and the answers take of it.
+    // What the work and the answers use of it.
     return {
       key: this.#key,
       get: (key: string) => this.state.get(key),
@@ -395,7 +395,7 @@ class FakeSession {
     for (;;) {
       const page = await readRecordsPage(this.state, records.length, undefined)
       if (page.records.length === 0) return records
-      // Without a payload store nothing is kept elsewhere.
+      // Without a payload store nothing is stored elsewhere.
       records.push(...(page.records as readonly StepRecord[]))
     }
   }

@@ -6,11 +6,11 @@ import type { PayloadStore } from '../../src/payloads/payload-store.ts'
 
 type OpenedSession = Pick<CheckedSession, 'transcript' | 'open'> &
   Pick<AttemptContext, 'records' | 'log'> & {
-    /** The attempt: it rejects when that fails. */
+    /** The attempt: rejects if it fails. */
     readonly over: Promise<unknown>
   }
 
-/** The session as an attempt finds it. It is open when the engine has something of it on record. Rejects when the attempt fails. */
+/** The session as an attempt finds it. It is open once the engine has something of it on record. Rejects if the attempt fails. */
 export async function openSession(engine: Engine, store?: PayloadStore): Promise<OpenedSession> {
   let over: Promise<unknown> = Promise.resolve()
   const { records, log } = await new Promise<AttemptContext>((resolve, reject) => {

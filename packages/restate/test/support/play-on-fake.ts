@@ -18,10 +18,13 @@ import { endsOf, sessionOf, type Played } from './play.ts'
 import { noteOf, promptOf, type PlanWorld } from './plan.ts'
 import { answerTo, type RandomSession } from './random-plan.ts'
 
-/** When a process loses the session: after so many turns of the event loop, one number for each process; then never. */
+/** When a process loses the session: after this many turns of the event loop, one number for each process; then never. */
 export type Kills = readonly number[]
 
-/** Plays it on an engine of which nothing is real but its order: each prompt an invocation, whatever is said a message to it. `renewAfter`: another one goes on after so much. */
+/**
+ * Plays it on a fake engine of which only the order is real: each prompt is an invocation, and each input a message to it. `renewAfter`: another invocation continues after this
+ * much.
+ */
 export async function playOnFake(
   { plan, prompts }: RandomSession,
   kills: Kills = [],
@@ -58,7 +61,7 @@ export async function playOnFake(
     let mailed = [...waiting]
     for (;;) {
       const engine = invocation.attempt()
-      // What is written by an attempt that does not come to its end is written by the next one.
+      // What an attempt writes without reaching its end, the next one writes again.
       const draft = state.copy()
       const conversation = await Conversation.read(draft, undefined)
       const { carried, texts } = conversation
@@ -130,7 +133,7 @@ export interface PlayedOnFake extends Played {
   readonly invocations: number
 }
 
-/** What the work takes of it. */
+/** What the work uses of it. */
 function contextOf(state: MemoryState): ObjectContext {
   return {
     key: 'played',
@@ -145,7 +148,7 @@ async function recordsOf(state: MemoryState): Promise<readonly StepRecord[]> {
   for (;;) {
     const page = await readRecordsPage(state, records.length, undefined)
     if (page.records.length === 0) return records
-    // Without a payload store nothing is kept elsewhere.
+    // Without a payload store nothing is stored elsewhere.
     records.push(...(page.records as readonly StepRecord[]))
   }
 }

@@ -2,7 +2,7 @@ import { createSession, type SessionEvent } from '@halting/core/session'
 import { foldSession, type StepRecord } from '@halting/core/steps'
 import { scriptedModel } from '@halting/core/testing'
 
-/** What a session told, and its records, in the order of both together. */
+/** Plays a session, and returns its events and records. */
 export async function recordSession(): Promise<{ readonly events: SessionEvent[]; readonly records: StepRecord[] }> {
   const records: StepRecord[] = []
   const events: SessionEvent[] = []

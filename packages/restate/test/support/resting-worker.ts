@@ -11,23 +11,23 @@ import type { FakeInvocation } from './fake-engine.ts'
 /** When a run of these tests begins, in milliseconds since 1970. */
 export const startsAtMs = 1_700_000_000_000
 
-/** What a client asks of a session, as mail. */
+/** A client's request to a session, as mail. */
 export const requestMail = (what: object, number: number): string =>
   JSON.stringify({ number, id: `request-${number}`, request: what })
 
 export interface Process {
-  /** Of its runs, beside what a session needs. */
+  /** Options of its runs in addition to what a session needs. */
   readonly options: Pick<QueryOptions, 'model'> & Partial<QueryOptions>
   /** Milliseconds since the run began, by its wall clock. */
   readonly startsMs: number
-  /** Whether its time passes. */
+  /** Whether its time advances. */
   readonly advancesTime: boolean
 }
 
 /** One process that works at the session. */
 export class RestingWorker {
   readonly engine
-  /** What it asked of the engine's timer, in milliseconds. */
+  /** Timers that it requested from the engine, in milliseconds. */
   readonly slept: number[] = []
   readonly records: StepRecord[] = []
   readonly over: Promise<unknown>
@@ -42,7 +42,7 @@ export class RestingWorker {
     engine.sleep = (ms) => {
       this.slept.push(ms)
       rests()
-      // The engine's time is no time here: its timer has run off for the process that comes next.
+      // The engine's time does not exist here: its timer has expired for the next process.
       return sleep(1)
     }
     const fake = createFakeClock({ autoAdvance: advancesTime })

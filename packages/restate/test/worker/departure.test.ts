@@ -8,7 +8,7 @@ import { FakeInvocation } from '../support/fake-engine.ts'
 
 const intent = (key: string): StepRecord => ({ type: 'intent', key, digest: null, intent: null, at: 1 })
 const result = (key: string): StepRecord => ({ type: 'result', key, digest: null, value: null, at: 1, durationMs: 0 })
-// The log looks at the scope of a lap alone.
+// The log reads only the scope of an iteration.
 const lap = (scope: string): StepRecord => ({ type: 'lap', lap: { scope } }) as unknown as StepRecord
 const typesIn = (text: string): readonly string[] =>
   (JSON.parse(text) as { records: readonly StepRecord[] }).records.map(({ type }) => type)
@@ -19,13 +19,13 @@ test('a session is left at its first iteration without open effects, with everyt
   log.leave()
   log.append(lap(''))
   log.append(result('a'))
-  // The lap of a subagent is none of the session's.
+  // The iteration of a subagent does not count for the session.
   log.append(lap('agent'))
   log.append(lap(''))
   expect(() => log.append(intent('b'))).toThrow('goes on with this session elsewhere')
-  // What the loop makes of that is no failure of the log.
+  // The loop's reaction is not a failure of the log.
   log.fail(new Error('the run broke'))
-  // Nor is what is left of its work the end of it.
+  // Nor is the rest of its work the end of it.
   log.finish({ upTo: 1 })
   const last = await log.take()
   expect(last).not.toContain('"done"')
@@ -33,7 +33,7 @@ test('a session is left at its first iteration without open effects, with everyt
   await expect(log.take()).rejects.toBeInstanceOf(LeftError)
 })
 
-/** An attempt whose work goes on for ever, once it has begun. */
+/** An attempt whose work runs forever once it has begun. */
 async function going(
   departure: Departure,
   { invocation = new FakeInvocation(), onMail = (): void => {} } = {},
@@ -96,7 +96,7 @@ test.each(['as it rests', 'in the middle'])(
       departure.hurry()
     }
     await expect(over).rejects.toBeInstanceOf(LeftError)
-    // The process is still there, and closes what it has.
+    // The process still exists, and closes what it opened.
     log.note({ type: 'settled', numbers: [1] })
     invocation.signal('mail', '{}')
     for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)

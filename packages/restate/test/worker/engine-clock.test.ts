@@ -5,7 +5,7 @@ import { atEngineTime, EngineClock } from '../../src/http/engine-clock.ts'
 import { ClockWatch } from '../../src/worker/worker.ts'
 import type { WorkerEvent } from '../../src/worker/worker-events.ts'
 
-/** As an answer of the engine is dated. */
+/** The date format of the engine's answers. */
 const dated = (ms: number): string => new Date(ms).toUTCString()
 const began = Date.UTC(2026, 10, 30, 12)
 
@@ -34,7 +34,7 @@ test('a clock that agrees is not adjusted, and an offset does not jitter', () =>
     clock.ask()(dated(began + ms))
     expect(clock.offsetMs).toBe(first)
   }
-  // Somebody has set it.
+  // A person has set it.
   ownMs = began + 2_000
   clock.ask()(dated(began + 2_000))
   expect(clock.offsetMs).toBe(0)

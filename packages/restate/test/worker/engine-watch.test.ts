@@ -16,7 +16,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close()
 })
 
-/** The administration of an engine that has this work paused. */
+/** The admin API of an engine with this paused work. */
 async function engineWith(paused: Map<string, Paused>) {
   const asked: string[] = []
   const answer = (path: string, body: string): object => {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-CLU-4a, R-WORK-4a: what is done with work that does not go on, and a worker that gives its sessions to another.
+// Holds rules of docs/spec: R-CLU-4a, R-WORK-4a: how stalled work is handled, and a worker that gives its sessions to another.
 import { expect, test } from 'vitest'
 import { Departure, LeftError } from '../../src/worker/departure.ts'
 import type { WorkOfSession } from '../../src/worker/engine-admin.ts'

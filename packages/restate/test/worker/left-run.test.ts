@@ -49,7 +49,7 @@ test('the failure of a run in a worker that leaves its session is not reported: 
       }),
   })
   const state = new MemoryState()
-  // It only reads and writes what is kept.
+  // It only reads and writes state.
   const record = new WorkRecord(state as unknown as ObjectContext, await readStatus(state))
   const request = { number: 1, id: 'p', request: { type: 'prompt', content: 'look' } }
   const engine = new FakeInvocation().attempt()

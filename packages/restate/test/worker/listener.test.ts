@@ -30,7 +30,7 @@ async function allOf(socket: Socket): Promise<string> {
   try {
     for await (const chunk of socket) text += (chunk as Buffer).toString('latin1')
   } catch {
-    // It was cut.
+    // The connection was closed.
   }
   return text
 }
@@ -46,7 +46,7 @@ test('an engine is recognized even if its first bytes arrive one by one', async 
   // The rest of the preface, and empty settings.
   socket.write(' * HTTP/2.0\r\n\r\nSM\r\n\r\n')
   socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))
-  // Settings of the other side: a frame of the type 4.
+  // Settings of the other side: a frame of type 4.
   expect((await first)[3]).toBe(4)
   socket.destroy()
 })

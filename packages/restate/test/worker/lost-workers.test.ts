@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-LOST-1 to R-LOST-5: what is done with what is bound to a worker that does not come back.
+// Holds rules of docs/spec: R-LOST-1 to R-LOST-5: how work bound to a worker that does not come back is handled.
 import * as fc from 'fast-check'
 import { storageFormat } from '../../src/engine/format.ts'
 import { expect, test } from 'vitest'
@@ -7,7 +7,7 @@ import { LostWorkers } from '../../src/worker/lost-workers.ts'
 import type { WorkerEvent } from '../../src/worker/worker-events.ts'
 import { FakeAdmin } from '../support/fake-admin.ts'
 
-/** So often it looks, every two seconds, until it takes one that does not answer for lost. */
+/** Number of looks, one every two seconds, after which a silent worker counts as lost. */
 const failuresUntilLost = 5
 
 interface Looks {
@@ -16,7 +16,7 @@ interface Looks {
   readonly canOpen?: (session: string) => boolean
   readonly departure?: Departure
   readonly events?: WorkerEvent[]
-  /** Whether this worker gets an answer; otherwise as the engine does. */
+  /** Whether this worker gets an answer. Default: as the engine does. */
   readonly probe?: (address: string) => boolean
 }
 
@@ -42,7 +42,7 @@ function workerAt(url: string, admin: FakeAdmin, { canOpen, departure, events, p
   }
 }
 
-/** The worker a has sessions and is lost; b lives. */
+/** Worker a has sessions and is lost; b is alive. */
 function lostA(): FakeAdmin {
   const admin = new FakeAdmin()
   admin.add('dp_b', 'b')
@@ -183,7 +183,7 @@ test('all work continues without interruption, whichever workers are lost and ho
             for (let left = pauses[index] ?? 0; left > 0; left--) await new Promise(setImmediate)
             const canOpen = (session: string): boolean => !someAreElsewhere || session !== 's0'
             const worker = workerAt(`w${index}`, admin, { canOpen })
-            // They look at the same time, every two seconds: none is a look ahead of another.
+            // They look at the same time, every two seconds, so that none is a look ahead.
             for (let left = failuresUntilLost + 5; left > 0; left--) {
               await worker.looks(1)
               for (let turns = 60; turns > 0; turns--) await new Promise(setImmediate)

@@ -9,7 +9,7 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 test('the longest-waiting session of a tenant is next, and tenants take turns', () => {
   const queue = new PlaceQueue<{ group: string; sinceMs: number }>()
   for (let at = 0; at < 490; at++) queue.add({ group: 'many', sinceMs: at })
-  // One that has come back from a rest: it is older than those that wait.
+  // It came back from a rest, so it is older than the waiting ones.
   queue.add({ group: 'many', sinceMs: 100.5 })
   for (let at = 0; at < 3; at++) queue.add({ group: 'few', sinceMs: 1_000 + at })
   const order = Array.from({ length: 495 }, () => queue.next())
@@ -27,11 +27,11 @@ interface Waiting {
 
 type Act = { readonly add: string; readonly sinceMs: number } | { readonly remove: number } | { readonly take: true }
 
-/** What a queue does wrong as these are done, one after another. */
+/** Faults of a queue under these operations, in order. */
 function problemsOf(acts: readonly Act[]): readonly string[] {
   const queue = new PlaceQueue<Waiting>()
   let waiting: readonly Waiting[] = []
-  /** Of each group that waits, which others got a place since it had one. */
+  /** For each waiting group, which others got a place since its last one. */
   const passedBy = new Map<string, string[]>()
   const problems: string[] = []
   const demand = (holds: boolean, what: string): void => void (holds || problems.push(what))
@@ -100,7 +100,7 @@ test('no place is lost or granted twice, in any order of arrivals, departures, r
       const leave = (ticket: Ticket | undefined): void => {
         if (ticket === undefined) return
         ticket.leave()
-        // Again is harmless.
+        // Calling it again has no effect.
         ticket.leave()
         tickets.splice(tickets.indexOf(ticket), 1)
         hurried.delete(ticket)
@@ -123,7 +123,7 @@ test('no place is lost or granted twice, in any order of arrivals, departures, r
         expect(places.taken).toBe(taken)
         expect(places.waiting).toBe(tickets.length - taken)
         expect(taken).toBeLessThanOrEqual(most + hurried.size)
-        // Nobody waits beside a free place.
+        // No session waits next to a free place.
         expect(places.free === 0 || places.waiting === 0).toBe(true)
       }
       while (tickets.length > 0) leave(tickets[0])

@@ -10,7 +10,7 @@ import type { WorkerEvent } from '../../src/worker/worker-events.ts'
 
 type Engine = 'writes' | 'hangs' | 'refuses'
 
-/** An engine that takes calls, or does not. */
+/** An engine that accepts calls, or does not. */
 function engine(): { state: Engine; readonly keys: string[]; readonly fetch: typeof fetch } {
   const known = {
     state: 'writes' as Engine,
@@ -95,7 +95,7 @@ test('a worker reports the first reason why it is not ready', async () => {
     const { of } = readiness(options)
     expect(await of.whyNot()).toBe(because)
   }
-  // A node that starts answers soon.
+  // A node that is starting answers soon.
   const { of } = readiness({ watch: { failure: { since: performance.now(), because: '500 x' } } })
   expect(await of.whyNot()).toBeUndefined()
 })

@@ -11,9 +11,9 @@ const day = 24 * hour
 
 class Engine implements RetentionPorts {
   readonly sessions = new Map<string, SessionStatus>()
-  /** Sessions that came to life after they were seen. */
+  /** Sessions that became active after they were seen. */
   readonly alive = new Set<string>()
-  /** Sessions whose removal comes to no end. */
+  /** Sessions whose removal never ends. */
   readonly hangs = new Set<string>()
   readonly asked: string[] = []
 
@@ -37,7 +37,7 @@ class Engine implements RetentionPorts {
   }
 }
 
-/** A worker whose clock a test sets. */
+/** A worker whose clock the test sets. */
 function worker(engine: Engine, retainMs = 30 * day) {
   const events: WorkerEvent[] = []
   const clock = { now: 100 * day }

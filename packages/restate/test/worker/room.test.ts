@@ -16,7 +16,7 @@ const intent = (key: string): StepRecord => ({ type: 'intent', key, digest: null
 const keysOf = ({ records }: AttemptContext): readonly string[] =>
   records.flatMap((record) => (record.type === 'intent' ? [record.key] : []))
 
-/** Until it holds: what an attempt does at a rest takes some moments. */
+/** Polls until it holds: an attempt takes some moments to act at a rest. */
 async function when(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
@@ -32,7 +32,7 @@ function turnOf(ticket: Ticket): AttemptTurn {
   }
 }
 
-/** A session whose place is given back when its work is let go of. */
+/** A session whose place is returned when its work is released. */
 class Attempts {
   readonly places = new Places(1)
   readonly begun: (AttemptContext & { readonly heard: string[] })[] = []
@@ -62,7 +62,7 @@ test('a resting session gives its place to a waiting one, and resumes from its r
   begun[0]?.log.append(intent('a'))
   begun[0]?.log.rests(null)
   await new Promise((resolve) => setTimeout(resolve, 300))
-  // Nobody wants it: it stays where it is.
+  // No other session wants the place, so it stays.
   expect(begun[0]?.gone.aborted).toBe(false)
   const other = places.ask({ group: '', sinceMs: 2 })
   expect(await other.next()).toBe('granted')
@@ -80,7 +80,7 @@ test('a resting session gives its place to a waiting one, and resumes from its r
   begun[1]?.log.append(intent('c'))
   begun[1]?.log.finish('done')
   expect(await first).toBe('done')
-  // Another attempt asks the engine for the same.
+  // Another attempt makes the same calls to the engine.
   expect(await attempts.begin()).toBe('done')
   expect(begun).toHaveLength(2)
 })

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { SharePlaces } from '../../src/worker/share-places.ts'
 
-/** What one worker does at each look, while the others have what `others` says. */
+/** Actions of one worker at each look, while the others report `others`. */
 class Looks {
   readonly reports: { readonly free: number; readonly waiting: number }[] = []
   readonly did: (number | 'renewed')[] = []
@@ -98,7 +98,7 @@ test('sessions that a load balancer sends back are given away less and less ofte
     if (looks.did.length > before) tried.push(look)
   }
   expect(tried).toEqual([2, 6, 14])
-  // They took some: the next time it is tried as soon as at first.
+  // They took some: the next attempt comes as soon as the first.
   looks.others = { workers: 1, free: 0, waiting: 0 }
   await looks.look({ free: 0, waiting: 9 })
   looks.others = { workers: 1, free: 4, waiting: 0 }
