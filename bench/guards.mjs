@@ -128,8 +128,8 @@ async function looped(core, kind, size, policy) {
 async function recorded(core, steps, policy) {
   const kept = core.createMemorySteps()
   await play(core, 200, textsOf('log', '2 kB'), policy, { steps: kept })
-  const laps = kept.records.flatMap((record) => (record.type === 'lap' ? [JSON.stringify(record).length] : []))
-  return median(laps)
+  const iterationLengths = kept.records.flatMap((record) => (record.type === 'lap' ? [JSON.stringify(record).length] : []))
+  return median(iterationLengths)
 }
 
 async function play({ streamRun, startRun }, count, texts, noProgress, options = {}) {

@@ -50,7 +50,7 @@ heading('Interactive terminal programs')
 const folder = mkdtempSync(join(tmpdir(), 'halting-interactive-'))
 const service = fork(join(here, 'lib/stream-service.mjs'))
 try {
-  const { port } = await told()
+  const { port } = await nextMessage()
   const measured = []
   for (const [name, of] of Object.entries(programs)) {
     const home = join(folder, name)
@@ -166,11 +166,11 @@ async function play({ command, shell, env, home }, linesBefore, pauseMs = 1_000)
   /** Asks for a reply, and types while it comes; gives how long each key took to be seen. */
   async function reply(plan, keys) {
     service.send(plan)
-    await told()
+    await nextMessage()
     screen.text = ''
     terminal.stdin.write('go')
     await sees('go')
-    const begins = told()
+    const begins = nextMessage()
     terminal.stdin.write('\r')
     await begins
     const echoes = []
@@ -225,6 +225,6 @@ function write(path, text) {
   writeFileSync(path, text)
 }
 
-function told() {
+function nextMessage() {
   return new Promise((resolve) => service.once('message', resolve))
 }

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { builtPackage, comparedBuilds, heading, median, ms, numberOf, table, textOf } from './lib/measure.mjs'
 import { inputOf, replyText, resultOf, toolName } from './lib/script.mjs'
-import { playOf, whose } from './lib/sessions.mjs'
+import { playOf, origin } from './lib/sessions.mjs'
 
 const { openJournal } = await builtPackage('journal')
 const { createMemorySteps, streamRun, startRun } = await builtPackage('core')
@@ -131,7 +131,7 @@ async function played(size, { steps, readOnly = true, each, close = async () => 
 
 async function journaled(place, size, options, openFile) {
   const path = join(place, 'session.jsonl')
-  const journal = await openJournal({ path, sessionId: 'bench', ...whose, ...(openFile !== undefined && { openFile }) })
+  const journal = await openJournal({ path, sessionId: 'bench', ...origin, ...(openFile !== undefined && { openFile }) })
   const close = async () => {
     await journal.close()
     return statSync(path).size
@@ -164,7 +164,7 @@ async function appended(place, size, sync) {
 /** As pi's coding agent writes: each message once it is complete, with `appendFileSync`, never synced. */
 async function piSession(place, size) {
   const { SessionManager } = await import(piPackage)
-  const manager = SessionManager.create(whose.cwd, place)
+  const manager = SessionManager.create(origin.cwd, place)
   const usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0, totalTokens: 15, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 } }
   const watch = stopwatch(size)
   manager.appendMessage({ role: 'user', content: 'Go.', timestamp: 0 })

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { builtPackage, comparedBuilds, heading, median, ms, numberOf, table, textOf } from './lib/measure.mjs'
-import { playOf, whose, writeSession } from './lib/sessions.mjs'
+import { playOf, origin, writeSession } from './lib/sessions.mjs'
 
 const { openJournal } = await builtPackage('journal')
 const { resume, streamRun, startRun } = await builtPackage('core')
@@ -21,8 +21,8 @@ const ways = {
   },
   /** What is left where nothing but the messages is parsed, and they are cut out already. */
   'JSON.parse of its messages alone': (messages) => messages.map((message) => JSON.parse(message)),
-  'a run that was killed': goOn,
-  'a new prompt after a run that ended': goOn,
+  'a run that was killed': resumeRun,
+  'a new prompt after a run that ended': resumeRun,
 }
 
 const messagesOf = (path) =>
@@ -50,7 +50,7 @@ async function report() {
       })
       for (let repeat = 0; repeat < repeats; repeat++) {
         for (const { name, build, from, samples } of rows) {
-          // Whoever goes on writes: the next sample is of the same file as this one.
+          // Resuming writes, so this restores the file for the next sample.
           const own = join(folder, 'sample.jsonl')
           copyFileSync(from, own)
           samples.push(JSON.parse(inChild(build, 'child', name, own, size)))
@@ -108,8 +108,8 @@ async function measure(name, file, size) {
 }
 
 /** Until the model is asked, with what was said in the session. */
-async function goOn(file, size) {
-  const journal = await openJournal({ path: file, sessionId: 'bench', ...whose })
+async function resumeRun(file, size) {
+  const journal = await openJournal({ path: file, sessionId: 'bench', ...origin })
   const { open } = journal
   let shown = 0
   await new Promise((resolve, reject) => {

@@ -117,13 +117,13 @@ function playedOn({ tracerProvider, meterProvider }, calls) {
 
 async function service() {
   const child = fork(fileURLToPath(new URL('./lib/service.mjs', import.meta.url)))
-  const told = () => new Promise((resolve) => void child.once('message', resolve))
-  const { port } = await told()
+  const nextMessage = () => new Promise((resolve) => void child.once('message', resolve))
+  const { port } = await nextMessage()
   return {
     url: `http://127.0.0.1:${port}`,
     async plan(turns) {
       child.send({ begin: { files: Array.from({ length: turns }, (_, turn) => `src/file-${turn}.ts`) } })
-      await told()
+      await nextMessage()
     },
     end: () => void child.kill(),
   }

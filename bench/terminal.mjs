@@ -68,7 +68,7 @@ const only = textOf('only', '').split(',').filter(Boolean)
 const service = fork(join(here, 'lib/service.mjs'))
 const folder = mkdtempSync(join(tmpdir(), 'halting-terminal-'))
 try {
-  const { port } = await told()
+  const { port } = await nextMessage()
   const url = `http://127.0.0.1:${port}`
   await reportPrograms(url)
   if (only.length === 0 || only.includes('mcp')) await reportServers(url)
@@ -179,12 +179,12 @@ function leastAndMiddle(values) {
   return `${ms(Math.min(...values))} (${ms(median(values))})`
 }
 
-function told() {
+function nextMessage() {
   return new Promise((resolve) => service.once('message', resolve))
 }
 
 function ask(message) {
-  const answer = told()
+  const answer = nextMessage()
   service.send(message)
   return answer
 }

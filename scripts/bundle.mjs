@@ -57,7 +57,7 @@ async function bundleProgram() {
   rmSync(join(dist, 'main.js'), { force: true })
 }
 
-/** New chunks first, then the entries that import them, then the old chunks go: whoever runs the package meanwhile finds it whole. */
+/** New chunks first, then the entries that import them, then removes the old chunks: a program that runs the package meanwhile finds it complete. */
 function replace(chunks, files) {
   const isChunk = ({ path }) => dirname(path) === chunks
   for (const { path, contents } of files.toSorted((a, b) => Number(isChunk(b)) - Number(isChunk(a)))) {

@@ -33,8 +33,8 @@ function strangers(folder, files, { holds }) {
 }
 
 function tooLarge({ size, unpackedSize }, { mostBytes }) {
-  const told = (kind, bytes, most) => (bytes > most ? [`${bytes} bytes ${kind}, and ${most} is the most`] : [])
-  return [...told('packed', size, mostBytes.packed), ...told('unpacked', unpackedSize, mostBytes.unpacked)]
+  const excess = (kind, bytes, most) => (bytes > most ? [`${bytes} bytes ${kind}, and ${most} is the most`] : [])
+  return [...excess('packed', size, mostBytes.packed), ...excess('unpacked', unpackedSize, mostBytes.unpacked)]
 }
 
 /** What npm would correct or refuse when the packages are published, in its words. That nobody is logged in is no problem here. */
@@ -64,7 +64,7 @@ const problems = packed.flatMap(({ name, tarball, files, ...sizes }) => {
       (path) => `${name}: packs ${path}, which scripts/packed-files.mjs does not list`,
     ),
     ...undeclaredImports(folder, files),
-    ...tooLarge(sizes, listed).map((told) => `${name}: ${told} by scripts/packed-files.mjs`),
+    ...tooLarge(sizes, listed).map((excess) => `${name}: ${excess} by scripts/packed-files.mjs`),
     ...(isContent('publint', 'run', '--strict', tarball) ? [] : [`${name}: publint`]),
     // The program exports nothing, so it has no types to get wrong.
     ...(name === 'halting' || isContent('attw', tarball) ? [] : [`${name}: attw`]),

@@ -77,11 +77,11 @@ const checks = {
   'fault: a zombie, a worker that is stopped and wakes up': ['zombie'],
   'fault: two workers claim one session': ['claims'],
   'the commands of the guide for a lost worker': ['remedy'],
-  'fault: a client is killed, or told to end': ['clients'],
+  'fault: a client is killed or terminated': ['clients'],
   'payloads in a bucket': ['bucket'],
-  'the program: the commands of the guide, and a worker that is told to end': ['program'],
+  'the program: the commands of the guide, and a worker that is terminated': ['program'],
   'the program from a clean folder: installed from packages, it brings the server': ['program', installed],
-  'workers behind one address, told to end while commands run': ['drain'],
+  'workers behind one address, terminated while commands run': ['drain'],
   'calls that wait for a person, and a back-up of the data': ['waits'],
   'fault: an older back-up is restored while work has gone on': ['restore'],
   'growth: what tools returned is stored once, and a journal has an end': ['growth'],
@@ -98,7 +98,7 @@ const checks = {
   'fault: a session that kills its worker': ['poison'],
   'fault: 500 sessions on the 32 places of one worker': ['load', '1'],
   'fault: 500 sessions on two workers with 16 places each': ['load', '2'],
-  'fault: a long queue: a worker comes, one is told to end, and one is killed': ['queue'],
+  'fault: a long queue: a worker joins, one is terminated, and one is killed': ['queue'],
   'fault: 1,000 sessions that wait for a person are answered at once': ['suspended', '1000'],
   'money and turns of a fleet: thirty sessions of a tenant, and workers that are killed': ['fleet'],
 }
@@ -158,22 +158,22 @@ async function outcomeOf(title, [program, ...given]) {
       ...companion,
       ...beside.map((each) => each.program),
     ]
-    const { status, told } = await ran(join(node.bin, 'node'), parameters)
-    if (status === 0) return { title, kind: 'passed', told: told.trim() }
-    if (status === cannotRunHere) return { title, kind: 'skipped', why: told.trim() }
-    return { title, kind: 'failed', why: `exit ${status}\n${told}` }
+    const { status, output } = await ran(join(node.bin, 'node'), parameters)
+    if (status === 0) return { title, kind: 'passed', output: output.trim() }
+    if (status === cannotRunHere) return { title, kind: 'skipped', why: output.trim() }
+    return { title, kind: 'failed', why: `exit ${status}\n${output}` }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-/** Runs a program. Nothing that it started outlives it, nor too long a time; what it says as it goes on is told at once, too. */
+/** Runs a program. Ends everything that it started with it, or after too long a time. Prints its output immediately, too. */
 async function ran(program, parameters) {
   const child = spawn(program, parameters, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
-  let told = ''
-  child.stdout.on('data', (piece) => (told += piece))
+  let output = ''
+  child.stdout.on('data', (piece) => (output += piece))
   child.stderr.on('data', (piece) => {
-    told += piece
+    output += piece
     process.stderr.write(piece)
   })
   const patience = setTimeout(() => endGroup(child.pid), patienceMs)
@@ -182,7 +182,7 @@ async function ran(program, parameters) {
   clearTimeout(patience)
   endGroup(child.pid)
   await closed
-  return { status: status ?? signal, told }
+  return { status: status ?? signal, output }
 }
 
 function endGroup(leader) {
@@ -207,8 +207,8 @@ function installed(folder) {
 }
 
 function tell(all) {
-  for (const { title, kind, why, told } of all)
-    console.log([`${kind}: ${title}`, why ?? told].filter(Boolean).join(': '))
+  for (const { title, kind, why, output } of all)
+    console.log([`${kind}: ${title}`, why ?? output].filter(Boolean).join(': '))
   const count = (kind) => all.filter((outcome) => outcome.kind === kind).length
   const sum = { passed: count('passed'), failed: count('failed'), skipped: count('skipped') }
   writeFileSync(new URL('.tmp/cluster.json', root), `${JSON.stringify(sum)}\n`)

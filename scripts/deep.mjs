@@ -85,7 +85,7 @@ const checks = {
   },
   goals: {
     proves:
-      'drawn runs with goals, killed and gone on with: what is told was checked and recorded, and a run is done only where its goals hold',
+      'drawn runs with goals, killed and resumed: what is reported was checked and recorded, and a run is done only where its goals hold',
     takes: '10 minutes; --count=10000 --seed=N',
     needs: 'nothing',
     ...tests(['packages/journal/test/goals'], { count: 'HALTING_RUNS' }, { HALTING_RUNS: '10000' }),

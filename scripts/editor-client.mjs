@@ -1,5 +1,5 @@
 // Has an independent client of the editor protocol talk to `halting acp`: acpx, which npm brings, on the newest LTS Node that npm
-// brings. What it is told is looked at as a person would who reads it. Needs a build. How often it passed, failed or was skipped is in
+// brings. Checks its output as a person would read it. Needs a build. How often it passed, failed or was skipped is in
 // .tmp/editor-client.json.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
@@ -32,7 +32,7 @@ const checks = {
       existsSync(join(work, 'made.txt')) &&
       openCalls(messages).length === 0,
   },
-  'a limit is told as its stop reason, and in words': {
+  'a limit is reported as its stop reason, and in words': {
     replies: [{ content: ['I look.', look] }, { content: [look] }, { content: [look] }],
     flags: ['--max-turns', '2'],
     format: 'json',
@@ -116,7 +116,7 @@ function answers(messages) {
   return messages.map((message) => message?.result?.stopReason).filter((reason) => reason !== undefined)
 }
 
-/** Calls that were told and did not end. */
+/** Calls that were announced and did not end. */
 function openCalls(messages) {
   const status = new Map()
   for (const message of messages) {

@@ -66,7 +66,7 @@ const { startInspector } = await import('@halting/inspector')
 const { transcriptParts, viewOf } = await import('@halting/analysis/view')
 const { accountOf } = await import('@halting/analysis')
 
-function told({ sessionId, cwd, runs }) {
+function explainSession({ sessionId, cwd, runs }) {
   const goOn = { says: 'Continue with:', command: `halting -p --resume ${sessionId} --max-turns 28` }
   return whyText(
     { sessionId, cwd, account: accountOf(runs[0]), stages: [], goOn, before: [], about: [] },
@@ -75,7 +75,7 @@ function told({ sessionId, cwd, runs }) {
   )
 }
 
-const made = (await picturedSessions()).map((session) => ({ ...session, why: () => told(session) }))
+const made = (await picturedSessions()).map((session) => ({ ...session, why: () => explainSession(session) }))
 const views = new Map(made.map((session) => [session.key, viewOf(session)]))
 const piece = (values, from, count) => values.slice(from, from + count)
 const sessionOf = (key) => made.find((session) => session.key === key)

@@ -88,12 +88,12 @@ function installed(version) {
       `${platformPackage}@${version}`,
     )
   }
-  const [told, lts] = JSON.parse(
+  const [actualVersion, lts] = JSON.parse(
     execFileSync(join(bin, 'node'), ['-p', 'JSON.stringify([process.version, process.release.lts ?? ""])'], {
       encoding: 'utf8',
     }),
   )
-  return { version: told, bin, isLts: lts !== '' }
+  return { version: actualVersion, bin, isLts: lts !== '' }
 }
 
 function npm(...args) {

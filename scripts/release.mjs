@@ -9,7 +9,7 @@ import { isNewer, manifestFor, publishCommand, releasedChangelog, repositoryOf }
 
 const cwd = fileURLToPath(root)
 
-/** A step that is refused: the sentence is for whoever makes the release. */
+/** A step that is refused: the sentence is for the person who makes the release. */
 class Refusal extends Error {}
 
 try {
@@ -104,7 +104,7 @@ function check() {
   if (changed !== '') throw new Refusal(`The checks changed the working tree:\n${changed}`)
 }
 
-/** Lowest packages first: npm refuses none, but whoever installs meanwhile finds what they depend on. */
+/** Lowest packages first: npm refuses none, but an installation meanwhile finds its dependencies. */
 function publish(now, version, tag) {
   const commands = publishedPackages.map((name) => publishCommand(name, version))
   const linesFrom = (first) => commands.slice(first).map((command) => `  npm ${command.join(' ')}`)

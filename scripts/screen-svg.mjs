@@ -18,7 +18,7 @@ const colours = {
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 export const sequences = /(\u001B\[[\d;:]*m|[\u000E\u000F])/g
 
-/** The lines of a screen as tmux tells them, with their colours. */
+/** The lines of a screen as tmux prints them, with their colours. */
 export function svgOf(screen, { columns, title }) {
   // Few fonts have this sign.
   const rows = screen.replaceAll('⏺', '●').replace(/\n+$/, '').split('\n')

@@ -34,7 +34,7 @@ const summary = new URL('../.tmp/soak.json', import.meta.url)
 rmSync(summary, { force: true })
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'halting-soak-')))
 process.on('exit', () => {
-  // What was found to be left is told by then.
+  // Leftovers were reported before.
   for (const { pid } of processesOf(mark)) process.kill(pid, 'SIGKILL')
   rmSync(root, { recursive: true, force: true })
 })

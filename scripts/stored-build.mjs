@@ -21,7 +21,7 @@ export function storedBuild(file, key) {
 }
 
 /**
- * @param {readonly string[]} inputs the files that it was made from, absolute; one that is none counts as missing
+ * @param {readonly string[]} inputs the files that it was made from, absolute; a path that is not a file counts as missing
  * @param {number} startedAt when the build began, by `Date.now()`: a file that changed since may have been read before, and then nothing is stored
  */
 export function storeBuild(file, key, inputs, startedAt, made) {

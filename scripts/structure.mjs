@@ -10,7 +10,7 @@
 //   read sessions        published packages with a file that imports one of `readers` and imports or declares one of `models`: it makes sums or models
 //                        of recorded sessions
 //   tables of an ending  constants typed by `EndingReason`, whole or partial, and switches over at least half of its members
-//   told                 the words told, tells and tell in sources, not as parts of longer names
+//   tellWords            occurrences of forms of the verb tell in sources, not as parts of longer names
 //   documents            bytes of CHANGELOG.md, and of the largest page of the specification
 //   longest              the largest file in lines, and functions of more than 70 lines without their doc comments
 import { readdirSync, statSync } from 'node:fs'
@@ -84,7 +84,7 @@ const figures = {
   sessionBuilders: builders.length,
   packagesThatReadSessions: reading.length,
   tablesOfEndings: tables.length,
-  told: occurrencesOf(tree, ['told', 'tells', 'tell']),
+  tellWords: occurrencesOf(tree, ['told', 'tells', 'tell']),
   changelogBytes: sizeOf('CHANGELOG.md'),
   largestSpecBytes: specification.bytes,
   largestFileLines: largest.lines,
@@ -103,7 +103,7 @@ function print() {
     ['builders of a session', builders.length],
     ['packages that read finished sessions', `${reading.length} (${reading.join(', ')})`],
     ['tables of an ending', `${tables.length} (in ${new Set(tables.map((each) => each.split(':')[0])).size} files)`],
-    ['told, tells, tell in sources', figures.told],
+    ['told, tells, tell in sources', figures.tellWords],
     [
       'CHANGELOG.md / largest page of the specification',
       `${kilobytes(figures.changelogBytes)} / ${kilobytes(specification.bytes)}`,

@@ -28,8 +28,8 @@ export class Bench {
   /** So many workers, in the place of those that there are. `given` stands behind their port. */
   async employ(count, given = []) {
     await this.workers?.stop()
-    const onMessage = (_worker, { id, ...told }) => {
-      this.#asked.get(id)?.(told)
+    const onMessage = (_worker, { id, ...answer }) => {
+      this.#asked.get(id)?.(answer)
       this.#asked.delete(id)
     }
     const logFile = join(this.#folder, 'workers.log')
@@ -103,7 +103,7 @@ export class Bench {
   }
 }
 
-/** As Linux tells it. */
+/** As Linux reports it. */
 function usageOf(pid) {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

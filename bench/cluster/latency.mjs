@@ -6,7 +6,7 @@ import { openJournal } from '@halting/journal'
 import { ms, numberOf, table } from '../lib/measure.mjs'
 import { sessionOf } from './play.mjs'
 
-const whose = { cwd: '/', version: '0.0.0' }
+const origin = { cwd: '/', version: '0.0.0' }
 
 export async function latency(bench) {
   const repeats = numberOf('repeats', 3)
@@ -40,7 +40,7 @@ async function onCluster(bench, kind, play) {
   const key = bench.name()
   await bench.ask({ type: 'watch', key })
   await bench[kind](play, key)
-  const { marks } = await bench.ask({ type: 'told', key })
+  const { marks } = await bench.ask({ type: 'marks', key })
   return marks
 }
 
@@ -56,7 +56,7 @@ async function inProcess(play, journal) {
 async function onDisk(play) {
   const folder = mkdtempSync(join(tmpdir(), 'halting-bench-'))
   try {
-    const journal = await openJournal({ path: join(folder, 'session.jsonl'), sessionId: 'bench', ...whose })
+    const journal = await openJournal({ path: join(folder, 'session.jsonl'), sessionId: 'bench', ...origin })
     const marks = await inProcess(play, journal)
     await journal.close()
     return marks

@@ -1,4 +1,4 @@
-// What a session does, and a bare handler beside it: the same replies, calls and results, each after as many milliseconds as it is told.
+// What a session does, and a bare handler beside it: the same replies, calls and results, each after a given number of milliseconds.
 import { createSession } from '@halting/core/session'
 import { delay, inputOf, inputSchema, replyText, resultOf, toolDescription, toolName } from '../lib/script.mjs'
 

@@ -6,7 +6,7 @@ import { median, ms, numberOf, table, textOf } from '../lib/measure.mjs'
 
 const program = fileURLToPath(new URL('follow.mjs', import.meta.url))
 const callId = `toolu_${'0'.repeat(24)}`
-/** After a change, before anything is measured: what is done once is none of what waiting costs, and calls of clients that are stopped end within 50 s. */
+/** After a change, before anything is measured: one-time work is not part of the cost of waiting, and calls of stopped clients end within 50 s. */
 const settlingMs = 60_000
 const startingMs = 90_000
 const long = 3_600_000
@@ -33,7 +33,7 @@ export async function waiting(bench) {
     if (situation.state !== undefined) await until(async () => (await bench.post(`${sessionObject}/${key}/status`)).state === situation.state)
     const clients = []
     for (let at = 0; at < 10; at++) clients.push(await followed(bench, [key], situation.how))
-    // The engine lets go of a session at rest after a minute: that costs once, whoever waits. So does a program that starts.
+    // The engine lets go of a session at rest after a minute: that is a one-time cost, as is the start of a program.
     await wait(startingMs)
     const costs = []
     for (let round = 0; round < rounds; round++) {
@@ -82,10 +82,10 @@ async function followed(bench, keys, how) {
   const child = spawn(process.execPath, [program, bench.cluster.ingress(), keys.join(','), how], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
-  const told = []
-  child.on('message', (message) => told.push(message))
-  await until(async () => told.includes('follows'))
-  return { process: child, told }
+  const messages = []
+  child.on('message', (message) => messages.push(message))
+  await until(async () => messages.includes('follows'))
+  return { process: child, messages }
 }
 
 /** From a request of somebody else to the client's hearing of what came of it. */
@@ -98,8 +98,8 @@ async function latencies(bench) {
     const client = await followed(bench, keys, how)
     const hears = async (key, type) => {
       const of = (message) => message.key === key && message.type === type
-      await until(async () => client.told.some(of))
-      return client.told.find(of).at
+      await until(async () => client.messages.some(of))
+      return client.messages.find(of).at
     }
     await wait(settlingMs)
     const questions = []

@@ -53,9 +53,9 @@ const bare = object({
 process.on('message', ({ type, key, id }) => {
   if (type === 'watch') marks.set(key, [])
   if (type === 'collect') globalThis.gc?.()
-  const told = marks.get(key) ?? []
-  if (type === 'told') marks.delete(key)
-  process.send({ id, marks: type === 'told' ? told : [], heapMb: process.memoryUsage().heapUsed / 1_048_576 })
+  const recorded = marks.get(key) ?? []
+  if (type === 'marks') marks.delete(key)
+  process.send({ id, marks: type === 'marks' ? recorded : [], heapMb: process.memoryUsage().heapUsed / 1_048_576 })
 })
 await serve({ port: Number(port), services: [...services, bare] })
 process.send('serving')

@@ -4,7 +4,7 @@ const setChildSubreaper = 36
 const script = `syscall(${number}, ${setChildSubreaper}, 1, 0, 0, 0); my $status = system { $ARGV[0] } @ARGV; 1 while wait() != -1; exit($status >> 8)`
 
 /**
- * A command whose CPU is counted for whoever waits for it, with all that it started. Adds a start of perl.
+ * A command whose CPU time, with that of its children, is reported to its parent. Adds a start of perl.
  * @param {string} file @param {readonly string[]} args
  */
 export function reaped(file, args) {

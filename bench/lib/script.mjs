@@ -33,7 +33,7 @@ export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 export const forever = 2 ** 31 - 1
 
 /**
- * What a peer is told to play.
+ * What a peer has to play.
  * @typedef {object} Play
  * @property {number} turns Turns with a tool call; one more ends the run.
  * @property {number} [modelMs] How long the model takes; not waited for at all when absent.
@@ -51,6 +51,6 @@ export const forever = 2 ** 31 - 1
  */
 
 /**
- * How a peer ended, told so that a peer that does less than it should is seen.
+ * How a peer ended, so that one that does less than it should is noticed.
  * @typedef {{ modelCalls: number, toolCalls: number, ending: string }} Played
  */

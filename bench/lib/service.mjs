@@ -1,5 +1,5 @@
-// A model service for the terminal programs, in a process of its own: it answers each request at once, by the protocol that it came in, and tells when
-// requests came. It asks for as many Read calls as it is told to, and then says a word.
+// A model service for the terminal programs, in a process of its own: it answers each request at once, in the protocol of the request, and reports when
+// requests arrived. It makes a given number of Read calls, and then answers.
 import { createServer } from 'node:http'
 
 /** Asked for, and when each request with tools came: milliseconds of the wall clock. Each call reads another file, or programs say that it goes in circles. */

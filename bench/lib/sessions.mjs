@@ -6,7 +6,7 @@ const { streamRun, startRun } = await builtPackage('core')
 const { openJournal } = await builtPackage('journal')
 
 /** What stands in the place of a session's folder and of the program's version. */
-export const whose = { cwd: '/home/someone/project', version: '0.0.0' }
+export const origin = { cwd: '/home/someone/project', version: '0.0.0' }
 
 /**
  * What a run of `turns` turns asks and does; the reply after the last one ends it.
@@ -51,7 +51,7 @@ export function playOf(turns, { resultBytes = 1_024, readOnly = true, onLast } =
  * @param {{ readonly turns: number, readonly ends?: boolean, readonly resultBytes?: number, readonly sessionId?: string }} options
  */
 export async function writeSession(path, { turns, ends = true, resultBytes, sessionId = 'bench' }) {
-  const journal = await openJournal({ path, sessionId, ...whose })
+  const journal = await openJournal({ path, sessionId, ...origin })
   const steps = journal.steps()
   const size = resultBytes === undefined ? {} : { resultBytes }
   const start = startRun({ prompt: 'Go.', sessionId })

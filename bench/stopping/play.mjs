@@ -30,12 +30,12 @@ async function one({ command, env }, { home, then, wallMs, mostRequests, figures
   let exit
   void exited.then((status) => (exit = status))
   let endsAt = began + wallMs
-  let isTold = false
+  let hasSentSignal = false
   let endedBy = 'itself'
   while (exit === undefined) {
     await Promise.race([exited, new Promise((resolve) => setTimeout(resolve, lookMs))])
-    if (!isTold && then?.when !== undefined && existsSync(join(home, 'work', then.when))) {
-      isTold = true
+    if (!hasSentSignal && then?.when !== undefined && existsSync(join(home, 'work', then.when))) {
+      hasSentSignal = true
       await new Promise((resolve) => setTimeout(resolve, 1_000))
       // The program alone, as a supervisor does it.
       if (exit === undefined) process.kill(child.pid, then.signal)

@@ -1,5 +1,5 @@
 // How each program is started on a prompt, in a home of its own, against the service at `url`. `limits`, `hooks`, `asksFirst` and `aim` say what a situation wants of it;
-// a program that has no such thing gives undefined, and the situation is none for it. Of an aim, `until` are commands that must exit 0: a program that has no goals runs
+// a program that has no such thing gives undefined, and the situation does not apply to it. Of an aim, `until` are commands that must exit 0: a program that has no goals runs
 // them in a stop hook, or in an extension as its own documents show it.
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -174,7 +174,7 @@ export const programs = {
   opencode: {
     package: 'opencode-ai',
     start({ url, prompt, resumes, limits, hooks, asksFirst, aim, peers }) {
-      // A plugin is told that a session is idle, and may prompt again; `opencode run` has ended by then. So it has nothing that sends an answer back.
+      // A plugin learns that a session is idle, and may prompt again; `opencode run` has ended by then. So it has nothing that sends an answer back.
       if (aim.loop !== undefined || limits?.usd !== undefined || hooks !== undefined || aim.until !== undefined || aim.goal !== undefined) return undefined
       const config = {
         autoupdate: false,

@@ -5,7 +5,7 @@
  * A request: its tools by name and schema, the texts of all results in order, whether a result is the last of it, those of calls without a result, and the schema that its answer must fit.
  * @typedef {{ tools: readonly { name: string, schema: any }[], results: readonly string[], endsWithResult: boolean, unanswered: readonly string[], wants?: any }} Asked
  * A reply: text or one call, how it ended, and what is billed.
- * @typedef {{ text?: string, call?: { id: string, name: string, input: object }, end: 'complete' | 'cut' | 'refused', breaks: boolean, usage: { input: number, output: number } }} Told
+ * @typedef {{ text?: string, call?: { id: string, name: string, input: object }, end: 'complete' | 'cut' | 'refused', breaks: boolean, usage: { input: number, output: number } }} Reply
  */
 
 const blocksOf = (content) => (Array.isArray(content) ? content : [])
@@ -28,7 +28,7 @@ const messages = {
       wants: format?.schema,
     }
   },
-  /** @param {Told} told */
+  /** @param {Reply} reply */
   write({ text = '', call, end, usage }, id) {
     const stop = end === 'cut' ? 'max_tokens' : end === 'refused' ? 'refusal' : call === undefined ? 'end_turn' : 'tool_use'
     const block = call === undefined ? { type: 'text', text: '' } : { type: 'tool_use', id: `toolu_${id}`, name: call.name, input: {} }
@@ -43,10 +43,10 @@ const messages = {
     ]
   },
   /** The same without a stream. */
-  whole(told, id) {
-    const [{ message }] = this.write(told, id)
-    const content = told.call === undefined ? [{ type: 'text', text: told.text ?? '' }] : [{ type: 'tool_use', id: `toolu_${id}`, ...told.call }]
-    return { ...message, content, stop_reason: told.call === undefined ? 'end_turn' : 'tool_use', usage: { input_tokens: told.usage.input, output_tokens: told.usage.output } }
+  whole(reply, id) {
+    const [{ message }] = this.write(reply, id)
+    const content = reply.call === undefined ? [{ type: 'text', text: reply.text ?? '' }] : [{ type: 'tool_use', id: `toolu_${id}`, ...reply.call }]
+    return { ...message, content, stop_reason: reply.call === undefined ? 'end_turn' : 'tool_use', usage: { input_tokens: reply.usage.input, output_tokens: reply.usage.output } }
   },
   error: (message, status) => ({ type: 'error', error: { type: status === 429 ? 'rate_limit_error' : status >= 500 ? 'api_error' : 'invalid_request_error', message } }),
 }
@@ -107,7 +107,7 @@ const generate = {
     const usageMetadata = { promptTokenCount: usage.input, candidatesTokenCount: usage.output, totalTokenCount: usage.input + usage.output }
     return [{ candidates: [{ index: 0, content: { role: 'model', parts }, finishReason }], usageMetadata }]
   },
-  whole: (told) => generate.write(told)[0],
+  whole: (reply) => generate.write(reply)[0],
   error: (message, status, leftSeconds) => ({
     error: {
       code: status,
@@ -131,12 +131,12 @@ export function shellCall(tools, command, id) {
   return { id, name: tool.name, input }
 }
 
-/** A call of the tool by which a model waits; undefined where there is none. */
+/** A call of the tool by which a model waits; undefined without one. */
 export function waitCall(tools, input, id) {
   return tools.some(({ name }) => name === 'Wait') ? { id, name: 'Wait', input } : undefined
 }
 
-/** A call of the tool by which a model says that a goal is reached; undefined where there is none. */
+/** A call of the tool by which a model says that a goal is reached; undefined without one. */
 export function goalCall(tools, id) {
   const tool = tools.find(({ name }) => name === 'update_goal')
   if (tool === undefined) return undefined

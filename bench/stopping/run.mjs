@@ -1,4 +1,4 @@
-// Plays each situation with each program and tells what it did, what it cost and how it said so. See README.md.
+// Plays each situation with each program and prints what it did, what it cost and how it reported that. See README.md.
 // Run: node bench/stopping/run.mjs [--peers=FOLDER] [--programs=halting,claude] [--only=TEXT,TEXT] [--goals] [--waits] [--words] [--log=FILE] [--wall=SECONDS] [--json=FILE] [--halting=PROGRAM]. Needs a build, and Linux. FOLDER holds
 // node_modules with the programs; those that are not there are left out.
 import { fork, spawnSync } from 'node:child_process'
@@ -24,10 +24,10 @@ const waitsOnly = process.argv.includes('--waits')
 const log = textOf('log', '')
 
 const service = fork(join(here, 'service.mjs'), { env: { ...process.env, ...(log !== '' && { STOPPING_LOG: log }) } })
-const told = () => new Promise((resolve) => service.once('message', resolve))
-const { port } = await told()
+const nextMessage = () => new Promise((resolve) => service.once('message', resolve))
+const { port } = await nextMessage()
 const ask = async (message) => {
-  const answer = told()
+  const answer = nextMessage()
   service.send(message)
   return (await answer).figures
 }

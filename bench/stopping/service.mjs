@@ -61,10 +61,10 @@ function answer({ url = '', method }, text, response) {
   const proposal = reply.proposes ? goalCall(tools, id) : undefined
   if (proposal !== undefined) figures.proposed = { text: reply.text }
   const call = reply.wait !== undefined ? waitCall(tools, reply.wait, id) : reply.run === undefined ? proposal : shellCall(tools, reply.run, id)
-  const told = { ...(proposal === undefined && { text: reply.text }), ...(call !== undefined && { call }), end: reply.end ?? 'complete', usage }
+  const modelReply = { ...(proposal === undefined && { text: reply.text }), ...(call !== undefined && { call }), end: reply.end ?? 'complete', usage }
   const isStream = body.stream === true || /stream/i.test(url)
-  if (!isStream && protocol.whole !== undefined) return json(200, protocol.whole(told, id))
-  const events = protocol.write(told, id).map((event) => `${protocol.named ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`)
+  if (!isStream && protocol.whole !== undefined) return json(200, protocol.whole(modelReply, id))
+  const events = protocol.write(modelReply, id).map((event) => `${protocol.named ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`)
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   if (!reply.breaks) return response.end(events.join(''))
   response.write(events[0], () => setTimeout(() => response.destroy(), 20))
@@ -85,7 +85,7 @@ function troubleNow(isOfConversation) {
   return { status: trouble.status, leftSeconds }
 }
 
-/** Requests of judges: whoever asks for a verdict on a goal offers no shell, and names the fields of the verdict. */
+/** Requests of judges: a request for a verdict on a goal offers no shell, and names the fields of the verdict. */
 function judges({ tools, wants }, text) {
   if (shellCall(tools, '', '') !== undefined) return false
   const names = Object.keys(wants?.properties ?? {})

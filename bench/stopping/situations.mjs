@@ -49,7 +49,7 @@ const all =
   (facts) =>
     rules.flatMap((rule) => rule(facts))
 
-/** A command that tells so many who ask something else, after a pause in seconds, and then `ready`. */
+/** A command that answers the first callers with something else, after a pause in seconds, and then with `ready`. */
 const pollScript = (times, otherwise, pause = 0) =>
   `n=$(cat .asked 2>/dev/null || echo 0); n=$((n+1)); echo $n > .asked; if [ $n -gt ${times} ]; then echo ready; else sleep ${pause}; echo "${otherwise}"; fi\n`
 
@@ -185,19 +185,19 @@ export const situations = {
       ...(endedBy === 'us' ? ['it did not end'] : []),
       ...problems,
       ...(files('paid.txt').split('\n').filter(Boolean).length === 1 ? [] : ['the effect happened twice']),
-      ...(lastResults.length === 0 ? [`the model was told nothing of the call, exit code ${exit}`] : []),
-      ...(lastResults.length > 0 && /fail|never ran|not (?:been )?(?:run|executed)|did not run/i.test(lastResults.join('\n')) ? [`the model was told: ${lastResults.join(' ').slice(0, 80)}`] : []),
+      ...(lastResults.length === 0 ? [`the model learned nothing of the call, exit code ${exit}`] : []),
+      ...(lastResults.length > 0 && /fail|never ran|not (?:been )?(?:run|executed)|did not run/i.test(lastResults.join('\n')) ? [`the model received: ${lastResults.join(' ').slice(0, 80)}`] : []),
     ],
   },
   'a question that nobody answers': {
     asks: 'The call writes a file, nothing allows it, and nobody is there to ask.',
-    good: 'Does not hang and does not do it; the model is told, or is offered no shell.',
+    good: 'Does not hang and does not do it; the model is informed, or is offered no shell.',
     asksFirst: true,
     reply: ({ results }) => (results.length === 0 ? { run: 'echo harm > harm.txt' } : { text: 'I was not allowed to.' }),
     wrong: ({ endedBy, files, offersShell, lastResults }) => [
       ...(endedBy === 'us' ? ['it hangs'] : []),
       ...(files('harm.txt') === '' ? [] : ['it did it']),
-      ...(files('harm.txt') === '' && endedBy === 'itself' && offersShell && lastResults.length === 0 ? ['the model was not told'] : []),
+      ...(files('harm.txt') === '' && endedBy === 'itself' && offersShell && lastResults.length === 0 ? ['the model was not informed'] : []),
     ],
   },
   ...waitingSituations,

@@ -21,12 +21,12 @@ export const promisesOfCalls = [
     ['turn/calls/close-calls.ts', '    enterEnded(run, phase)\n', ''],
   ],
   [
-    'break: what was told is told again',
+    'break: emitted events are emitted again',
     ['callbacks'],
     ['turn/calls/enter-results.ts', '  phase.isEntered = true\n', ''],
   ],
   [
-    'break: what hooks had not seen is told',
+    'break: results that hooks have not seen are emitted',
     ['tools/broken-runs'],
     [
       'turn/calls/finish-call.ts',
@@ -98,7 +98,7 @@ export const promisesOfCalls = [
     ['turn/calls/enter-results.ts', '  addHookMessages(run, phase.messages)\n', ''],
   ],
   [
-    "subagent: always told 'parent'",
+    "subagent: always aborted with the cause 'parent'",
     ['tools/subagents'],
     [
       'turn/calls/run-agent.ts',
@@ -107,7 +107,7 @@ export const promisesOfCalls = [
     ],
   ],
   [
-    "subagent: told its parent's own cause",
+    "subagent: aborted with its parent's own cause",
     ['tools/subagents'],
     [
       'turn/calls/run-agent.ts',
@@ -145,17 +145,17 @@ export const promisesOfCalls = [
     ['turn/calls/finish-call.ts', '  phase.noteAbort(hooks.aborted)\n', ''],
   ],
   [
-    'tool hooks: told the input as the model gave it',
+    'tool hooks: receive the input as the model gave it',
     ['hooks/tool-hooks'],
     ['turn/calls/finish-call.ts', 'prepared.inspected.taken !== call.input', 'prepared.inspected.taken === null'],
   ],
   [
-    'tool hooks: what an abort kept from them is told',
+    'tool hooks: results that an abort withheld from them are emitted',
     ['tools/redacted'],
     ['turn/calls/finish-call.ts', "  if (aborted !== undefined) return withheld(result, 'aborted')\n", ''],
   ],
   [
-    'tool hooks: the details of a replaced result are told',
+    'tool hooks: the details of a replaced result are emitted',
     ['tools/redacted'],
     [
       'tools/tool-result.ts',
@@ -164,7 +164,7 @@ export const promisesOfCalls = [
     ],
   ],
   [
-    'tool hooks: the first replaced output is told',
+    'tool hooks: the first replaced output is emitted',
     ['hooks/tool-hooks'],
     ['turn/calls/finish-call.ts', '= outcomes.findLast(', '= outcomes.find('],
   ],
@@ -242,7 +242,7 @@ export const promisesOfCalls = [
     ],
   ],
   [
-    "values: blocks that are told while they come stay the model's",
+    "values: blocks emitted during streaming stay the model's",
     ['tools/shared-values'],
     [
       'turn/request/model-call.ts',
@@ -251,7 +251,7 @@ export const promisesOfCalls = [
     ],
   ],
   [
-    'ids: while a call streams it is told by the id of the service',
+    'ids: a streaming call is emitted with the id of the service',
     ['tools/call-ids'],
     [
       'turn/request/model-call.ts',

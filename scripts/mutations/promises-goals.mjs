@@ -55,7 +55,7 @@ export const promisesOfGoals = [
     ['turn/goals.ts', "context.goals.withoutWork === 'end' &&", 'spent.request < 0 &&'],
   ],
   [
-    'goals: a run that stalls is not told',
+    'goals: a stalled run is not reported',
     ['goals/goals'],
     ['turn/goals.ts', 'if (isStalled && goal.reminded) {', 'if (isStalled) {'],
   ],

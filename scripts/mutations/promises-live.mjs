@@ -63,7 +63,7 @@ export const promisesOfLiveRuns = [
     ['turn/request/tell-figures.ts', 'null : Math.max(0, amount)', 'null : amount'],
   ],
   [
-    'event figures: those of the agent that tells',
+    'event figures: those of the emitting agent',
     ['live/figures'],
     [
       'turn/request/tell-figures.ts',
@@ -72,7 +72,7 @@ export const promisesOfLiveRuns = [
     ],
   ],
   [
-    'event figures: the time of the agent that tells',
+    'event figures: the time of the emitting agent',
     ['live/figures'],
     [
       'turn/request/tell-figures.ts',
@@ -223,7 +223,7 @@ export const promisesOfLiveRuns = [
     ['inbox.ts', "    this.#waiting = all ? noMessages : this.#waiting.filter(({ kind }) => kind !== 'steer')\n", ''],
   ],
   [
-    'inbox: nobody is told that a message is taken',
+    'inbox: a taken message is not reported',
     ['live/inbox'],
     ['turn/run.ts', 'origin: kind, inboxId })', 'origin: kind })'],
   ],

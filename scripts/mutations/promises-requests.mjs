@@ -59,7 +59,7 @@ export const promisesOfRequests = [
     ],
   ],
   [
-    'ledger: unknown cost is told as known',
+    'ledger: unknown cost is reported as known',
     ['budget/hard-budget'],
     [
       'turn/request/attempt.ts',
@@ -186,12 +186,12 @@ export const promisesOfRequests = [
     ],
   ],
   [
-    'broken stream: charged as if it had told its usage',
+    'broken stream: charged as if it had reported its usage',
     ['budget/hard-budget'],
     ['turn/request/model-call.ts', 'if (streamError !== undefined) return unknownCharge(run, plan, grant)\n', ''],
   ],
   [
-    'broken stream: a compaction is not told that its answer broke off',
+    'broken stream: a compaction does not learn that its answer broke off',
     ['budget/compaction-requests'],
     [
       'turn/request/question.ts',

@@ -225,7 +225,7 @@ export const promisesOfResumes = [
     ],
   ],
   [
-    'another program: what hooks said tells conversations apart',
+    'another program: messages of hooks distinguish conversations',
     ['steps/another-program'],
     [
       'transcript.ts',

@@ -297,7 +297,7 @@ export const promisesOfTurns = [
     ['finish.ts', '  run.setContinuation(run.continuation.withContinuationRequested(false))\n', ''],
   ],
   [
-    'no progress: a message from outside is none',
+    'no progress: a message from outside does not count as progress',
     ['guards/guards'],
     [
       'turn/checkpoint.ts',
@@ -377,7 +377,7 @@ export const promisesOfTurns = [
     ['turn/after-answer.ts', " && outcome.block.trim() !== '')", ')'],
   ],
   [
-    'stop hooks: are never told that they sent the model back',
+    'stop hooks: never learn that they sent the model back',
     ['transition/turns'],
     [
       'turn/after-answer.ts',
@@ -472,7 +472,7 @@ export const promisesOfTurns = [
     ['forecast.ts', 'endsBy = limitBelow(after)', 'endsBy = limitBelow(spent)'],
   ],
   [
-    'lap: told without its overridden signals on record',
+    'iteration: emitted without its overridden signals on record',
     ['decisions'],
     [
       'turn/run.ts',

@@ -126,7 +126,7 @@ export const promisesOfWaits = [
     ['turn/request/wait-for-service.ts', 'const times = [deadline, ...(plan.times ?? [])]', 'const times = [deadline]'],
   ],
   [
-    'waits: who gave a wrong key is told to come back',
+    'waits: a request with a wrong key is asked to retry',
     ['limits/service-waits'],
     ['turn/request/model-call.ts', 'isServiceLimit(error) && retryAfterMs !== null', 'retryAfterMs !== null'],
   ],

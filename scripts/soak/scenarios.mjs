@@ -15,7 +15,7 @@ const call = (name, input) => ({ type: 'tool_use', name, input })
 const calls = (...content) => ({ content })
 const bash = (command, more = {}) => call('Bash', { command, ...more })
 const says = (content) => ({ content })
-/** A command that tells that it runs, and runs until it is ended. */
+/** A command that reports its start, and runs until it is ended. */
 const forever = 'touch started; exec sleep 3600'
 const behind = { run_in_background: true }
 
@@ -284,7 +284,7 @@ export const programs = [
     ends: ['aborted_tools', 'completed'],
   },
   {
-    name: 'the program, told to end',
+    name: 'the program, terminated',
     options: { mcpServers: { ours: server(ours), deaf: server(ours, 'deaf') } },
     replies: [calls(bash('sleep 3600', behind)), calls(bash(forever))],
     breaks: 'terminate',
