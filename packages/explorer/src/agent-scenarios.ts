@@ -1,7 +1,7 @@
 import type { Scenario } from './world.ts'
 
 /** Agents and commands that run in the background: how they end, and how the run ends with them. */
-export const backgroundScenarios: readonly Scenario[] = [
+const backgroundScenarios: readonly Scenario[] = [
   {
     name: 'agents in the background',
     replies: ['beside', 'stop beside'],

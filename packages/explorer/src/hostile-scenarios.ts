@@ -19,7 +19,7 @@ const resultPrograms: { readonly [name: string]: OtherProgram } = {
 }
 
 /** Results that exist before a person is asked, or that are too large to be shown, and ports that save them. */
-export const resultScenarios: readonly Scenario[] = [
+const resultScenarios: readonly Scenario[] = [
   {
     name: 'calls that cannot succeed',
     replies: ['read write', 'write', 'text'],

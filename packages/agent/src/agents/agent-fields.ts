@@ -52,7 +52,7 @@ export type SaidFields =
 
 // Spec R-AGENT-3a.
 /**
- * The names of the fields that somebody gave, and what is to be told of them. `isSameText`: names that count as one, since a file
+ * The names of the fields that somebody gave, and what is to be told of them. `isSame`: names that count as one, since a file
  * does not tell capitals apart.
  */
 export function saidFields(names: readonly string[], isSame: (one: string, other: string) => boolean): SaidFields {

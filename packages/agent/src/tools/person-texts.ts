@@ -2,7 +2,7 @@
 
 export const noQuestions = 'AskUserQuestion: questions is empty. Give at least one.'
 
-/** @param answers a question and its answer each, from `readAnswer` */
+/** @param answers a question and its answer each, from `answerTo` */
 export const userAnswered = (answers: readonly string[]): string => `Answers of the user:\n\n${answers.join('\n\n')}`
 
 /** @param answer undefined where the user left it open */

@@ -26,7 +26,7 @@ export class HookFigures {
   readonly #rows = new Map<string, { -readonly [field in keyof SdkHookFigures]: SdkHookFigures[field] }>()
   readonly #isTold: (hook: string) => boolean
 
-  /** `isReplayable`: hooks of the loop that count; all when absent. Others are added by whoever runs them. */
+  /** `isTold`: hooks of the loop that count; all when absent. Others are added by whoever runs them. */
   constructor(isTold: (hook: string) => boolean = () => true) {
     this.#isTold = isTold
   }

@@ -1,6 +1,6 @@
 import type { RunEvent } from '../events.ts'
 
-/** `Waiter for budget: $2.10 is reserved by 3 other requests.` Null for the end of a wait. */
+/** `Waiting for budget: $2.10 is reserved by 3 other requests.` Null for the end of a wait. */
 export function budgetWaitText(event: Extract<RunEvent, { readonly type: 'budget_wait' }>): string | null {
   if (!event.isWaiting) return null
   const { reservedUsd, reservedTokens, holders, budget } = event

@@ -39,7 +39,7 @@ export function checkToolNames(tools: readonly AnyTool[], models: readonly Model
   }
 }
 
-/** `readOnlyState` and `needsApproval`. */
+/** `readOnly` and `needsApproval`. */
 const isYesOrFunction: Given = (name, value) => {
   if (typeof value !== 'boolean' && typeof value !== 'function') refuse(name, 'true, false or a function', value)
 }

@@ -22,7 +22,7 @@ export type InputOf<Schema extends InputSchema> = Schema extends StandardSchema
   ? StandardOutput<Schema>
   : FromJsonSchema<Schema>
 
-/** What tools and agent tools have in common. `readOnlyState`, `concurrencySafe` and `onUnknownOutcome` are those of `Tool`. */
+/** What tools and agent tools have in common. `readOnly`, `concurrencySafe` and `onUnknownOutcome` are those of `Tool`. */
 export type Described<Schema extends InputSchema> = ShownSchema<Schema> & {
   readonly name: string
   /** Says to the model what the tool is for. */
@@ -77,7 +77,7 @@ export type ToolOptions<Schema extends InputSchema> = Described<Schema> & {
 export type NoFields = { readonly type: 'object' }
 
 /**
- * Makes a tool whose input type follows from its schema: `execute`, `readOnlyState` and `validate` are given what `inputSchema` describes, and a
+ * Makes a tool whose input type follows from its schema: `execute`, `readOnly` and `validate` are given what `inputSchema` describes, and a
  * parameter of another type does not compile. A call is checked against the JSON Schema, then by the Standard Schema itself, whose
  * output (with defaults and transformations) is the input. It must check at once: a schema that gives a promise makes every call invalid.
  *

@@ -11,7 +11,7 @@ interface Program {
 
 /**
  * The same list where each program in it has ended, or may go on: its calls stand in the newest reply, and its container is there for the
- * model known by `id`. `areAllAnswered`: not where a request lets nothing be called, which is to be answered and not to go on. Of one that cannot, the calls are sent as the model's own and the code is left out: the service would refuse them.
+ * model known by `id`. `mayGoOn`: not where a request lets nothing be called, which is to be answered and not to go on. Of one that cannot, the calls are sent as the model's own and the code is left out: the service would refuse them.
  */
 export function withoutLostPrograms(
   messages: readonly ModelMessage[],

@@ -126,7 +126,7 @@ const healthMs = 2_000
 /** How long a call is retried before the caller learns that nobody answers. */
 const retryPolicy: RetryPolicy = { mostTries: 8, firstWaitMs: 100, longestWaitMs: 2_000, waitsForWorkers: false }
 
-export interface HandlerCall {
+interface HandlerCall {
   readonly handler: string
   readonly input?: Json | undefined
   readonly signal?: AbortSignal | undefined
@@ -137,7 +137,7 @@ export interface HandlerCall {
 }
 
 /** Calls handlers of an object over HTTP. Every call may be repeated, because requests have ids. */
-export class IngressClient {
+class IngressClient {
   readonly #options: CallOptions
 
   constructor(options: CallOptions) {

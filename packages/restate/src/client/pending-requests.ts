@@ -76,7 +76,7 @@ export class PendingRequests {
 
   /** No worker is at work, so every request has an outcome or never will. A request that a run answered stays pending until the ending of that run was emitted here. */
   async checkOutcomes(): Promise<void> {
-    const { client, sessionId, isEndReported: isEndReported } = this.#options
+    const { client, sessionId, isEndReported } = this.#options
     for (const pending of this.#open.values()) {
       if (!pending.isSent) continue
       const answer = await client.result(sessionId, pending.id)

@@ -58,7 +58,7 @@ export async function createLiveEvents(options: LiveEventsOptions = {}): Promise
       sessions.set(sessionId, new LiveSession(session))
     },
     onEvent: (sessionId, event) => sessions.get(sessionId)?.onEvent(event),
-    onStored: (sessionId, first, records) => sessions.get(sessionId)?.onKept(first, records),
+    onStored: (sessionId, first, records) => sessions.get(sessionId)?.onStored(first, records),
     onLeave(sessionId, session) {
       const known = sessions.get(sessionId)
       // Another attempt may have begun here by now.

@@ -46,7 +46,7 @@ export class LiveSession {
     return () => void this.#readers.delete(reader)
   }
 
-  onKept(first: number, records: readonly StepRecord[]): void {
+  onStored(first: number, records: readonly StepRecord[]): void {
     for (const [index, record] of records.entries()) {
       const number = first + index + 1
       this.#position = number

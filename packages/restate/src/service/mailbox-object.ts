@@ -80,6 +80,16 @@ function notifyWork(context: ObjectContext, invocation: string | undefined, seen
   if (invocation !== undefined) signal(context, invocation, watchSignal, JSON.stringify(seen))
 }
 
+/** Wakes those that wait for a change and, unless `only` is given, the work that listens for settled requests. */
+async function wakeMailbox(context: ObjectContext, only?: 'watchers'): Promise<void> {
+  const mailbox = await readMailbox(context)
+  const isWatched = mailbox.watchers !== undefined || mailbox.watched !== undefined
+  if (only === 'watchers') {
+    if (isWatched) writeMailbox(context, wakeAllWatchers(context, mailbox))
+  } else if (isWatched || mailbox.listeners !== undefined)
+    writeMailbox(context, wakeListenersAndWatchers(context, mailbox))
+}
+
 /** The requests of a session, as an object of the engine. Its handlers are short, so it accepts requests while the session works. */
 export function mailboxDefinition({
   tenantOf = defaultTenant,
@@ -120,14 +130,7 @@ export function mailboxDefinition({
         return true
       },
 
-      wake: async (context: ObjectContext, only?: 'watchers'): Promise<void> => {
-        const mailbox = await readMailbox(context)
-        const isWatched = mailbox.watchers !== undefined || mailbox.watched !== undefined
-        if (only === 'watchers') {
-          if (isWatched) writeMailbox(context, wakeAllWatchers(context, mailbox))
-        } else if (isWatched || mailbox.listeners !== undefined)
-          writeMailbox(context, wakeListenersAndWatchers(context, mailbox))
-      },
+      wake: wakeMailbox,
 
       /** Registers an awakeable that is resolved with the state of the mailbox when anything changes. Refused if the state differs already. */
       watch: registerWatch,

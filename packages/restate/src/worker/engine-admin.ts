@@ -342,7 +342,7 @@ export function sameAddress(a: string, b: string): boolean {
 
 const defaultAnswerMs = 5_000
 
-export interface AdminRequest {
+interface AdminRequest {
   readonly path: string
   readonly method?: 'GET' | 'POST' | 'PATCH'
   readonly body?: object
@@ -352,7 +352,7 @@ export interface AdminRequest {
 }
 
 /** Sends a request to the admin API of the engine. Returns the answer, parsed from JSON. @throws Error with status and text if it is refused. */
-export async function requestAdmin(
+async function requestAdmin(
   admin: string,
   { path, method = 'GET', body, signal, answerMs = defaultAnswerMs }: AdminRequest,
 ): Promise<unknown> {
@@ -371,7 +371,7 @@ export async function requestAdmin(
 }
 
 /** Runs a query in the engine's SQL. */
-export async function queryRows<T>(admin: string, query: string): Promise<readonly T[]> {
+async function queryRows<T>(admin: string, query: string): Promise<readonly T[]> {
   // The admin API answers so.
   const { rows } = (await requestAdmin(admin, { path: '/query', method: 'POST', body: { query } })) as {
     readonly rows: readonly T[]

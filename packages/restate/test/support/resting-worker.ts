@@ -33,7 +33,7 @@ export class RestingWorker {
   readonly over: Promise<unknown>
   readonly resting: Promise<void>
 
-  constructor(invocation: FakeInvocation, { options, startsMs, advancesTime: advancesTime }: Process) {
+  constructor(invocation: FakeInvocation, { options, startsMs, advancesTime }: Process) {
     this.engine = invocation.attempt()
     const { engine } = this
     const sleep = engine.sleep.bind(engine)

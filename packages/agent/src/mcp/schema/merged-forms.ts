@@ -33,7 +33,7 @@ const mostTold = 12
 const mostCharacters = 1_500
 
 /**
- * The Messages API takes no `anyOf`, `oneOf` or `readAllWaiting` at the top of an input, and a `$ref` there hides the fields from other services: their
+ * The Messages API takes no `anyOf`, `oneOf` or `allOf` at the top of an input, and a `$ref` there hides the fields from other services: their
  * fields become those of the schema. What cannot be said by fields alone is said in words.
  */
 export function mergedForms(given: JsonObject): MergedForms {

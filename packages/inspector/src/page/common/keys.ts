@@ -5,7 +5,7 @@ import { useEffect, useRef } from 'preact/hooks'
 export interface KeyBinding {
   /** As `KeyboardEvent.key` says them: `j`, `ArrowDown`, `?`. */
   readonly keys: readonly string[]
-  /** For the help: `ResumePlan item`. */
+  /** For the help: `Next item`. */
   readonly does: string
   /** Where another view than this one takes the key too, the later one has it. */
   readonly run: (event: KeyboardEvent) => void
