@@ -1,5 +1,5 @@
-// Holds the imports to .dependency-cruiser.mjs, and makes sure that the cruiser saw the sources: without a parser that
-// it can use it silently reads no module at all.
+// Checks the imports by the rules in .dependency-cruiser.mjs, and makes sure that the cruiser read the sources: without a parser that
+// it can use, it silently reads no module at all.
 import { existsSync } from 'node:fs'
 import { cruise } from 'dependency-cruiser'
 import config from '../.dependency-cruiser.mjs'

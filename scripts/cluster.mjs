@@ -1,5 +1,5 @@
-// Tries what runs on a cluster against a real one: nodes of Restate's server, workers on a Node that its SDK runs on; npm brings both. Needs a build. How often it
-// passed, failed or was skipped is in .tmp/cluster.json. Run: node scripts/cluster.mjs [NAME…] [--minutes=2 --sessions=20 --seed=14]
+// Tests the cluster code against real servers: nodes of Restate's server, and workers on a Node that its SDK runs on. npm brings both. Needs a build. The numbers of
+// passed, failed and skipped tests are in .tmp/cluster.json. Run: node scripts/cluster.mjs [NAME…] [--minutes=2 --sessions=20 --seed=14]
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,12 +11,12 @@ import { newestNode } from './node-binaries.mjs'
 import { pack } from './pack.mjs'
 import { root } from './packages.mjs'
 
-/** `skip` in packages/restate/test/cluster ends a program so. */
+/** A program ends with this code when `skip` in packages/restate/test/cluster is called. */
 const cannotRunHere = 77
 const patienceMs = 600_000 + Number(numberOf('minutes', 0)) * 60_000
 const bundled = fileURLToPath(new URL('.tmp/cluster/', root))
 
-/** What is bundled: programs of packages/restate/test/cluster, and the workers that they start. */
+/** Files to bundle: programs of packages/restate/test/cluster, and the workers that they start. */
 const programs = [
   'access',
   'kit',
@@ -58,7 +58,7 @@ const programs = [
   'disk-full',
   'clocks',
 ]
-/** Each a program of packages/restate/test/cluster, and what it is given behind the server and a folder. */
+/** For each title, a program of packages/restate/test/cluster and its arguments after the server and the folder. */
 const checks = {
   'the kit of drivers on one node: workers are killed and cut off': ['kit', '1', 'workers'],
   'the kit of drivers on one node: the server is killed, too': ['kit', '1', 'servers'],
@@ -102,11 +102,11 @@ const checks = {
   'fault: 1,000 sessions that wait for a person are answered at once': ['suspended', '1000'],
   'money and turns of a fleet: thirty sessions of a tenant, and workers that are killed': ['fleet'],
 }
-/** Programs that need another server beside the engine. */
+/** Programs that need another server as well as the engine. */
 const besideOf = { money: 's3' }
-/** Programs that need another server than the engine. */
+/** Programs that need another server instead of the engine. */
 const otherServers = { bucket: 's3' }
-/** What a program is given behind all else, where npm has it. */
+/** The last argument of a program, if npm has that server. */
 const companions = { operations: 'restate-cli' }
 
 const wanted = process.argv.slice(2).filter((each) => !each.startsWith('--'))
@@ -125,11 +125,11 @@ async function bundlePrograms() {
     { 'worker-later': cluster('worker') },
     { 'storageFormat = 2': 'storageFormat = 3', 'stepFormat = 1': 'stepFormat = 3' },
   )
-  // It reads nothing of what this version has added.
+  // It reads nothing that this version has added.
   await other({ 'growth-worker-earlier': cluster('growth-worker') }, { 'storageFormat = 2': 'storageFormat = 1' })
 }
 
-/** As another version would be built: the format of what it keeps is another one. */
+/** Builds a worker as another version would: its storage format differs. */
 function otherFormat(changes) {
   const change = ({ path }) => {
     let contents = readFileSync(path, 'utf8')
@@ -167,7 +167,7 @@ async function outcomeOf(title, [program, ...given]) {
   }
 }
 
-/** Runs a program. Ends everything that it started with it, or after too long a time. Prints its output immediately, too. */
+/** Runs a program and prints its output immediately, too. Ends it, and all processes that it started, when it is done or takes too long. */
 async function ran(program, parameters) {
   const child = spawn(program, parameters, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
@@ -189,12 +189,12 @@ function endGroup(leader) {
   try {
     process.kill(-leader, 'SIGKILL')
   } catch (error) {
-    // Nobody is left in it.
+    // No process of the group is left.
     if (error.code !== 'ESRCH') throw error
   }
 }
 
-/** The program as `npm install --global halting @halting/restate` has it, of packages that are packed here. */
+/** The program as `npm install --global halting @halting/restate` installs it, from packages that are packed here. */
 function installed(folder) {
   const prefix = join(folder, 'prefix')
   const options = ['--prefix', prefix, '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
@@ -216,7 +216,7 @@ function tell(all) {
   process.exitCode = sum.failed === 0 ? 0 : 1
 }
 
-/** What `--name=NUMBER` says. */
+/** The value of `--name=NUMBER`. */
 function numberOf(name, otherwise) {
   const begin = `--${name}=`
   const given = process.argv.find((each) => each.startsWith(begin))

@@ -1,13 +1,13 @@
-// Prints figures of how the code is cut: where it is spread thin, where it points both ways, and where one thing is done in several places.
-// `npm run structure`, `-- --json` for machines, `-- --list` with the files behind the figures. It judges nothing: AGENTS.md says which way
-// the figures are to go. What each figure counts:
+// Prints figures about the structure of the code: files that are too small, imports in both directions, and things that are done in several places.
+// `npm run structure`, `-- --json` for machines, `-- --list` with the files behind the figures. It always succeeds: AGENTS.md says in which direction
+// the figures should go. What each figure counts:
 //   files, folders       sources of all packages (`packages/*/src`, .ts and .tsx), and the folders that have at least one
-//   one importer         files of at most 60 lines that one other source file imports (types and `import()` count, and re-exports); entries are none
+// one importer files of at most 60 lines that one other source file imports (types and `import()` count, and re-exports); entries do not count
 //   floors, upward       `packages/core/src`: a room is a folder directly below it, or a file directly in it. The rooms are put in an order with few imports
 //                        against it (a greedy heuristic, see `layers`); upward are the pairs of files that import against that order, floors is
 //                        the length of the longest chain of rooms along it
-//   session builders     files that put the tools of a session together: they call `createCodingTools`
-//   read sessions        published packages with a file that imports one of `readers` and imports or declares one of `models`: it makes sums or models
+// session builders files that put the tools of a session together: they call `createCodingTools`
+// read sessions published packages with a file that imports one of `readers` and imports or declares one of `models`: it computes sums or models
 //                        of recorded sessions
 //   tables of an ending  constants typed by `EndingReason`, whole or partial, and switches over at least half of its members
 //   tellWords            occurrences of forms of the verb tell in sources, not as parts of longer names
@@ -30,10 +30,10 @@ import {
 } from './structure/figures.mjs'
 import { readTexts, treeOf } from './structure/tree.mjs'
 
-/** What no builder of a session can leave out. */
+/** A function that every builder of a session has to call. */
 const wiring = ['createCodingTools']
 
-/** They read recorded sessions, ours and those of other programs. */
+/** Functions that read recorded sessions, of this program and of others. */
 const readers = [
   'foldRun',
   'foldSession',
@@ -45,7 +45,7 @@ const readers = [
   'recordsOfForeign',
 ]
 
-/** They make sums or models of recorded sessions. Not `recordedAccount`: it restores the ledger of a session that continues. */
+/** Functions that compute sums or models of recorded sessions. Not `recordedAccount`: it restores the ledger of a session that continues. */
 const models = [
   'accountOf',
   'recordedProgress',
@@ -61,7 +61,7 @@ const models = [
   'whatIf',
 ]
 
-/** Started by Node or loaded by a browser. */
+/** Files that Node starts or a browser loads. */
 const started = ['packages/cli/src/main.ts', 'packages/inspector/src/page/main.tsx']
 
 const tree = treeOf(readTexts(root, packages), started)

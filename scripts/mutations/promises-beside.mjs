@@ -1,5 +1,5 @@
-// Mutations of what goes on beside a run, and of what comes after it: tasks, agents in the background, stages.
-// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+// Mutations of what happens during a run in the background, and after it: tasks, background agents, stages.
+// [name, test files that check the promise, [file, text in it, replacement]...]
 export const promisesOfWorkBeside = [
   [
     'background: an agent is not answered from its record of past turns',

@@ -1,5 +1,5 @@
 // Mutations of the calls of tools, and of subagents.
-// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+// [name, test files that check the promise, [file, text in it, replacement]...]
 export const promisesOfCalls = [
   [
     "figures: a subagent's unknown cost",

@@ -1,5 +1,5 @@
 // Mutations of limits that apply without a flag: tool calls, standing budgets, and reminders of what is left.
-// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+// [name, test files that check the promise, [file, text in it, replacement]...]
 export const promisesOfLimits = [
   [
     'limits: a call beyond the limit runs',

@@ -1,5 +1,5 @@
-// Mutations of what can be seen of a run and done while it goes on, and of what one run of a session leaves to the next.
-// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+// Mutations of what can be observed and done during a run, and of what one run of a session passes on to the next.
+// [name, test files that check the promise, [file, text in it, replacement]...]
 export const promisesOfLiveRuns = [
   [
     'inbox: follow-ups before steering',

@@ -1,5 +1,5 @@
 // Mutations of reports on turns and finished runs: cycles, the account of a record, and what-if with other limits.
-// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+// [name, test files that check the promise, [file, text in it, replacement]...]
 export const promisesOfLooking = [
   [
     'cycles: a tool that works for five seconds does not wait',

@@ -1,5 +1,5 @@
 // Mutations of requests: what they cost, how often they are made, and what a compaction asks.
-// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+// [name, test files that check the promise, [file, text in it, replacement]...]
 export const promisesOfRequests = [
   [
     'a resume: what nobody asks for any more is free at a lap',

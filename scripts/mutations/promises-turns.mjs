@@ -1,5 +1,5 @@
 // Mutations that the promise tests of core must see without the exploration: of turns, signals, hooks and endings.
-// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+// [name, test files that check the promise, [file, text in it, replacement]...]
 export const promisesOfTurns = [
   [
     'stops: in the order in which they were raised',

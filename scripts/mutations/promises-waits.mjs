@@ -1,5 +1,5 @@
 // Mutations of waits for services: what is waited for, how long, and what holds meanwhile.
-// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+// [name, test files that check the promise, [file, text in it, replacement]...]
 export const promisesOfWaits = [
   [
     'waits: a limit that says no time is waited for',

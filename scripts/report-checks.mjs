@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 
 const folder = new URL('../.tmp/', import.meta.url)
 
-/** Prints a line for each check (`kind`: passed, failed or skipped) and how many there were, here and in `.tmp/NAME.json`, which `.ci/run` reads. */
-export function tellChecks(name, checks) {
+/** Prints a line for each check (`kind`: passed, failed or skipped) and the counts. Also writes the counts to `.tmp/NAME.json`, which `.ci/run` reads. */
+export function reportChecks(name, checks) {
   for (const { title, kind, why } of checks)
     console.log(why === undefined ? `${kind}: ${title}` : `${kind}: ${title}: ${why}`)
   const count = (wanted) => checks.filter(({ kind }) => kind === wanted).length
