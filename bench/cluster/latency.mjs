@@ -1,4 +1,4 @@
-// What one turn of one session takes, beside the same session in one process.
+// How long a turn of a session takes, compared with the same session in one process.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ export async function latency(bench) {
   console.log(`${table(['', 'p50, ms', 'p95, ms'], rows)}\n`)
 }
 
-/** The first turns are those of a process that is not warm. */
+/** The first turns are not measured: the process is not warm yet. */
 function turnsOf(marks) {
   return marks.slice(21).map((mark, index) => mark - marks[index + 20])
 }

@@ -1,18 +1,19 @@
-// A worker of figures.mjs: worker.mjs PORT [SESSIONS [live]], of which it works at so many at once. It serves sessions of ours, and the same work as somebody would write it by hand for the engine.
+// A worker of figures.mjs: worker.mjs PORT [SESSIONS [live]]. It works at up to SESSIONS sessions at once. It serves sessions of Halting, and the same work written by hand for the
+// engine.
 import { randomUUID } from 'node:crypto'
 import { createLiveEvents, sessionServices } from '@halting/restate'
 import { object, serve } from '@restatedev/restate-sdk'
 import { done, reply, sessionOf } from './play.mjs'
 
 const [port = '0', most = 'Infinity', how = ''] = process.argv.slice(2)
-/** When the model was asked, by session. */
+/** When the model was requested, by session. */
 const marks = new Map()
 const mark = (key) => marks.get(key)?.push(performance.now())
 
 let free = Number(most)
 const waiting = []
 
-/** As `--concurrency` of `halting serve`: who has no place waits. */
+/** As `--concurrency` of `halting serve`: sessions without a place wait. */
 async function open({ sessionId, opening, journal }) {
   if (free > 0) free--
   else await new Promise((resolve) => waiting.push(resolve))
