@@ -18,7 +18,7 @@ const peers = join(textOf('peers', here), 'node_modules')
 const limitMs = 120_000
 const ticksPerMs = 0.1
 const keys = 'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞ'
-/** Keys that were typed earlier are drawn again. */
+/** Keys that were not typed earlier: earlier ones are drawn again. */
 const otherKeys = 'абвгдежзийклмнопрстуфхцчшщъыьэюяєіїґџ'
 /** Ten megabytes, in at least two and a half seconds. */
 const flood = "for i in $(seq 50); do head -c 200000 /dev/zero | tr '\\0' x | fold -w 80; sleep 0.05; done"

@@ -1,15 +1,15 @@
-// Sessions of ours for the benchmarks: a run of so many turns, one call a turn, written through the journal as the program writes it.
+// Sessions of Halting for the benchmarks: a run with this many turns and one call per turn, written through the journal as the program writes it.
 import { builtPackage } from './measure.mjs'
 import { inputOf, inputSchema, replyText, resultOf, toolDescription, toolName } from './script.mjs'
 
 const { streamRun, startRun } = await builtPackage('core')
 const { openJournal } = await builtPackage('journal')
 
-/** What stands in the place of a session's folder and of the program's version. */
+/** The recorded folder of a session and version of the program. */
 export const origin = { cwd: '/home/someone/project', version: '0.0.0' }
 
 /**
- * What a run of `turns` turns asks and does; the reply after the last one ends it.
+ * The requests and effects of a run of `turns` turns; the reply after the last one ends it.
  * @param {number} turns
  * @param {{ readonly resultBytes?: number, readonly readOnly?: boolean, readonly onLast?: () => void }} [options]
  */
