@@ -1,4 +1,4 @@
-// How many of real commands does a person have to allow, by mode? See README.md.
+// How many commands of real sessions does a person have to allow, by mode? See README.md.
 // Run: node bench/asks.mjs [--data=FILE.jsonl.gz] [--policy=packages/policy/dist/index.js] [--without-edits] [--reasons]. Needs a build, and none of the peers.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
@@ -20,7 +20,7 @@ const entry = policy === undefined ? new URL('../packages/policy/dist/index.js',
 const { createPermissions, SessionWall } = await import(entry.href)
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'halting-asks-')))
-// The project is no folder of /tmp to what is measured, and neither is the home: both are where people have them.
+// Neither the measured project nor the home is a folder of /tmp: people have them elsewhere.
 const cwd = join(root, 'home/project')
 process.env['HOME'] = join(root, 'home')
 mkdirSync(cwd, { recursive: true })
@@ -42,7 +42,7 @@ function pathsOf(steps) {
   return { files, folders }
 }
 
-/** The folder in which a run worked: the innermost one that holds four of five files that it read or changed, or one around it that its commands go to. */
+/** The folder in which a run worked: the innermost one that contains four of five files that it read or changed, or a parent of it that its commands go to. */
 function projectOf(steps) {
   const { files, folders } = pathsOf(steps)
   let names = []
@@ -63,7 +63,7 @@ function projectOf(steps) {
   return names.length < 3 ? undefined : (outermost ?? inner)
 }
 
-/** The inputs of Bash that are on record as a whole. The folder of the recorded run is the project here, unless `--as-recorded`. */
+/** The inputs of Bash that were recorded completely. The folder of the recorded run is the project here, unless `--as-recorded`. */
 function inputs() {
   const runs = gunzipSync(readFileSync(data)).toString('utf8').split('\n').filter(Boolean)
   return runs.flatMap((line) => {
@@ -89,13 +89,13 @@ const session = new SessionWall({
   isSandboxed: () => false,
   ...(has('without-edits') && { editsOff: 'it is measured without' }),
 })
-/** What can try commands is taken to be there: whether it is says nothing about questions. */
+/** Assumes that commands can be tried: whether they can does not affect the number of questions. */
 const trying = { means: () => session.means(), edits: () => session.edits(), reads: (...given) => session.reads(...given), trials: () => ({ kind: 'overlay' }) }
 const tool = { name: 'Bash', description: '', inputSchema: {}, readOnly: false, execute: () => '' }
 const { signal } = new AbortController()
 const requestOf = (input, at) => ({ call: { type: 'tool_use', id: `call_${at}`, name: 'Bash', input }, tool, readOnly: false, signal })
 
-/** Words of commands that are known to leave files behind, so that a trial settles nothing. */
+/** Words of commands that are known to leave files behind, so that a trial decides nothing. */
 const leavesFiles =
   /(?:^|[\s:/_-])(?:build|compile|fmt|format|fix|gen|generate|codegen|install|setup|release|deploy|migrate|snapshot|record|clean|init|update|upgrade)(?:$|[\s:;&|_-])|\s(?:-w|--write|--fix|-o|--output|--out|-coverprofile)(?:=|\s)|\btee\s|\bgit (?:\S+ )*?(?:add|commit|rm|restore|reset|tag|branch|checkout|switch)\b/
 
@@ -111,14 +111,14 @@ async function asked(mode, tries = false) {
   return found
 }
 
-/** A reason without what is particular to one command. */
+/** A reason without the details of one command. */
 function kindOf(message) {
   const [sentence = ''] = message.split(/\. /, 1)
   if (/^(?:no rule allows (?:reading|writing|changing)) /.test(sentence)) return sentence.replace(/ \/.*$/s, ' a path outside, or one that is obeyed later')
   return sentence.replace(/\.$/, '').replace(/^it sets \w+/, 'it sets a variable').replace(/, and it is not known what .* does there$/s, ', and it is not known what the rest of the line does there').slice(0, 120)
 }
 
-/** The program of a call: of programs with subcommands that, too. */
+/** The program of a call, with its subcommand if it has any. */
 function programOf({ command }) {
   const words = command.replace(/^(?:cd \S+ && )+/, '').trim().split(/\s+/)
   const [first = '', second = ''] = words

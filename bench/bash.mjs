@@ -16,7 +16,7 @@ const warmUps = 20
 const way = textOf('way', '')
 await (way === '' ? compare() : measureCalls(way, textOf('from', root)))
 
-/** Runs the calls in this process, which is a fresh one, and prints its figures. @param {string} name @param {string} from */
+/** Runs the calls in this new process and prints its figures. @param {string} name @param {string} from */
 async function measureCalls(name, from) {
   const cwd = mkdtempSync(join(tmpdir(), 'halting-bench-'))
   if (name === 'loaded') await toolCall(name, cwd, from)
@@ -33,7 +33,7 @@ async function measureCalls(name, from) {
   process.exit(0)
 }
 
-/** The same pipes as a caller needs who reads both outputs. @param {string} cwd */
+/** The same pipes that a caller needs to read both outputs. @param {string} cwd */
 async function bareCall(cwd) {
   const child = spawn('bash', ['-c', 'true'], { cwd, detached: true, env: process.env, stdio: ['ignore', 'pipe', 'pipe'] })
   for (const pipe of [child.stdout, child.stderr]) pipe.on('data', () => undefined)
@@ -62,7 +62,7 @@ async function toolCall(name, cwd, from) {
   }
 }
 
-/** Milliseconds of CPU between two turns of the event loop at most. CPU, because a busy machine takes the processor away. @param {() => Promise<void>} call */
+/** The maximum of CPU milliseconds between two turns of the event loop. CPU, because other processes of a busy machine delay the clock. @param {() => Promise<void>} call */
 async function longestBlock(call) {
   let [isOver, longest, last] = [false, 0, process.cpuUsage()]
   const look = () => {
@@ -83,7 +83,7 @@ function cpuSince(before) {
   return (user + system) / 1000
 }
 
-/** Has as many processes on the machine as are asked for, where there are not more. @param {number} count */
+/** Starts processes until the machine has this many. @param {number} count */
 async function withProcesses(count) {
   const lacking = count - countProcesses() - 2
   const started = Math.max(0, lacking)

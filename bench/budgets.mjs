@@ -1,5 +1,5 @@
-// What a reservation in the ledger of standing budgets takes: `take` and `settle` of one request, without contention, with a ledger that is new and with one
-// as it is after two months (62 days of three budgets, 100 entries that can be corrected). For comparison what the file system alone takes: a file of the same
+// How long a reservation in the ledger of standing budgets takes: `take` and `settle` of one request, without contention, with a new ledger and with one
+// after two months (62 days of three budgets, 100 entries that can be corrected). For comparison, the file system alone: a file of the same
 // size that is written and renamed. Needs a build. `--requests=N`, `--rounds=N`.
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,7 +27,7 @@ async function opened() {
   return openStandingBudgets({ owner, budgets, ...options })
 }
 
-/** A ledger with all that it ever keeps. */
+/** A ledger of the maximum size. */
 function grown() {
   const state = JSON.parse(readFileSync(ledger, 'utf8'))
   const spent = { limitNanos: null, leasedNanos: 1e9, spentNanos: 1e9, unknownNanos: 0, holders: 0 }
@@ -49,7 +49,7 @@ function grown() {
   writeFileSync(ledger, JSON.stringify(state), { mode: 0o600 })
 }
 
-/** Milliseconds for one request, and of CPU. */
+/** Milliseconds for one request, by the clock and of CPU. */
 function requestMs(standing) {
   const [began, cpu] = [performance.now(), process.cpuUsage()]
   for (let nth = 0; nth < requests; nth++) {
@@ -61,7 +61,7 @@ function requestMs(standing) {
   return { ms: (performance.now() - began) / requests, cpuMs: (user + system) / 1000 / requests }
 }
 
-/** The same for two files of this size that are written and renamed, as a reservation and its settlement are. */
+/** The same for two files of this size that are written and renamed, as a reservation and its settlement do. */
 function fileMs(bytes) {
   const part = join(home, 'part')
   const [began, cpu] = [performance.now(), process.cpuUsage()]

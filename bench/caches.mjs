@@ -1,4 +1,4 @@
-// Are caches of tools as warm for commands that are confined to the workspace as for others? Seconds of CPU of the first and the second run. See README.md.
+// Are caches of tools as warm for commands that are confined to the workspace as for others? CPU seconds of the first and the second run. See README.md.
 // Run: node bench/caches.mjs; needs a build, bubblewrap, and the tools themselves: one that is missing is left out. None of the peers.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -51,7 +51,7 @@ const tools = [
   },
 ].filter(({ needs }) => spawnSync('bash', ['-c', `PATH=${path}; command -v ${needs}`]).status === 0)
 
-/** Seconds of CPU of children that have ended, and of those that they waited for. */
+/** CPU seconds of children that have ended, and of their children. */
 function childrenSeconds() {
   const fields = readFileSync('/proc/self/stat', 'latin1').split(') ')[1]?.split(' ') ?? []
   return (Number(fields[13]) + Number(fields[14])) / 100
@@ -63,7 +63,7 @@ function placeFor(name) {
   return { cwd, home, env: { PATH: path, HOME: home, LANG: 'C.UTF-8' } }
 }
 
-/** @returns Seconds of CPU. */
+/** @returns CPU seconds. */
 function run(line, { cwd, env }, wall) {
   const plain = { file: 'bash', args: ['-c', line], directory: cwd, env, firstDescriptor: 3 }
   const editing = { kind: 'edit', directories: [cwd], readable: [], denied: { read: [], edit: [] }, writesGit: false }
@@ -101,7 +101,7 @@ try {
     const wall = wallFor(held)
     const second = [run(line, held, wall), run(line, held, wall)]
     wall.dispose()
-    // What the person's own runs left in the caches is seen by the first confined one.
+    // The first confined run sees what the person's own runs left in the caches.
     run(line, warm)
     const other = wallFor(warm)
     const third = run(line, warm, other)

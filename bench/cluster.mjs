@@ -1,4 +1,4 @@
-// What a cluster costs: steps beside a bare handler of the engine, one session's latency, sessions that wait, clients that wait, and more workers. See README.md.
+// The costs of a cluster: steps compared with a bare handler of the engine, latency of a session, sessions that wait, clients that wait, and more workers. See README.md.
 // Run: node bench/cluster.mjs [steps|latency|suspended|waiting|workers…] [--repeats=3] [--sessions=5000]. Needs a build; npm brings the engine's server and a Node for it.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Many loops at once in one process: what they cost beside 5 ms for the model and 5 ms for the tool. See README.md.
+// Many loops at once in one process: their cost on top of 5 ms for the model and 5 ms for the tool. See README.md.
 import { peerNames } from './lib/peers.mjs'
 import { heading, measured, medians, ms, numberOf, table } from './lib/measure.mjs'
 

@@ -19,7 +19,7 @@ mkdirSync(join(home, '.cache'), { recursive: true })
 const base = mkdtempSync(join(home, '.cache/halting-bench-'))
 const path = process.env['PATH'] ?? ''
 
-/** A project with so many files, a hundred in a folder, and what people have in one. @param {number} files */
+/** A project with this many files, a hundred per folder, and the usual files of a project. @param {number} files */
 function makeProject(files) {
   const cwd = join(base, `project-${files}`)
   for (const folder of ['.git/hooks', '.git/objects', '.git/refs', '.github/workflows', '.vscode']) mkdirSync(join(cwd, folder), { recursive: true })
@@ -34,7 +34,7 @@ function makeProject(files) {
   return cwd
 }
 
-/** Milliseconds of CPU that children which have ended took, and those that they waited for. */
+/** CPU milliseconds of children that have ended, and of their children. */
 function childrenMs() {
   const fields = readFileSync('/proc/self/stat', 'latin1').split(') ')[1]?.split(' ') ?? []
   // In ticks of 10 ms, which is why commands are measured in batches.
@@ -82,7 +82,7 @@ function waysFor(cwd) {
 function measure(cwd, lines, title) {
   const { ways, dispose } = waysFor(cwd)
   try {
-    // What is looked at once, such as a project of which nothing changes, is not of one command.
+    // Work that is done once, such as reading a project of which nothing changes, is not the cost of one command.
     const first = new Map()
     for (const [name, confine] of ways) {
       const own = process.cpuUsage()

@@ -1,4 +1,4 @@
-// What a long session costs with a window that fills up: tokens and dollars by provider's cache, and the time to prepare a turn. See README.md.
+// What a long session costs if its window fills up: tokens and dollars by the provider's cache, and the time to prepare a turn. See README.md.
 // Run: node bench/context.mjs [--turns=2000] [--window=30000] [--only=money|time]. Needs a build.
 import { createHash } from 'node:crypto'
 import { streamRun, startRun } from '@halting/core'
@@ -7,7 +7,7 @@ import { heading, median, ms, numberOf, table, textOf } from './lib/measure.mjs'
 
 const only = textOf('only', '')
 
-/** A provider that counts 1.4 times what is estimated, refuses what is over its window, and keeps every prefix in its cache. */
+/** A provider that counts 1.4 times the estimated tokens, refuses requests larger than its window, and stores every prefix in its cache. */
 function provider({ window, turns, output = 60 }) {
   const known = new Set()
   const sizes = new WeakMap()
@@ -46,7 +46,7 @@ function provider({ window, turns, output = 60 }) {
         const { ModelError } = await import('@halting/core')
         throw new ModelError({ kind: 'prompt_too_long', message: 'prompt is too long', status: 413 })
       }
-      // What ends with the last message is in the cache from now on, and so is what it begins with.
+      // From now on, the prefix that ends with the last message is in the cache, and so are its own prefixes.
       for (const prefix of prefixes) known.add(prefix)
       const last = messages.at(-1)
       const isSummary = JSON.stringify(last.content).includes('ummar')
@@ -54,7 +54,7 @@ function provider({ window, turns, output = 60 }) {
       figures.uncached += total - cached
       figures.cached += cached
       figures.output += written
-      // Dollars a million: 3 in, 3.75 written to the cache, 0.30 read from it, 15 out.
+      // Dollars per million tokens: 3 for input, 3.75 written to the cache, 0.30 read from it, 15 for output.
       figures.dollars += ((total - cached) * 3.75 + cached * 0.3 + written * 15) / 1e6
       const usage = { input_tokens: 0, output_tokens: written, cache_creation_input_tokens: total - cached, cache_read_input_tokens: cached }
       const id = `msg_${figures.requests}`
@@ -94,7 +94,7 @@ async function session({ turns, window, context }) {
   return { ...figures, compactions: state.spent.compactions }
 }
 
-/** As loops do that hand the conversation to a summarizer of its own: nothing of it is in the provider's cache. */
+/** As loops do that send the conversation to a separate summarizer: nothing of it is in the provider's cache. */
 function askedApart(layers) {
   return {
     ...layers,
@@ -132,7 +132,7 @@ async function reportMoney() {
   }
 }
 
-/** CPU of a whole run a turn, for runs that grow: what a turn adds is the same in all. */
+/** CPU of a whole run, per turn, for runs of different lengths: each turn adds the same. */
 async function reportTime() {
   heading('Preparing a turn')
   const rows = []
@@ -153,7 +153,7 @@ async function reportTime() {
   console.log(table(['from one reply to the next request', '100 turns', '1,000 turns', '10,000 turns', '10,000 to 1,000'], rows))
 }
 
-/** Median time from the end of a reply to the next request, over the last tenth of the turns; the tool and the model take nothing. */
+/** Median time from the end of a reply to the next request, over the last tenth of the turns. The tool and the model take no time. */
 async function prepared({ turns, window, context }) {
   const gaps = []
   let left = 0

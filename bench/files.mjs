@@ -1,4 +1,4 @@
-// What do the file tools cost beyond the bare work, and a turn of the agent that reads a file? CPU of the process and of its children. See README.md.
+// What do the file tools cost beyond the bare work, and what does a turn of the agent cost that reads a file? CPU of the process and of its children. See README.md.
 // Run: node bench/files.mjs [--repeats=7] [--only=read,turn] [--before=FOLDER] [--node=PATH] [--share=1] [--minutes=N]; needs a build, and none of the peers.
 import { execFileSync, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -15,7 +15,8 @@ const line = 'export const sum = (one, other) => one + other // which is 64 long
 const text = (line.slice(0, 63) + '\n').repeat(16)
 
 /**
- * Each kind of work by name: how often it is done in a process, and what does it once. Before that it is done a third as often, or `warm` times, which is not counted.
+ * Each kind of work by name: how often it is done in a process, and a function that does it once. Before that, it is done a third as often, or `warm` times, without being
+ * measured.
  * @type {Record<string, { times: number, warm?: number, make: (place: Place) => Promise<(at: number) => Promise<unknown>> }>}
  * @typedef {{ cwd: string, root: string }} Place
  */
@@ -46,11 +47,11 @@ if (kind === 'child') {
   process.stdout.write(String(figure), () => process.exit(0))
 } else await report()
 
-/** Milliseconds of CPU of this process and of children that ended. @param {string} name @param {string} folder */
+/** CPU milliseconds of this process and of children that ended. @param {string} name @param {string} folder */
 async function measuredHere(name, folder) {
   const { make } = work[name]
   const times = Math.ceil(work[name].times * numberOf('share', 1))
-  // Not in memory, as /tmp may be.
+  // Not in memory: /tmp may be.
   mkdirSync(join(homedir(), '.cache'), { recursive: true })
   const cwd = mkdtempSync(join(homedir(), '.cache/halting-bench-'))
   try {
@@ -77,11 +78,11 @@ function writeAt(path, content) {
 function cpuMs() {
   const { user, system } = process.cpuUsage()
   const fields = readFileSync('/proc/self/stat', 'latin1').split(') ')[1]?.split(' ') ?? []
-  // In ticks of 10 ms, of many searches.
+  // In ticks of 10 ms, for many searches.
   return (user + system) / 1_000 + (Number(fields[13]) + Number(fields[14])) * 10
 }
 
-/** As the tools do it: under another name, durable, then by one rename. */
+/** As the tools write: to another name, durably, and then by one rename. */
 async function replaced(path, content, { syncs = true } = {}) {
   const temporary = `${path}.${randomUUID()}.tmp`
   const file = await open(temporary, 'wx')
@@ -108,7 +109,7 @@ async function agentIn(folder) {
   return import(pathToFileURL(join(folder, 'packages/agent/dist/index.js')).href)
 }
 
-/** One tool, as a session has it or by itself. */
+/** One tool, as in a session or alone. */
 async function toolOf({ cwd, root: folder }, name, inputOf, { alone = false } = {}) {
   const { createCodingTools, createReadTool, Workspace } = await agentIn(folder)
   const { AgentState } = await import(pathToFileURL(join(folder, 'packages/core/dist/index.js')).href)
@@ -123,7 +124,7 @@ async function toolOf({ cwd, root: folder }, name, inputOf, { alone = false } = 
   }
 }
 
-/** The file was read once, and each edit knows of the one before. */
+/** The file was read once, and each edit knows the one before. */
 async function editsOf(place) {
   const { createCodingTools, Workspace } = await agentIn(place.root)
   const { AgentState } = await import(pathToFileURL(join(place.root, 'packages/core/dist/index.js')).href)
@@ -140,7 +141,7 @@ async function editsOf(place) {
   return (at) => use('Edit', { file_path: 'src/0.ts', old_string: `sum${at} `, new_string: `sum${at + 1} ` })
 }
 
-/** Turns of one run of the agent, in memory: what the model is asked for the next time has the turn before done. */
+/** Turns of one run of the agent, in memory: the next request to the model includes the previous turn. */
 async function turnsOf({ cwd, root: folder }, name, inputOf) {
   const { codingAgent } = await agentIn(folder)
   const { tool } = await import(pathToFileURL(join(folder, 'packages/core/dist/index.js')).href)

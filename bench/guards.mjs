@@ -1,4 +1,4 @@
-// What the guard against repetition costs a turn: hashing calls and outputs, and looking for cycles. See README.md.
+// What the guard against repetition adds to a turn: it hashes calls and outputs, and searches for cycles. See README.md.
 // Run: node bench/guards.mjs [--repeats=7] [--before=FOLDER] [--only=hash|loop|records]. Needs a build; --before names the `dist` of core of
 // another build, which is measured in turns with this one.
 import { spawnSync } from 'node:child_process'
@@ -9,7 +9,7 @@ import { heading, median, numberOf, table, textOf } from './lib/measure.mjs'
 const here = fileURLToPath(import.meta.url)
 const now = fileURLToPath(new URL('../packages/core/dist', import.meta.url))
 
-/** Outputs as tools give them, by what masking has to do in them. */
+/** Outputs of tools, by the work that masking has with them. */
 const lines = {
   code: (n) => `export function step${n}(list: readonly string[]): string { return list.filter(isWord).map(shown).join(', ') }`,
   log: (n) => `2026-11-29T10:${String(n % 60).padStart(2, '0')}:07.${String((n * 37) % 1000).padStart(3, '0')}Z [${4000 + n}] GET /api/items/${n * 7919} 200 ${n % 97}ms /tmp/run-${(n * 2654435761 >>> 0).toString(16)}/out`,
@@ -84,7 +84,7 @@ async function measure(core, [which, ...rest]) {
   return recorded(await from('index.js'), await from('entries/steps.js'), ...rest)
 }
 
-/** Forty texts that differ, each in one piece, as an output that was read from a process is. */
+/** Forty different texts, each a flat string, like an output that was read from a process. */
 function textsOf(kind, size) {
   return Array.from({ length: 40 }, (_, index) => {
     let text = `output ${index}\n`
@@ -128,8 +128,8 @@ async function looped(core, kind, size, policy) {
 async function recorded(core, steps, policy) {
   const kept = core.createMemorySteps()
   await play(core, 200, textsOf('log', '2 kB'), policy, { steps: kept })
-  const laps = kept.records.flatMap((record) => (record.type === 'lap' ? [JSON.stringify(record).length] : []))
-  return median(laps)
+  const iterationLengths = kept.records.flatMap((record) => (record.type === 'lap' ? [JSON.stringify(record).length] : []))
+  return median(iterationLengths)
 }
 
 async function play({ streamRun, startRun }, count, texts, noProgress, options = {}) {

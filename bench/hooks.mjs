@@ -1,4 +1,4 @@
-// What ten hooks a call cost, beside a bare spawn of the same command. See README.md.
+// What ten hooks per call cost, compared with a bare spawn of the same command. See README.md.
 import { spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { readHooks, ShellHooks } from '@halting/agent/hooks'
@@ -31,7 +31,7 @@ const spawns = async (count) => {
   return median(samples)
 }
 
-/** Milliseconds of a call, with so many hooks before it. */
+/** Milliseconds of a call with this many hooks before it. */
 async function callWith(count) {
   const hooks = Array.from({ length: count }, (_, number) => ({ type: 'command', command: commandOf(number) }))
   const shell = new ShellHooks({

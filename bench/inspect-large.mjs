@@ -1,4 +1,4 @@
-// One session of 100,000 records in the inspector: CPU of its server until the first screen is there, and until all of the session is.
+// One session of 100,000 records in the inspector: CPU of its server until the first screen is there, and until the whole session is.
 // `node bench/inspect-large.mjs [--repeats=7] [--turns=20000] [--bytes=200] [--before=FOLDER]`; needs a build of each, and Linux.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -14,7 +14,7 @@ const resultBytes = numberOf('bytes', 200)
 const before = textOf('before', '')
 const given = textOf('file', '')
 const own = fileURLToPath(new URL('..', import.meta.url))
-// In the older format of two: this one reads it, too.
+// In the older of the two formats, which this version reads, too.
 const { writeSession } = await import(pathToFileURL(join(before === '' ? own : before, 'bench/lib/sessions.mjs')).href)
 const kinds = [...(before === '' ? [] : [['before', before]]), ['now', own]]
 /** Ticks of /proc/PID/stat are hundredths of a second on every Linux. */
@@ -45,7 +45,7 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** What a page asks for, of a fresh server: what its first screen needs, and then all that its views can show. */
+/** The requests of a page to a new server: those for its first screen, and then all that its views can show. */
 async function sample(checkout, file) {
   const server = spawn(process.execPath, [join(checkout, 'packages/cli/bin/halting.js'), 'inspect', file], { stdio: ['ignore', 'pipe', 'ignore'] })
   try {

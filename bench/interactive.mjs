@@ -1,7 +1,7 @@
-// What the interactive terminal programs take: from the start until what is typed is seen, memory, and for a reply that streams: CPU and bytes a token, and how long
-// a key takes to be seen meanwhile; in a new conversation and after many lines; and that while a command writes 10 MB. See README.md. Linux, and script of util-linux.
+// Costs of the interactive terminal programs: the time from the start until typed text is visible, memory, and for a streamed reply CPU and bytes per token. Also how long
+// a key takes to be visible meanwhile, in a new conversation, after many lines, and while a command writes 10 MB. See README.md. Linux, and script of util-linux.
 // Run: node bench/interactive.mjs [--repeats=5] [--peers=FOLDER] [--tokens=600] [--lines=20000] [--only=start] [--node=PATH] [--before=CHECKOUT]. Needs a build.
-// FOLDER holds node_modules with the peers, which are left out where they are not; CHECKOUT is another build of ours, which is measured in turns with this one.
+// FOLDER holds node_modules with the peers; missing ones are left out. CHECKOUT is another build of Halting, which is measured alternately with this one.
 import { fork, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,9 +18,9 @@ const peers = join(textOf('peers', here), 'node_modules')
 const limitMs = 120_000
 const ticksPerMs = 0.1
 const keys = 'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞ'
-/** Those that were typed before are drawn again. */
+/** Keys that were not typed earlier: earlier ones are drawn again. */
 const otherKeys = 'абвгдежзийклмнопрстуфхцчшщъыьэюяєіїґџ'
-/** Ten megabytes, in two seconds and a half at least. */
+/** Ten megabytes, in at least two and a half seconds. */
 const flood = "for i in $(seq 50); do head -c 200000 /dev/zero | tr '\\0' x | fold -w 80; sleep 0.05; done"
 
 const node = textOf('node', process.execPath)
@@ -50,7 +50,7 @@ heading('Interactive terminal programs')
 const folder = mkdtempSync(join(tmpdir(), 'halting-interactive-'))
 const service = fork(join(here, 'lib/stream-service.mjs'))
 try {
-  const { port } = await told()
+  const { port } = await nextMessage()
   const measured = []
   for (const [name, of] of Object.entries(programs)) {
     const home = join(folder, name)
@@ -59,7 +59,7 @@ try {
     if (program.package === undefined || existsSync(join(peers, program.package))) measured.push({ name, program: { ...program, home }, samples: [] })
     else console.log(`Not measured: ${name} is not installed.\n`)
   }
-  // The first is not counted: what is kept for later runs is made in it.
+  // The first run is not counted: it fills the caches for later ones.
   for (let round = 0; round <= repeats; round++)
     for (const { program, samples } of measured) {
       // Its code is stored two seconds after its start.
@@ -97,7 +97,7 @@ function replyColumns(middle, after) {
   ]
 }
 
-/** One process in a terminal of 100 columns and 30 rows: its start, then, after a reply of so many lines, one that streams while keys are typed. */
+/** One process in a terminal of 100 columns and 30 rows: its start, and then, after a reply of this many lines, a reply that streams while keys are typed. */
 async function play({ command, shell, env, home }, linesBefore, pauseMs = 1_000) {
   const began = performance.now()
   const quoted = command.map((part) => `'${part}'`).join(' ')
@@ -112,7 +112,7 @@ async function play({ command, shell, env, home }, linesBefore, pauseMs = 1_000)
   terminal.stdout.on('data', (data) => {
     screen.text = (screen.text + data).slice(-200_000)
     screen.bytes += data.length
-    // It is asked what it is, as a real terminal is.
+    // The program asks for the terminal's identity, as it would ask a real one.
     if (String(data).includes('\u001B[c')) terminal.stdin.write('\u001B[?62;22c')
     for (const listener of listeners) listener()
   })
@@ -130,7 +130,7 @@ async function play({ command, shell, env, home }, linesBefore, pauseMs = 1_000)
       look()
     })
   try {
-    // Raw mode is on when this comes: what is typed is echoed by the program.
+    // Raw mode is on when this arrives: the program itself echoes typed keys.
     await sees('\u001B[?2004h')
     terminal.stdin.write('Q')
     await sees('Q')
@@ -163,14 +163,14 @@ async function play({ command, shell, env, home }, linesBefore, pauseMs = 1_000)
     }
   }
 
-  /** Asks for a reply, and types while it comes; gives how long each key took to be seen. */
+  /** Requests a reply, and types while it streams. Returns how long each key took to be visible. */
   async function reply(plan, keys) {
     service.send(plan)
-    await told()
+    await nextMessage()
     screen.text = ''
     terminal.stdin.write('go')
     await sees('go')
-    const begins = told()
+    const begins = nextMessage()
     terminal.stdin.write('\r')
     await begins
     const echoes = []
@@ -191,7 +191,7 @@ function p95(values) {
   return values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.95) - 1] ?? 0
 }
 
-/** The program itself: `script` starts a shell, which becomes it. */
+/** The program itself: `script` starts a shell, which replaces itself by the program. */
 function descendant(pid) {
   const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
   return Number(children[0])
@@ -205,12 +205,12 @@ function parentOf(pid) {
   }
 }
 
-/** Behind the name, which may hold spaces. */
+/** After the name, which may contain spaces. */
 function fieldsOf(pid) {
   return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1).split(' ')
 }
 
-/** Milliseconds of the processor, of the program and the system in its name. */
+/** CPU milliseconds of the program, and of the system for it. */
 function cpuOf(pid) {
   const fields = fieldsOf(pid)
   return (Number(fields[11]) + Number(fields[12])) / ticksPerMs
@@ -225,6 +225,6 @@ function write(path, text) {
   writeFileSync(path, text)
 }
 
-function told() {
+function nextMessage() {
   return new Promise((resolve) => service.once('message', resolve))
 }

@@ -1,6 +1,6 @@
-// What keeping a session costs a turn: in memory, on disk with and without fdatasync, beside a plain append and pi's session file. See README.md.
+// What storing a session adds to a turn: in memory, on disk with and without fdatasync, compared with a plain append and with pi's session file. See README.md.
 // Run: node bench/journal.mjs [--repeats=7] [--turns=1000] [--folders=/tmp,/dev/shm] [--before=FOLDER]. Needs a build; --before names another checkout, built, that is
-// measured in turns with this one. Where the peers are not installed, pi is left out.
+// measured alternately with this one. If the peers are not installed, pi is left out.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -9,12 +9,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { builtPackage, comparedBuilds, heading, median, ms, numberOf, table, textOf } from './lib/measure.mjs'
 import { inputOf, replyText, resultOf, toolName } from './lib/script.mjs'
-import { playOf, whose } from './lib/sessions.mjs'
+import { playOf, origin } from './lib/sessions.mjs'
 
 const { openJournal } = await builtPackage('journal')
 const { createMemorySteps, streamRun, startRun } = await builtPackage('core')
 
-/** Turns before anything is measured. */
+/** Turns before the measurement begins. */
 const warmup = 300
 
 const none = 'no record'
@@ -52,7 +52,7 @@ async function report() {
     const cells = rows.map((row) => [
       `${isOurs(row.name) ? row.build.label : ''}${row.name}`,
       `${us(middle(row, 'cpuMs'))} (${us(Math.min(...row.samples.map(({ cpuMs }) => cpuMs)))})`,
-      // pi's is without a loop: all of it is what its file costs.
+      // pi's row has no loop: all of it is the cost of its file.
       us(middle(row, 'cpuMs') - (row.name === piAlone ? 0 : bare(row.build))),
       row.name === piAlone ? '' : (middle(row, 'cpuMs') / bare(row.build)).toFixed(2),
       us(middle(row, 'wallMs')),
@@ -63,7 +63,7 @@ async function report() {
   }
 }
 
-/** Whether a row is of our code, and not of a plain file or a peer. */
+/** Whether a row measures Halting, and not a plain file or a peer. */
 function isOurs(name) {
   return name === none || name === 'memory' || name.startsWith('journal')
 }
@@ -95,7 +95,7 @@ function inChild(name, place, size, build) {
   }
 }
 
-/** From turn `warmup` on: what a turn takes, until all of it is where it belongs. */
+/** From turn `warmup` on: how long a turn takes until everything is stored. */
 function stopwatch(size) {
   let cpuBegan
   let began
@@ -131,7 +131,7 @@ async function played(size, { steps, readOnly = true, each, close = async () => 
 
 async function journaled(place, size, options, openFile) {
   const path = join(place, 'session.jsonl')
-  const journal = await openJournal({ path, sessionId: 'bench', ...whose, ...(openFile !== undefined && { openFile }) })
+  const journal = await openJournal({ path, sessionId: 'bench', ...origin, ...(openFile !== undefined && { openFile }) })
   const close = async () => {
     await journal.close()
     return statSync(path).size
@@ -139,14 +139,14 @@ async function journaled(place, size, options, openFile) {
   return played(size, { ...options, steps: journal.steps(), close })
 }
 
-/** The same file, of which nobody waits until it is on disk. */
+/** The same file, but nothing waits until it is on disk. */
 async function unsynced(path) {
   const file = await open(path, 'a', 0o600)
   const appendNow = (text) => writeSync(file.fd, text) > 0
   return { appendNow, appendFile: (text) => file.appendFile(text), datasync: async () => {}, close: () => file.close() }
 }
 
-/** What the simplest program does that keeps anything: a line for a reply and one for its result. */
+/** What the simplest program does that stores anything: a line for a reply and one for its result. */
 async function appended(place, size, sync) {
   const path = join(place, 'plain.jsonl')
   const file = await open(path, 'a', 0o600)
@@ -164,7 +164,7 @@ async function appended(place, size, sync) {
 /** As pi's coding agent writes: each message once it is complete, with `appendFileSync`, never synced. */
 async function piSession(place, size) {
   const { SessionManager } = await import(piPackage)
-  const manager = SessionManager.create(whose.cwd, place)
+  const manager = SessionManager.create(origin.cwd, place)
   const usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0, totalTokens: 15, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 } }
   const watch = stopwatch(size)
   manager.appendMessage({ role: 'user', content: 'Go.', timestamp: 0 })

@@ -33,7 +33,7 @@ function commandsOf(name) {
   return lines.filter((line) => line !== '' && !/^(?:==|\/\/|setup:)/.test(line)).map((line) => line.replaceAll('⏎', '\n'))
 }
 
-/** Commands of recorded sessions, where they are to be had: they are not shipped. */
+/** Commands of recorded sessions, if the file exists: it is not shipped. */
 function recorded() {
   const data = textOf('data', fileURLToPath(new URL('../../shared/data/trajectories/live.jsonl.gz', import.meta.url)))
   if (!existsSync(data)) return []
@@ -44,7 +44,7 @@ function recorded() {
   })
 }
 
-/** Those that people run daily and those of sessions, evenly mixed: each share of the list has as many of either as the others. */
+/** Daily commands and those of sessions, evenly mixed: every part of the list has the same share of both. */
 function mixed() {
   const lists = [daily, recorded()].map((list) => list.map((command, at) => ({ command, place: (at + 0.5) / list.length })))
   return lists.flat().toSorted((one, other) => one.place - other.place).map(({ command }) => command)
@@ -53,7 +53,7 @@ function mixed() {
 function cpu() {
   const repeats = numberOf('repeats', 7)
   const sessions = mixed().slice(0, 2_000)
-  // Each list in processes of its own. The daily one is short: what comes later is the same once more.
+  // Each list in processes of its own. The daily one is short, so later commands repeat it.
   const lists = [
     ['daily', { commands: [...daily, ...daily], first: daily.length, largest }],
     ['hostile', { commands: hostile.slice(0, 2_000), largest: [] }],

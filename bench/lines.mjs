@@ -91,7 +91,7 @@ function table() {
 
 const peers = ['ai@7.0.173', '@ai-sdk/anthropic@4.0.105', '@openai/agents@0.20.0', 'zod@4.6.7', '@types/node@20']
 
-/** @returns {boolean} whether all of it is right */
+/** @returns {boolean} whether everything is correct */
 function checkTypes() {
   const folder = mkdtempSync(join(tmpdir(), 'halting-lines-'))
   try {

@@ -1,10 +1,10 @@
-// What a loop costs beside its model and its tools: both answer at once. See README.md.
+// What a loop costs on top of its model and its tools, which both answer at once. See README.md.
 import { peerNames } from './lib/peers.mjs'
 import { heading, measured, medians, ms, numberOf, table, textOf } from './lib/measure.mjs'
 
 const sizes = textOf('sizes', '10,100,1000,10000').split(',').map(Number)
 const repeats = numberOf('repeats', 7)
-/** A peer whose one run takes longer is left out of that size; above a third of it, one run has to do. */
+/** Milliseconds. A peer whose run takes longer is left out at that size; above a third of it, only one run is measured. */
 const limitMs = numberOf('limit', 60) * 1_000
 
 heading('Loop overhead')

@@ -1,4 +1,4 @@
-// What each option of a run adds to a turn: the same run with and without it, in turns, each in a process of its own.
+// What each option of a run adds to a turn: the same run with and without it, alternately, each in a process of its own.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { resolve } from 'node:path'
@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { heading, median, node, numberOf, table, textOf } from './lib/measure.mjs'
 import { deltas, inputOf, inputSchema, inputTokens, lastWords, outputTokens, replyText, resultOf, toolDescription, toolName } from './lib/script.mjs'
 
-/** `--before=FOLDER` measures the core of another checkout, which has been built, in turns with this one. */
+/** `--before=FOLDER` also measures the core of another checkout that was built, alternately with this one. */
 const before = textOf('before', '')
 const builds = { now: '@halting/core', ...(before === '' ? {} : { before: pathToFileURL(resolve(before, 'packages/core/dist/index.js')).href }) }
 const { CallableHook, createMemorySteps, streamRun, startRun } = await import(process.env.HALTING_BENCH_CORE ?? builds.now)
@@ -17,7 +17,7 @@ const hooks = (count) => Array.from({ length: count }, (_, index) => new Callabl
 
 const prices = { cost: (_model, usage) => usage.output_tokens / 1e6, worstCase: (_model, { outputTokens }) => outputTokens / 1e6 }
 const limits = { maxToolCalls: 1e9, maxRunUsd: 1e9, maxBudgetUsd: 1e9, maxTotalTokens: 1e12, maxDurationMs: 1e9, prices }
-/** A budget in memory that has enough: what a file adds is measured elsewhere. */
+/** A budget in memory that is never exhausted: the cost of a file is measured elsewhere. */
 const purse = { names: ['a purse'], countsFor: () => true, take: ({ usd }) => ({ kind: 'taken', usd, settle() {} }) }
 
 /** @type {Record<string, () => object>} */

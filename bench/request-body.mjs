@@ -1,4 +1,4 @@
-// What it takes to make the body of a request, beside `JSON.stringify` of the whole. Run: node bench/request-body.mjs [--repeats=7]
+// What the body of a request costs, compared with `JSON.stringify` of the whole. Run: node bench/request-body.mjs [--repeats=7]
 // It needs no build: the sources are bundled in memory. Every figure is of a process of its own.
 import { spawnSync } from 'node:child_process'
 import { PerformanceObserver } from 'node:perf_hooks'
@@ -51,7 +51,7 @@ function inChild(...parameters) {
   return JSON.parse(stdout)
 }
 
-/** Requests of sessions that come to `turns` turns: how long the next ones take, and what they allocate. */
+/** Requests of sessions with `turns` turns: how long the next ones take, and what they allocate. */
 async function measure(name, turns) {
   const make = ways[name]
   const library = await sources()
@@ -67,7 +67,7 @@ async function measure(name, turns) {
     const request = requestOf([{ role: 'user', content: 'Look at every file.' }])
     for (let turn = 0; turn < turns; turn++) {
       addTurn(request, turn)
-      // A request a turn, as in a session; the others are asked once to be warm.
+      // One request per turn, as in a session; the others only warm up.
       if (name.startsWith('halting') || turn > turns - 4) make(request, tools)
     }
     if (session % 4 === 3) globalThis.gc()
@@ -81,7 +81,7 @@ async function measure(name, turns) {
       const took = performance.now() - began
       const grew = allocated() - held
       await new Promise((resolve) => setImmediate(resolve))
-      // The first sessions warm up. A collection makes the difference mean nothing.
+      // The first sessions warm up. A collection makes the difference meaningless.
       if (session < sessions / 4) continue
       times.push(took)
       if (collections === before) allocations.push(grew)
@@ -94,7 +94,7 @@ async function measure(name, turns) {
   return { timeMs: median(times), allocated: mean(allocations), bytes }
 }
 
-/** A session of 1,000 requests: what stays when it is over and its messages are still there. */
+/** A session of 1,000 requests: the memory that remains when it is over and its messages still exist. */
 async function memory() {
   const library = await sources()
   const json = JSON.stringify(session(() => {})).length
@@ -118,7 +118,7 @@ function session(ask) {
   return request.messages
 }
 
-/** What is in use when everything that can be collected is. */
+/** Memory in use after a full collection. */
 async function settled() {
   for (let times = 0; times < 5; times++) {
     globalThis.gc()
@@ -144,7 +144,7 @@ function addTurn({ messages }, turn) {
     { type: 'text', text: replyText },
     { type: 'tool_use', id, name: toolName, input: inputOf(turn) },
   ]
-  // Flat texts of their own, as they come from a tool.
+  // Flat strings, like those that tools return.
   const text = Buffer.from(resultOf(`src/file-${turn}.ts`)).toString()
   messages.push({ role: 'assistant', content, by: 'claude-sonnet-5' }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: text }] })
 }
@@ -159,7 +159,7 @@ async function sources() {
     export { releaseBody } from ${JSON.stringify(path('models/src/bytes/bodies.ts'))}`
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: path('models') },
-    // The longer name first: an alias stands for what begins with it, too.
+    // The longer name first: an alias also applies to names that begin with it.
     alias: { '@halting/core/adapters': path('core/src/entries/adapters.ts'), '@halting/core': path('core/src/index.ts') },
     bundle: true,
     write: false,

@@ -1,28 +1,28 @@
-// How long it takes until a session goes on: from an open program to its next request. See README.md.
+// How long resuming a session takes: from an open program to its next request. See README.md.
 // Run: node bench/resume.mjs [--repeats=9] [--turns=1000,10000] [--folder=/dev/shm] [--before=FOLDER]. Needs a build; --before names another checkout, built, that
-// is measured in turns with this one, each with sessions that it wrote.
+// is measured alternately with this one, each with sessions that it wrote.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { builtPackage, comparedBuilds, heading, median, ms, numberOf, table, textOf } from './lib/measure.mjs'
-import { playOf, whose, writeSession } from './lib/sessions.mjs'
+import { playOf, origin, writeSession } from './lib/sessions.mjs'
 
 const { openJournal } = await builtPackage('journal')
 const { resume, streamRun, startRun } = await builtPackage('core')
 
 const ways = {
-  /** What every reader of such a file pays: its lines as JSON, and nothing made of them. */
+  /** The minimum for every reader of such a file: parsing its lines as JSON, and nothing else. */
   'JSON.parse of its lines': (path) => {
     const lines = readFileSync(path, 'utf8').split('\n')
     lines.pop()
     return lines.map((line) => JSON.parse(line))
   },
-  /** What is left where nothing but the messages is parsed, and they are cut out already. */
+  /** The minimum if only the messages are parsed, and their positions are known already. */
   'JSON.parse of its messages alone': (messages) => messages.map((message) => JSON.parse(message)),
-  'a run that was killed': goOn,
-  'a new prompt after a run that ended': goOn,
+  'a run that was killed': resumeRun,
+  'a new prompt after a run that ended': resumeRun,
 }
 
 const messagesOf = (path) =>
@@ -50,7 +50,7 @@ async function report() {
       })
       for (let repeat = 0; repeat < repeats; repeat++) {
         for (const { name, build, from, samples } of rows) {
-          // Whoever goes on writes: the next sample is of the same file as this one.
+          // Resuming writes, so this restores the file for the next sample.
           const own = join(folder, 'sample.jsonl')
           copyFileSync(from, own)
           samples.push(JSON.parse(inChild(build, 'child', name, own, size)))
@@ -85,13 +85,13 @@ function inChild(build, ...parameters) {
   return stdout
 }
 
-/** Everything is loaded, nothing has run yet: what comes on top of the start of the program. */
+/** Everything is loaded and nothing has run yet: the measurement adds to the start of the program. */
 async function measure(name, file, size) {
   const given = name.endsWith('messages alone') ? messagesOf(file) : file
   globalThis.gc()
   const before = process.memoryUsage()
   const peakBefore = process.resourceUsage().maxRSS
-  // Threads go on sweeping behind that, and the first look at this clock loads it: neither is of what is measured.
+  // Threads continue sweeping afterwards, and the first use of this clock loads it: neither belongs to the measurement.
   await new Promise((resolve) => setTimeout(resolve, 100 + (performance.now() % 1)))
   const cpuBegan = process.cpuUsage()
   const began = performance.now()
@@ -107,9 +107,9 @@ async function measure(name, file, size) {
   return { wallMs, cpuMs: (user + system) / 1_000, heapBytes, peakBytes, transcriptBytes }
 }
 
-/** Until the model is asked, with what was said in the session. */
-async function goOn(file, size) {
-  const journal = await openJournal({ path: file, sessionId: 'bench', ...whose })
+/** Until the model gets a request with the conversation of the session. */
+async function resumeRun(file, size) {
+  const journal = await openJournal({ path: file, sessionId: 'bench', ...origin })
   const { open } = journal
   let shown = 0
   await new Promise((resolve, reject) => {

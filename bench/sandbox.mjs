@@ -1,4 +1,4 @@
-// What the sandbox costs a command, beside the same command without it. See README.md.
+// What the sandbox adds to the cost of a command. See README.md.
 // Run: node bench/sandbox.mjs [--repeats=60]; needs bubblewrap and a build, and none of the peers.
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { heading, median, ms, numberOf, table } from './lib/measure.mjs'
 const repeats = numberOf('repeats', 60)
 const base = mkdtempSync(join(homedir(), '.halting-bench-'))
 
-/** A project of so many files, in folders of a hundred. @param {number} files */
+/** A project with this many files, in folders of a hundred. @param {number} files */
 function projectOf(files) {
   const project = mkdtempSync(join(base, 'project-'))
   for (let at = 0; at < files; at += 1) {

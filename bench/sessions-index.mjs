@@ -1,6 +1,6 @@
 // What a list of many sessions takes: `halting sessions` over 1,000 sessions of 96 kB, and `halting inspect` over 5,000, the start of the program included.
 //   node sessions-index.mjs [--before=FOLDER] [--repeats=7] [--sessions=1000] [--inspected=5000] [--node=PATH] [--only=sessions|inspect]
-// `--before` names the checkout of another version: both are measured in turns, so that ratios are of one run. Needs a build, and Linux.
+// `--before` names the checkout of another version: both are measured alternately, so that ratios are of one run. Needs a build, and Linux.
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -38,7 +38,7 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** The lines of one session of 20 turns, as the older version writes it: both read these. */
+/** The lines of one session of 20 turns, as the older version writes it: both versions read these. */
 async function templateLines() {
   const path = join(folder, 'template.jsonl')
   const made = spawn(node, ['--input-type=module', '--eval', templateCode, path], { cwd: join(versions[0][1], 'bench'), stdio: 'inherit' })
@@ -46,7 +46,7 @@ async function templateLines() {
   return readFileSync(path, 'utf8').trimEnd().split('\n').map((line) => line.slice(0, -',"sum":"01234567"}'.length))
 }
 
-/** So many sessions with ids of their own, in a folder of a person. */
+/** Writes this many sessions with ids of their own into a person's folder. */
 function madeSessions(template, count) {
   const home = mkdtempSync(join(folder, 'home-'))
   for (let index = 0; index < count; index++) {
@@ -67,14 +67,14 @@ function started(version, words, home) {
   return spawn(node, [join(version, 'packages/cli/bin/halting.js'), ...words], { env, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] })
 }
 
-/** User and system time of a process so far, and its peak of memory. Ticks are 10 ms. */
+/** User and system time of a process so far, and its peak memory. Ticks are 10 ms. */
 function usageOf(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1].split(' ')
   const peak = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))
   return { ms: (Number(fields[11]) + Number(fields[12])) * 10, mb: Number(peak?.[1]) / 1_024 }
 }
 
-/** `halting sessions` in a process of its own that says what it took. */
+/** `halting sessions` in a process of its own that reports its costs. */
 async function listOnce(version, home) {
   const cost = `data:text/javascript,process.on('exit',()=>{const u=process.resourceUsage();process.stderr.write(JSON.stringify({ms:(u.userCPUTime+u.systemCPUTime)/1e3,mb:u.maxRSS/1024})+'\\n')})`
   const env = { PATH: process.env.PATH, HOME: home }
@@ -114,7 +114,7 @@ async function inspectOnce(version, home) {
   }
 }
 
-/** What `once` gives, of each version and state in turns; medians. Every version has folders of its own. */
+/** Medians of what `once` returns, for each version and state, measured alternately. Every version has folders of its own. */
 async function alternated(once, states) {
   const samples = new Map()
   for (let repeat = 0; repeat < repeats; repeat++)
@@ -131,7 +131,7 @@ async function alternated(once, states) {
   })
 }
 
-/** Removes what a version keeps to be faster the next time. */
+/** Removes what a version stores to be faster the next time. */
 function withoutIndex(home) {
   const projects = join(home, '.halting', 'projects')
   for (const name of readdirSync(projects)) rmSync(join(projects, name, '.sessions-index'), { force: true })

@@ -1,5 +1,5 @@
 // Events of a streamed reply a second, over a real connection, from the bytes to the message: halting's adapters, the vendors'
-// SDKs and pi beside eventsource-parser with JSON.parse alone. Run: node bench/sse.mjs [--repeats=5] [--events=20000] [--only=halting]
+// SDKs and pi, and for comparison eventsource-parser with JSON.parse alone. Run: node bench/sse.mjs [--repeats=5] [--events=20000] [--only=halting]
 // It needs no build: the sources are bundled in memory. The server is a process of its own; so is every figure.
 import { fork, spawnSync } from 'node:child_process'
 import { createServer } from 'node:http'
@@ -43,7 +43,7 @@ async function report() {
   heading(`A stream of ${events.toLocaleString('en-US')} events`)
   for (const [protocol, { title, ways }] of Object.entries(protocols)) {
     const names = [alone, ...Object.keys(ways).filter((name) => isThere(name) && (wanted === undefined || name.startsWith(wanted)))]
-    // Side by side: each way once a round, so that what else the machine does meets them alike.
+    // Each way runs once per round, so that other work of the machine affects all of them alike.
     const samples = Object.fromEntries(names.map((name) => [name, []]))
     for (let round = 0; round < repeats; round++) {
       for (const name of names) samples[name].push(inChild(protocol, name, String(port)))
@@ -77,7 +77,7 @@ function inChild(...given) {
   return JSON.parse(stdout)
 }
 
-/** The first stream pays for imports; then some to be warm, then the ones that count. */
+/** The first stream includes imports; the next ones warm up; then come the measured ones. */
 async function measure(protocol, name, port) {
   const base = `http://127.0.0.1:${port}`
   const way = name === alone ? parserAlone : protocols[protocol].ways[name]
@@ -96,7 +96,7 @@ async function measure(protocol, name, port) {
   return { firstMs, eventsPerSecond: (events * runs * 1_000) / took, cpuMs: (user + system) / 1_000 / runs }
 }
 
-/** What every way must come to: the number of events that the server sent. */
+/** The result that every way must have: the number of events that the server sent. */
 function checked(text) {
   if (!text.startsWith(words) || text.length % words.length !== 0) throw new Error('the text is not what was sent')
   return text.length / words.length
@@ -141,7 +141,7 @@ function haltingWith(model) {
   }
 }
 
-/** Keys that are in use, as most people have them: two services and one that a tool reads. */
+/** Secrets that are in use, as most people have them: two of services and one that a tool reads. */
 const apiKey = 'sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789'
 const keys = { ANTHROPIC_API_KEY: apiKey, OPENAI_API_KEY: 'sk-proj-0123456789abcdefghijklmnopqrstuvwxyz' }
 
@@ -157,7 +157,7 @@ function responsesModel({ openaiResponses }, base) {
   return openaiResponses({ model: 'm', baseUrl: `${base}/v1`, apiKey })
 }
 
-/** The ways of halting to read a protocol, by what makes its model. */
+/** The ways of halting to read a protocol, by the function that makes the model. */
 function haltingWays(modelOf) {
   const way = (readWith) => async (base, _protocol, bundled) => {
     const halting = await import(bundled)
@@ -165,13 +165,13 @@ function haltingWays(modelOf) {
   }
   return {
     halting: way((_halting, model) => haltingWith(model)),
-    // As the sessions of the program read it: no key of this program is in a text that streams.
+    // As sessions of the program read it: the text that streams contains no secret of this program.
     [redacted]: way((halting, model) => haltingWith(halting.withRedactedStream(model, keys))),
     [queried]: way(queryWith),
   }
 }
 
-/** A whole run, whose host is given each event of the service. */
+/** A whole run whose host gets each event of the service. */
 function queryWith({ query }, model) {
   return async () => {
     let text = ''
@@ -259,7 +259,7 @@ async function piChat(base) {
   return piWith(() => stream(piModel('openai-completions', `${base}/v1`), piContext, { apiKey: 'k' }))
 }
 
-/** Sends one text in as many pieces as there are to be events. */
+/** Sends one text in as many pieces as there have to be events. */
 function serve(count) {
   const frame = (event) => `${event.type === undefined ? '' : `event: ${event.type}\n`}data: ${JSON.stringify(event)}\n\n`
   const usage = { input_tokens: 10, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
@@ -326,7 +326,7 @@ async function bundledSources() {
     platform: 'node',
     target: 'node20.19',
     external: ['undici'],
-    // The longer name first: an alias stands for what begins with it, too.
+    // The longer name first: an alias also applies to names that begin with it.
     alias: { '@halting/core/adapters': sourceOf('entries/adapters.ts'), '@halting/core': sourceOf('index.ts') },
   })
   return `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`

@@ -1,8 +1,8 @@
-// What it costs to begin: the import of the library, `halting --version`, and a prompt that is answered at once. See README.md.
-// Run: node bench/startup.mjs [--repeats=25] [--node=PATH] [--before=CHECKOUT] [--only=prompt]; the prompt alone needs none of the peers. Where
+// The costs of a start: the import of the library, `halting --version`, and a prompt that is answered at once. See README.md.
+// Run: node bench/startup.mjs [--repeats=25] [--node=PATH] [--before=CHECKOUT] [--only=prompt]; the prompt alone needs none of the peers. If
 // NODE_EXTRA_CA_CERTS is set, the prompt is measured with it as well: Node reads those certificates before anything else.
-// With --check it measures 20 rounds, or --repeats, holds them against startup-budget.json and exits with 1 when a figure is more than a tenth above its
-// budget; --write makes what it measured the budget. Needs a build; its counts are in .tmp/startup.json.
+// With --check it measures 20 rounds, or --repeats, compares them with startup-budget.json and exits with 1 if a figure is more than a tenth above its
+// budget; --write stores the measured figures as the budget. Needs a build; its counts are in .tmp/startup.json.
 import { fork, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -15,13 +15,13 @@ const isCheck = process.argv.includes('--check')
 const isWriting = process.argv.includes('--write')
 const runs = numberOf('repeats', isCheck || isWriting ? 20 : 25)
 const budgetFile = new URL('./startup-budget.json', import.meta.url)
-/** How far a figure may be above its budget. */
+/** How far a figure may exceed its budget. */
 const tolerance = 1.1
 const here = fileURLToPath(new URL('.', import.meta.url))
 const self = fileURLToPath(import.meta.url)
 const costs = fileURLToPath(new URL('./lib/cost.cjs', import.meta.url))
 const program = fileURLToPath(new URL('../packages/cli/bin/halting.js', import.meta.url))
-/** The program of another checkout, which is measured in turns with this one. */
+/** The program of another checkout, which is measured alternately with this one. */
 const before = textOf('before', '') === '' ? undefined : join(textOf('before', ''), 'packages/cli/bin/halting.js')
 
 /** Wall time of one process, from spawn to exit. @param {readonly string[]} parameters */
@@ -32,7 +32,7 @@ function wall(parameters) {
   return performance.now() - began
 }
 
-/** Each in turns, so that a busy moment hits all. @param {Record<string, readonly string[]>} commands */
+/** Measures each alternately, so that a busy moment affects all. @param {Record<string, readonly string[]>} commands */
 function taken(commands) {
   const times = Object.fromEntries(Object.keys(commands).map((name) => [name, []]))
   for (let run = 0; run < runs; run++) for (const [name, parameters] of Object.entries(commands)) times[name].push(wall(parameters))
@@ -79,7 +79,7 @@ function reportVersions() {
   console.log(table(['', 'min, ms', 'median, ms', 'ratio of mins', 'ratio of medians'], versionRows))
 }
 
-/** What one process costs in all its threads, beside one that does nothing. */
+/** What one process costs in all its threads, compared with one that does nothing. */
 async function reportPrompt() {
   const node = textOf('node', process.execPath)
   await withService((env) => {
@@ -107,11 +107,11 @@ async function withService(measure) {
 
 const bare = 'node -e 0'
 
-/** What each of the commands costs, in turns. @param {string} node @param {{ env: NodeJS.ProcessEnv, cwd: string }} options */
+/** The costs of each of the commands, measured alternately. @param {string} node @param {{ env: NodeJS.ProcessEnv, cwd: string }} options */
 function samplesOf(node, options) {
   const commands = { [bare]: ['-e', '0'], 'halting --version': [program, '--version'], 'halting -p hi': [program, '-p', 'hi'], ...(before === undefined ? {} : { 'before: halting -p hi': [before, '-p', 'hi'] }) }
   const samples = Object.fromEntries(Object.keys(commands).map((name) => [name, []]))
-  // The first of each is not counted: what is kept for later runs is made in it.
+  // The first run of each is not counted: it fills the caches for later ones.
   for (let round = 0; round <= runs; round++) {
     for (const [name, parameters] of Object.entries(commands)) {
       const cost = costOf(node, parameters, options)
@@ -142,7 +142,7 @@ function costOf(node, parameters, options) {
   return JSON.parse(output[3])
 }
 
-/** Answers every request at once, as the Messages API streams a word. */
+/** Answers every request at once with one word, streamed as by the Messages API. */
 function serve() {
   const usage = { input_tokens: 10, output_tokens: 1 }
   const message = { id: 'm', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: null, usage }
@@ -161,7 +161,7 @@ function serve() {
   service.listen(0, '127.0.0.1', () => process.send(service.address().port))
 }
 
-/** CPU as a multiple of that of bare Node, by the least of each, and the most memory above that of bare Node. */
+/** CPU as a multiple of that of bare Node, by the minimum of each, and the maximum of memory above that of bare Node. */
 async function figures() {
   const node = textOf('node', process.execPath)
   return withService((env) => {
@@ -178,7 +178,7 @@ async function figures() {
   })
 }
 
-/** Holds the figures against the budget. @returns {Promise<boolean>} Whether they are within it. */
+/** Compares the figures with the budget. @returns {Promise<boolean>} Whether they are within it. */
 async function check() {
   const budget = JSON.parse(readFileSync(budgetFile, 'utf8'))
   const measurements = await figures()

@@ -1,5 +1,5 @@
-// What telemetry costs a run: the same run without it, with providers that do nothing, and with OpenTelemetry's SDK and exporters that drop what they
-// get; and what the SDK takes by itself for the same calls. All side by side in one process, taken in turns, medians. Needs a build.
+// What telemetry costs a run: the same run without it, with providers that do nothing, and with OpenTelemetry's SDK and exporters that drop everything;
+// and what the SDK alone costs for the same calls. All in one process, measured alternately, medians. Needs a build.
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { telemetry } from '@halting/telemetry'
@@ -21,12 +21,12 @@ const sdk = {
   tracerProvider: new BasicTracerProvider({ spanProcessors: [new BatchSpanProcessor(drop)] }),
   meterProvider: new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter: drop, exportIntervalMillis: 60_000 })] }),
 }
-/** What the API gives where nobody has registered an SDK: spans that do not record. */
+/** What the API returns if nobody has registered an SDK: spans that do not record. */
 const noop = { tracerProvider: trace.getTracerProvider(), meterProvider: metrics.getMeterProvider() }
 
 const usage = { input_tokens: inputTokens, output_tokens: outputTokens, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
 
-/** A model in this process: a text in pieces and two calls a turn, at once. @param {number} turns */
+/** A model in this process: a text in pieces and two calls per turn, at once. @param {number} turns */
 function quickModel(turns) {
   let turn = 0
   return {
@@ -64,7 +64,7 @@ async function run(model, tool, turns, onEvent) {
   if (reason !== 'completed') throw new Error(`The run ended as ${reason}.`)
 }
 
-/** All calls that a listener makes to its providers, so that they can be made again without it. */
+/** All calls that a listener makes to its providers, so that they can be repeated without it. */
 function recordedCalls() {
   const calls = []
   const spans = new Map()
@@ -98,7 +98,7 @@ function recordedCalls() {
   return { calls, tracerProvider: { getTracer: () => tracer }, meterProvider: { getMeter: () => meter } }
 }
 
-/** The same calls, with nothing of ours around them. */
+/** The same calls without the listener. */
 function playedOn({ tracerProvider, meterProvider }, calls) {
   const [tracer, meter] = [tracerProvider.getTracer('halting'), meterProvider.getMeter('halting')]
   const instruments = new Map()
@@ -117,13 +117,13 @@ function playedOn({ tracerProvider, meterProvider }, calls) {
 
 async function service() {
   const child = fork(fileURLToPath(new URL('./lib/service.mjs', import.meta.url)))
-  const told = () => new Promise((resolve) => void child.once('message', resolve))
-  const { port } = await told()
+  const nextMessage = () => new Promise((resolve) => void child.once('message', resolve))
+  const { port } = await nextMessage()
   return {
     url: `http://127.0.0.1:${port}`,
     async plan(turns) {
       child.send({ begin: { files: Array.from({ length: turns }, (_, turn) => `src/file-${turn}.ts`) } })
-      await told()
+      await nextMessage()
     },
     end: () => void child.kill(),
   }
@@ -151,7 +151,7 @@ const listeners = {
   noop: await telemetry(noop),
   sdk: await telemetry(sdk),
 }
-/** Microseconds that it takes, and of the processor. */
+/** Microseconds by the clock, and of CPU. */
 async function measured(work) {
   const [began, before] = [performance.now(), process.cpuUsage()]
   await work()
@@ -167,7 +167,7 @@ for (const { what, turns, rounds: count, once } of workloads) {
   const alone = playedOn(sdk, recorded.calls)
   const taken = names.map(() => [])
   for (let round = 0; round < count + 5; round++) {
-    // In an order of its own each round: what one leaves behind is not always for the same one to clear up.
+    // In another order each round: each leaves garbage behind, and it should not always be the same one that clears it up.
     for (const index of [0, 1, 2, 3].toSorted(() => Math.random() - 0.5)) {
       const took = await measured(() => (names[index] === 'alone' ? alone() : once(listeners[names[index]].onEvent)))
       if (round >= 5) taken[index].push(took)

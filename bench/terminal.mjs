@@ -1,7 +1,7 @@
-// What the terminal programs take for a prompt: from the start to the first request, to the end of one reply, and for ten turns that read a file; the most
-// memory of one of their processes. With ten MCP servers: when the first request comes. See README.md.
+// The costs of a prompt in the terminal programs: from the start to the first request, to the end of one reply, and for ten turns that read a file; the
+// maximum memory of one of their processes. With ten MCP servers: when the first request comes. See README.md.
 // Run: node bench/terminal.mjs [--repeats=7] [--peers=FOLDER] [--only=halting,claude] [--node=PATH]. Needs a build. FOLDER holds node_modules with the peers; those
-// that are not there are left out.
+// that are missing are left out.
 import { fork, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ const limitMs = 60_000
 const node = textOf('node', process.execPath)
 const peers = join(textOf('peers', here), 'node_modules')
 
-/** How each is started against the service at `url`, in a home of its own. */
+/** How each program is started with the service at `url`, in a home of its own. */
 const programs = {
   halting: ({ url }) => ({
     command: [node, join(here, '../packages/cli/bin/halting.js'), '-p', 'hi'],
@@ -68,7 +68,7 @@ const only = textOf('only', '').split(',').filter(Boolean)
 const service = fork(join(here, 'lib/service.mjs'))
 const folder = mkdtempSync(join(tmpdir(), 'halting-terminal-'))
 try {
-  const { port } = await told()
+  const { port } = await nextMessage()
   const url = `http://127.0.0.1:${port}`
   await reportPrograms(url)
   if (only.length === 0 || only.includes('mcp')) await reportServers(url)
@@ -88,12 +88,12 @@ async function reportPrograms(url) {
       leftOut.push(`${name}: not installed`)
       continue
     }
-    // The first of each is not counted: what is kept for later runs is made in it.
+    // The first run of each is not counted: it fills the caches for later ones.
     const first = await play(program, turns)
     if (first.problem === undefined) measured.push({ ...program, samples: { reply: [], reading: [] } })
     else leftOut.push(`${name}: ${first.problem}`)
   }
-  // Each in turns, so that a busy moment hits all.
+  // Measured alternately, so that a busy moment affects all.
   for (let round = 0; round < repeats; round++) {
     for (const program of measured) {
       program.samples.reply.push(await play(program, 0))
@@ -112,7 +112,7 @@ async function reportPrograms(url) {
   for (const each of leftOut) console.log(`Not measured: ${each}`)
 }
 
-/** Ten servers, so many of which take five seconds. */
+/** Ten servers, some of which take five seconds. */
 async function reportServers(url) {
   const rows = []
   for (const slow of [0, 3, 10]) {
@@ -179,12 +179,12 @@ function leastAndMiddle(values) {
   return `${ms(Math.min(...values))} (${ms(median(values))})`
 }
 
-function told() {
+function nextMessage() {
   return new Promise((resolve) => service.once('message', resolve))
 }
 
 function ask(message) {
-  const answer = told()
+  const answer = nextMessage()
   service.send(message)
   return answer
 }

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { installPackages } from './install-packages.mjs'
 import { newestNode } from './node-binaries.mjs'
 import { root } from './packages.mjs'
-import { tellChecks } from './tell-checks.mjs'
+import { reportChecks } from './report-checks.mjs'
 
 const packages = [
   '@ai-sdk/amazon-bedrock@5.0.101',
@@ -30,7 +30,7 @@ const patienceMs = 300_000
 
 const home = realpathSync(mkdtempSync(join(tmpdir(), 'halting-ai-sdk-')))
 try {
-  const { failed } = tellChecks('providers', outcomes())
+  const { failed } = reportChecks('providers', outcomes())
   process.exitCode = failed === 0 ? 0 : 1
 } finally {
   rmSync(home, { recursive: true, force: true })

@@ -4,7 +4,7 @@ import { root } from './packages.mjs'
 
 const source = (path) => fileURLToPath(new URL(`packages/models/src/${path}.ts`, root))
 
-/** Files that need Node, and what takes their place. */
+/** Files that need Node, and the files that replace them. */
 const replaced = new Map(
   ['http/node-transport', 'http/proxy', 'service/command-credentials'].map((path) => [
     source(path),
@@ -12,10 +12,10 @@ const replaced = new Map(
   ]),
 )
 
-/** The entries that there are for such hosts. */
+/** The entries for such hosts. */
 export const browserEntries = ['index', 'ai-sdk/index']
 
-/** Options of esbuild. An import of a module of Node that is left is an error. */
+/** Options of esbuild. A remaining import of a Node module is an error. */
 export const forBrowsers = {
   platform: 'browser',
   target: 'es2022',

@@ -1,4 +1,4 @@
-// How much a page loads of the libraries: bundled for browsers from what was built, minified, and packed by gzip.
+// How much of the libraries a page loads: the built files, bundled for browsers, minified and compressed with gzip.
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
@@ -11,7 +11,7 @@ const programs = {
     "export { streamRun, startRun, tool } from '@halting/core'\nexport { anthropic } from '@halting/models'",
 }
 
-/** Most kilobytes that a page loads, by what it imports. A bound is raised in the commit that needs it, with the reason in its message. */
+/** The maximum of kilobytes that a page loads, by what it imports. Raise a limit in the commit that needs it, and give the reason in the commit message. */
 export const browserKilobytes = {
   'streamRun and tool': 132,
   'all of @halting/core': 160,
@@ -19,7 +19,7 @@ export const browserKilobytes = {
 }
 
 /**
- * Bytes by what a page imports. An import of a module of Node is an error.
+ * Bytes by what a page imports. An import of a Node module is an error.
  * @returns {Promise<{ readonly [program: string]: number }>}
  */
 export async function browserSizes() {

@@ -11,12 +11,12 @@ import { pageBundle } from './page-bundle.mjs'
 import { programBundle } from './program-bundle.mjs'
 import { withoutBareImports } from './without-bare-imports.mjs'
 
-/** Libraries: what they depend on stays an import. Entries that share code share it through chunks, so a class exists once. */
+/** Libraries: their dependencies stay imports. Entries that share code share it through chunks, so each class exists once. */
 const libraries = packages
   .map((name) => [name, Object.fromEntries(entriesOf(name).map(({ path }) => [path, `src/${path}.ts`]))])
   .filter(([, entryPoints]) => Object.keys(entryPoints).length > 0)
 
-/** Names of core and their sources, the longest first: an alias counts for what is below it, too. */
+/** Names of core and their sources, the longest first: an alias also applies to paths below it. */
 const coreSources = Object.fromEntries(
   entriesOf('core')
     .toSorted((one, other) => other.specifier.length - one.specifier.length)
@@ -50,14 +50,14 @@ async function bundle(name, entryPoints, options) {
 async function bundleProgram() {
   const dist = fileURLToPath(new URL('../packages/cli/dist/', import.meta.url))
   const { files, inputs } = await programBundle(dist)
-  // The parser of shell commands is bundled by a plugin, and is no input of this.
+  // A plugin bundles the parser of shell commands, so it is not among these inputs.
   writeFileSync(join(dist, 'notices.txt'), noticesOf([...inputs, join(modules, 'unbash', 'package.json')]))
   replace(join(dist, 'chunks'), files)
-  // Of a build before there were scripts.
+  // Left by a build from before there were scripts.
   rmSync(join(dist, 'main.js'), { force: true })
 }
 
-/** New chunks first, then the entries that import them, then the old chunks go: whoever runs the package meanwhile finds it whole. */
+/** Writes new chunks first, then the entries that import them, and then removes the old chunks. A program that runs the package meanwhile finds it complete. */
 function replace(chunks, files) {
   const isChunk = ({ path }) => dirname(path) === chunks
   for (const { path, contents } of files.toSorted((a, b) => Number(isChunk(b)) - Number(isChunk(a)))) {
@@ -71,8 +71,8 @@ function replace(chunks, files) {
 }
 
 /**
- * What CommonJS loads of an entry: the same ES module, so that each class exists once. Node can `require()` it since 20.19; TypeScript with `module: node16`
- * assumes that no Node can, hence the ignored error.
+ * The file that CommonJS loads for an entry: the same ES module, so that each class exists once. Node can `require()` it since 20.19; TypeScript with `module: node16` assumes
+ * that no Node can, hence the ignored error.
  */
 function writeCommonJsEntries(name, paths) {
   for (const path of paths) {
@@ -89,7 +89,7 @@ function writeCommonJsEntries(name, paths) {
 for (const [name, entryPoints] of libraries) {
   await bundle(name, entryPoints, {
     platform: name === 'core' ? 'neutral' : 'node',
-    // The explorer looks into core: it has the one core in its bundle, and is not published.
+    // The explorer uses internals of core: it imports the one core of its bundle, and is not published.
     ...(name === 'explorer' ? { alias: coreSources } : { packages: 'external' }),
   })
   writeCommonJsEntries(name, Object.keys(entryPoints))

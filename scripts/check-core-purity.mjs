@@ -1,4 +1,4 @@
-// Core reads no clock, draws no random number, and knows neither process nor network. Comments may talk about them.
+// Core reads no clock, draws no random number, and uses neither process nor network. Comments may mention them.
 import { readFileSync } from 'node:fs'
 import { parseSync } from 'oxc-parser'
 import { report, root, sourceFiles } from './packages.mjs'
@@ -17,7 +17,7 @@ const forbidden = [
   ['globalThis', /\bglobalThis\b/g],
 ]
 
-/** The text with its comments blanked out, every other character where it was. */
+/** The text with its comments replaced by blanks. All other characters keep their positions. */
 function withoutComments(path, text) {
   const { comments, errors } = parseSync(path, text)
   if (errors.length > 0) throw new Error(`${path}: ${errors[0].message}`)

@@ -1,13 +1,13 @@
-// Every member of a public type has a doc comment, and no doc comment of a library has the number of a rule of the spec or of a decision: editors and npm show these
-// comments to people who have neither document. Numbers stand in a `//` comment above the doc comment, which `.d.ts` files leave out.
+// Every member of a public type has a doc comment. No doc comment of a library names a rule of the spec or a decision by its number: editors and npm show these
+// comments to people who have neither document. Put numbers in a `//` comment above the doc comment, which `.d.ts` files leave out.
 //
 // A member needs no doc comment
-// - where its type is one literal, or null, or undefined: the discriminant of a union (`kind: 'text'`), whose value says all; so is a `kind` or `type` of several literals;
-// - in a class, where an interface that it implements or a class that it extends documents a member of that name: editors show that comment;
-// - where it is private or protected;
-// - in the pattern of a type: what `Extract` or `Exclude` choose by, and what a conditional type asks for.
+// - if its type is one literal, or null, or undefined: the value of a discriminant (`kind: 'text'`) says enough. The same applies to a `kind` or `type` of several literals;
+// - in a class, if an interface or base class documents a member of that name: editors show that comment;
+// - if it is private or protected;
+// - in the pattern of a type: the argument of `Extract` or `Exclude`, or the condition of a conditional type.
 //
-// `--list` prints all that lack one; `--list=PART` those of entries whose name contains PART; `--count` prints a table and judges nothing.
+// `--list` prints all members without one; `--list=PART` those of entries whose name contains PART. `--count` prints a table and always succeeds.
 import { existsSync, readFileSync } from 'node:fs'
 import { parseSync } from 'oxc-parser'
 import { entriesOf, publishedPackages, report, root, sourceFiles } from './packages.mjs'
@@ -40,7 +40,7 @@ function parse(file) {
   return parsed.get(file.pathname)
 }
 
-/** Whether a doc comment that has words is directly before a node. */
+/** Whether a doc comment with words is directly before a node. */
 function isDocumented(file, { start }) {
   const { text, docEnds } = parse(file)
   const doc = docEnds.get(text.slice(0, start).trimEnd().length)
@@ -49,7 +49,7 @@ function isDocumented(file, { start }) {
 
 const lineOf = (file, { start }) => parse(file).text.slice(0, start).split('\n').length
 
-/** The file that is imported so; undefined when it is of no package of ours. */
+/** The file that an import specifier names. Undefined for packages that are not part of this repository. */
 function targetOf(specifier, file) {
   return specifier.startsWith('.') ? new URL(specifier, file) : entryFiles.get(specifier)
 }
@@ -76,7 +76,7 @@ function exportedAs(name, file) {
   return exportsOf(file).filter(({ exported }) => exported === name)
 }
 
-/** What a name means in a file: declared there, or imported. @returns {Declaration[]} */
+/** The declarations of a name in a file, or in the file that it is imported from. @returns {Declaration[]} */
 function declarationsOf(name, file) {
   return parse(file).program.body.flatMap((statement) => {
     if (statement.type === 'ImportDeclaration') {
@@ -93,7 +93,7 @@ function declarationsOf(name, file) {
 
 const literals = new Set(['TSLiteralType', 'TSNullKeyword', 'TSUndefinedKeyword'])
 
-/** `kind: 'text'`, also of several members at once: `type: 'text-start' | 'text-end'`. */
+/** `kind: 'text'`, or several such members at once: `type: 'text-start' | 'text-end'`. */
 function isDiscriminant({ key, typeAnnotation }) {
   const type = typeAnnotation?.typeAnnotation
   const isOfUnion = ['kind', 'type'].includes(key?.name) && type?.type === 'TSUnionType'
@@ -112,7 +112,7 @@ function* membersWithout({ file, node }) {
 
 const declared = new Set()
 
-/** A base that is not exported has members of a public type all the same. */
+/** Members of a base that is not exported are members of a public type nevertheless. */
 function* basesWithout(name, file) {
   for (const each of declarationsOf(name, file)) yield* onceWithout(each)
 }
@@ -124,7 +124,7 @@ function* onceWithout(declaration) {
   yield* membersWithout(declaration)
 }
 
-/** Bodies and values are not part of what a user sees. */
+/** Bodies and values are not visible to users. */
 const unseen = new Set(['BlockStatement', 'FunctionBody', 'TSTypePredicate'])
 
 /** Members of every type literal below a node. */
@@ -160,7 +160,7 @@ function* signaturesWithout(file, node, path) {
 /** `Extract<Union, { kind: 'a' }>`: a choice among types that are documented where they are declared. */
 const isChoice = ({ type, typeName }) => type === 'TSTypeReference' && ['Extract', 'Exclude'].includes(typeName.name)
 
-/** The place of each member that was seen. */
+/** The location of each member that was checked. */
 const counted = new Set()
 
 /** @returns {Generator<Member>} */
@@ -202,7 +202,7 @@ function* classMembersWithout(file, node) {
 const isPublic = (member) =>
   member.accessibility !== 'private' && member.accessibility !== 'protected' && member.key?.type !== 'PrivateIdentifier'
 
-/** Names of members that a base of a class documents. */
+/** Names of members that a base class or interface of a class documents. */
 function inheritedBy(file, node) {
   const bases = [...(node.implements ?? []).map(({ expression }) => expression), node.superClass].filter(
     (each) => each?.type === 'Identifier',
@@ -228,7 +228,7 @@ function documentedOf(name, file) {
   })
 }
 
-/** Doc comments of a library that have numbers, whether or not they are published today. */
+/** Doc comments of a library that contain such numbers, whether or not they are published today. */
 function commentsWithNumbers(name) {
   return sourceFiles(name).flatMap((path) => {
     const file = new URL(path, root)

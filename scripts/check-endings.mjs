@@ -1,12 +1,12 @@
-// One row an ending: what the program knows of an ending is in the row of the one table. Outside of it there is no record by reason or by category,
-// no switch over reasons and no list of them: such a second table would be forgotten when an ending is added.
+// The one table of endings has everything that the program knows about an ending. Elsewhere, there is no record by reason or by category,
+// no switch over reasons and no list of them: people would forget such a second table when they add an ending.
 import { readFileSync } from 'node:fs'
 import { parseSync, Visitor } from 'oxc-parser'
 import { packages, report, root, sourceFiles } from './packages.mjs'
 
 const room = 'packages/core/src/endings/'
 
-/** Files with a table of their own, and why. */
+/** Files with a table of their own, and the reason. */
 const exceptions = {
   'packages/core/src/loop/decide.ts': 'The categories that no hook overrides are a rule of the decision, beside it.',
   'packages/explorer/src/answers.ts': 'What the guard of the explorer may raise.',
@@ -18,7 +18,7 @@ const exceptions = {
 /** Types that name reasons of endings, or their categories. */
 const reasonTypes = /\b(?:EndingReason|StopCategory)\b|\bRunResult\['reason'\]|\bkeyof typeof endings\b/
 
-/** Whether text is about the core's reasons: other packages have a type of the same name for what a model says. */
+/** Whether a text is about core's reasons: other packages have a type of the same name for reasons that a model gives. */
 const importsReasons =
   /import[^;]*?\b(?:EndingReason|StopCategory|RunResult|endings)\b[^;]*?from '(?:@halting\/core|[^']*\/(?:ending|reason|terminal|table)\.ts)'/
 
@@ -39,7 +39,7 @@ function textOf(path) {
   return readFileSync(new URL(path, root), 'utf8')
 }
 
-/** Two names at least: one alone may be a word of something else, such as `error`. */
+/** At least two names: one alone may be an ordinary word, such as `error`. */
 function areReasons(names) {
   const known = names.filter((name) => reasons.has(name))
   return known.length >= 2 && known.some((name) => name.includes('_'))
@@ -78,7 +78,7 @@ function tablesIn(path) {
   return tables
 }
 
-/** `reason === 'a' || reason === 'b'`: the texts that are compared. */
+/** `reason === 'a' || reason === 'b'`: the texts it compares with. */
 function comparedIn(node) {
   if (node.type === 'LogicalExpression') return [...comparedIn(node.left), ...comparedIn(node.right)]
   return node.type === 'BinaryExpression' && /^[!=]==$/.test(node.operator) ? [node.right.value, node.left.value] : []

@@ -1,5 +1,5 @@
-// Holds the imports to .dependency-cruiser.mjs, and makes sure that the cruiser saw the sources: without a parser that
-// it can use it silently reads no module at all. A folder of core has a place in the order of its rooms, and files are in rooms.
+// Checks the imports by the rules in .dependency-cruiser.mjs, and makes sure that the cruiser read the sources: without a parser that
+// it can use, it silently reads no module at all. Every folder of core has a place in the order of its rooms, and every file is in a room.
 import { existsSync, readdirSync } from 'node:fs'
 import { cruise } from 'dependency-cruiser'
 import config from '../.dependency-cruiser.mjs'

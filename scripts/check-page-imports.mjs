@@ -1,4 +1,4 @@
-// The inspector's page runs in a browser: it imports core, what of analysis reads no file, the types of the view model, and the libraries that are bundled into it.
+// The inspector's page runs in a browser. It imports core, the parts of analysis that read no file, the types of the view model, and the libraries in its bundle.
 import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { parseSync } from 'oxc-parser'
@@ -8,7 +8,7 @@ const page = 'packages/inspector/src/page/'
 const libraries =
   /^(?:preact(?:\/[\w/-]+)?|@preact\/signals|uplot|@halting\/core(?:\/[a-z]+)?|@halting\/analysis(?:\/words)?)$/
 
-/** Why this may not be imported there; undefined where it may. @param {string} path @param {string} from @param {boolean} isTypeOnly */
+/** Why the page may not import this. Undefined if it may. @param {string} path @param {string} from @param {boolean} isTypeOnly */
 function problemOf(path, from, isTypeOnly) {
   if (isTypeOnly) return undefined
   if (!from.startsWith('.')) return libraries.test(from) ? undefined : `${path} imports ${from}`

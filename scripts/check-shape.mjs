@@ -1,4 +1,4 @@
-// Packs every package and looks at what a user would get: which files, how large, whether it declares all that it imports, and whether tools find the types.
+// Packs every package and checks what a user would get: which files, how large, whether it declares all that it imports, and whether tools find the types.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { undeclaredImports } from './undeclared-imports.mjs'
 
 const cwd = fileURLToPath(root)
 
-/** Runs a tool of node_modules; returns whether it was content. Shows what it says only when it was not. */
+/** Runs a tool of node_modules. Returns whether it succeeded. Prints its output only if it failed. */
 function isContent(tool, ...args) {
   try {
     execFileSync(join(cwd, 'node_modules', '.bin', tool), args, { cwd, stdio: 'pipe' })
@@ -22,7 +22,7 @@ function isContent(tool, ...args) {
   }
 }
 
-/** What is packed and not on the list, and types whose source is gone: `tsc -b` leaves them behind. */
+/** Packed files that are not on the list, and types whose source is gone: `tsc -b` leaves them behind. */
 function strangers(folder, files, { holds }) {
   const hasSource = (path) =>
     existsSync(join(cwd, 'packages', folder, path.replace(/^dist\/(.*)\.d\.ts$/, 'src/$1.ts')))
@@ -33,11 +33,11 @@ function strangers(folder, files, { holds }) {
 }
 
 function tooLarge({ size, unpackedSize }, { mostBytes }) {
-  const told = (kind, bytes, most) => (bytes > most ? [`${bytes} bytes ${kind}, and ${most} is the most`] : [])
-  return [...told('packed', size, mostBytes.packed), ...told('unpacked', unpackedSize, mostBytes.unpacked)]
+  const excess = (kind, bytes, most) => (bytes > most ? [`${bytes} bytes ${kind}, and ${most} is the most`] : [])
+  return [...excess('packed', size, mostBytes.packed), ...excess('unpacked', unpackedSize, mostBytes.unpacked)]
 }
 
-/** What npm would correct or refuse when the packages are published, in its words. That nobody is logged in is no problem here. */
+/** What npm would correct or refuse when the packages are published, in its words. A missing login is no problem here. */
 function publishWarnings() {
   const workspaces = publishedPackages.map((name) => `--workspace=packages/${name}`)
   const { status, stderr } = spawnSync(
@@ -64,9 +64,9 @@ const problems = packed.flatMap(({ name, tarball, files, ...sizes }) => {
       (path) => `${name}: packs ${path}, which scripts/packed-files.mjs does not list`,
     ),
     ...undeclaredImports(folder, files),
-    ...tooLarge(sizes, listed).map((told) => `${name}: ${told} by scripts/packed-files.mjs`),
+    ...tooLarge(sizes, listed).map((excess) => `${name}: ${excess} by scripts/packed-files.mjs`),
     ...(isContent('publint', 'run', '--strict', tarball) ? [] : [`${name}: publint`]),
-    // The program exports nothing, so it has no types to get wrong.
+    // The program exports nothing, so it has no types to check.
     ...(name === 'halting' || isContent('attw', tarball) ? [] : [`${name}: attw`]),
   ]
 })

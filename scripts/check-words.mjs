@@ -79,13 +79,29 @@ const recorded = new Set([
   // Fields of `halting what-if --json`, and of trajectories that pages contain as JSON.
   'toldAfterTurn',
   'isTold',
+  // The words that scripts/structure.mjs counts.
+  'told, tells, tell in sources',
+  // Labels of explored paths, whose hashes choose the kills that packages/explorer/golden.json counts.
+  'a failure that is none',
+  'gives an input that is none',
+  'gives an output that is none',
+  'a prompt that is none',
+  'a block that is none',
+  'an error that is none',
+  'a signal that is none',
+  'a fit that is none',
+  'an input that is none',
+  'an id that is none',
+  'a reason that is none',
+  'a stream error that is none',
+  'hangs after a name that is none',
   // Messages of plan mode in sessions of earlier versions.
   'Plan mode is on (told by halting, not by the user).',
   'Plan mode is over (told by halting, not by the user).',
 ])
 
 /** Folders that still have some: the list only shrinks. */
-const unchecked = ['bench', 'examples', 'packages', 'scripts', 'vitest']
+const unchecked = ['examples', 'packages', 'scripts', 'vitest']
 
 const chosen = process.argv.slice(2)
 const files = execFileSync(
@@ -135,7 +151,7 @@ function wordsIn(path, text) {
     Identifier: ({ start, name: identifier }) => name(start, identifier),
     PrivateIdentifier: ({ start, name: identifier }) => name(start, identifier),
     JSXText: ({ start, value }) => prose(start, value),
-    Literal: ({ start, value }) => typeof value === 'string' && prose(start, value),
+    Literal: ({ start, value }) => typeof value === 'string' && !exempt.has(value) && prose(start, value),
     TemplateElement: ({ start, value }) => prose(start, value.raw),
   }).visit(program)
   return [...refused.values()]

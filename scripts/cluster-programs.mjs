@@ -1,4 +1,4 @@
-// What programs for a cluster are run with: servers that npm brings, kept in a folder of .tmp, and bundles for a Node that the engine's SDK runs on.
+// Prepares what the programs for a cluster need: servers from npm, stored in a folder of .tmp, and bundles for a Node that the engine's SDK runs on.
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +7,7 @@ import { installPackages } from './install-packages.mjs'
 import { root } from './packages.mjs'
 
 const platform = `${process.platform}-${process.arch}`
-/** Servers that npm has as packages, and the file of each that is run; the first is the engine. */
+/** Servers that npm has as packages, with the file to run of each. The first one is the engine. */
 const servers = {
   restate: { name: `@restatedev/restate-server-${platform}`, version: '1.7.12', file: 'bin/restate-server' },
   'restate-cli': { name: '@restatedev/restate', version: '1.7.12', file: 'lib/index.js' },
@@ -15,7 +15,7 @@ const servers = {
 }
 const patienceMs = 600_000
 
-/** As `{ program, version }`, or `{ why }` where it cannot be had. */
+/** Returns `{ program, version }`, or `{ why }` if it cannot be installed. */
 export function serverOf(key) {
   const { name, version, file } = servers[key]
   const folder = fileURLToPath(new URL(`.tmp/${key}/${version}/`, root))
@@ -26,7 +26,7 @@ export function serverOf(key) {
   return why === undefined ? { program, version } : { why: `${name} cannot be had (${why})` }
 }
 
-/** `entryPoints` from the root of the repository; each becomes a file NAME.mjs in the folder. */
+/** `entryPoints` are relative to the root of the repository. Each becomes a file NAME.mjs in the folder. */
 export async function bundleInto(folder, options) {
   await build({
     absWorkingDir: fileURLToPath(root),

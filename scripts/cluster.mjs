@@ -1,5 +1,5 @@
-// Tries what runs on a cluster against a real one: nodes of Restate's server, workers on a Node that its SDK runs on; npm brings both. Needs a build. How often it
-// passed, failed or was skipped is in .tmp/cluster.json. Run: node scripts/cluster.mjs [NAME…] [--minutes=2 --sessions=20 --seed=14]
+// Tests the cluster code against real servers: nodes of Restate's server, and workers on a Node that its SDK runs on. npm brings both. Needs a build. The numbers of
+// passed, failed and skipped tests are in .tmp/cluster.json. Run: node scripts/cluster.mjs [NAME…] [--minutes=2 --sessions=20 --seed=14]
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,12 +11,12 @@ import { newestNode } from './node-binaries.mjs'
 import { pack } from './pack.mjs'
 import { root } from './packages.mjs'
 
-/** `skip` in packages/restate/test/cluster ends a program so. */
+/** A program ends with this code when `skip` in packages/restate/test/cluster is called. */
 const cannotRunHere = 77
 const patienceMs = 600_000 + Number(numberOf('minutes', 0)) * 60_000
 const bundled = fileURLToPath(new URL('.tmp/cluster/', root))
 
-/** What is bundled: programs of packages/restate/test/cluster, and the workers that they start. */
+/** Files to bundle: programs of packages/restate/test/cluster, and the workers that they start. */
 const programs = [
   'access',
   'kit',
@@ -58,7 +58,7 @@ const programs = [
   'disk-full',
   'clocks',
 ]
-/** Each a program of packages/restate/test/cluster, and what it is given behind the server and a folder. */
+/** For each title, a program of packages/restate/test/cluster and its arguments after the server and the folder. */
 const checks = {
   'the kit of drivers on one node: workers are killed and cut off': ['kit', '1', 'workers'],
   'the kit of drivers on one node: the server is killed, too': ['kit', '1', 'servers'],
@@ -77,11 +77,11 @@ const checks = {
   'fault: a zombie, a worker that is stopped and wakes up': ['zombie'],
   'fault: two workers claim one session': ['claims'],
   'the commands of the guide for a lost worker': ['remedy'],
-  'fault: a client is killed, or told to end': ['clients'],
+  'fault: a client is killed or terminated': ['clients'],
   'payloads in a bucket': ['bucket'],
-  'the program: the commands of the guide, and a worker that is told to end': ['program'],
+  'the program: the commands of the guide, and a worker that is terminated': ['program'],
   'the program from a clean folder: installed from packages, it brings the server': ['program', installed],
-  'workers behind one address, told to end while commands run': ['drain'],
+  'workers behind one address, terminated while commands run': ['drain'],
   'calls that wait for a person, and a back-up of the data': ['waits'],
   'fault: an older back-up is restored while work has gone on': ['restore'],
   'growth: what tools returned is stored once, and a journal has an end': ['growth'],
@@ -98,15 +98,15 @@ const checks = {
   'fault: a session that kills its worker': ['poison'],
   'fault: 500 sessions on the 32 places of one worker': ['load', '1'],
   'fault: 500 sessions on two workers with 16 places each': ['load', '2'],
-  'fault: a long queue: a worker comes, one is told to end, and one is killed': ['queue'],
+  'fault: a long queue: a worker joins, one is terminated, and one is killed': ['queue'],
   'fault: 1,000 sessions that wait for a person are answered at once': ['suspended', '1000'],
   'money and turns of a fleet: thirty sessions of a tenant, and workers that are killed': ['fleet'],
 }
-/** Programs that need another server beside the engine. */
+/** Programs that need another server as well as the engine. */
 const besideOf = { money: 's3' }
-/** Programs that need another server than the engine. */
+/** Programs that need another server instead of the engine. */
 const otherServers = { bucket: 's3' }
-/** What a program is given behind all else, where npm has it. */
+/** The last argument of a program, if npm has that server. */
 const companions = { operations: 'restate-cli' }
 
 const wanted = process.argv.slice(2).filter((each) => !each.startsWith('--'))
@@ -123,13 +123,13 @@ async function bundlePrograms() {
   const other = (entryPoints, changes) => bundleInto(bundled, { entryPoints, plugins: [otherFormat(changes)] })
   await other(
     { 'worker-later': cluster('worker') },
-    { 'keptFormat = 2': 'keptFormat = 3', 'stepFormat = 1': 'stepFormat = 3' },
+    { 'storageFormat = 2': 'storageFormat = 3', 'stepFormat = 1': 'stepFormat = 3' },
   )
-  // It reads nothing of what this version has added.
-  await other({ 'growth-worker-earlier': cluster('growth-worker') }, { 'keptFormat = 2': 'keptFormat = 1' })
+  // It reads nothing that this version has added.
+  await other({ 'growth-worker-earlier': cluster('growth-worker') }, { 'storageFormat = 2': 'storageFormat = 1' })
 }
 
-/** As another version would be built: the format of what it keeps is another one. */
+/** Builds a worker as another version would: its storage format differs. */
 function otherFormat(changes) {
   const change = ({ path }) => {
     let contents = readFileSync(path, 'utf8')
@@ -158,22 +158,22 @@ async function outcomeOf(title, [program, ...given]) {
       ...companion,
       ...beside.map((each) => each.program),
     ]
-    const { status, told } = await ran(join(node.bin, 'node'), parameters)
-    if (status === 0) return { title, kind: 'passed', told: told.trim() }
-    if (status === cannotRunHere) return { title, kind: 'skipped', why: told.trim() }
-    return { title, kind: 'failed', why: `exit ${status}\n${told}` }
+    const { status, output } = await ran(join(node.bin, 'node'), parameters)
+    if (status === 0) return { title, kind: 'passed', output: output.trim() }
+    if (status === cannotRunHere) return { title, kind: 'skipped', why: output.trim() }
+    return { title, kind: 'failed', why: `exit ${status}\n${output}` }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-/** Runs a program. Nothing that it started outlives it, nor too long a time; what it says as it goes on is told at once, too. */
+/** Runs a program and prints its output immediately, too. Ends it, and all processes that it started, when it is done or takes too long. */
 async function ran(program, parameters) {
   const child = spawn(program, parameters, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
-  let told = ''
-  child.stdout.on('data', (piece) => (told += piece))
+  let output = ''
+  child.stdout.on('data', (piece) => (output += piece))
   child.stderr.on('data', (piece) => {
-    told += piece
+    output += piece
     process.stderr.write(piece)
   })
   const patience = setTimeout(() => endGroup(child.pid), patienceMs)
@@ -182,19 +182,19 @@ async function ran(program, parameters) {
   clearTimeout(patience)
   endGroup(child.pid)
   await closed
-  return { status: status ?? signal, told }
+  return { status: status ?? signal, output }
 }
 
 function endGroup(leader) {
   try {
     process.kill(-leader, 'SIGKILL')
   } catch (error) {
-    // Nobody is left in it.
+    // No process of the group is left.
     if (error.code !== 'ESRCH') throw error
   }
 }
 
-/** The program as `npm install --global halting @halting/restate` has it, of packages that are packed here. */
+/** The program as `npm install --global halting @halting/restate` installs it, from packages that are packed here. */
 function installed(folder) {
   const prefix = join(folder, 'prefix')
   const options = ['--prefix', prefix, '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
@@ -207,8 +207,8 @@ function installed(folder) {
 }
 
 function tell(all) {
-  for (const { title, kind, why, told } of all)
-    console.log([`${kind}: ${title}`, why ?? told].filter(Boolean).join(': '))
+  for (const { title, kind, why, output } of all)
+    console.log([`${kind}: ${title}`, why ?? output].filter(Boolean).join(': '))
   const count = (kind) => all.filter((outcome) => outcome.kind === kind).length
   const sum = { passed: count('passed'), failed: count('failed'), skipped: count('skipped') }
   writeFileSync(new URL('.tmp/cluster.json', root), `${JSON.stringify(sum)}\n`)
@@ -216,7 +216,7 @@ function tell(all) {
   process.exitCode = sum.failed === 0 ? 0 : 1
 }
 
-/** What `--name=NUMBER` says. */
+/** The value of `--name=NUMBER`. */
 function numberOf(name, otherwise) {
   const begin = `--${name}=`
   const given = process.argv.find((each) => each.startsWith(begin))

@@ -6,7 +6,7 @@ import { root } from './packages.mjs'
 const systems = 'aix android darwin freebsd linux netbsd openbsd openharmony sunos win32'.split(' ')
 const processors = 'arm arm64 ia32 loong64 mips64el ppc64 riscv64 s390x wasm32 x64'.split(' ')
 
-/** What the name of a platform package says of where it runs: `@oxlint/binding-linux-x64-musl`. */
+/** The platform that the name of a package such as `@oxlint/binding-linux-x64-musl` names. */
 function platformOf(name) {
   const words = name.split(/[/.-]/)
   const libc = words.some((word) => word.startsWith('musl')) ? ['musl'] : words.includes('gnu') ? ['glibc'] : undefined

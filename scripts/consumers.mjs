@@ -1,6 +1,6 @@
-// Compiles programs that use the packed packages, strictly and with every declaration checked, by the oldest TypeScript that is promised, by 5.9 and by the newest:
-// as ES modules, as CommonJS, for a bundler, and by the resolution that knows no `exports`. What is compiled to CommonJS runs, too.
-// npm brings the compilers. How often it passed, failed or was skipped is in .tmp/consumers.json.
+// Compiles programs that use the packed packages, in strict mode and with every declaration checked, with the oldest supported TypeScript, with 5.9 and with the newest:
+// as ES modules, as CommonJS, for a bundler, and with the module resolution that ignores `exports`. Programs compiled to CommonJS are run, too.
+// npm brings the compilers. The numbers of passed, failed and skipped checks are in .tmp/consumers.json.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { installPackages } from './install-packages.mjs'
 import { pack } from './pack.mjs'
 import { entriesOf, publishedPackages, root } from './packages.mjs'
-import { tellChecks } from './tell-checks.mjs'
+import { reportChecks } from './report-checks.mjs'
 
 const patienceMs = 300_000
 const compilers = { 5.4: 'typescript@5.4.5', 5.9: 'typescript@5.9', newest: 'typescript@latest' }
@@ -16,7 +16,7 @@ const compilers = { 5.4: 'typescript@5.4.5', 5.9: 'typescript@5.9', newest: 'typ
 const others = ['@types/node', '@opentelemetry/api', '@ai-sdk/provider']
 
 const node16 = { module: 'node16', moduleResolution: 'node16' }
-/** How programs find packages. TypeScript 6 knows no node10 any more. */
+/** How programs find packages. TypeScript 6 no longer supports node10. */
 const kinds = {
   'ES modules': { type: 'module', options: node16, hasPages: true },
   CommonJS: { type: 'commonjs', options: node16, runs: true },
@@ -24,7 +24,7 @@ const kinds = {
   'resolution without exports': {
     type: 'commonjs',
     options: { module: 'commonjs', moduleResolution: 'node10', esModuleInterop: true },
-    // Others depend on packages that are not found in this way.
+    // Others depend on packages that this resolution does not find.
     entries: /^@halting\/(?:core|models|journal|telemetry|analysis)/,
     compilers: ['5.4', '5.9'],
   },
@@ -42,7 +42,7 @@ const strict = {
   skipLibCheck: false,
 }
 
-/** What a program relies on: types that follow from a schema, classes, and a run. */
+/** What programs rely on: types inferred from a schema, classes, and a run. */
 const program = `import { ModelError, query, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { ModelError as same } from '@halting/core'
@@ -79,7 +79,7 @@ try {
     .map(({ tarball }) => tarball)
   const named = Object.entries(compilers).map(([name, spec]) => `${folderOf(name)}@npm:${spec}`)
   const { why } = installPackages(home, [...named, ...others.map(versioned), ...tarballs], { patienceMs })
-  const { passed, failed, skipped } = tellChecks(
+  const { passed, failed, skipped } = reportChecks(
     'consumers',
     why === undefined ? Object.keys(kinds).flatMap(outcomesOf) : [{ title: 'compilers', kind: 'skipped', why }],
   )
@@ -103,7 +103,7 @@ function outcomesOf(kind) {
   const folder = join(home, kind.replaceAll(' ', '-'))
   mkdirSync(folder)
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type }))
-  // The declarations of Restate's SDK do not hold under `exactOptionalPropertyTypes`.
+  // The declarations of Restate's SDK have errors under `exactOptionalPropertyTypes`.
   const isOfCluster = (specifier) => specifier.startsWith('@halting/restate')
   const entries = publishedPackages.flatMap((name) => entriesOf(name).map(({ specifier }) => specifier))
   const parts = {
@@ -130,7 +130,7 @@ function exporting(entries) {
   return entries.map((entry, index) => `export * as entry${index} from '${entry}'\n`).join('')
 }
 
-/** The TypeScript of the packages' pages. */
+/** The TypeScript examples in the READMEs of the packages. */
 function samples() {
   const texts = publishedPackages.flatMap((name) => {
     const page = new URL(`packages/${name}/README.md`, root)
@@ -150,7 +150,7 @@ function compile(folder, compiler) {
   return stdout + stderr
 }
 
-/** '' where it printed what it should. */
+/** '' if it printed what it should. */
 function run(file) {
   const printed = execFileSync('node', [file], { cwd: home, encoding: 'utf8', timeout: patienceMs })
   return printed === 'Three. completed true\n' ? '' : `printed: ${printed}`

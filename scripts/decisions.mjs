@@ -1,5 +1,5 @@
-// The index of docs/decisions: number, title and status of each record. Fails when docs/decisions/README.md is not that of the records, or when a record has no title
-// of the form `# 0001: …`; `--write` writes it anew.
+// The index of docs/decisions: number, title and status of each record. Fails if docs/decisions/README.md does not match the records, or if a record has no title
+// of the form `# 0001: …`. `--write` writes it anew.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { report, root } from './packages.mjs'
 

@@ -1,16 +1,16 @@
-// Runs one of the long checks by its name, or lists them. What follows the name goes to the check:
-// `npm run deep -- guard --lines=1000000 --seed=7`. The last line is the count; exits with 1 after a failure, and with 2 for a name that there is not.
+// Runs one of the long checks by its name, or lists them. Further arguments go to the check:
+// `npm run deep -- guard --lines=1000000 --seed=7`. The last line is the count. Exits with 1 after a failure, and with 2 for an unknown name.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { root } from './packages.mjs'
 
-/** Flags of checks that are test files, and the variables by which these take them. */
+/** Flags of checks that are test files, and the environment variables that pass them on. */
 const seed = { seed: 'HALTING_SEED' }
-/** A test file draws all its cases with it, and none is left out. */
+/** With this variable, a test file generates all its cases and leaves none out. */
 const whole = { HALTING_DEEP: 'all' }
 
-/** Runs test files. Other flags than those that are listed are for vitest. */
+/** Runs test files. Flags that are not listed go to vitest. */
 const tests = (files, flags = {}, env = {}) => ({
   command: ['npx', 'vitest', 'run', ...files],
   flags: { ...seed, ...flags },
@@ -24,7 +24,7 @@ const script = (name, more = [], counts = name) => ({
   isBuilt: true,
 })
 
-/** `takes` is on two cores. */
+/** `takes` is the duration on two cores. */
 const checks = {
   guard: {
     proves: 'generated lines: bash runs nothing that the analysis does not name, and no line that is allowed does harm',
@@ -85,7 +85,7 @@ const checks = {
   },
   goals: {
     proves:
-      'drawn runs with goals, killed and gone on with: what is told was checked and recorded, and a run is done only where its goals hold',
+      'drawn runs with goals, killed and resumed: what is reported was checked and recorded, and a run is done only where its goals hold',
     takes: '10 minutes; --count=10000 --seed=N',
     needs: 'nothing',
     ...tests(['packages/journal/test/goals'], { count: 'HALTING_RUNS' }, { HALTING_RUNS: '10000' }),
@@ -223,7 +223,7 @@ function run({ command: [program, ...given], counts, flags = {}, env = {}, isBui
   return tell(status === 0 ? found : { ...found, failed: Math.max(1, found.failed) })
 }
 
-/** What a check wrote of itself. One that wrote nothing has failed. */
+/** What a check wrote about itself. A check that wrote nothing has failed. */
 function countsIn(summary) {
   if (!existsSync(summary)) return { passed: 0, failed: 1, skipped: 0 }
   const found = JSON.parse(readFileSync(summary, 'utf8'))
@@ -237,7 +237,7 @@ function tell({ passed, failed, skipped }) {
   return failed === 0 ? 0 : 1
 }
 
-/** The name that takes the fewest changes of a letter. */
+/** The name with the smallest edit distance. */
 function nearest(wanted, names) {
   return names.toSorted((a, b) => distance(wanted, a) - distance(wanted, b))[0]
 }

@@ -1,5 +1,5 @@
-// Has an independent client of the editor protocol talk to `halting acp`: acpx, which npm brings, on the newest LTS Node that npm
-// brings. What it is told is looked at as a person would who reads it. Needs a build. How often it passed, failed or was skipped is in
+// Has an independent client of the editor protocol talk to `halting acp`: acpx from npm, on the newest LTS Node that npm has.
+// Checks its output as a person would read it. Needs a build. The numbers of passed, failed and skipped checks are in
 // .tmp/editor-client.json.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { installPackages } from './install-packages.mjs'
 import { newestNode } from './node-binaries.mjs'
 import { root } from './packages.mjs'
-import { tellChecks } from './tell-checks.mjs'
+import { reportChecks } from './report-checks.mjs'
 
 const version = '0.19.1'
 const patienceMs = 120_000
@@ -21,7 +21,7 @@ const program = fileURLToPath(new URL('packages/cli/bin/halting.js', root))
 const write = { type: 'tool_use', name: 'Write', input: { file_path: 'made.txt', content: 'made\n' } }
 const look = { type: 'tool_use', name: 'Glob', input: { pattern: '*' } }
 
-/** Each: what the model answers, further flags of `halting acp`, the format, and what must be so. */
+/** For each check: the model's replies, further flags of `halting acp`, the format, and what must be true of the output. */
 const checks = {
   'a file is written through it, and the prompt ends': {
     replies: [{ content: ['I write.', write] }, { content: 'Done.' }],
@@ -32,7 +32,7 @@ const checks = {
       existsSync(join(work, 'made.txt')) &&
       openCalls(messages).length === 0,
   },
-  'a limit is told as its stop reason, and in words': {
+  'a limit is reported as its stop reason, and in words': {
     replies: [{ content: ['I look.', look] }, { content: [look] }, { content: [look] }],
     flags: ['--max-turns', '2'],
     format: 'json',
@@ -48,7 +48,7 @@ const checks = {
 }
 
 try {
-  const { failed } = tellChecks('editor-client', outcomes())
+  const { failed } = reportChecks('editor-client', outcomes())
   process.exitCode = failed === 0 ? 0 : 1
 } finally {
   rmSync(home, { recursive: true, force: true })
@@ -75,7 +75,7 @@ function run({ replies, flags = [], format }, index, { bin }) {
   mkdirSync(work, { recursive: true })
   const script = join(home, `script-${index}.json`)
   writeFileSync(script, JSON.stringify({ replies }))
-  // The agent on the Node that runs this, the client on its own.
+  // The agent runs on the Node of this process, and the client on its own.
   const agent = [process.execPath, program, 'acp', '--script', script, ...flags].join(' ')
   const client = join(home, 'node_modules', '.bin', 'acpx')
   const parameters = [
@@ -101,7 +101,7 @@ function run({ replies, flags = [], format }, index, { bin }) {
   return { status, stdout, stderr, messages: messagesIn(stdout) }
 }
 
-/** Whatever of it is JSON: the exchange, a message a line. */
+/** The lines of the output that are JSON: the exchange, one message per line. */
 function messagesIn(stdout) {
   return stdout.split('\n').flatMap((line) => {
     try {
@@ -116,7 +116,7 @@ function answers(messages) {
   return messages.map((message) => message?.result?.stopReason).filter((reason) => reason !== undefined)
 }
 
-/** Calls that were told and did not end. */
+/** Calls that were announced and did not end. */
 function openCalls(messages) {
   const status = new Map()
   for (const message of messages) {

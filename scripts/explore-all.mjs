@@ -1,4 +1,4 @@
-// Goes every path of every scenario, with the kills that are asked for, on all cores. A scenario with many kills is explored in parts, so that no
+// Walks every path of every scenario, with the kills that are requested, on all cores. A scenario with many kills is explored in parts, so that no
 // core waits for another. Needs a build.
 import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
@@ -8,23 +8,24 @@ import { explore, scenarios } from '../packages/explorer/dist/index.js'
 const self = fileURLToPath(import.meta.url)
 const work = 'explore'
 
-/** A part has about so many kills, or takes as long. Each walks the paths of the others too, without kills: many parts cost more than they share out. */
+/** A part has about this many kills, or takes as long. Each part also walks the paths of the others, without kills: too many parts cost more than they save. */
 const weightOfPart = 20_000
 
 /**
- * @param kills `all` or `sampled`, or a function that says of a scenario by its name which kills are made of it: `all` or `{ oneIn }`.
+ *
+ * @param kills `all` or `sampled`, or a function that returns for the name of a scenario which kills to make: `all` or `{ oneIn }`.
  * @param weightOf How long a scenario is expected to take, in kills.
- * @param tell Called with the exploration of each scenario that is done.
+ * @param tell Called with the exploration of each finished scenario.
  * @returns The explorations in the order of the scenarios. An exploration that broke a promise is `{ scenario, failed }`.
  */
 export async function exploreAll(kills, weightOf, tell = () => {}) {
   const waiting = scenarios.flatMap(({ name }) => {
     const which = typeof kills === 'function' ? kills(name) : kills
-    // What is sampled depends on what came before it: it is not divided.
+    // A sample depends on the paths before it, so it is not divided.
     const of = which === 'sampled' ? 1 : Math.max(1, Math.ceil(weightOf(name) / weightOfPart))
     return Array.from({ length: of }, (_, number) => ({ name, kills: which, part: { number, of } }))
   })
-  // The large ones first: what is left at the end is small.
+  // Large parts first, so that only small ones are left at the end.
   waiting.sort((a, b) => weightOf(b.name) / b.part.of - weightOf(a.name) / a.part.of)
   const found = new Map(scenarios.map(({ name }) => [name, []]))
   const gather = (part, explored) => {
@@ -36,7 +37,7 @@ export async function exploreAll(kills, weightOf, tell = () => {}) {
   return scenarios.map(({ name }) => together(found.get(name)))
 }
 
-/** A process that explores one part after another until none waits. */
+/** A process that explores one part after another until none is left. */
 function worker(waiting, gather) {
   return new Promise((resolve, reject) => {
     const child = fork(self, [work])

@@ -1,5 +1,5 @@
-// Goes every path of every scenario with a kill after every record, and holds what comes out against packages/explorer/test/golden.json.
-// `--most-kills=2000`: of a scenario with more kills than that only every so many-th is made; its paths are gone all the same.
+// Walks every path of every scenario with a kill after every record, and compares the results with packages/explorer/test/golden.json.
+// `--most-kills=2000`: of a scenario with more kills, only every n-th one is made; all its paths are walked nevertheless.
 // Needs a build. Writes its counts to .tmp/explore.json.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
@@ -11,7 +11,7 @@ const golden = JSON.parse(readFileSync(new URL('../packages/explorer/test/golden
 const expected = new Map(golden.map(({ sampledKills: _sampled, ...rest }) => [rest.scenario, rest]))
 
 const mostKills = Number(process.argv.find((each) => each.startsWith('--most-kills='))?.split('=')[1] ?? Infinity)
-/** One kill in so many of a scenario is made: 1 where all are. */
+/** One kill in this many is made in a scenario; 1: all are made. */
 const oneInOf = (name) => Math.ceil((expected.get(name)?.kills ?? 0) / mostKills) || 1
 
 const problemOf = (explored) => {
@@ -29,7 +29,7 @@ const explored = await exploreAll(
   (name) => (oneInOf(name) > 1 ? { oneIn: oneInOf(name) } : 'all'),
   (name) => {
     const { paths = 1000, kills = 20_000 } = expected.get(name) ?? {}
-    // To go a path takes about as long as three kills.
+    // Walking a path takes about as long as three kills.
     return 3 * paths + kills / oneInOf(name)
   },
   (found) => {

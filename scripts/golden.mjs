@@ -1,5 +1,5 @@
-// Explores every scenario anew and writes what came out to packages/explorer/test/golden.json. Run after a change of what the loop does,
-// and read the difference: it says which paths end elsewhere. Needs a build (`npm run build`); takes some minutes on two cores.
+// Explores every scenario anew and writes the results to packages/explorer/test/golden.json. Run it after a change to the behavior of the loop,
+// and read the difference: it shows which paths end differently. Needs a build (`npm run build`); takes some minutes on two cores.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { exploreAll } from './explore-all.mjs'
 

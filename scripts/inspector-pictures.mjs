@@ -1,4 +1,4 @@
-// Takes pictures of the inspector's page into docs/pictures: sessions that the loop made with a scripted model, on a clock that is set. Needs chromium, and a
+// Takes pictures of the inspector's page into docs/pictures. It shows sessions made by the loop with a scripted model and a fixed clock. Needs chromium and a
 // build.
 //
 //   node scripts/inspector-pictures.mjs
@@ -33,7 +33,7 @@ const shots = [
   { name: 'inspect-compare', fragment: '#/compare/flaky/flaky-again', height: 900 },
 ]
 
-/** What the pictures show is written in TypeScript beside the tests. */
+/** The sessions that the pictures show are written in TypeScript, next to the tests. */
 async function sources() {
   const outfile = join(root, '.tmp', `pictures-${process.pid}.mjs`)
   mkdirSync(join(root, '.tmp'), { recursive: true })
@@ -66,7 +66,7 @@ const { startInspector } = await import('@halting/inspector')
 const { transcriptParts, viewOf } = await import('@halting/analysis/view')
 const { accountOf } = await import('@halting/analysis')
 
-function told({ sessionId, cwd, runs }) {
+function explainSession({ sessionId, cwd, runs }) {
   const goOn = { says: 'Continue with:', command: `halting -p --resume ${sessionId} --max-turns 28` }
   return whyText(
     { sessionId, cwd, account: accountOf(runs[0]), stages: [], goOn, before: [], about: [] },
@@ -75,7 +75,7 @@ function told({ sessionId, cwd, runs }) {
   )
 }
 
-const made = (await picturedSessions()).map((session) => ({ ...session, why: () => told(session) }))
+const made = (await picturedSessions()).map((session) => ({ ...session, why: () => explainSession(session) }))
 const views = new Map(made.map((session) => [session.key, viewOf(session)]))
 const piece = (values, from, count) => values.slice(from, from + count)
 const sessionOf = (key) => made.find((session) => session.key === key)
@@ -84,7 +84,7 @@ const source = {
   title: 'sessions in /home/me/project',
   async *list() {
     for (const { row } of views.values()) yield row
-    // They have rows alone: only the list shows them.
+    // They only have rows: only the list shows them.
     if (isList) for (const row of manyRows(240)) yield row
   },
   row: async (key) => views.get(key)?.row,
@@ -112,7 +112,7 @@ try {
     }
     for (const [label, value] of Object.entries(fill)) await page.getByLabel(label, { exact: true }).fill(value)
     if (key !== undefined) await page.keyboard.press(key)
-    // What is drawn on a canvas has no end to wait for.
+    // There is no event for the end of drawing on a canvas.
     await page.waitForTimeout(1_500)
     const path = join(pictures, `${name}.png`)
     await page.screenshot({ path })

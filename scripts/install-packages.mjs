@@ -1,10 +1,10 @@
-// Packages of npm that a check needs and the workspace does not have.
+// Installs packages of npm that a check needs and the workspace does not have.
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Installs packages in a folder, without their scripts. Returns `{}`, or `{ why }` where they cannot be had: the check is skipped by name then.
+ * Installs packages in a folder, without their scripts. Returns `{}`, or `{ why }` if they cannot be installed: the check is then reported as skipped.
  * @param {string} folder @param {readonly string[]} packages names with versions
  * @param {{ patienceMs: number, env?: NodeJS.ProcessEnv }} options
  * @returns {{ why?: string }}

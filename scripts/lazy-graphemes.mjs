@@ -3,13 +3,13 @@ import { fileURLToPath } from 'node:url'
 
 const own = fileURLToPath(new URL('../packages/cli/src/terminal/screen/graphemes.ts', import.meta.url))
 
-/** What the library makes when it is loaded, and what stands in its place. */
+/** The code of the library that runs when it is loaded, and the code that replaces it. */
 const made = [
   ['const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });', 'lazySegmenter as segmenter'],
   [String.raw`const rgiEmojiRegex = /^\p{RGI_Emoji}$/v;`, 'lazyEmoji as rgiEmojiRegex'],
 ]
 
-/** The library of the terminal makes its segmenter and its pattern of all emoji when it is loaded: that takes as long as all the rest of it. In the bundle ours stand in their place. */
+/** The terminal library makes its segmenter and its pattern of all emoji when it is loaded, which takes as long as all the rest of it. The bundle replaces both. */
 export function lazyGraphemes() {
   return {
     name: 'lazy-graphemes',

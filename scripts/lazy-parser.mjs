@@ -3,9 +3,8 @@ import { dirname, join } from 'node:path'
 const file = 'shell-parser.cjs'
 
 /**
- * For a bundle that is not written at once: the parser of shell commands becomes a file of its own, which is loaded when the first command is judged. It is
- * a sixth of all code that a run would load, and many runs judge no command. `import()` would not do, since rules answer without waiting; `require` of a
- * CommonJS file does, on every Node.
+ * For a bundle that is not written at once. The parser of shell commands becomes a file of its own, loaded when the first command is judged. It is a sixth of the code that a run
+ * would load, and many runs judge no command. `import()` is not possible because rules answer synchronously; `require` of a CommonJS file works on every Node.
  */
 export function lazyParser() {
   return {
@@ -40,7 +39,7 @@ export function lazyParser() {
   }
 }
 
-/** What is imported of it; another name would not be found when the bundle is made. */
+/** The names that are imported from it. Another name would be an error when the bundle is made. */
 const names = ['parse', 'forEachChild']
 
 const loader = `

@@ -1,5 +1,5 @@
 // llms.txt, the list of documents for programs that read them (https://llmstxt.org): titles and first sentences of the guides, and the packages with their public
-// names. Fails when the file is not that of the documents; `--write` writes it anew, and `--full` prints README and all guides as one text.
+// names. Fails if the file does not match the documents. `--write` writes it anew, and `--full` prints README and all guides as one text.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { entriesOf, manifestOf, publishedPackages, report, root } from './packages.mjs'
 
@@ -10,7 +10,7 @@ const guides = readdirSync(new URL('docs/guide/', root))
   .toSorted()
   .map((name) => `docs/guide/${name}`)
 
-/** What is of use to few readers. */
+/** Documents of use to few readers. */
 const optional = [
   'docs/halting.md',
   'docs/turn.md',
@@ -21,7 +21,7 @@ const optional = [
 
 const linked = /\[([^\]]*)\]\([^)]*\)/g
 
-/** The first sentence of a paragraph as plain text, and the second where the first says little. */
+/** The first sentence of a paragraph as plain text, with the second if the first says little. */
 function sentenceIn(paragraph) {
   const text = paragraph.replaceAll(linked, '$1').replaceAll(/\s+/g, ' ').trim()
   const [first = text, second] = text.match(/.+?[.!?](?= (?:halting|[A-Z`*])|$)/g) ?? []
@@ -29,7 +29,7 @@ function sentenceIn(paragraph) {
   return sentence.replace(/:$/, '.')
 }
 
-/** The title of a document, and the first sentence of it that is prose. @throws Error for a document without them */
+/** The title of a document, and its first sentence of prose. @throws Error for a document without them */
 function headOf(path) {
   const text = textOf(path).replaceAll(/^```[^]*?^```$/gm, '')
   const title = /^# (.+)$/m.exec(text)?.[1]

@@ -1,5 +1,5 @@
-// The client of scripts/mcp-conformance.mjs: our MCP client at the address that the kit gives it, with a person who signs in where that is asked,
-// and who answers each form with its defaults. Needs a build.
+// The client of scripts/mcp-conformance.mjs: our MCP client at the address that the kit gives it. A scripted person signs in if asked to,
+// and answers each form with its defaults. Needs a build.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -42,7 +42,7 @@ async function connectSignedIn() {
   await servers.reconnect('kit').catch(() => undefined)
 }
 
-/** A call that needs a further permission is made again after another sign-in, so often as a person would. */
+/** Calls a tool. If that needs a further permission, signs in and calls it again, as often as a person would. */
 async function callSignedIn(name) {
   for (let tries = 0; tries < mostSignIns; tries++) {
     const { content, isError } = await servers.tool(name).execute(inputOf(name), contextOf(name))

@@ -1,4 +1,4 @@
-// Runs the conformance kit of the Model Context Protocol against our MCP client (mcp-conformance-client.mjs), one scenario a check. npm brings
+// Runs the conformance kit of the Model Context Protocol against our MCP client (mcp-conformance-client.mjs), one check per scenario. npm brings
 // the kit and a Node for it; the client runs on the Node that runs this. Needs a build. Counts are in .tmp/mcp-conformance.json.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { installPackages } from './install-packages.mjs'
 import { newestNode } from './node-binaries.mjs'
-import { tellChecks } from './tell-checks.mjs'
+import { reportChecks } from './report-checks.mjs'
 
 const version = '0.1.16'
 const patienceMs = 120_000
@@ -35,7 +35,7 @@ const scenarios = [
   'auth/offline-access-not-supported',
 ]
 
-/** Scenarios about what this client does not have, or does in another way. */
+/** Scenarios about features that this client does not have, or implements differently. */
 const notApplicable = {
   'sse-retry': 'the kit asks after 500 ms; this client waits a second at the least (R-MCP-3c)',
   'auth/2025-03-26-oauth-metadata-backcompat': 'its metadata names another issuer than its address (R-MCP-16h)',
@@ -48,7 +48,7 @@ const notApplicable = {
 const home = realpathSync(mkdtempSync(join(tmpdir(), 'halting-mcp-conformance-')))
 try {
   const [only] = process.argv.slice(2)
-  const { failed } = tellChecks('mcp-conformance', outcomes(only))
+  const { failed } = reportChecks('mcp-conformance', outcomes(only))
   process.exitCode = failed === 0 ? 0 : 1
 } finally {
   rmSync(home, { recursive: true, force: true })

@@ -1,11 +1,11 @@
-// Shows that the tests see what they are there to see. Each mutation takes one promise away in a copy of core, and is to be caught: those of
-// `mutations/promises-*.mjs` by the test files they name, those of `mutations/exploration.mjs` by the scenarios of the exploration they name. Verdicts:
+// Shows that the tests detect what they are there to detect. Each mutation removes one promise from a copy of core, and has to be caught. Mutations of
+// `mutations/promises-*.mjs` are caught by the test files that they name, and those of `mutations/exploration.mjs` by scenarios of the exploration. Verdicts:
 //   seen      a test or the exploration failed
-//   endless   it does not come to its end, where the unmutated code does within a fifth of that time
+// endless it does not end, although the unmutated code ends within a fifth of that time
 //   SURVIVED  nothing failed
-// The unmutated code goes first, and again whenever a mutation is endless. Exits with 1 for a survivor that `mutations/explained.mjs` does not explain, for an
-// explanation that is no longer needed, and for a mutation that cannot be made any more. Not part of CI: it takes more than half an hour. With `--check`
-// it only says which mutations cannot be made, and that is part of `npm run arch`. Write such a one anew, so that it takes away the same promise.
+// The unmutated code runs first, and again whenever a mutation is endless. Exits with 1 for a survivor that `mutations/explained.mjs` does not explain, for an
+// explanation that is no longer needed, and for a mutation that can no longer be made. Not part of CI: it takes more than half an hour. With `--check`
+// it only lists mutations that cannot be made, as part of `npm run arch`. Rewrite such a mutation so that it removes the same promise.
 // Its counts are in .tmp/mutations.json.
 //   node scripts/mutate-core.mjs [--check] [--promises | --exploration] [part of a name]...
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -100,7 +100,7 @@ mkdirSync(new URL('.', summary), { recursive: true })
 writeFileSync(summary, JSON.stringify({ passed: chosen.length - failures, failed: failures }))
 process.exit(failures === 0 ? 0 : 1)
 
-/** The net of a mutation, with what the unmutated code does in it. */
+/** The tests that have to catch a mutation, with their results on the unmutated code. */
 async function netOf({ tests, scenarios }) {
   const net = tests === undefined ? exploration(copy.folder, scenarios) : promiseTests(copy.folder, tests)
   let unmutated = measured.get(net.name)
@@ -129,7 +129,7 @@ async function verdictOf(mutation, net) {
   }
   if (result.kind === 'passed') return { verdict: 'SURVIVED' }
   if (result.kind === 'failed') return { verdict: 'seen', why: result.why }
-  // The machine may have been busy: does the unmutated code still pass within the same limit?
+  // The machine may have been busy: checks whether the unmutated code still passes within the same limit.
   const again = await net.check(net.unmutated, { stopAfter: result.scenario })
   return again.kind === 'passed'
     ? { verdict: 'endless', why: result.why }

@@ -1,5 +1,5 @@
-// The Nodes that a release is tried on: the oldest that package.json promises, and the newest with long-term support.
-// npm has their binaries as packages, one for each platform; they are kept in .tmp/nodes.
+// The Node versions that a release is tested on: the oldest that package.json supports, and the newest with long-term support.
+// npm has their binaries as packages, one per platform. They are stored in .tmp/nodes.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -11,22 +11,19 @@ const platformPackage = `node-${systems[process.platform] ?? process.platform}-$
 const store = fileURLToPath(new URL('.tmp/nodes/', root))
 const patienceMs = 300_000
 
-/**
- * Each as `{ title, bin }`, or as `{ title, why }` where it cannot be had; the Node that runs this where none can.
- * `bin` is the folder that `node` is in.
- */
+/** Each as `{ title, bin }`, or as `{ title, why }` if it cannot be installed. If none can be installed, the Node that runs this. `bin` is the folder of `node`. */
 export function nodesToTry() {
   const wanted = [attempt('the oldest Node', oldest), attempt('the newest LTS', newestLts)]
   const own = { title: `this Node, ${process.version}`, bin: dirname(process.execPath) }
   return wanted.every(({ bin }) => bin === undefined) ? [...wanted, own] : wanted
 }
 
-/** The newest with long-term support alone, for programs of others that want one. */
+/** Only the newest with long-term support, for programs of others that need one. */
 export function newestNode() {
   return attempt('the newest LTS', newestLts)
 }
 
-/** The newest of those that are here already, with long-term support; asks no registry. */
+/** The newest with long-term support that is installed here already. Uses no registry. */
 export function installedNode() {
   return attempt('the newest LTS here', () => {
     const versions = existsSync(store) ? readdirSync(store) : []
@@ -56,7 +53,7 @@ function oldest() {
   return installed(`${version}.0`)
 }
 
-/** Whether a line has long-term support is known to the binary alone; odd ones never have. */
+/** Only the binary itself says whether its line has long-term support. Odd lines never have it. */
 function newestLts() {
   const versions = JSON.parse(npm('view', platformPackage, 'versions', '--json'))
   const newest = new Map()
@@ -75,7 +72,7 @@ function installed(version) {
   const bin = join(folder, 'node_modules', platformPackage, 'bin')
   if (!existsSync(bin)) {
     mkdirSync(folder, { recursive: true })
-    // A root of its own: npm would look for one further up.
+    // A root of its own: npm would search the parent folders for one.
     writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')
     npm(
       'install',
@@ -88,12 +85,12 @@ function installed(version) {
       `${platformPackage}@${version}`,
     )
   }
-  const [told, lts] = JSON.parse(
+  const [actualVersion, lts] = JSON.parse(
     execFileSync(join(bin, 'node'), ['-p', 'JSON.stringify([process.version, process.release.lts ?? ""])'], {
       encoding: 'utf8',
     }),
   )
-  return { version: told, bin, isLts: lts !== '' }
+  return { version: actualVersion, bin, isLts: lts !== '' }
 }
 
 function npm(...args) {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
 /**
- * What those who wrote the packages in a bundle ask to be kept with copies of them: names, licences and their texts.
+ * The notices that the authors of the bundled packages require in copies: names, licenses and their texts.
  * @param {Iterable<string>} inputs files of the bundle, absolute @returns {string}
  */
 export function noticesOf(inputs) {
@@ -17,7 +17,7 @@ export function noticesOf(inputs) {
   return `The program holds parts of these packages.\n\n${parts.map(({ title, text }) => `## ${title}\n\n${text.trim()}\n`).join('\n')}`
 }
 
-/** The nearest folder with a manifest that has a name, where it is a dependency. */
+/** The nearest folder above a file whose manifest has a version. Undefined if the file is not part of a dependency. */
 function packageOf(path) {
   const start = path.lastIndexOf('/node_modules/')
   if (start < 0) return undefined

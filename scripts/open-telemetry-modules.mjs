@@ -3,14 +3,14 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
 /**
- * Has packages of OpenTelemetry bundled as modules, of which only what is used stays: for Node they name CommonJS first, which stays whole.
+ * Makes esbuild bundle OpenTelemetry's packages as ES modules, so that unused code is dropped. For Node, they name CommonJS first, of which nothing can be dropped.
  * @returns {import('esbuild').Plugin}
  */
 export function openTelemetryModules() {
   return {
     name: 'open-telemetry-modules',
     setup(build) {
-      // Which machine this is nobody asks.
+      // Nothing uses the detection of the machine.
       build.onResolve({ filter: /\/getMachineId-\w+(?:\.js)?$/ }, () => ({
         path: 'no-machine',
         namespace: 'no-machine',
@@ -22,7 +22,7 @@ export function openTelemetryModules() {
         const file = manifestOf(path, resolveDir)
         if (file === undefined) return undefined
         const manifest = JSON.parse(readFileSync(file, 'utf8'))
-        // One with `exports` names its modules for bundlers there.
+        // A package with `exports` names its modules for bundlers there.
         if (manifest.exports !== undefined || manifest.module === undefined) return undefined
         return { path: join(dirname(file), manifest.module), sideEffects: manifest.sideEffects !== false }
       })

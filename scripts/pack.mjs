@@ -1,4 +1,4 @@
-// Packs every published package as npm would, into .tmp/packed. Nothing here needs the network.
+// Packs every published package as npm would, into .tmp/packed. Uses no network.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { publishedPackages, root } from './packages.mjs'
 
 const cwd = fileURLToPath(root)
 
-/** Returns of each package its name, its tarball, its files, and its size in bytes, packed and unpacked. */
+/** Returns the name of each package, its tarball, its files, and its size in bytes, packed and unpacked. */
 export function pack() {
   const destination = join(cwd, '.tmp', 'packed')
   rmSync(destination, { recursive: true, force: true })

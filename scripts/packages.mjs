@@ -1,4 +1,4 @@
-// The packages, lowest first, their entries and their sources. A package may import from those before it.
+// The packages, lowest first, with their entries and sources. A package may import only from those before it.
 import { readdirSync, readFileSync } from 'node:fs'
 
 export const root = new URL('../', import.meta.url)
@@ -22,12 +22,12 @@ export const packages = [
 /** The package.json of one package. */
 export const manifestOf = (name) => JSON.parse(readFileSync(new URL(`packages/${name}/package.json`, root), 'utf8'))
 
-/** Those that users get. */
+/** Published packages. */
 export const publishedPackages = packages.filter((name) => manifestOf(name).private !== true)
 
 /**
- * The entries of one package, as its package.json exports them: `specifier` is what is imported, `path` where the entry is below `src` and `dist`,
- * without an ending: `entries/steps`.
+ * The entries of a package, as its package.json exports them. `specifier` is the imported name; `path` is relative to `src` and `dist`, without an
+ * extension: `entries/steps`.
  */
 export function entriesOf(name) {
   const { name: id, exports = {} } = manifestOf(name)
@@ -48,7 +48,7 @@ export function sourceFiles(name) {
     .toSorted()
 }
 
-/** Prints the verdict of a check and ends the process with it. A check that saw nothing has failed. */
+/** Prints the verdict of a check and ends the process with it. A check that examined nothing has failed. */
 export function report(check, seen, problems) {
   for (const problem of problems) console.error(problem)
   if (seen === 0) console.error(`${check}: saw nothing to check`)

@@ -1,28 +1,28 @@
-// What the packages may hold, and how large they may be. A bound is raised in the commit that needs it, with the reason in its message.
+// Which files the packages may contain, and how large they may be. Raise a limit in the commit that needs it, and give the reason in the commit message.
 
 import { entriesOf, manifestOf } from './packages.mjs'
 
 const kilobyte = 1_000
 
-/** What npm packs of every package. */
+/** Files that npm packs of every package. */
 const always = [/^package\.json$/, /^LICENSE$/, /^README\.md$/]
 
-/** What every library holds. The JavaScript is readable, so there are neither sources nor source maps. */
+/** Files of every library. The JavaScript is readable, so there are neither sources nor source maps. */
 const library = [...always, /^dist\/[\w/-]+\.d\.ts$/, /^dist\/chunks\/chunk-[A-Z\d]{8}\.js$/]
 
-/** What it is imported by. */
+/** The files of its entries. */
 const entriesIn = (name) => {
   const paths = entriesOf(name).map(({ path }) => path)
   return new RegExp(`^dist/(?:${paths.join('|')})\\.(?:js|cjs|d\\.cts)$`)
 }
 
-/** What is loaded with import() has the name of its file. */
+/** A chunk that is loaded with import() has the name of its file. */
 const loadedLater = /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js$/
 
-/** What some libraries hold beside. */
+/** Further files of some libraries. */
 const more = {
   core: [loadedLater],
-  // What browsers and edge runtimes load, in the place of what needs Node.
+  // Files that browsers and edge runtimes load instead of those that need Node.
   models: [/^dist\/browser\/(?:index|ai-sdk\/index|chunks\/chunk-[A-Z\d]{8})\.js$/],
   journal: [loadedLater],
   policy: [loadedLater],
@@ -31,7 +31,7 @@ const more = {
   inspector: [/^dist\/page\/page\.(?:js|css)$/],
 }
 
-/** Most kilobytes of a library, packed and unpacked. */
+/** Maximum size of a library in kilobytes, packed and unpacked. */
 const kilobytes = {
   core: [530, 1_930],
   models: [280, 1_010],
@@ -60,10 +60,10 @@ export const packedFiles = {
   halting: {
     holds: [
       ...always,
-      // The second says that the first is CommonJS.
+      // The second one declares that the first is CommonJS.
       /^bin\/(?:halting\.js|package\.json)$/,
       /^dist\/(?:start|terminal)\.cjs$/,
-      // Licences of what the bundle holds.
+      // Licenses of the bundled packages.
       /^dist\/notices\.txt$/,
       /^dist\/inspector\/page\.(?:js|css)$/,
       /^dist\/chunks\/(?:[a-z-]+-[A-Z\d]{8}|shell-parser)\.cjs$/,

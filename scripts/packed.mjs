@@ -1,6 +1,6 @@
-// Packs the packages, installs them in empty folders outside the repository, and uses them there as a stranger does: of the
-// program, which is alone, the demonstration; of the libraries the first program of the guide to the library, every entry, and the types.
-// On each Node of node-binaries.mjs. How often it passed, failed or was skipped is in .tmp/packed.json.
+// Packs the packages, installs them in empty folders outside the repository, and uses them there as a new user would: the demonstration of the
+// program, which is installed alone; the first program of the library's guide, every entry, and the types of the libraries.
+// On each Node of node-binaries.mjs. The numbers of passed, failed and skipped checks are in .tmp/packed.json.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,10 +9,10 @@ import { fileURLToPath } from 'node:url'
 import { nodesToTry } from './node-binaries.mjs'
 import { pack } from './pack.mjs'
 import { root } from './packages.mjs'
-import { tellChecks } from './tell-checks.mjs'
+import { reportChecks } from './report-checks.mjs'
 
 const patienceMs = 300_000
-/** What the type tests need beside the packages. */
+/** Packages that the type tests need as well. */
 const others = [
   'typescript',
   '@types/node',
@@ -23,7 +23,7 @@ const others = [
   '@valibot/to-json-schema',
   '@opentelemetry/api',
 ]
-/** A file is no folder to keep anything in. */
+/** A file where a folder is expected, so nothing can be stored there. */
 const noHome = { HOME: fileURLToPath(new URL('package.json', root)) }
 const hasStoredCode =
   'require("node:fs").readdirSync(`${process.env.HOME}/.cache/.halting`).some((name) => /^demo-.*[.]code$/.test(name))'
@@ -58,7 +58,7 @@ try {
     'the types of what runs on a cluster': () =>
       equals(run('node', join('node_modules', 'typescript', 'bin', 'tsc'), '--project', 'cluster-types'), ''),
   }
-  const { passed, failed } = tellChecks(
+  const { passed, failed } = reportChecks(
     'packed',
     nodesToTry().flatMap((node) => outcomes(node, checks)),
   )
@@ -75,12 +75,12 @@ function tarballOf({ tarball }) {
   return tarball
 }
 
-/** What the workspace has installed of a package: the type tests are to find the same. */
+/** The version of a package that the workspace has installed: the type tests have to use the same one. */
 function versioned(name) {
   return `${name}@${jsonOf(`node_modules/${name}/package.json`).version}`
 }
 
-/** All at once: the packages find one another in no registry yet. */
+/** Installs all at once, because no registry has the packages yet. */
 function install(into, what) {
   mkdirSync(into)
   writeFileSync(join(into, 'package.json'), '{ "private": true, "type": "module" }\n')
@@ -92,21 +92,21 @@ function install(into, what) {
   })
 }
 
-/** The first program of the guide to the library, as it is there, and what it is said to print. */
+/** The first program of the library's guide, copied from it, and the output that the guide promises. */
 function writeProgram() {
   const [, code, prints] = /```js\n([^]*?)```\n\n```text\n([^]*?)```/.exec(textOf('docs/guide/embedding.md'))
   writeFileSync(join(folder, 'first-program.mjs'), code)
   return { prints }
 }
 
-/** The type tests of core with the package in the place of its sources, and a file that takes all of every package. */
+/** The type tests of core, with the package instead of its sources, and a file that imports everything from every package. */
 function writeTypeTests(entries) {
   const { compilerOptions } = jsonOf('tsconfig.base.json')
   const { composite: _, ...strict } = compilerOptions
-  // The declarations that are packed are looked at too.
+  // The packed declarations are checked, too.
   const own = {
     skipLibCheck: false,
-    // Programs of others may be stricter than this repository.
+    // Programs of others may use stricter settings than this repository.
     exactOptionalPropertyTypes: true,
     declaration: false,
     isolatedDeclarations: false,
@@ -133,7 +133,7 @@ function writeTypeTests(entries) {
       join(folder, path, 'entries.ts'),
       names.map((entry, index) => `export * as entry${index} from '${entry}'\n`).join(''),
     )
-  // The declarations of Restate's SDK do not hold under `exactOptionalPropertyTypes`.
+  // The declarations of Restate's SDK have errors under `exactOptionalPropertyTypes`.
   const isOfCluster = (entry) => entry.startsWith('@halting/restate')
   writeEntries(
     'types',
@@ -148,8 +148,8 @@ function writeTypeTests(entries) {
 }
 
 /**
- * A program that exports what each function of the packages returns: its declarations need a name for each type, which is imported from an entry. A type that no
- * entry exports is an error there.
+ * A program that exports the results of each function of the packages. Its declarations have to name each type by an import from an entry, so a type that no entry exports is an
+ * error.
  */
 function writeResults(entries) {
   mkdirSync(join(folder, 'results'))
@@ -161,7 +161,7 @@ function writeResults(entries) {
     declaration: true,
     outDir: 'out',
     types: ['node'],
-    // The declarations are looked at by the other checks.
+    // The other checks include the declarations.
     skipLibCheck: true,
   }
   writeFileSync(join(folder, 'results', 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
@@ -179,7 +179,7 @@ console.log(JSON.stringify(all.map((entry) => Object.keys(entry).filter((name) =
   }
 }
 
-/** What can be imported of a package, by its name. */
+/** The specifiers of a package that can be imported. */
 function entriesOf(name) {
   const { exports } = JSON.parse(readFileSync(join(folder, 'node_modules', name, 'package.json'), 'utf8'))
   return Object.keys(exports)
@@ -191,7 +191,7 @@ function importing(entries) {
   return `const all = await Promise.all(${JSON.stringify(entries)}.map((entry) => import(entry)))\nconsole.log(all.length)`
 }
 
-/** Each name of an entry is the same value both ways: a class is no other one for `instanceof`. */
+/** Each name of an entry is the same value by `import` and by `require`, so `instanceof` works for classes of both. */
 function requiring(entries) {
   return `process.on('warning', ({ message }) => console.log(message))
 const isSame = async (entry) => {
@@ -221,7 +221,7 @@ function outcomes(node, checks) {
 }
 
 function outcomeOf({ command, parameters, wanted, isMet, env: more }, { bin, title }) {
-  // A home of its own for each Node, and none of what the person who runs this has set for Node.
+  // A home folder for each Node, and none of the Node settings of the person who runs this.
   const own = { PATH: `${bin}${delimiter}${process.env.PATH}`, HOME: join(home, title), ...more }
   mkdirSync(join(home, title), { recursive: true })
   const others = Object.entries(process.env).filter(([name]) => !/^(?:NODE_|XDG_)/.test(name))

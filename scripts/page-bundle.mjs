@@ -1,9 +1,9 @@
-// Bundles the inspector's page: one script and one style, which the server serves and an exported session holds.
+// Bundles the inspector's page: one script and one style sheet, which the server serves and an exported session contains.
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { entriesOf, root } from './packages.mjs'
 
-/** Where the entries lie that the page imports. An alias of esbuild counts for what is below it, too: what is longer comes first. */
+/** The files of the entries that the page imports. An alias of esbuild also applies to paths below it, so longer names come first. */
 const sources = Object.fromEntries(
   ['core', 'analysis']
     .flatMap((name) =>
@@ -17,7 +17,7 @@ const sources = Object.fromEntries(
 
 /** @returns {Promise<readonly { readonly path: string, readonly contents: Uint8Array }[]>} page.js and page.css, for this folder. */
 export async function pageBundle(outdir) {
-  // What an ending means has prose that only other frontends show: of each row the page gets the fields that its code names.
+  // Endings have texts that only other frontends show. The page gets only the fields that its code names.
   const endings = await endingsTable()
   const [{ text: code }] = (await bundled(outdir, '{}')).filter(({ path }) => path.endsWith('.js'))
   const names = new Set(code.match(/[\w$]+/g))
@@ -30,7 +30,7 @@ export async function pageBundle(outdir) {
 
 const tableFile = /core[\\/]src[\\/]endings[\\/]table\.ts$/
 
-/** The table as core has it. */
+/** The whole table of core. */
 async function endingsTable() {
   const path = fileURLToPath(new URL('packages/core/src/endings/table.ts', root))
   const { outputFiles } = await build({ entryPoints: [path], bundle: true, write: false, format: 'esm' })
@@ -38,7 +38,7 @@ async function endingsTable() {
   return endings
 }
 
-/** `endings`: what the page gets as the table of endings, as JSON. */
+/** `endings`: the table of endings that the page gets, as JSON. */
 async function bundled(outdir, endings) {
   const { outputFiles } = await build({
     absWorkingDir: fileURLToPath(new URL('packages/inspector/', root)),
@@ -47,7 +47,7 @@ async function bundled(outdir, endings) {
       { in: 'src/page/page.css', out: 'page' },
     ],
     tsconfig: 'src/page/tsconfig.json',
-    // From its sources, file by file: only what the page calls is in it.
+    // Bundled from its sources, so it contains only what the page calls.
     alias: sources,
     outdir,
     bundle: true,

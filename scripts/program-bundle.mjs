@@ -14,7 +14,7 @@ import { entriesOf, manifestOf, packages, root } from './packages.mjs'
 import { storeBuild, storedBuild } from './stored-build.mjs'
 import { withoutBareImports } from './without-bare-imports.mjs'
 
-/** Each script and what it is for: the modules that are imported at such a start, with all that they import. */
+/** Each script and its purpose: the modules that are imported at such a start, with all their imports. */
 const startScripts = {
   start: [
     'src/main.ts',
@@ -32,7 +32,7 @@ const banner =
 const minified = { minifySyntax: true, minifyWhitespace: true }
 const commonJs = { format: 'cjs', platform: 'node', target: 'node20.19', ...minified }
 
-/** Sources of the entries of all packages, the longest name first: an alias counts for what is below it, too. */
+/** Sources of the entries of all packages, the longest name first: an alias also applies to paths below it. */
 const sources = Object.fromEntries(
   packages
     .flatMap((name) =>
@@ -41,14 +41,14 @@ const sources = Object.fromEntries(
         fileURLToPath(new URL(`../packages/${name}/src/${path}.ts`, import.meta.url)),
       ]),
     )
-    // An optional peer: what only asks a cluster is in the program.
+    // An optional peer: code that only sends requests to a cluster is in the program.
     .filter(([specifier]) => specifier !== '@halting/restate')
     .toSorted(([one], [other]) => other.length - one.length),
 )
 
 const storeFile = fileURLToPath(new URL('.tmp/program-bundle.json', root))
 
-/** What the program depends on besides its inputs: how it is bundled, and which packages npm has installed. */
+/** What the program depends on besides its inputs: how it is bundled, and which packages are installed. */
 function environment() {
   const scripts = readdirSync(new URL('scripts', root)).filter((name) => name.endsWith('.mjs'))
   const paths = [
@@ -61,7 +61,7 @@ function environment() {
   return paths.map((path) => fileURLToPath(new URL(path, root)))
 }
 
-/** The program for tests: what the last build made, where it would make the same; the npm package has always what is bundled anew. */
+/** The program for tests: the output of the last build if nothing changed. The npm package is always bundled anew. */
 export async function currentProgram(outdir) {
   const stored = storedBuild(storeFile, process.version)
   if (stored === undefined) return programBundle(outdir)
@@ -92,7 +92,7 @@ export async function programBundle(outdir) {
     logLevel: 'warning',
     // Our packages have no side effects: an import that only makes a chunk load with another one may be left out.
     logOverride: { 'ignored-bare-import': 'silent' },
-    // ripgrep finds its binary next to its own file. The others are optional peers: sharp has binaries of its own, restate is for clusters alone.
+    // ripgrep finds its binary next to its own file. The others are optional peers: sharp has binaries of its own, and only clusters use restate.
     external: ['@vscode/ripgrep', 'sharp', '@halting/restate'],
     // Its CommonJS build hides its imports from a bundler.
     alias: { ...sources, 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
@@ -117,7 +117,7 @@ export async function programBundle(outdir) {
   return { ...made, files: made.files.map(({ name, contents }) => ({ path: posix.join(outdir, name), contents })) }
 }
 
-/** Which script of a start each chunk is in: the first whose modules import it. Others are in none. */
+/** The script of each chunk: that of the first start whose modules import it. Chunks that no start imports are not listed. */
 function scriptsOfChunks(chunks, nameOf) {
   const scripts = new Map()
   for (const [script, modules] of Object.entries(startScripts)) {
@@ -137,7 +137,7 @@ function chunkOf(module, chunks) {
   throw new Error(`${module} is not loaded by import(): change scripts/program-bundle.mjs.`)
 }
 
-/** One script of all its chunks. Each of them still runs when it is first asked for. */
+/** One script of all its chunks. Each chunk still runs when it is first requested. */
 async function startScript(script, texts, scripts) {
   const names = [...scripts].filter(([, of]) => of === script).map(([name]) => name)
   const contents = names.map((name) => `${JSON.stringify(name)}: () => require(${JSON.stringify(`chunk:${name}`)})`)
@@ -199,12 +199,12 @@ async function laterScript(name, text, scripts) {
   return { name: name.replace(/\.js$/, '.cjs'), contents: await asScript(outputFiles[0].text) }
 }
 
-/** The chunk that an import of a chunk names. */
+/** The chunk that an import in a chunk names. */
 function chunkNamed(path, importer) {
   return /^\.{1,2}\/.*\.js$/.test(path) ? posix.join(posix.dirname(importer), path) : undefined
 }
 
-/** By what bin/halting.js finds a chunk: the file, and which one of it. */
+/** How bin/halting.js finds a chunk: the file, and its index in it. */
 function address(name, scripts) {
   const script = scripts.get(name)
   return script === undefined ? `halting:${name.replace(/\.js$/, '.cjs')}` : `halting:${script}.cjs#${name}`
@@ -212,7 +212,7 @@ function address(name, scripts) {
 
 const { dependencies, peerDependencies } = manifestOf('cli')
 
-/** @throws for a package that the manifest of the program does not name: where it is installed alone, that is not found. */
+/** @throws for a package that the manifest of the program does not name: the program would not find it where it is installed alone. */
 function declared(path, kind) {
   const name = path.split('/', path.startsWith('@') ? 2 : 1).join('/')
   if (isBuiltin(path) || path.endsWith('.cjs') || name in dependencies) return path
@@ -220,18 +220,15 @@ function declared(path, kind) {
   throw new Error(`The program imports ${path}, and packages/cli/package.json does not declare it.`)
 }
 
-/** The chunk with its own address, whichever file it is in. */
+/** The chunk with its own address, whichever file contains it. */
 function withUrl(name, text) {
   return text.replace(banner, '').replaceAll('import.meta.url', `__urlOf(${JSON.stringify(name)})`)
 }
 
-/**
- * Has the bundler's namespaces of chunks made when they are first used from another file: a start uses few of them. What is asked for is then the namespace
- * itself, not a copy of it.
- */
+/** Makes the bundler's namespaces of chunks on first use from another file: a start uses few of them. Later uses get the namespace itself, not a copy of it. */
 function lazyNamespaces(text) {
   const changes = [
-    // Names of theirs get a number where the program has the same.
+    // Names of the library get a number if the program has the same name.
     [
       /\b__export=\((\w+),(\w+)\)=>\{for\(var (\w+) in \2\)\s*__defProp\(\1,\3,\{get:\2\[\3\],enumerable:!0\}\)\}/,
       '__export=__addNamespace',
@@ -252,7 +249,7 @@ const all=__waiting.get(target);if(all!==undefined){__waiting.delete(target);for
 ${text}`
 }
 
-/** Builtins that many starts do not use, and that load others with them: each is loaded when something of it is first used. */
+/** Builtins that many starts do not use and that load others with them. Each is loaded on first use. */
 function lazyBuiltins(text) {
   const found = /=require\("(node:(?:child_process|crypto|module|timers\/promises))"\)/g
   if (!found.test(text)) throw new Error(`${found} is not there: change program-bundle.mjs.`)
@@ -282,9 +279,9 @@ async function asScript(text) {
 }
 
 /**
- * The same script in ASCII: bin/halting.js reads it as Latin-1, which V8 takes without decoding. esbuild escapes strings and names; regular expressions and raw
- * templates it leaves as they are.
- * @throws for a raw template that is not ASCII, and for what a regular expression has behind a backslash: an escape would change their values.
+ * The same script in ASCII: bin/halting.js reads it as Latin-1, which V8 takes without decoding. esbuild escapes strings and names, but leaves regular expressions and raw
+ * templates as they are.
+ * @throws for a raw template that is not ASCII, and for a backslash before such a character in a regular expression: an escape would change their values.
  */
 function asAscii(text) {
   if (isAscii(text)) return text
@@ -306,10 +303,10 @@ function asAscii(text) {
 
 const isAscii = (text) => !/[^\0-\x7F]/.test(text)
 
-/** A half of a surrogate pair becomes an escape of its own: two of them in a row count as the whole character. */
+/** Half of a surrogate pair becomes an escape of its own: two of them in a row count as the whole character. */
 const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** Each script begins with what names this build: what is cached of another one does not count. */
+/** Each script begins with an identifier of this build, so that a cache of another build is not used. */
 function withBuild(files) {
   const hash = createHash('sha256')
   for (const { name, contents } of files.toSorted((one, other) => (one.name < other.name ? -1 : 1)))

@@ -1,5 +1,5 @@
-// What each library exports is listed in packages/NAME/public-names.md, entry by entry, with the first sentence of its doc comment: a change of public names is a
-// difference that is reviewed. Fails when a list is not that of the sources, and for a name without a doc comment; `--write` writes the lists anew.
+// packages/NAME/public-names.md lists what each library exports, entry by entry, with the first sentence of its doc comment. So reviewers see changes of public names
+// as a difference. Fails if a list does not match the sources, and for a name without a doc comment. `--write` writes the lists anew.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { parseSync } from 'oxc-parser'
 import { entriesOf, manifestOf, publishedPackages, report, root } from './packages.mjs'
@@ -21,7 +21,7 @@ function parse(file) {
     const { program, comments, errors } = parseSync(file.pathname, text)
     if (errors.length > 0) throw new Error(`${file.pathname}: ${errors[0].message}`)
     const docs = comments.filter(({ type, value }) => type === 'Block' && value.startsWith('*'))
-    // A comment that has only tags says nothing of what it is.
+    // A comment that only has tags does not describe the name.
     const docOf = ({ start }) =>
       docs.find(({ end, value }) => end <= start && text.slice(end, start).trim() === '' && sentenceOf(value) !== '')
         ?.value
@@ -30,7 +30,7 @@ function parse(file) {
   return parsed.get(file.pathname)
 }
 
-/** What a file exports, in the order of its sources. @param {URL} file @returns {Exported[]} */
+/** The exports of a file, in the order of its source. @param {URL} file @returns {Exported[]} */
 function exportsOf(file) {
   const { program, docOf } = parse(file)
   return program.body.flatMap((node) => {
@@ -53,7 +53,7 @@ function declaredIn(node, declaration, docOf) {
   return names.map((name) => ({ name, isType, doc: docOf(node) }))
 }
 
-/** The file that is imported so; undefined when it is of no package of ours. */
+/** The file that an import specifier names. Undefined for packages that are not part of this repository. */
 function targetOf(specifier, file) {
   return specifier.startsWith('.') ? new URL(specifier, file) : entryFiles.get(specifier)
 }
@@ -62,7 +62,7 @@ function namedIn(name, file) {
   return together(name, file === undefined ? [] : exportsOf(file).filter((each) => each.name === name))
 }
 
-/** A type and a value of one name, or overloads of a function: what is documented counts. @param {Exported[]} all @returns {Exported} */
+/** Merges a type and a value of one name, or overloads of a function. The documented one counts. @param {Exported[]} all @returns {Exported} */
 function together(name, all) {
   return {
     name,
@@ -71,7 +71,7 @@ function together(name, all) {
   }
 }
 
-/** What a file exports by a list is declared in it, or imported. */
+/** A name that a file exports by a list is declared in it, or imported. */
 function localOf(name, file) {
   const { program, docOf } = parse(file)
   for (const node of program.body) {
@@ -84,7 +84,7 @@ function localOf(name, file) {
   return { name, isType: false, doc: undefined }
 }
 
-/** Each name once, in the order of the alphabet, types after values. */
+/** Each name once, in alphabetical order, types after values. */
 function namesOf(file) {
   const all = exportsOf(file)
   return [...new Set(all.map(({ name }) => name))]

@@ -1,4 +1,4 @@
-// Records what a person sees of `halting -p` in a real terminal, as docs/guide/terminal.md. Needs tmux, and a build.
+// Records what a person sees of `halting -p` in a real terminal, as docs/guide/terminal.md. Needs tmux and a build.
 //
 //   node scripts/record-terminal.mjs [--program packages/cli/bin/halting.js] [--out docs/guide/terminal.md]
 import { execFile } from 'node:child_process'
@@ -17,17 +17,17 @@ const out = resolve(values.out ?? join(root, 'docs/guide/terminal.md'))
 const widths = [80, 40]
 const height = 24
 const atOnce = 3
-/** What a screen is waited for. */
+/** How long a screen may take to show an expected text. */
 const patienceMs = 60_000
 
 const run = promisify(execFile)
-// A server of its own: whatever else uses tmux on this machine is left alone.
+// A server of its own, so that other uses of tmux on this machine are not affected.
 const socket = `halting-record-${process.pid}`
 const utf8 = { LANG: 'C.UTF-8', LC_ALL: 'C.UTF-8' }
 const tmux = async (...args) =>
   (await run('tmux', ['-u', '-L', socket, '-f', '/dev/null', ...args], { env: { ...process.env, ...utf8 } })).stdout
 
-/** Runs one scenario in a terminal of so many columns; gives its screens, the last one when it has ended. */
+/** Runs one scenario in a terminal of this width. Returns its screens; the last one is taken when it has ended. */
 async function record({ name, command, files = {}, env = {}, moments = [] }, width) {
   const folder = mkdtempSync(join(tmpdir(), 'halting-terminal-'))
   const session = `${name}-${width}`
@@ -81,7 +81,7 @@ async function screenOf(session) {
   return (await tmux('capture-pane', '-p', '-t', session)).replaceAll(/ +$/gm, '').trimEnd()
 }
 
-/** All scenarios at all widths, some at once, in their order. */
+/** Runs all scenarios at all widths, some in parallel. Returns them in order. */
 async function recordAll() {
   const tasks = scenarios.flatMap((scenario) => widths.map((width) => ({ scenario, width })))
   const recorded = new Map()

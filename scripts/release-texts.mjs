@@ -8,7 +8,7 @@ const versionForm = new RegExp(
   'i',
 )
 
-/** @param {string | undefined} address @returns {{ type: 'git', url: string }} @throws Error for what is no address of a repository. */
+/** @param {string | undefined} address @returns {{ type: 'git', url: string }} @throws Error if it is not the address of a repository. */
 export function repositoryOf(address) {
   const hint = 'such as --repository https://forge.example/you/halting'
   if (address === undefined)
@@ -21,7 +21,7 @@ export function repositoryOf(address) {
   return { type: 'git', url: `git+https://${url.host}${url.pathname.replace(/(?:\.git)?\/?$/, '')}.git` }
 }
 
-/** @param {string} version @param {string} before @throws Error for what is no version, and for one that is not above the other. */
+/** @param {string} version @param {string} before @throws Error if it is not a version, or not above the other one. */
 export function isNewer(version, before) {
   const [next, last] = [versionForm.exec(version), versionForm.exec(before)]
   if (next === null || !next.slice(1, 4).every((part) => Number.isSafeInteger(Number(part))))
@@ -38,7 +38,7 @@ export function isNewer(version, before) {
 }
 
 /**
- * The parameters of npm that publish a package. npm demands a tag for a prerelease, which must not become what `npm install` brings.
+ * The npm parameters that publish a package. npm demands a tag for a prerelease, which `npm install` must not install by default.
  * @param {string} name The folder of the package. @param {string} version @returns {readonly string[]}
  */
 export function publishCommand(name, version) {
@@ -49,7 +49,7 @@ export function publishCommand(name, version) {
 const dependencyFields = ['dependencies', 'devDependencies', 'peerDependencies', 'optionalDependencies']
 
 /**
- * A package.json with this version, also where it names packages of ours.
+ * A package.json with this version, also for dependencies on packages of this repository.
  * @param {{ readonly [field: string]: unknown }} manifest
  * @param {{ readonly version: string, readonly own: ReadonlySet<string>, readonly repository: object | undefined }} release
  */
@@ -71,7 +71,7 @@ export function manifestFor(manifest, { version, own, repository }) {
 
 /**
  * The changelog with the unreleased entries under the heading of this version, and an empty `Unreleased` above.
- * @param {string} changelog @param {string} version @param {string} date @throws Error where nothing is unreleased.
+ * @param {string} changelog @param {string} version @param {string} date @throws Error if there are no unreleased entries.
  */
 export function releasedChangelog(changelog, version, date) {
   const unreleased = '## [Unreleased]\n'

@@ -1,5 +1,5 @@
 // Makes a release: `npm run release -- 0.2.0 --repository https://forge.example/you/halting [--dry-run] [--skip-checks] [--publish]`.
-// Every step that cannot be taken is refused with a sentence, before anything is changed where that is possible. `--dry-run` changes nothing.
+// A step that is not possible is refused with a message, before anything is changed if possible. `--dry-run` changes nothing.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +9,7 @@ import { isNewer, manifestFor, publishCommand, releasedChangelog, repositoryOf }
 
 const cwd = fileURLToPath(root)
 
-/** A step that is refused: the sentence is for whoever makes the release. */
+/** A refused step. The message is for the person who makes the release. */
 class Refusal extends Error {}
 
 try {
@@ -53,7 +53,7 @@ function release({ version, repository: address, isDry, skipsChecks, publishes }
   const repository = refusing(() => repositoryOf(address))
   const { version: before } = JSON.parse(textOf('package.json'))
   refusing(() => isNewer(version, before))
-  // Without a name and an address the commit would fail after the checks.
+  // Without a name and an address, the commit would fail after the checks.
   if (!isDry) git('var', 'GIT_COMMITTER_IDENT')
   const changed = git('status', '--porcelain')
   if (changed !== '') throw new Refusal(`The working tree has changes. Commit or remove them first:\n${changed}`)
@@ -69,7 +69,7 @@ function release({ version, repository: address, isDry, skipsChecks, publishes }
   console.log(`${did} ${version} (it was ${before}) in ${Object.keys(files).length} files, and this changelog entry:\n`)
   console.log(`${changelog.heading}\n\n${changelog.summary}\n`)
   if (isDry) return console.log(`would build, commit and tag ${tag}`)
-  // What is packed has the new version in it.
+  // The packed files have to contain the new version.
   run('npm', ['run', '--silent', 'build'])
   run('npm', ['run', '--silent', 'shape'])
   git('add', '--all')
@@ -79,7 +79,7 @@ function release({ version, repository: address, isDry, skipsChecks, publishes }
   publish(publishes, version, tag)
 }
 
-/** The package.json of every package and package-lock.json, with the new version in them and in what depends on it. */
+/** Writes the new version to the package.json of every package, to the dependencies on it, and to package-lock.json. */
 function manifests(version, repository) {
   const folders = ['', ...packages.map((name) => `packages/${name}`)]
   const published = new Set(publishedPackages.map((name) => `packages/${name}`))
@@ -104,7 +104,7 @@ function check() {
   if (changed !== '') throw new Refusal(`The checks changed the working tree:\n${changed}`)
 }
 
-/** Lowest packages first: npm refuses none, but whoever installs meanwhile finds what they depend on. */
+/** Publishes the lowest packages first, so that an installation meanwhile finds its dependencies. npm accepts any order. */
 function publish(now, version, tag) {
   const commands = publishedPackages.map((name) => publishCommand(name, version))
   const linesFrom = (first) => commands.slice(first).map((command) => `  npm ${command.join(' ')}`)
@@ -142,7 +142,7 @@ function textOf(path) {
   return readFileSync(new URL(path, root), 'utf8')
 }
 
-/** What a text cannot be made of is refused. */
+/** Returns what `make` returns. Refuses the step if it throws. */
 function refusing(make) {
   try {
     return make()

@@ -14,13 +14,13 @@ const colours = {
   37: plain,
 }
 
-/** What tmux puts between the characters: colours, and changes of the character set. */
+/** The control sequences that tmux prints between characters: colors, and changes of the character set. */
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 export const sequences = /(\u001B\[[\d;:]*m|[\u000E\u000F])/g
 
-/** The lines of a screen as tmux tells them, with their colours. */
+/** The lines of a screen as tmux prints them, with their colours. */
 export function svgOf(screen, { columns, title }) {
-  // Few fonts have this sign.
+  // Few fonts have this character.
   const rows = screen.replaceAll('⏺', '●').replace(/\n+$/, '').split('\n')
   while (rows.length > 0 && rows[0].trim() === '') rows.shift()
   const [width, height] = [Math.round(columns * cell + 2 * pad), rows.length * line + 2 * pad]

@@ -1,5 +1,5 @@
-// Many sessions at once, round after round, with all that a session can have: servers, subagents, commands in the background, hooks; they end by
-// themselves and by limits, are interrupted, left, disposed of, killed and resumed. After each round nothing may be left, and memory is flat.
+// Runs many sessions at once, round after round, with everything that a session can have: servers, subagents, background commands, hooks. Sessions end by
+// themselves and by limits, are interrupted, left, disposed of, killed and resumed. After each round, nothing may be left over, and memory may not grow.
 // `npm run soak -- --minutes=2 --sessions=50`; `--plant=timer` leaves something behind, see soak/plants.mjs. Needs a build, and Linux. Writes its counts to .tmp/soak.json.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
@@ -20,28 +20,28 @@ const numberOf = (name, otherwise) => Number(textOf(name, otherwise))
 const limitMs = numberOf('minutes', 30) * 60_000
 const sessions = numberOf('sessions', 50)
 const mostRounds = numberOf('rounds', Infinity)
-/** Leaves something behind, which must be found. */
+/** Leaves something behind that the soak has to find. */
 const plant = plants[textOf('plant', 'nothing')]
-/** Those scenarios alone whose name has this in it. */
+/** Runs only scenarios whose name contains this. */
 const only = textOf('only', '')
 
-/** No session takes so long, on a machine however busy: one that does hangs. */
+/** No session takes this long, even on a busy machine: one that does hangs. */
 const hangMs = 600_000
-/** What was ended gets so long to be gone. */
+/** Time for ended processes to disappear. */
 const settleMs = numberOf('settle', 60) * 1_000
 
 const summary = new URL('../.tmp/soak.json', import.meta.url)
 rmSync(summary, { force: true })
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'halting-soak-')))
 process.on('exit', () => {
-  // What was found to be left is told by then.
+  // Leftovers were reported before.
   for (const { pid } of processesOf(mark)) process.kill(pid, 'SIGKILL')
   rmSync(root, { recursive: true, force: true })
 })
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1))
 const temporary = join(root, 'tmp')
 const mark = `${process.pid}-${Date.now()}`
-// For what this process starts and makes itself, whatever environment a session was given.
+// For processes and files of this process itself, whatever environment a session was given.
 process.env[markVariable] = mark
 process.env.TMPDIR = temporary
 mkdirSync(temporary)
@@ -52,7 +52,7 @@ const web = await startWeb()
 const warnings = []
 process.on('warning', (warning) => warnings.push(String(warning.stack)))
 
-/** What the sessions work on: a folder, and the same with git. */
+/** The projects that the sessions work on: a folder, and the same folder with git. */
 function makeTemplate() {
   const folder = join(root, 'template')
   for (const name of ['plain', 'commit']) {
@@ -69,7 +69,7 @@ function makeTemplate() {
   return folder
 }
 
-/** What a program is missing for is left out by name. */
+/** Scenarios that need a missing program are skipped, with a message. */
 const isMissing = ({ needs, name }) => {
   const missing = needs !== undefined && spawnSync(needs, ['--version']).error !== undefined
   if (missing) console.log(`skipped, for want of ${needs}: ${name}`)
@@ -80,7 +80,7 @@ const listed = (scenarios, isProgram) =>
     .filter(({ name }) => name.includes(only))
     .flatMap((scenario) => (isMissing(scenario) ? [] : [{ scenario, isProgram }]))
 const inProcess = listed(embedded, false)
-/** Those by the program, which take a process of their own, come half as often as the others. */
+/** Scenarios by the program take a process of their own, so they occur half as often as the others. */
 const order = [...inProcess, ...listed(programs, true), ...inProcess]
 
 let started = 0
@@ -107,7 +107,7 @@ async function playRound(number, kept) {
   }
 }
 
-/** Looks until nothing is left, or it was waited long enough. */
+/** Checks until nothing is left, or the time is over. */
 async function settled(look) {
   const deadline = performance.now() + settleMs
   for (;;) {
@@ -121,7 +121,7 @@ const began = performance.now()
 const rounds = []
 const problems = []
 let runs = 0
-// What is written to is open from then on.
+// The output stays open once something was written to it.
 console.log(
   `${sessions} sessions at once for ${limitMs / 60_000} minutes. Node ${process.versions.node}, ${cpus().length} cores, load ${loadavg()[0].toFixed(1)}`,
 )
@@ -167,9 +167,9 @@ console.log(
   `${started} sessions, ${runs} runs in ${rounds.length} rounds and ${minutes} minutes. Median of the last third to that of the first: held ${change('heldMb')}, RSS ${change('rssMb')}`,
 )
 for (const problem of problems) console.log(`FAILED ${problem}`)
-// A scenario that was played, however often, is one check.
+// A scenario counts as one check, however often it was played.
 const passed = Math.min(started, new Set(order.map(({ scenario }) => scenario.name)).size)
 mkdirSync(new URL('.', summary), { recursive: true })
 writeFileSync(summary, JSON.stringify({ passed, failed: problems.length, problems }))
-// Whatever a session that hangs has open.
+// Exits even if a session that hangs has something open.
 process.exit(problems.length === 0 ? 0 : 1)

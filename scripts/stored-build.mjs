@@ -1,15 +1,16 @@
-// What a build made, for the next that would make the same: only while every file that it was made from has the same bytes.
+// Stores the output of a build for the next build that would make the same: it is used only while every input file has the same bytes.
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** How much later a file has to have changed than a build began for sure to be another one: clocks of file systems are coarse. */
+/** How much later than the start of a build a file must have changed to be certainly another one: file systems have coarse clocks. */
 const clockMs = 1_000
 
 /**
+ *
  * @param {string} file where it is stored: JSON, which nobody else writes
- * @param {string} key what else it depends on, such as versions
- * @returns {unknown} undefined where nothing is stored, or not of these files
+ * @param {string} key further dependencies, such as versions
+ * @returns {unknown} undefined if nothing is stored, or only the output of other inputs
  */
 export function storedBuild(file, key) {
   try {
@@ -21,8 +22,9 @@ export function storedBuild(file, key) {
 }
 
 /**
- * @param {readonly string[]} inputs the files that it was made from, absolute; one that is none counts as missing
- * @param {number} startedAt when the build began, by `Date.now()`: a file that changed since may have been read before, and then nothing is stored
+ *
+ * @param {readonly string[]} inputs the input files, absolute; a path that is not a file counts as missing
+ * @param {number} startedAt when the build began, by `Date.now()`: the build may have read an earlier version of a file that changed since, and then nothing is stored
  */
 export function storeBuild(file, key, inputs, startedAt, made) {
   rmSync(file, { force: true })
@@ -48,5 +50,5 @@ function contentOf(path) {
   }
 }
 
-/** Not its time of change, which a move keeps. */
+/** Does not use the modification time, which a move keeps. */
 const changedAt = (path) => statSync(path, { throwIfNoEntry: false })?.ctimeMs ?? 0

@@ -1,16 +1,16 @@
-// Prints figures of how the code is cut: where it is spread thin, where it points both ways, and where one thing is done in several places.
-// `npm run structure`, `-- --json` for machines, `-- --list` with the files behind the figures. It judges nothing: AGENTS.md says which way
-// the figures are to go. What each figure counts:
+// Prints figures about the structure of the code: files that are too small, imports in both directions, and things that are done in several places.
+// `npm run structure`, `-- --json` for machines, `-- --list` with the files behind the figures. It always succeeds: AGENTS.md says in which direction
+// the figures should go. What each figure counts:
 //   files, folders       sources of all packages (`packages/*/src`, .ts and .tsx), and the folders that have at least one
-//   one importer         files of at most 60 lines that one other source file imports (types and `import()` count, and re-exports); entries are none
+// one importer files of at most 60 lines that one other source file imports (types and `import()` count, and re-exports); entries do not count
 //   floors, upward       `packages/core/src`: a room is a folder directly below it, or a file directly in it. The rooms are put in an order with few imports
 //                        against it (a greedy heuristic, see `layers`); upward are the pairs of files that import against that order, floors is
 //                        the length of the longest chain of rooms along it
-//   session builders     files that put the tools of a session together: they call `createCodingTools`
-//   read sessions        published packages with a file that imports one of `readers` and imports or declares one of `models`: it makes sums or models
+// session builders files that put the tools of a session together: they call `createCodingTools`
+// read sessions published packages with a file that imports one of `readers` and imports or declares one of `models`: it computes sums or models
 //                        of recorded sessions
 //   tables of an ending  constants typed by `EndingReason`, whole or partial, and switches over at least half of its members
-//   told                 the words told, tells and tell in sources, not as parts of longer names
+//   tellWords            occurrences of forms of the verb tell in sources, not as parts of longer names
 //   documents            bytes of CHANGELOG.md, and of the largest page of the specification
 //   longest              the largest file in lines, and functions of more than 70 lines without their doc comments
 import { readdirSync, statSync } from 'node:fs'
@@ -30,10 +30,10 @@ import {
 } from './structure/figures.mjs'
 import { readTexts, treeOf } from './structure/tree.mjs'
 
-/** What no builder of a session can leave out. */
+/** A function that every builder of a session has to call. */
 const wiring = ['createCodingTools']
 
-/** They read recorded sessions, ours and those of other programs. */
+/** Functions that read recorded sessions, of this program and of others. */
 const readers = [
   'foldRun',
   'foldSession',
@@ -45,7 +45,7 @@ const readers = [
   'recordsOfForeign',
 ]
 
-/** They make sums or models of recorded sessions. Not `recordedAccount`: it restores the ledger of a session that continues. */
+/** Functions that compute sums or models of recorded sessions. Not `recordedAccount`: it restores the ledger of a session that continues. */
 const models = [
   'accountOf',
   'recordedProgress',
@@ -61,7 +61,7 @@ const models = [
   'whatIf',
 ]
 
-/** Started by Node or loaded by a browser. */
+/** Files that Node starts or a browser loads. */
 const started = ['packages/cli/src/main.ts', 'packages/inspector/src/page/main.tsx']
 
 const tree = treeOf(readTexts(root, packages), started)
@@ -84,7 +84,7 @@ const figures = {
   sessionBuilders: builders.length,
   packagesThatReadSessions: reading.length,
   tablesOfEndings: tables.length,
-  told: occurrencesOf(tree, ['told', 'tells', 'tell']),
+  tellWords: occurrencesOf(tree, ['told', 'tells', 'tell']),
   changelogBytes: sizeOf('CHANGELOG.md'),
   largestSpecBytes: specification.bytes,
   largestFileLines: largest.lines,
@@ -103,7 +103,7 @@ function print() {
     ['builders of a session', builders.length],
     ['packages that read finished sessions', `${reading.length} (${reading.join(', ')})`],
     ['tables of an ending', `${tables.length} (in ${new Set(tables.map((each) => each.split(':')[0])).size} files)`],
-    ['told, tells, tell in sources', figures.told],
+    ['told, tells, tell in sources', figures.tellWords],
     [
       'CHANGELOG.md / largest page of the specification',
       `${kilobytes(figures.changelogBytes)} / ${kilobytes(specification.bytes)}`,

@@ -1,4 +1,4 @@
-// Takes pictures of the interactive program in a real terminal: SVG into docs/pictures, and the screens as text into docs/guide/interactive.md. Needs tmux, and
+// Takes pictures of the interactive program in a real terminal: SVG into docs/pictures, and the screens as text into docs/guide/interactive.md. Needs tmux and
 // a build.
 //
 //   node scripts/terminal-pictures.mjs [--program packages/cli/bin/halting.js]
@@ -127,7 +127,7 @@ const scenarios = [
 ]
 
 const run = promisify(execFile)
-// A server of its own: whatever else uses tmux on this machine is left alone.
+// A server of its own, so that other uses of tmux on this machine are not affected.
 const socket = `halting-pictures-${process.pid}`
 const utf8 = { LANG: 'C.UTF-8', LC_ALL: 'C.UTF-8' }
 const tmux = async (...args) =>
@@ -175,7 +175,7 @@ async function sees(name, isThere, what) {
   }
 }
 
-/** What stands between the two marks of the guide is written by this program. */
+/** This program writes the text between the two marks of the guide. */
 function writeGuide(sections) {
   const text = readFileSync(guide, 'utf8')
   const [before, after] = [text.indexOf('<!-- screens -->'), text.indexOf('<!-- end of the screens -->')]
@@ -190,7 +190,7 @@ try {
     const screen = await taken(scenario)
     writeFileSync(join(pictures, `${scenario.name}.svg`), svgOf(screen, { columns, title: scenario.title }))
     const plain = screen.replaceAll(sequences, '').replaceAll(/ +$/gm, '').trimEnd()
-    // What is shown may have a fence of its own.
+    // The screen may contain a fence of its own.
     const fence = plain.includes('```') ? '````' : '```'
     sections.push(`${scenario.title}\n\n${fence}text\n${plain.replace(/^\n+/, '')}\n${fence}\n`)
   }

@@ -1,4 +1,4 @@
-// What scripts/record-terminal.mjs records. `moments`: what the screen is to hold before it is taken, and keys that are pressed then.
+// What scripts/record-terminal.mjs records. `moments`: the text that the screen must show before it is recorded, and the keys that are pressed then.
 
 const model = 'claude-sonnet-5-5'
 const usage = { input_tokens: 1500, output_tokens: 40 }

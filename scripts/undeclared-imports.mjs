@@ -1,12 +1,12 @@
-// What a packed package imports and does not declare. In the workspace, and where packages are installed together, such an import is found; where the package is
-// installed alone, it is not.
+// Finds imports that a packed package does not declare. In the workspace, and if packages are installed together, such an import is found. It is not found if the package is
+// installed alone.
 import { readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { parseSync } from 'oxc-parser'
 import { entriesOf, manifestOf, root } from './packages.mjs'
 
 /**
- * A sentence for each import of the packed files that nothing in package.json brings, or that is no entry of the package that it names.
+ * A sentence for each import of the packed files that no dependency in package.json provides, or that is not an entry of the package that it names.
  * @param {string} name folder of the package @param {readonly string[]} files what is packed
  * @returns {string[]}
  */
@@ -24,7 +24,7 @@ export function undeclaredImports(name, files) {
   ))
     for (const { specifier, isStatic } of importsOf(new URL(`packages/${name}/${path}`, root))) {
       const found = packageOf(specifier)
-      // What is imported statically has to be there for the file to load; types and import() may wait for an optional package.
+      // A static import must be installed for the file to load; types and import() may wait for an optional package.
       const isDeclared = (isStatic && path.endsWith('.js') ? required : declared).has(found)
       if (!isDeclared)
         seen.add(
@@ -48,7 +48,7 @@ function importsOf(file) {
     ),
   ]
   const written = module.dynamicImports.map(({ moduleRequest: { start, end } }) => text.slice(start, end))
-  // `import('x')` in a type is no expression; an import() of a name that is made at run time is not known here.
+  // `import('x')` in a type is not an expression. An import() of a name that is made at run time is not detected here.
   const typed = file.pathname.endsWith('.d.ts')
     ? [...text.matchAll(/\bimport\(("[^"]*")\)/g)].map(([, literal]) => literal)
     : []

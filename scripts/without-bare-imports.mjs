@@ -1,8 +1,6 @@
 /**
- * A bundle whose files import nothing only for having it loaded: `import "./chunk.js"`. The bundler writes one wherever a package's index leads past code
- * that the file does not use. The packages declare that loading them does nothing (`sideEffects`), so such a line would only cost time,
- * and bundlers warn of it.
- * Gives the files as texts.
+ * Removes imports that only load a file (`import "./chunk.js"`) from the files of a bundle. The bundler writes one wherever a package's index leads past code that the file does
+ * not use. The packages declare that loading them has no effects (`sideEffects`), so such a line would only cost time, and bundlers warn of it. Returns the texts of the files.
  */
 export function withoutBareImports(outputFiles) {
   return outputFiles.map(({ path, text }) => ({

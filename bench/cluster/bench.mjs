@@ -1,4 +1,4 @@
-// A node of the engine with workers, and sessions on it as a client by HTTP has them.
+// A node of the engine with workers, and sessions on it as an HTTP client sees them.
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -25,11 +25,11 @@ export class Bench {
     return bench
   }
 
-  /** So many workers, in the place of those that there are. `given` stands behind their port. */
+  /** Replaces the workers by this many. `given`: their arguments after the port. */
   async employ(count, given = []) {
     await this.workers?.stop()
-    const onMessage = (_worker, { id, ...told }) => {
-      this.#asked.get(id)?.(told)
+    const onMessage = (_worker, { id, ...answer }) => {
+      this.#asked.get(id)?.(answer)
       this.#asked.delete(id)
     }
     const logFile = join(this.#folder, 'workers.log')
@@ -42,12 +42,12 @@ export class Bench {
     await this.cluster.stop()
   }
 
-  /** A name that no session has had. */
+  /** A session name that was not used before. */
   name() {
     return `s${this.#names++}`
   }
 
-  /** Asks a worker process for something. */
+  /** Sends a request to a worker process and returns its reply. */
   ask(order, worker = this.workers.ready[0]) {
     const id = this.#names++
     return new Promise((resolve) => {
@@ -66,7 +66,7 @@ export class Bench {
     return text === '' ? undefined : JSON.parse(text)
   }
 
-  /** Begins a session of ours. */
+  /** Begins a session. */
   prompt(play, key) {
     return this.post(`${sessionObject}/${key}/prompt`, { id: 'p', content: 'Go.', opening: play })
   }
@@ -78,14 +78,14 @@ export class Bench {
     return result
   }
 
-  /** A session of ours, from its prompt to its result. */
+  /** Runs a session from its prompt to its result. */
   async halting(play, key = this.name()) {
     await this.prompt(play, key)
     const { num_turns: turns } = await this.ended(key)
     if (turns !== play.turns + 1) throw new Error(`${key} had ${turns} turns.`)
   }
 
-  /** The same by hand. */
+  /** Does the same work with a handler that was written by hand. */
   async bare(play, key = this.name()) {
     const messages = await this.post(`bare/${key}/run`, play)
     if (messages !== 2 * play.turns + 1) throw new Error(`${key} had ${messages} messages.`)
@@ -103,7 +103,7 @@ export class Bench {
   }
 }
 
-/** As Linux tells it. */
+/** As Linux reports it. */
 function usageOf(pid) {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
@@ -111,7 +111,7 @@ function usageOf(pid) {
   return { cpuMs: (Number(fields[11]) + Number(fields[12])) * 10, rssMb: Number(rssKb) / 1_024 }
 }
 
-/** Does so many things, `most` of them at once. */
+/** Does this many things, at most `most` of them at once. */
 export async function atOnce(count, most, act) {
   let next = 0
   const lane = async () => {

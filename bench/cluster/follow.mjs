@@ -1,4 +1,4 @@
-// A client of waiting.mjs: follow.mjs INGRESS KEY,KEY… [unread]. It follows sessions and tells when runs end; with `unread` it cannot read live events.
+// A client for waiting.mjs: follow.mjs INGRESS KEY,KEY… [unread]. It follows sessions and reports when runs end; with `unread` it cannot read live events.
 import { createClusterClient } from '@halting/restate/client'
 
 const [ingress, keys, how = ''] = process.argv.slice(2)

@@ -1,4 +1,4 @@
-// What one turn of one session takes, beside the same session in one process.
+// How long a turn of a session takes, compared with the same session in one process.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { openJournal } from '@halting/journal'
 import { ms, numberOf, table } from '../lib/measure.mjs'
 import { sessionOf } from './play.mjs'
 
-const whose = { cwd: '/', version: '0.0.0' }
+const origin = { cwd: '/', version: '0.0.0' }
 
 export async function latency(bench) {
   const repeats = numberOf('repeats', 3)
@@ -27,7 +27,7 @@ export async function latency(bench) {
   console.log(`${table(['', 'p50, ms', 'p95, ms'], rows)}\n`)
 }
 
-/** The first turns are those of a process that is not warm. */
+/** The first turns are not measured: the process is not warm yet. */
 function turnsOf(marks) {
   return marks.slice(21).map((mark, index) => mark - marks[index + 20])
 }
@@ -40,7 +40,7 @@ async function onCluster(bench, kind, play) {
   const key = bench.name()
   await bench.ask({ type: 'watch', key })
   await bench[kind](play, key)
-  const { marks } = await bench.ask({ type: 'told', key })
+  const { marks } = await bench.ask({ type: 'marks', key })
   return marks
 }
 
@@ -56,7 +56,7 @@ async function inProcess(play, journal) {
 async function onDisk(play) {
   const folder = mkdtempSync(join(tmpdir(), 'halting-bench-'))
   try {
-    const journal = await openJournal({ path: join(folder, 'session.jsonl'), sessionId: 'bench', ...whose })
+    const journal = await openJournal({ path: join(folder, 'session.jsonl'), sessionId: 'bench', ...origin })
     const marks = await inProcess(play, journal)
     await journal.close()
     return marks

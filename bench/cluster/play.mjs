@@ -1,14 +1,15 @@
-// What a session does, and a bare handler beside it: the same replies, calls and results, each after as many milliseconds as it is told.
+// What a session and the bare handler do: the same replies, calls and results, each after a given number of milliseconds.
 import { createSession } from '@halting/core/session'
 import { delay, inputOf, inputSchema, replyText, resultOf, toolDescription, toolName } from '../lib/script.mjs'
 
 /**
+ *
  * @typedef {object} Play
  * @property {number} turns Turns with a call; one more ends the run.
- * @property {number} [effectMs] How long the model takes, and the tool; not waited for at all when absent.
+ * @property {number} [effectMs] How long the model and the tool take. Without it, they answer at once.
  * @property {boolean} [writes] The tool has side effects.
  * @property {boolean} [asks] A person is asked about each call.
- * @property {boolean} [isLimited] Money is limited: what a request may cost is durable before it is made.
+ * @property {boolean} [isLimited] Money is limited: the maximum cost of a request is durable before the request is made.
  */
 
 const usage = { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }

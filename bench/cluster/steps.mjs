@@ -1,7 +1,7 @@
-// Steps a second, beside a bare handler that does the same effects on the same node.
+// Steps per second, compared with a bare handler that has the same effects on the same node.
 import { median, ms, numberOf, table } from '../lib/measure.mjs'
 
-/** A step is one thing done outside: a request to the model, or a call of a tool. */
+/** A step is one effect: a request to the model, or a call of a tool. */
 const shapes = [
   { title: '1 session, a tool that reads', sessions: 1, play: { turns: 150 } },
   { title: '1 session, a tool that writes', sessions: 1, play: { turns: 150, writes: true } },
@@ -19,7 +19,7 @@ export async function steps(bench) {
     const samples = { bare: [], halting: [] }
     for (let repeat = 0; repeat < repeats; repeat++) for (const kind of kinds) samples[kind].push(await sampleOf(bench, kind, shape))
     const of = (kind, key) => median(samples[kind].map((sample) => sample[key]))
-    // Of neighbours: what else the machine does meets both alike.
+    // Ratios of neighboring measurements: other work of the machine affects both alike.
     const times = median(samples.bare.map(({ perSecond }, index) => perSecond / samples.halting[index].perSecond))
     rows.push([
       shape.title,

@@ -1,10 +1,10 @@
-// Sessions that wait for a person: what they hold, and how fast they go on.
+// Sessions that wait for a person: how much memory they use, and how fast they continue.
 import { sessionObject } from '@halting/restate'
 import { numberOf, table } from '../lib/measure.mjs'
 import { atOnce } from './bench.mjs'
 
 const callId = `toolu_${'0'.repeat(24)}`
-/** The engine takes a session out of its worker when so long nothing came: `inactivityTimeout` of a session. */
+/** The engine removes a session from its worker when nothing has come for this long: `inactivityTimeout` of a session. */
 const takenOutMs = 60_000
 
 export async function suspended(bench) {
@@ -49,7 +49,7 @@ async function begin(bench, play, keys) {
   })
 }
 
-/** Waits for as long as the engine does, and some more. Gives how many it has not taken out. */
+/** Waits a little longer than the engine. Returns how many sessions it has not removed. */
 async function untilTakenOut(bench) {
   for (let left = 45; ; left--) {
     const [{ count }] = await bench.cluster.query("select count(*) as count from sys_invocation where status <> 'completed' and status <> 'suspended'")

@@ -1,4 +1,4 @@
-// What clients cost that wait for something to happen in a session, and how soon they hear of it.
+// What waiting clients of a session cost, and how soon they learn of changes.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { sessionObject } from '@halting/restate'
@@ -6,12 +6,12 @@ import { median, ms, numberOf, table, textOf } from '../lib/measure.mjs'
 
 const program = fileURLToPath(new URL('follow.mjs', import.meta.url))
 const callId = `toolu_${'0'.repeat(24)}`
-/** After a change, before anything is measured: what is done once is none of what waiting costs, and calls of clients that are stopped end within 50 s. */
+/** The pause between a change and a measurement: one-time work is not part of the cost of waiting, and calls of stopped clients end within 50 s. */
 const settlingMs = 60_000
 const startingMs = 90_000
 const long = 3_600_000
 
-/** What clients wait for, and how the session is brought there. */
+/** What clients wait for, and how the session gets into that state. */
 const states = {
   'a session that waits for a person': { play: { turns: 1, writes: true, asks: true }, how: 'unread', state: 'requires_action' },
   'a long command, live events cannot be read': { play: { turns: 1, writes: true, effectMs: long }, how: 'unread', state: 'running' },
@@ -33,7 +33,7 @@ export async function waiting(bench) {
     if (situation.state !== undefined) await until(async () => (await bench.post(`${sessionObject}/${key}/status`)).state === situation.state)
     const clients = []
     for (let at = 0; at < 10; at++) clients.push(await followed(bench, [key], situation.how))
-    // The engine lets go of a session at rest after a minute: that costs once, whoever waits. So does a program that starts.
+    // The engine releases a session at rest after a minute: that is a one-time cost, as is the start of a program.
     await wait(startingMs)
     const costs = []
     for (let round = 0; round < rounds; round++) {
@@ -42,7 +42,7 @@ export async function waiting(bench) {
         await wait(settlingMs)
       }
       const waiting = await costOf(bench, seconds, clients)
-      // They are stopped, not ended: with and without them all else is the same.
+      // They are stopped, not ended, so that everything else is the same with and without them.
       for (const client of clients) client.process.kill('SIGSTOP')
       await wait(settlingMs)
       const alone = await costOf(bench, seconds, clients)
@@ -82,13 +82,13 @@ async function followed(bench, keys, how) {
   const child = spawn(process.execPath, [program, bench.cluster.ingress(), keys.join(','), how], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
-  const told = []
-  child.on('message', (message) => told.push(message))
-  await until(async () => told.includes('follows'))
-  return { process: child, told }
+  const messages = []
+  child.on('message', (message) => messages.push(message))
+  await until(async () => messages.includes('follows'))
+  return { process: child, messages }
 }
 
-/** From a request of somebody else to the client's hearing of what came of it. */
+/** The time from a request of another client until this client learns of its outcome. */
 async function latencies(bench) {
   const count = numberOf('latencies', 30)
   const rows = []
@@ -98,8 +98,8 @@ async function latencies(bench) {
     const client = await followed(bench, keys, how)
     const hears = async (key, type) => {
       const of = (message) => message.key === key && message.type === type
-      await until(async () => client.told.some(of))
-      return client.told.find(of).at
+      await until(async () => client.messages.some(of))
+      return client.messages.find(of).at
     }
     await wait(settlingMs)
     const questions = []

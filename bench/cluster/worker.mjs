@@ -1,18 +1,19 @@
-// A worker of figures.mjs: worker.mjs PORT [SESSIONS [live]], of which it works at so many at once. It serves sessions of ours, and the same work as somebody would write it by hand for the engine.
+// A worker of figures.mjs: worker.mjs PORT [SESSIONS [live]]. It works at up to SESSIONS sessions at once. It serves sessions of Halting, and the same work written by hand for the
+// engine.
 import { randomUUID } from 'node:crypto'
 import { createLiveEvents, sessionServices } from '@halting/restate'
 import { object, serve } from '@restatedev/restate-sdk'
 import { done, reply, sessionOf } from './play.mjs'
 
 const [port = '0', most = 'Infinity', how = ''] = process.argv.slice(2)
-/** When the model was asked, by session. */
+/** When the model was requested, by session. */
 const marks = new Map()
 const mark = (key) => marks.get(key)?.push(performance.now())
 
 let free = Number(most)
 const waiting = []
 
-/** As `--concurrency` of `halting serve`: who has no place waits. */
+/** As `--concurrency` of `halting serve`: sessions without a place wait. */
 async function open({ sessionId, opening, journal }) {
   if (free > 0) free--
   else await new Promise((resolve) => waiting.push(resolve))
@@ -53,9 +54,9 @@ const bare = object({
 process.on('message', ({ type, key, id }) => {
   if (type === 'watch') marks.set(key, [])
   if (type === 'collect') globalThis.gc?.()
-  const told = marks.get(key) ?? []
-  if (type === 'told') marks.delete(key)
-  process.send({ id, marks: type === 'told' ? told : [], heapMb: process.memoryUsage().heapUsed / 1_048_576 })
+  const recorded = marks.get(key) ?? []
+  if (type === 'marks') marks.delete(key)
+  process.send({ id, marks: type === 'marks' ? recorded : [], heapMb: process.memoryUsage().heapUsed / 1_048_576 })
 })
 await serve({ port: Number(port), services: [...services, bare] })
 process.send('serving')

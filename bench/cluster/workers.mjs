@@ -1,4 +1,4 @@
-// Sessions a minute with more workers.
+// Sessions per minute with more workers.
 import { median, numberOf, table } from '../lib/measure.mjs'
 
 const play = { turns: 10, writes: true, effectMs: 100 }

@@ -10,7 +10,7 @@ process.stdout.write(`${JSON.stringify({ ...figures, maxRssMb: process.resourceU
 // A deaf tool or model would keep the process alive.
 process.exit(0)
 
-/** One loop of `turns` turns: the whole, and the last tenth of it. */
+/** One loop of `turns` turns: all of it, and the last tenth. */
 async function overhead(turns) {
   const count = Number(turns)
   const tenth = Math.floor(count * 0.9)
@@ -29,7 +29,7 @@ async function overhead(turns) {
   return { totalMs: ended - began, msPerTurn: (ended - began) / count, lastMsPerTurn: (ended - lastBegan) / (count - tenth), cpuMsPerTurn: cpu / count }
 }
 
-/** What a turn costs once everything is compiled: turns 1,000 to `turns` of one loop. */
+/** The cost of a turn once everything is compiled: turns 1,000 to `turns` of one loop. */
 async function steady(turns) {
   const count = Number(turns)
   let cpuBegan = 0
@@ -44,7 +44,7 @@ async function steady(turns) {
   return { cpuMsPerTurn: cpu / (count - 1_000) }
 }
 
-/** 1,000 loops of 10 turns at once, unless said otherwise; model and tool take 5 ms. */
+/** 1,000 loops of 10 turns at once by default; model and tool take 5 ms. */
 async function concurrent(shape) {
   const [loops, turns] = shape.split('x').map(Number)
   const cpuBegan = cpuMs()
@@ -56,7 +56,7 @@ async function concurrent(shape) {
   return { totalMs, cpuMs: cpu }
 }
 
-/** What one of many loops holds that wait for their third reply, after a collection. */
+/** The memory of one of many loops that wait for their third reply, after a collection. */
 async function suspended(loops) {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc')
@@ -68,7 +68,7 @@ async function suspended(loops) {
       }
       for (let index = 0; index < count; index++) void run({ turns: 5, hangs: 2, onModel })
     })
-  // Everything is loaded and compiled before the first look.
+  // Everything is loaded and compiled before the first measurement.
   await hanging(200)
   collect()
   const before = process.memoryUsage().heapUsed
@@ -77,7 +77,7 @@ async function suspended(loops) {
   return { kbALoop: (process.memoryUsage().heapUsed - before) / 1_024 / Number(loops) }
 }
 
-/** From the abort to the end, as the caller sees it, with something that does not heed its signal for 2 s. */
+/** From the abort to the end, as the caller sees it, with a tool or model that ignores its signal for 2 s. */
 async function abort(what) {
   const warm = { turns: 3 }
   for (let times = 0; times < 20; times++) await run(warm)
@@ -103,12 +103,12 @@ async function abort(what) {
     },
   })
   const settledMs = performance.now() - aborted
-  // What was left behind comes back after 2 s; a tool may start then.
+  // What was left behind returns after 2 s; a tool may start then.
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, 2_500 - settledMs)))
   return { settledMs, startedAfter, ending: played.ending }
 }
 
-/** CPU time of this process, with the threads that compile and collect: it suffers less from a busy machine than the clock does. */
+/** CPU time of this process, with the threads that compile and collect: a busy machine affects it less than the clock. */
 function cpuMs() {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1_000

@@ -1,4 +1,4 @@
-// JSON of which the end is cut off: what is whole in it, and where the cut was.
+// Reads JSON whose end is cut off: the complete part of its value, and where the cut was.
 
 /**
  * @typedef {object} Cut
@@ -7,8 +7,8 @@
  */
 
 /**
- * The value of a JSON text that may end anywhere. A string that is cut counts as far as it goes; a name, number or word that is cut is left out.
- * `cut` is undefined where the text is whole.
+ * The value of a JSON text that may end anywhere. A string that is cut counts up to the cut; a name, number or word that is cut is left out. `cut` is undefined if the text is
+ * complete.
  * @param {string} text
  * @returns {{ value: unknown, cut: Cut | undefined }}
  */
@@ -122,7 +122,7 @@ class CutReader {
       this.#at++
       return { value: JSON.parse(this.text.slice(begin, this.#at)), isWhole: true }
     }
-    // An escape that is cut is no character.
+    // An escape that is cut is not a character.
     const cut = this.text.slice(begin).replace(/((?:^|[^\\])(?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?$/, '$1')
     return { value: JSON.parse(`${cut}"`), isWhole: false }
   }
@@ -136,7 +136,7 @@ class CutReader {
 }
 
 /**
- * The input of a call as it may have been: a string that is cut goes on, and each required field behind the cut has a value.
+ * A possible complete input of a call: a string that is cut is continued, and each required field after the cut has a value.
  * @param {unknown} input
  * @param {Cut | undefined} cut
  * @param {any} schema
@@ -159,7 +159,7 @@ function completed(value, schema, cut) {
   return result
 }
 
-/** A choice that begins so, where there are choices. */
+/** A choice that begins with this text, if there are choices. */
 function stringThatGoesOn(text, { enum: choices }) {
   return choices === undefined ? `${text}…` : (choices.find((choice) => choice.startsWith(text)) ?? text)
 }

@@ -1,4 +1,4 @@
-// Sessions as Claude Code and Codex write them, for the benchmarks: one call a turn with a result of 1 KB, and beside it the fields that their lines have.
+// Sessions as Claude Code and Codex write them, for the benchmarks: one call per turn with a result of 1 KB, and the further fields of their lines.
 import { writeFileSync } from 'node:fs'
 import { inputOf, replyText, resultOf } from './script.mjs'
 
@@ -6,7 +6,7 @@ const cwd = '/home/someone/project'
 const momentOf = (number) => new Date(Date.UTC(2026, 0, 1) + number * 1_000).toISOString()
 const written = (lines) => lines.map((line) => `${JSON.stringify(line)}\n`).join('')
 
-/** `id`: of the session; lines of no two sessions are the same. */
+/** `id`: of the session. No two sessions have the same lines. */
 export function writeClaudeCode(path, { turns, id }) {
   const lines = []
   const add = (fields) => {

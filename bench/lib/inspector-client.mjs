@@ -1,10 +1,10 @@
-// What the page of the inspector asks its server for, of a checkout from before sessions came in parts, and of one since.
+// The requests of the inspector's page to its server, for checkouts from before and after sessions came in parts.
 
 /** @param {(what: string) => Promise<string>} ask @param {string} key */
 export async function firstScreen(ask, key) {
   const view = JSON.parse(await ask(`api/session?key=${key}&beginning=1`))
   const isWhole = view.runs[0].items !== undefined
-  // It asked for its list whatever it showed.
+  // It requested its list, whatever it showed.
   if (isWhole) await ask('api/sessions')
   else await ask(`api/figures?key=${key}&of=items&run=0&beginning=1`)
   await ask(`api/parts?key=${key}&run=0&from=0&count=120`)

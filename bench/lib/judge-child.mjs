@@ -1,5 +1,5 @@
 // One measurement of the judge in a process of its own: `node judge-child.mjs CHECKOUT COMMANDS CWD`, one line of JSON out. COMMANDS is a file of JSON:
-// the commands in their order, of which the first ones (`first`, 1,000) are reported apart, and the largest ones.
+// the commands in their order. The first ones (`first`, 1,000) and the largest ones are reported separately.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -11,7 +11,7 @@ const permissions = createPermissions({ cwd, allow: ['Bash(git status:*)', 'Bash
 const tool = { name: 'Bash', description: '', inputSchema: {}, readOnly: false, execute: () => '' }
 const judge = (command) => permissions.decide({ call: { type: 'tool_use', id: 'x', name: 'Bash', input: { command } }, tool, readOnly: false })
 
-/** Milliseconds of CPU a command. */
+/** CPU milliseconds per command. */
 function cpuOf(list) {
   const before = process.cpuUsage()
   for (const command of list) judge(command)

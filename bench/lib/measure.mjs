@@ -9,7 +9,7 @@ export const node = textOf('node', process.execPath)
 const nodeVersion = node === process.execPath ? process.versions.node : execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim()
 
 /**
- * One measurement in a fresh process; undefined when it took longer than `limitMs`.
+ * One measurement in a new process. Undefined if it took longer than `limitMs`.
  * @param {readonly string[]} parameters @param {number} [limitMs]
  * @returns {Promise<Record<string, any> | undefined>}
  */
@@ -52,7 +52,7 @@ export function table(head, rows) {
   return [line(head), line(head.map((_, index) => (index === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n')
 }
 
-/** Milliseconds with as many digits as mean something. @param {number} value */
+/** Milliseconds with the significant digits. @param {number} value */
 export function ms(value) {
   if (value >= 100) return value.toFixed(0)
   return value >= 10 ? value.toFixed(1) : value >= 1 ? value.toFixed(2) : value.toFixed(3)
@@ -79,12 +79,12 @@ export function textOf(name, otherwise) {
 /** The checkout whose packages are measured: this one, or that of `--build=FOLDER`. */
 export const checkout = resolve(textOf('build', fileURLToPath(new URL('../..', import.meta.url))))
 
-/** The entry of a package as that checkout built it. @param {string} name @param {string} [entry] */
+/** The entry of a package, from the build of that checkout. @param {string} name @param {string} [entry] */
 export function builtPackage(name, entry = 'index') {
   return import(pathToFileURL(join(checkout, 'packages', name, 'dist', `${entry}.js`)).href)
 }
 
-/** The builds of a comparison: this one, and behind it that of `--before=FOLDER`, the root of another checkout that was built. */
+/** The builds of a comparison: this one, and then that of `--before=FOLDER`, the root of another checkout that was built. */
 export function comparedBuilds() {
   const before = textOf('before', '')
   return before === '' ? [{ label: '', folder: checkout }] : [{ label: 'before: ', folder: resolve(before) }, { label: 'after: ', folder: checkout }]

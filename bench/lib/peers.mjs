@@ -14,7 +14,7 @@ const modules = {
   'ai streamText': '../peers/ai.mjs',
 }
 
-/** `--before=FOLDER` adds the core of another checkout, which has been built. `--only=NAME,NAME` leaves the others out; pi is always measured. */
+/** `--before=FOLDER` adds the core of another checkout that was built. `--only=NAME,NAME` leaves the others out; pi is always measured. */
 const before = textOf('before', '')
 if (before !== '') process.env.HALTING_BENCH_BEFORE = resolve(before)
 const only = textOf('only', '').split(',').filter(Boolean)

@@ -1,4 +1,4 @@
-// What every peer plays: the same texts in the same pieces, the same calls, the same results.
+// The script that every peer plays: the same texts in the same pieces, the same calls, the same results.
 
 /** Pieces in which a reply's text is streamed. */
 export const deltas = ['I look at ', 'the next file ', 'and see what ', 'it says.']
@@ -29,16 +29,16 @@ export const outputTokens = 5
 /** @param {number} ms */
 export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Longer than any measurement; a timer can be no longer. */
+/** Longer than any measurement, and the maximum of a timer. */
 export const forever = 2 ** 31 - 1
 
 /**
- * What a peer is told to play.
+ * What a peer has to play.
  * @typedef {object} Play
  * @property {number} turns Turns with a tool call; one more ends the run.
- * @property {number} [modelMs] How long the model takes; not waited for at all when absent.
+ * @property {number} [modelMs] How long the model takes. Without it, the model answers at once.
  * @property {number} [toolMs] The same for the tool.
- * @property {(turn: number) => void} [onModel] Called when turn `turn` (from 0) asks the model.
+ * @property {(turn: number) => void} [onModel] Called when turn `turn` (from 0) sends its request to the model.
  * @property {number} [hangs] The turn whose request is never answered; `ai` does not play it.
  * @property {() => void} [onTool] Called when a tool is started.
  * @property {AbortSignal} [signal]
@@ -46,11 +46,11 @@ export const forever = 2 ** 31 - 1
  */
 
 /**
- * Something that does not heed its signal, in the first turn. From then on model and tool heed it, as real ones do.
+ * A tool or model that ignores its signal in the first turn. In later turns, model and tool respect it, as real ones do.
  * @typedef {{ what: 'tool' | 'model', ms: number }} Deaf
  */
 
 /**
- * How a peer ended, told so that a peer that does less than it should is seen.
+ * How a peer ended: shows if one did less than it should.
  * @typedef {{ modelCalls: number, toolCalls: number, ending: string }} Played
  */

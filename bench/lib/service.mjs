@@ -1,9 +1,10 @@
-// A model service for the terminal programs, in a process of its own: it answers each request at once, by the protocol that it came in, and tells when
-// requests came. It asks for as many Read calls as it is told to, and then says a word.
+// A model service for the terminal programs, in a process of its own: it answers each request at once, in the protocol of the request, and reports when
+// requests arrived. It makes a given number of Read calls, and then answers.
 import { createServer } from 'node:http'
 
-/** Asked for, and when each request with tools came: milliseconds of the wall clock. Each call reads another file, or programs say that it goes in circles. */
+/** Each call reads another file: otherwise programs detect a cycle. */
 let plan = { files: [] }
+/** When each request with tools arrived, in milliseconds of the wall clock. */
 let moments = []
 
 process.on('message', ({ begin }) => {
@@ -31,7 +32,7 @@ function answer(url, body, at, response) {
   const protocol = protocols.find(({ path }) => path.test(url))
   if (protocol === undefined) return response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":{"message":"not here"}}')
   const tools = protocol.toolsOf(body)
-  // Titles and the like are asked for without tools.
+  // Requests for titles and the like have no tools.
   if (tools.length > 0) moments.push(at)
   const call = tools.length > 0 ? readingCall(tools, plan.files[moments.length - 1]) : undefined
   const events = protocol.eventsOf(call, `call_${moments.length}`)
@@ -39,7 +40,7 @@ function answer(url, body, at, response) {
   response.writeHead(200, { 'content-type': 'text/event-stream' }).end(stream)
 }
 
-/** How the program at hand reads a file: by its own tool, or by a command. */
+/** How the measured program reads a file: by its own tool, or by a command. */
 function readingCall(tools, file) {
   if (file === undefined) return undefined
   const reads = tools.find(({ name }) => /^(?:Read|read|read_file)$/.test(name))

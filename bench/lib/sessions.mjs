@@ -1,15 +1,15 @@
-// Sessions of ours for the benchmarks: a run of so many turns, one call a turn, written through the journal as the program writes it.
+// Sessions of Halting for the benchmarks: a run with this many turns and one call per turn, written through the journal as the program writes it.
 import { builtPackage } from './measure.mjs'
 import { inputOf, inputSchema, replyText, resultOf, toolDescription, toolName } from './script.mjs'
 
 const { streamRun, startRun } = await builtPackage('core')
 const { openJournal } = await builtPackage('journal')
 
-/** What stands in the place of a session's folder and of the program's version. */
-export const whose = { cwd: '/home/someone/project', version: '0.0.0' }
+/** The recorded folder of a session and version of the program. */
+export const origin = { cwd: '/home/someone/project', version: '0.0.0' }
 
 /**
- * What a run of `turns` turns asks and does; the reply after the last one ends it.
+ * The requests and effects of a run of `turns` turns; the reply after the last one ends it.
  * @param {number} turns
  * @param {{ readonly resultBytes?: number, readonly readOnly?: boolean, readonly onLast?: () => void }} [options]
  */
@@ -51,7 +51,7 @@ export function playOf(turns, { resultBytes = 1_024, readOnly = true, onLast } =
  * @param {{ readonly turns: number, readonly ends?: boolean, readonly resultBytes?: number, readonly sessionId?: string }} options
  */
 export async function writeSession(path, { turns, ends = true, resultBytes, sessionId = 'bench' }) {
-  const journal = await openJournal({ path, sessionId, ...whose })
+  const journal = await openJournal({ path, sessionId, ...origin })
   const steps = journal.steps()
   const size = resultBytes === undefined ? {} : { resultBytes }
   const start = startRun({ prompt: 'Go.', sessionId })

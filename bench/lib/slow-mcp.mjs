@@ -1,4 +1,4 @@
-// An MCP server with one tool that answers its first request after so many milliseconds: `node slow-mcp.mjs 5000`.
+// An MCP server with one tool that answers its first request after this many milliseconds: `node slow-mcp.mjs 5000`.
 import { createInterface } from 'node:readline'
 
 const waitMs = Number(process.argv[2] ?? 0)

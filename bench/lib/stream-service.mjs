@@ -1,4 +1,5 @@
-// A model service in a process of its own that streams, by the Messages API: a reply has so many lines at once, and then so many tokens of four characters, one every few milliseconds.
+// A model service in a process of its own that streams, by the Messages API. A reply begins with a number of lines at once; then come tokens of four characters, one every few
+// milliseconds.
 import { createServer } from 'node:http'
 
 const words = 'the quick brown fox jumps over a lazy dog and runs into the woods behind the house where it waits for rain. '
@@ -47,7 +48,7 @@ async function answer(url, response) {
   response.end()
 }
 
-/** The next request has the result, and is answered by a word. */
+/** The next request contains the result, and is answered by a word. */
 function answerByCall({ name, input }, send, response) {
   plan = { lines: 0, tokens: 0, everyMs: 5 }
   send({ type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 'toolu_1', name, input: {} } })

@@ -1,10 +1,10 @@
-// Has codex pursue a goal: `codex exec` has no flag for one, its server for editors has. Run: node codex-goal.mjs CODEX OBJECTIVE ARGUMENTS…; the arguments go to
-// `codex app-server`. It says how the goal stands at the end; exit code 0 for `complete`, 1 for all else.
+// Has codex pursue a goal: `codex exec` has no flag for one, but its server for editors does. Run: node codex-goal.mjs CODEX OBJECTIVE ARGUMENTS…; the arguments go to
+// `codex app-server`. Prints the status of the goal at the end; exit code 0 for `complete`, 1 for anything else.
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 
 const [codex, objective, ...parameters] = process.argv.slice(2)
-/** After a turn, so long for the next one to begin. */
+/** How long after a turn the next one may take to begin. */
 const idleMs = 8_000
 
 const server = spawn(codex, ['app-server', ...parameters], { stdio: ['pipe', 'pipe', 'inherit'] })

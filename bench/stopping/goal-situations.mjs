@@ -1,16 +1,16 @@
-// Situations with a goal: a command that must exit 0 before the work is done (`until`), or words that a model judges (`goal`). A program without goals has the nearest
-// thing that it offers: a stop hook that runs the command, an extension, or its own command for goals. Each says beforehand what a good program does, one rule for all.
+// Situations with a goal: a command that must exit 0 before the work is done (`until`), or words that a model judges (`goal`). A program without goals uses its nearest
+// equivalent: a stop hook that runs the command, an extension, or its own command for goals. Each situation says beforehand what a good program does, by one rule for all.
 //
-// `truth` is run at the end, by the benchmark, in a copy of the folder in which tests, check and package.json are as they were at the start: exit 0 means that the goal holds.
-// `ours` is what halting has to come to: reason and exit code, `met` and the number of tries, and any field of the goal's result; of what it leaves out nothing is held.
+// `truth` is run by the benchmark at the end, in a copy of the folder with the original tests, check and package.json: exit 0 means that the goal is met.
+// `ours` is the result that halting must have: reason and exit code, `met` and the number of tries, and any field of the goal's result. Fields that it leaves out may be anything.
 
-/** Nobody waits for more of these: then the program is ended, and counts as one that goes on. */
+/** The maximum of requests: then the program is ended, and counts as one that does not stop. */
 const mostRequests = 100
 
 const wrongSum = 'exports.sum = (a, b) => a - b\n'
 const rightSum = 'exports.sum = (a, b) => a + b\n'
 
-/** A module, its test, and a check that runs all tests that there are. */
+/** A module, its test, and a check that runs all existing tests. */
 const project = {
   'sum.js': wrongSum,
   'test/sum.test.js':
@@ -21,7 +21,7 @@ const project = {
 
 const repair = "printf 'exports.sum = (a, b) => a + b\\n' > sum.js"
 
-/** Written by a program, as an agent does that has found its Edit denied. */
+/** Written by a program, as an agent does whose Edit was denied. */
 const written = (file, text) => `node -e 'require("fs").writeFileSync("${file}", ${JSON.stringify(text)})'`
 
 /** The commands one after another, then the answer, however often it is sent back. */
@@ -30,19 +30,19 @@ const doing =
   ({ turn }) =>
     turn < commands.length ? { run: commands[turn] } : { text: answer }
 
-/** Words by which a program says itself that something does not hold. What the model said is no such word: no scripted answer has one. */
+/** Words by which a program itself reports that a goal is not met. They do not come from the model: no scripted answer has one. */
 const admission =
   /(?:goal|check|until|condition)\b[^\n]{0,80}\b(?:not met|unmet|not hold|not achieved|fail|block|denied|paused|unknown|not checked|timed? ?out|limit)|\bunmet\b|(?:stop|after-?agent) ?hook[^\n]{0,80}\b(?:block|overr|cap|fail|timed? ?out|times|limit|stopp)|blocked (?:it|this|the turn)[^\n]{0,40}(?:times|in a row|consecutive)|tamper|flaky|changed[^\n]{0,40}\btest/i
 
 const ended = ({ endedBy, requests, wallMs }) => (endedBy === 'us' ? [`it did not end: ${requests} requests in ${Math.round(wallMs / 1000)} s`] : [])
 
-/** Exit code 0 and no word of it means "done". */
+/** Exit code 0 without such a word means "done". */
 const claims = ({ endedBy, exit, words }) => endedBy === 'itself' && exit === 0 && !admission.test(words)
 
-/** It ended by itself, and did not say "done" of what does not hold. */
+/** It ended by itself, and did not report an unmet goal as done. */
 const noFalseDone = (facts) => [...ended(facts), ...(claims(facts) && !facts.truth ? ['a false "done": exit code 0 and not a word of it'] : [])]
 
-/** It ended by itself, as a success, and the goal holds. */
+/** It ended by itself, as a success, and the goal is met. */
 const done = ({ endedBy, exit, truth, requests, wallMs }) => [
   ...ended({ endedBy, requests, wallMs }),
   ...(endedBy === 'itself' && exit !== 0 ? [`exit code ${exit} for what is done`] : []),

@@ -1,11 +1,11 @@
-// What halting has to come to in a situation with a goal: what is on record of it (`halting why --json`), and whether `halting why` explains the ending.
+// The result that halting must have in a situation with a goal: what its record says (`halting why --json`), and whether `halting why` explains the ending.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 
-/** The most that is billed: what the program is given as its budget. */
+/** The maximum that may be billed: the budget of the program. */
 export const ownBudgetUsd = 1
 
-/** @returns a sentence for each thing that is not as the situation expects it. */
+/** @returns a sentence for each deviation from what the situation expects. */
 export function ownProblems({ exit, requests, billedUsd, start, home, ours }) {
   const run = JSON.parse(why(start, home, ['--json'])).runs?.at(-1)
   if (run === undefined) return ['nothing is on record']

@@ -1,11 +1,11 @@
-// One program in one situation: from its start to its end, or until it has gone on for too long; then it is ended with all that it started.
+// One program in one situation: from its start to its end, or until it has run for too long. Then it is ended with all processes that it started.
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const lookMs = 250
 
-/** @returns what was seen, but for the files that it wrote. */
+/** @returns what was observed, except for the files that it wrote. */
 export async function play({ start, home, situation, wallMs, mostRequests, figures, resumed }) {
   const { then, prompt = 'Deploy it.' } = situation
   const first = await one(start(prompt, false), { home, then, wallMs, mostRequests, figures })
@@ -30,14 +30,14 @@ async function one({ command, env }, { home, then, wallMs, mostRequests, figures
   let exit
   void exited.then((status) => (exit = status))
   let endsAt = began + wallMs
-  let isTold = false
+  let hasSentSignal = false
   let endedBy = 'itself'
   while (exit === undefined) {
     await Promise.race([exited, new Promise((resolve) => setTimeout(resolve, lookMs))])
-    if (!isTold && then?.when !== undefined && existsSync(join(home, 'work', then.when))) {
-      isTold = true
+    if (!hasSentSignal && then?.when !== undefined && existsSync(join(home, 'work', then.when))) {
+      hasSentSignal = true
       await new Promise((resolve) => setTimeout(resolve, 1_000))
-      // The program alone, as a supervisor does it.
+      // Only the program, as a supervisor does it.
       if (exit === undefined) process.kill(child.pid, then.signal)
       endsAt = performance.now() + (then.patienceMs ?? wallMs)
     }
@@ -48,7 +48,7 @@ async function one({ command, env }, { home, then, wallMs, mostRequests, figures
     }
   }
   const wallTaken = performance.now() - began
-  // A moment for what ends after it.
+  // Time for processes that end after it.
   if (endedBy === 'itself') await new Promise((resolve) => setTimeout(resolve, 2_000))
   const left = marked(mark).filter(({ pid }) => pid !== child.pid || endedBy === 'us')
   for (const { pid } of left) end(pid)
@@ -70,7 +70,7 @@ function textOf(stream) {
   return kept
 }
 
-/** The last lines with a word, without colours. */
+/** The last lines with words, without colors. */
 function linesOf(text, most) {
   // eslint-disable-next-line no-control-regex
   const plain = text.replaceAll(/\u001B\[[\d;?]*[A-Za-z]/g, '')
@@ -78,7 +78,7 @@ function linesOf(text, most) {
   return lines.slice(-most).map((line) => line.trim())
 }
 
-/** Processes that were started by it, whatever group they are in: they have its mark in their environment. */
+/** Processes that it started, whatever group they are in: their environment has its mark. */
 function marked(mark) {
   return readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name)) return []

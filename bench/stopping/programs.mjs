@@ -1,5 +1,5 @@
-// How each program is started on a prompt, in a home of its own, against the service at `url`. `limits`, `hooks`, `asksFirst` and `aim` say what a situation wants of it;
-// a program that has no such thing gives undefined, and the situation is none for it. Of an aim, `until` are commands that must exit 0: a program that has no goals runs
+// How each program is started with a prompt, in a home of its own, against the service at `url`. `limits`, `hooks`, `asksFirst` and `aim` are what a situation requires of it.
+// A program without such a feature returns undefined, and the situation does not apply to it. `until` of an aim are commands that must exit 0: a program without goals runs
 // them in a stop hook, or in an extension as its own documents show it.
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -24,7 +24,7 @@ const hookSettings = (hooks, timeout) =>
     ? {}
     : { hooks: Object.fromEntries(Object.entries(hooks).map(([event, command]) => [event, [{ hooks: [{ type: 'command', command, ...(timeout !== undefined && { timeout }) }] }]])) }
 
-/** A stop hook that runs the commands in the folder of the work, and sends an answer back with the end of what the first failing one said. It lies out of the agent's way. */
+/** A stop hook that runs the commands in the folder of the work. If one fails, it sends the answer back with the end of that command's output. The agent does not see its file. */
 function untilHooks(home, { until }) {
   if (until === undefined) return undefined
   const script = join(home, 'until.sh')
@@ -37,7 +37,7 @@ function untilHooks(home, { until }) {
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`
 const repeated = (flag, values = []) => values.flatMap((value) => [flag, value])
 
-/** What halting is given for an aim. */
+/** The flags of halting for an aim. */
 const aimFlags = ({ until, goal, protect, checkSeconds, skipIfMet }) => [
   ...repeated('--until', until),
   ...repeated('--goal', goal === undefined ? [] : [goal]),
@@ -52,7 +52,7 @@ const aimFlags = ({ until, goal, protect, checkSeconds, skipIfMet }) => [
  * @typedef {{ url: string, home: string, prompt: string, resumes: boolean, before?: string, limits?: object, hooks?: object, asksFirst?: boolean, aim: Aim, peers: string }} Start
  */
 
-/** Before it settles, it runs the commands, and goes on while one of them fails. */
+/** Before it settles, it runs the commands, and continues while one of them fails. */
 const piExtension = (script, seconds = 600) => `
 export default function (pi) {
   pi.on('agent_before_settle', async (event) => {
@@ -112,7 +112,7 @@ export const programs = {
   codex: {
     package: '@openai/codex',
     start({ url, home, prompt, resumes, limits, hooks: given, asksFirst, aim, peers }) {
-      // Of a goal in words its model itself says that it is reached: nobody judges it.
+      // If a goal is in words, its model itself reports that it is reached: nothing judges it.
       if (aim.loop !== undefined || limits !== undefined || aim.protect !== undefined || aim.skipIfMet || aim.needsJudge) return undefined
       const provider = ['-c', 'model_provider="local"', '-c', `model_providers.local={name="local",base_url="${url}/v1",wire_api="responses",env_key="OPENAI_API_KEY"}`]
       if (aim.goal !== undefined) {
@@ -120,7 +120,7 @@ export const programs = {
         return { command: [process.execPath, driver, join(peers, '.bin/codex'), aim.goal, '-c', 'model="gpt-5-codex"', ...provider], env: { OPENAI_API_KEY: 'k' } }
       }
       const hooks = given ?? untilHooks(home, aim)
-      // Its hooks have the form of Claude Code's, and count where a person trusted them.
+      // Its hooks have the form of Claude Code's, and only run if a person trusted them.
       if (hooks !== undefined) write(join(home, '.codex/hooks.json'), hookSettings(hooks, aim.checkSeconds))
       return {
         command: [
@@ -136,7 +136,7 @@ export const programs = {
   pi: {
     package: '@earendil-works/pi-coding-agent',
     start({ url, home, prompt, resumes, limits, hooks, asksFirst, aim, peers }) {
-      // It has no limits, no hooks of settings and no permissions; an extension may send an answer back.
+      // It has no limits, no hooks in settings and no permissions; an extension may send an answer back.
       if (aim.loop !== undefined || limits !== undefined || hooks !== undefined || asksFirst || aim.protect !== undefined || aim.goal !== undefined || aim.skipIfMet) return undefined
       const until = untilHooks(home, aim)
       if (until !== undefined) write(join(home, '.pi/agent/extensions/until.ts'), piExtension(until.Stop, aim.checkSeconds))
@@ -153,7 +153,7 @@ export const programs = {
       if (aim.loop !== undefined || limits?.usd !== undefined || aim.protect !== undefined || aim.goal !== undefined || aim.skipIfMet) return undefined
       const hooks = given ?? untilHooks(home, aim)
       const timeout = aim.checkSeconds === undefined ? undefined : aim.checkSeconds * 1_000
-      // What others call Stop it calls AfterAgent; the answer of the hook is the same.
+      // Its name for the Stop hook of others is AfterAgent; the answer of the hook is the same.
       write(join(home, '.gemini/settings.json'), {
         ...(hooks !== undefined && hookSettings({ AfterAgent: hooks.Stop }, timeout)),
         security: { auth: { selectedType: 'gemini-api-key' } },
@@ -174,7 +174,7 @@ export const programs = {
   opencode: {
     package: 'opencode-ai',
     start({ url, prompt, resumes, limits, hooks, asksFirst, aim, peers }) {
-      // A plugin is told that a session is idle, and may prompt again; `opencode run` has ended by then. So it has nothing that sends an answer back.
+      // A plugin learns that a session is idle, and may prompt again, but `opencode run` has ended by then. So nothing can send an answer back.
       if (aim.loop !== undefined || limits?.usd !== undefined || hooks !== undefined || aim.until !== undefined || aim.goal !== undefined) return undefined
       const config = {
         autoupdate: false,

@@ -1,11 +1,13 @@
-// How programs ask a model, and how it answers them: the Messages API, the Responses API, generateContent. What is asked is read into one shape, and one shape is
+// How programs send requests to a model, and how it answers: the Messages API, the Responses API, generateContent. Requests are read into one form, and replies of one form are
 // written as each of them.
 
 /**
- * A request: its tools by name and schema, the texts of all results in order, whether a result is the last of it, those of calls without a result, and the schema that its answer must fit.
+ * A request: its tools by name and schema, the texts of all results in order, whether it ends with a result, the calls without a result, and the schema of its answer.
  * @typedef {{ tools: readonly { name: string, schema: any }[], results: readonly string[], endsWithResult: boolean, unanswered: readonly string[], wants?: any }} Asked
+ */
+/**
  * A reply: text or one call, how it ended, and what is billed.
- * @typedef {{ text?: string, call?: { id: string, name: string, input: object }, end: 'complete' | 'cut' | 'refused', breaks: boolean, usage: { input: number, output: number } }} Told
+ * @typedef {{ text?: string, call?: { id: string, name: string, input: object }, end: 'complete' | 'cut' | 'refused', breaks: boolean, usage: { input: number, output: number } }} Reply
  */
 
 const blocksOf = (content) => (Array.isArray(content) ? content : [])
@@ -28,7 +30,7 @@ const messages = {
       wants: format?.schema,
     }
   },
-  /** @param {Told} told */
+  /** @param {Reply} reply */
   write({ text = '', call, end, usage }, id) {
     const stop = end === 'cut' ? 'max_tokens' : end === 'refused' ? 'refusal' : call === undefined ? 'end_turn' : 'tool_use'
     const block = call === undefined ? { type: 'text', text: '' } : { type: 'tool_use', id: `toolu_${id}`, name: call.name, input: {} }
@@ -43,10 +45,10 @@ const messages = {
     ]
   },
   /** The same without a stream. */
-  whole(told, id) {
-    const [{ message }] = this.write(told, id)
-    const content = told.call === undefined ? [{ type: 'text', text: told.text ?? '' }] : [{ type: 'tool_use', id: `toolu_${id}`, ...told.call }]
-    return { ...message, content, stop_reason: told.call === undefined ? 'end_turn' : 'tool_use', usage: { input_tokens: told.usage.input, output_tokens: told.usage.output } }
+  whole(reply, id) {
+    const [{ message }] = this.write(reply, id)
+    const content = reply.call === undefined ? [{ type: 'text', text: reply.text ?? '' }] : [{ type: 'tool_use', id: `toolu_${id}`, ...reply.call }]
+    return { ...message, content, stop_reason: reply.call === undefined ? 'end_turn' : 'tool_use', usage: { input_tokens: reply.usage.input, output_tokens: reply.usage.output } }
   },
   error: (message, status) => ({ type: 'error', error: { type: status === 429 ? 'rate_limit_error' : status >= 500 ? 'api_error' : 'invalid_request_error', message } }),
 }
@@ -107,7 +109,7 @@ const generate = {
     const usageMetadata = { promptTokenCount: usage.input, candidatesTokenCount: usage.output, totalTokenCount: usage.input + usage.output }
     return [{ candidates: [{ index: 0, content: { role: 'model', parts }, finishReason }], usageMetadata }]
   },
-  whole: (told) => generate.write(told)[0],
+  whole: (reply) => generate.write(reply)[0],
   error: (message, status, leftSeconds) => ({
     error: {
       code: status,
@@ -120,7 +122,7 @@ const generate = {
 
 export const protocols = [messages, responses, generate]
 
-/** A call of the program's own shell tool; undefined where it offers none. */
+/** A call of the program's own shell tool. Undefined if it offers none. */
 export function shellCall(tools, command, id) {
   const tool = tools.find(({ name }) => /^(?:Bash|bash|shell|exec_command|shell_command|run_shell_command)$/.test(name))
   if (tool === undefined) return undefined
@@ -131,12 +133,12 @@ export function shellCall(tools, command, id) {
   return { id, name: tool.name, input }
 }
 
-/** A call of the tool by which a model waits; undefined where there is none. */
+/** A call of the tool by which a model waits. Undefined without one. */
 export function waitCall(tools, input, id) {
   return tools.some(({ name }) => name === 'Wait') ? { id, name: 'Wait', input } : undefined
 }
 
-/** A call of the tool by which a model says that a goal is reached; undefined where there is none. */
+/** A call of the tool by which a model reports that a goal is reached. Undefined without one. */
 export function goalCall(tools, id) {
   const tool = tools.find(({ name }) => name === 'update_goal')
   if (tool === undefined) return undefined
@@ -144,7 +146,7 @@ export function goalCall(tools, id) {
   return { id, name: tool.name, input: { status: 'complete', ...(properties.reason !== undefined && { reason: 'All tests pass.' }) } }
 }
 
-/** What a judge answers, in the fields that it is asked for. @param {{ met: boolean, quote?: string }} verdict */
+/** The answer of a judge, in the fields that the request asks for. @param {{ met: boolean, quote?: string }} verdict */
 export function judgement(wants, text, { met, quote = 'It holds.' }) {
   const names = wants === undefined ? namedFields(text) : Object.keys(wants.properties ?? {})
   const evidence = met && quote !== 'It holds.' ? [quote] : []
@@ -153,13 +155,13 @@ export function judgement(wants, text, { met, quote = 'It holds.' }) {
   return JSON.stringify(Object.fromEntries(typed))
 }
 
-/** The fields of a verdict that is described in words. */
+/** The fields of a verdict, if the request describes them in words. */
 function namedFields(text) {
   if (/"decision\\?"/.test(text)) return ['decision', 'reason']
   return /"ok\\?"/.test(text) ? ['ok', 'reason'] : ['met', 'evidence', 'missing']
 }
 
-/** The least that fits a schema: 0, no, nothing. What a model says that has nothing to remark. */
+/** The smallest value that fits a schema: 0, no, nothing. The answer of a model without remarks. */
 export function leastOf({ type, properties = {}, required = [], enum: values, minItems = 0, items = {} } = {}) {
   if (values !== undefined) return values[0]
   switch (String(Array.isArray(type) ? type[0] : type).toLowerCase()) {

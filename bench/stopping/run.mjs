@@ -1,6 +1,6 @@
-// Plays each situation with each program and tells what it did, what it cost and how it said so. See README.md.
+// Plays each situation with each program and prints what it did, what it cost and how it reported that. See README.md.
 // Run: node bench/stopping/run.mjs [--peers=FOLDER] [--programs=halting,claude] [--only=TEXT,TEXT] [--goals] [--waits] [--words] [--log=FILE] [--wall=SECONDS] [--json=FILE] [--halting=PROGRAM]. Needs a build, and Linux. FOLDER holds
-// node_modules with the programs; those that are not there are left out.
+// node_modules with the programs; missing ones are left out.
 import { fork, spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,10 +24,10 @@ const waitsOnly = process.argv.includes('--waits')
 const log = textOf('log', '')
 
 const service = fork(join(here, 'service.mjs'), { env: { ...process.env, ...(log !== '' && { STOPPING_LOG: log }) } })
-const told = () => new Promise((resolve) => service.once('message', resolve))
-const { port } = await told()
+const nextMessage = () => new Promise((resolve) => service.once('message', resolve))
+const { port } = await nextMessage()
 const ask = async (message) => {
-  const answer = told()
+  const answer = nextMessage()
   service.send(message)
   return (await answer).figures
 }
@@ -91,7 +91,7 @@ function writeFiles(folder, files) {
   }
 }
 
-/** Whether the goal really holds: in a copy of the work in which tests, checks and package.json are as they were. */
+/** Whether the goal is really met: runs in a copy of the work with the original tests, checks and package.json. */
 function holds(home, { truth, files }) {
   const copy = join(home, 'truth')
   cpSync(join(home, 'work'), copy, { recursive: true })

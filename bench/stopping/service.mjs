@@ -1,5 +1,5 @@
-// A model service that plays one situation, in a process of its own. It counts what it was asked and what it would bill: $3 and $15 for a million tokens in and out,
-// for whatever model. Messages: `{ situation }` begins one, `{ resumed: true }` says that the program is started again, `{}` asks for the figures. With STOPPING_LOG each
+// A model service that plays one situation, in a process of its own. It counts its requests and what it would bill: $3 and $15 for a million tokens in and out,
+// for any model. Messages: `{ situation }` begins one, `{ resumed: true }` says that the program is started again, `{}` requests the figures. With STOPPING_LOG, each
 // request is appended to that file.
 import { appendFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -43,7 +43,7 @@ function answer({ url = '', method }, text, response) {
   const isJudge = situation.judge !== undefined && judges(asked, text)
   if (isJudge) figures.judged++
   const isBeside = tools.length === 0 || isJudge
-  // Where the program has a tool by which the model proposes that the goal is reached, it is called once, and the answer comes after it.
+  // If the program has a tool by which the model proposes that the goal is reached, it is called once, and the answer comes after it.
   const proposed = asked.endsWithResult && !isBeside ? figures.proposed : undefined
   if (!isBeside) figures.proposed = undefined
   const turn = isBeside || proposed !== undefined ? figures.turns : figures.turns++
@@ -61,16 +61,16 @@ function answer({ url = '', method }, text, response) {
   const proposal = reply.proposes ? goalCall(tools, id) : undefined
   if (proposal !== undefined) figures.proposed = { text: reply.text }
   const call = reply.wait !== undefined ? waitCall(tools, reply.wait, id) : reply.run === undefined ? proposal : shellCall(tools, reply.run, id)
-  const told = { ...(proposal === undefined && { text: reply.text }), ...(call !== undefined && { call }), end: reply.end ?? 'complete', usage }
+  const modelReply = { ...(proposal === undefined && { text: reply.text }), ...(call !== undefined && { call }), end: reply.end ?? 'complete', usage }
   const isStream = body.stream === true || /stream/i.test(url)
-  if (!isStream && protocol.whole !== undefined) return json(200, protocol.whole(told, id))
-  const events = protocol.write(told, id).map((event) => `${protocol.named ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`)
+  if (!isStream && protocol.whole !== undefined) return json(200, protocol.whole(modelReply, id))
+  const events = protocol.write(modelReply, id).map((event) => `${protocol.named ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`)
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   if (!reply.breaks) return response.end(events.join(''))
   response.write(events[0], () => setTimeout(() => response.destroy(), 20))
 }
 
-/** Whether the service refuses this request, with which status, and the seconds that it says. */
+/** Whether the service refuses this request, with which status, and the seconds that it names. */
 function troubleNow(isOfConversation) {
   const { trouble } = situation
   if (trouble === undefined || figures.turns < trouble.behind) return undefined
@@ -78,21 +78,24 @@ function troubleNow(isOfConversation) {
   const leftMs = figures.troubleSince + trouble.forMs - Date.now()
   if (leftMs <= 0) return undefined
   figures.refused++
-  // A second is what the header rounds by.
+  // One second of tolerance, because the header is rounded.
   if (trouble.says && isOfConversation && figures.againAt !== undefined && Date.now() < figures.againAt - 1_000) figures.early++
   const leftSeconds = trouble.says ? Math.ceil(leftMs / 1_000) : undefined
   if (leftSeconds !== undefined && isOfConversation) figures.againAt = Date.now() + leftSeconds * 1_000
   return { status: trouble.status, leftSeconds }
 }
 
-/** Requests of judges: whoever asks for a verdict on a goal offers no shell, and names the fields of the verdict. */
+/** Requests of judges: a request for a verdict on a goal offers no shell, and names the fields of the verdict. */
 function judges({ tools, wants }, text) {
   if (shellCall(tools, '', '') !== undefined) return false
   const names = Object.keys(wants?.properties ?? {})
   return names.some((name) => /^(?:ok|met|decision)$/.test(name)) || (wants === undefined && /\\"(?:ok|met|decision)\\"|"(?:ok|met|decision)"/.test(text))
 }
 
-/** Titles and the like are asked for without tools, and no situation is about them; what asks for JSON gets JSON, as from a real service. Nobody calls a shell that is not offered. */
+/**
+ * Requests without tools are for titles and the like, and no situation is about them. A request for JSON gets JSON, as from a real service. No shell is called that is not
+ * offered.
+ */
 function replyTo({ asked, text, isBeside, offersShell, seen }) {
   if (asked.wants !== undefined) return { text: JSON.stringify(leastOf(asked.wants)) }
   if (isBeside && !/summar|compact/i.test(text.slice(-20_000))) return { text: 'Hello.' }

@@ -1,10 +1,10 @@
-// Situations in which agents run away, stop too early, or lie about why. Each says beforehand what a good program does; the same rule is applied to all.
+// Situations in which agents run away, stop too early, or misreport the reason. Each says beforehand what a good program does; the same rule applies to all.
 //
-// `reply(seen)` is what the model says: `{ text }`, `{ run: COMMAND }` (a call of the program's own shell tool), `{ end: 'cut' | 'refused' }`, `{ breaks: true }` (the stream
+// `reply(seen)` is the model's reply: `{ text }`, `{ run: COMMAND }` (a call of the program's own shell tool), `{ end: 'cut' | 'refused' }`, `{ breaks: true }` (the stream
 // breaks after the service has billed it) or `{ status, message }` (an HTTP error). `seen`: `turn` counts requests of the main conversation from 0, `results` are the texts of all
-// results so far, `tokens` what the service counts of the request.
+// results so far, `tokens` the service's count for the request.
 // With a goal: see goal-situations.mjs.
-// `wrong(facts)` says what was wrong, a sentence each; none where all is as it should be.
+// `wrong(facts)` returns what was wrong, one sentence each; nothing if all is right.
 
 import { goalSituations } from './goal-situations.mjs'
 import { waitingSituations } from './waiting-situations.mjs'
@@ -14,7 +14,7 @@ import { waitingSituations } from './waiting-situations.mjs'
  *   files: (name: string) => string, turns: number, lastResults: readonly string[], problems: readonly string[]
  * }} Facts */
 
-/** Nobody waits for more of these: then it is ended, and counts as one that goes on. */
+/** The maximum of requests: then it is ended, and counts as one that does not stop. */
 export const mostRequests = 300
 
 const aWord = /\w/
@@ -25,7 +25,7 @@ function mustFail({ endedBy, exit, words, requests }) {
   return [...(exit === 0 ? ['exit code 0 without an answer'] : []), ...(aWord.test(words) ? [] : ['it said nothing'])]
 }
 
-/** It had to come to the answer. */
+/** It had to reach the answer. */
 const mustAnswer =
   (answer) =>
   ({ endedBy, exit, words, requests, turns }) => {
@@ -33,7 +33,7 @@ const mustAnswer =
     return words.includes(answer) && exit === 0 ? [] : [`it stopped after ${turns} turns without the answer, exit code ${exit}`]
   }
 
-/** Of the conversation itself: titles and the like are no part of it. */
+/** Requests of the conversation itself, without those for titles and the like. */
 const most =
   (limit) =>
   ({ turns }) =>
@@ -49,7 +49,7 @@ const all =
   (facts) =>
     rules.flatMap((rule) => rule(facts))
 
-/** A command that tells so many who ask something else, after a pause in seconds, and then `ready`. */
+/** A command that gives the first callers something else, after a pause in seconds, and then `ready`. */
 const pollScript = (times, otherwise, pause = 0) =>
   `n=$(cat .asked 2>/dev/null || echo 0); n=$((n+1)); echo $n > .asked; if [ $n -gt ${times} ]; then echo ready; else sleep ${pause}; echo "${otherwise}"; fi\n`
 
@@ -185,19 +185,19 @@ export const situations = {
       ...(endedBy === 'us' ? ['it did not end'] : []),
       ...problems,
       ...(files('paid.txt').split('\n').filter(Boolean).length === 1 ? [] : ['the effect happened twice']),
-      ...(lastResults.length === 0 ? [`the model was told nothing of the call, exit code ${exit}`] : []),
-      ...(lastResults.length > 0 && /fail|never ran|not (?:been )?(?:run|executed)|did not run/i.test(lastResults.join('\n')) ? [`the model was told: ${lastResults.join(' ').slice(0, 80)}`] : []),
+      ...(lastResults.length === 0 ? [`the model learned nothing of the call, exit code ${exit}`] : []),
+      ...(lastResults.length > 0 && /fail|never ran|not (?:been )?(?:run|executed)|did not run/i.test(lastResults.join('\n')) ? [`the model received: ${lastResults.join(' ').slice(0, 80)}`] : []),
     ],
   },
   'a question that nobody answers': {
     asks: 'The call writes a file, nothing allows it, and nobody is there to ask.',
-    good: 'Does not hang and does not do it; the model is told, or is offered no shell.',
+    good: 'Does not hang and does not do it; the model is informed, or is offered no shell.',
     asksFirst: true,
     reply: ({ results }) => (results.length === 0 ? { run: 'echo harm > harm.txt' } : { text: 'I was not allowed to.' }),
     wrong: ({ endedBy, files, offersShell, lastResults }) => [
       ...(endedBy === 'us' ? ['it hangs'] : []),
       ...(files('harm.txt') === '' ? [] : ['it did it']),
-      ...(files('harm.txt') === '' && endedBy === 'itself' && offersShell && lastResults.length === 0 ? ['the model was not told'] : []),
+      ...(files('harm.txt') === '' && endedBy === 'itself' && offersShell && lastResults.length === 0 ? ['the model was not informed'] : []),
     ],
   },
   ...waitingSituations,

@@ -1,4 +1,4 @@
-// The table of what programs did. Run: node bench/stopping/table.mjs ROWS.json…, with what `run.mjs --json` wrote: the tables of README.md.
+// The table of results. Run: node bench/stopping/table.mjs ROWS.json…, with the output of `run.mjs --json`. Prints the tables of README.md.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { table } from '../lib/measure.mjs'
@@ -15,7 +15,7 @@ export function tableOf(rows) {
   )
 }
 
-/** What it did, what it cost, how it said so. */
+/** What it did, what it cost, and how it reported that. */
 function cellOf(row) {
   if (row === undefined) return ''
   const { verdict, problems, requests, billedUsd, endedBy, exit, said } = row

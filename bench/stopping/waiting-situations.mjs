@@ -1,7 +1,7 @@
-// Situations in which nothing can be done but wait: for a service, for a process, for a time. As in situations.mjs; besides,
-// `trouble`: from its first request behind so many turns on the service refuses everything for a while, with this status. `says`: it says how long that is to be.
-// `waits`: the program may wait for its service, where it has to be told so. `loop`: the prompt is to be repeated, so many times at most.
-// `reply` may give `{ wait: INPUT }`, a call of the tool by which the model waits; `seen.canWait`: the program offers one.
+// Situations in which a program can only wait: for a service, for a process, for a time. As in situations.mjs, and also:
+// `trouble`: after a number of turns, the service refuses everything for a while, with this status. `says`: it names the duration.
+// `waits`: the program may wait for its service, if that must be configured. `loop`: the prompt is to be repeated, up to a number of times.
+// `reply` may return `{ wait: INPUT }`, a call of the tool by which the model waits; `seen.canWait`: the program offers one.
 
 const mustAnswer =
   (answer) =>
@@ -24,13 +24,13 @@ const inTime = ({ early }) => (early > 0 ? [`${early} requests before the time t
 const inWords = ({ words }) => (/wait|retr|again|limit|overload|unavailable/i.test(words) ? [] : ['not a word of it'])
 const deployed = 'The deployment is ready.'
 
-/** A step, and the answer behind the trouble. */
+/** One step, and the answer after the trouble. */
 const stepThenAnswer = ({ results }) => (results.length === 0 ? { run: 'cat notes.txt' } : { text: deployed })
 
 export const waitingSituations = {
   'a rate limit of one minute': {
     asks: 'Behind the first turn the service answers 429 for 60 seconds, and says with `retry-after` how many of them are left.',
-    good: 'Comes to the answer, exit code 0; asks no earlier than it was told, is refused at most 3 times, and says that it waits.',
+    good: 'Comes to the answer, exit code 0; asks no earlier than the service said, is refused at most 3 times, and says that it waits.',
     waits: true,
     trouble: { behind: 1, forMs: 60_000, status: 429, says: true },
     reply: stepThenAnswer,

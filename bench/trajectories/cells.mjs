@@ -1,4 +1,4 @@
-// What stands in a table: texts, shares with exact intervals, figures with intervals. Kept as data, so that two halves can be compared.
+// The contents of a table: texts, shares with exact intervals, figures with intervals. They stay data, so that two halves can be compared.
 import { exactInterval, medianInterval } from './statistics.mjs'
 
 /**
@@ -8,10 +8,10 @@ import { exactInterval, medianInterval } from './statistics.mjs'
  * @typedef {{ id: string, title: string, note: string, head: string[], rows: Cell[][] }} Table
  */
 
-/** A share of runs with its exact 95 % interval; undefined of none. @param {number} count @param {number} of @returns {Share | undefined} */
+/** A share of runs with its exact 95 % interval. Undefined for no runs. @param {number} count @param {number} of @returns {Share | undefined} */
 export const share = (count, of) => (of === 0 ? undefined : { kind: 'share', count, of, value: count / of, ...exactInterval(count, of) })
 
-/** How many of these runs are so. @template T @param {readonly T[]} runs @param {(run: T) => boolean} is */
+/** How many of these runs satisfy the condition. @template T @param {readonly T[]} runs @param {(run: T) => boolean} is */
 export const shareOf = (runs, is) => share(runs.filter(is).length, runs.length)
 
 /** A figure of this unit: `usd`, `tokens`, `seconds`, `turns`, `%` (of 1), or `area` under a curve. @param {number | undefined | { value: number, low?: number, high?: number, of?: number }} given @param {string} unit @returns {Figure | undefined} */
@@ -20,7 +20,10 @@ export function figure(given, unit) {
   return typeof given === 'number' ? { kind: 'figure', value: given, unit } : { kind: 'figure', ...given, unit }
 }
 
-/** The median of what is on record; its interval is in the data, and not in the text. @param {readonly (number | undefined)[]} values @param {string} unit @returns {Figure | undefined} */
+/**
+ * The median of the recorded values. Its interval is in the data, and not in the text. @param {readonly (number | undefined)[]} values @param {string} unit @returns {Figure |
+ * undefined}
+ */
 export function medianCell(values, unit) {
   const found = medianInterval(values.filter((value) => value !== undefined))
   return found === undefined ? undefined : { kind: 'figure', ...found, unit, isShort: true }
@@ -70,7 +73,10 @@ export function markdownOf({ head, rows }) {
   return [line(head), rule, ...rows.map((row) => line(row.map(textOf)))].join('\n')
 }
 
-/** A text with the tables of these names put between their markers: `<!-- table: NAME -->` and `<!-- end of table -->`. @param {string} text @param {readonly Table[]} tables */
+/**
+ * A text in which the tables of these names replace what is between their markers: `<!-- table: NAME -->` and `<!-- end of table -->`. @param {string} text @param {readonly
+ * Table[]} tables
+ */
 export function withTables(text, tables) {
   const known = new Map(tables.map((table) => [table.id, table]))
   return text.replace(/<!-- table: (\S+) -->\n[\s\S]*?<!-- end of table -->/g, (found, id) => {
@@ -80,7 +86,7 @@ export function withTables(text, tables) {
 }
 
 /**
- * Cells of two measurements whose intervals have nothing in common: by table, first cell of the row, and column.
+ * Cells of two measurements whose intervals do not overlap: by table, first cell of the row, and column.
  * @param {readonly Table[]} tables @param {readonly Table[]} others
  */
 export function disagreements(tables, others) {

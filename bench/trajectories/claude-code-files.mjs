@@ -1,15 +1,15 @@
-// The live runs as session files of Claude Code, one file for each session. The texts of the data are heads and tails: what is missing is
+// The live runs as session files of Claude Code, one file for each session. The texts of the data are heads and tails: the missing part is
 // filled with made-up text of the recorded length, so that sizes are real. Nothing of it is written into the repository.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 const cwd = '/home/someone/project'
 const firstDay = Date.UTC(2026, 0, 5, 9)
-/** Between a result and the next reply. */
+/** The time between a result and the next reply. */
 const replyMs = 4_000
 
 /**
- * Writes the sessions below `folder`, as `CLAUDE_CONFIG_DIR` has them, and returns their number, the runs, the bytes and the recorded dollars.
+ * Writes the sessions below `folder`, as in `CLAUDE_CONFIG_DIR`. Returns their number, the runs, the bytes and the recorded dollars.
  * @param {readonly import('./load.mjs').RecordedRun[]} live @param {string} folder
  */
 export async function writeClaudeCodeFiles(live, folder) {
@@ -61,7 +61,7 @@ class SessionLines {
     this.#add({ type: 'user', message: { role: 'user', content: [{ type: 'text', text: `[Request interrupted by user${tool}]` }] } })
   }
 
-  /** `isCut`: nothing came of its calls. */
+  /** `isCut`: its calls have no results. */
   #step(step, model, isCut) {
     const calls = callsOf(step, `${this.#id.slice(-4)}${this.#replies}`)
     this.#at += replyMs
@@ -91,7 +91,7 @@ class SessionLines {
   }
 }
 
-/** The calls of a step; several of one reply are recorded as one. */
+/** The calls of a step; several calls of one reply are recorded as one. */
 function callsOf({ tool, input, output }, prefix) {
   if (tool === 'answer') return []
   const names = tool.split('+')
@@ -123,19 +123,19 @@ function inputsOf({ s, sha, len }, count) {
   return Array.from({ length: count }, (_, index) => ({ text: filled(index === 0 ? s.slice(0, each) : '', '', `${sha}${index}`, each) }))
 }
 
-/** Of several results that are recorded as one: an equal part for each. */
+/** If several results are recorded as one: an equal part for each. */
 function part({ head, tail, sha, len }, index, count) {
   if (count === 1) return filled(head, tail, sha, len)
   const each = Math.ceil(len / count)
   return filled(index === 0 ? head.slice(0, each) : '', index === count - 1 ? tail.slice(-each) : '', `${sha}${index}`, each)
 }
 
-/** A text of this length that begins and ends so. The same `sha` gives the same text, and another one another text. */
+/** A text of this length with this beginning and end. The same `sha` gives the same text, and another one gives another text. */
 function filled(head, tail, sha, length) {
   if (head.length >= length) return head.slice(0, length)
   const end = head.length + tail.length > length ? tail.slice(head.length + tail.length - length) : tail
   const lines = []
-  // Files are read with their numbers and an arrow before each line: one character above Latin-1 doubles what a text takes.
+  // Files are shown with line numbers and an arrow: one character above Latin-1 doubles the memory of a text.
   const isNumbered = head.includes('→')
   let [left, number] = [length - head.length - end.length, 1]
   while (left > 0) {
@@ -161,7 +161,7 @@ const perMillion = {
   'claude-haiku': { input: 1, output: 5 },
 }
 
-/** Counts that come to the recorded tokens and dollars: so much was read from the cache, and the rest was written to it, or is output that was not counted. */
+/** Token counts that add up to the recorded tokens and dollars: a part was read from the cache, and the rest was written to it, or is output that was not counted. */
 function usageFor({ tokens, usd }, model) {
   const { input, output } = Object.entries(perMillion).find(([name]) => model.startsWith(name))?.[1] ?? perMillion['claude-opus']
   const micros = (usd ?? 0) * 1e6

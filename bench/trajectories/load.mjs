@@ -1,4 +1,4 @@
-// Reads recorded runs of agents: which files there are, and what of a run the tables need.
+// Reads recorded runs of agents: which files exist, and the parts of a run that the tables need.
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,14 +17,14 @@ const inRepository = fileURLToPath(new URL('../../', import.meta.url))
 // A worktree may be one folder deeper than the repository.
 const usualFolders = ['../shared/data/trajectories', '../../shared/data/trajectories'].map((path) => resolve(inRepository, path))
 
-/** Where the data is: what was named, or the usual folder; undefined where that is missing. @param {string | undefined} named */
+/** The folder of the data: the given one, or the usual one. Undefined if that is missing. @param {string | undefined} named */
 export function dataFolder(named) {
   const folders = named === undefined ? usualFolders : [resolve(named)]
   return folders.find((folder) => existsSync(join(folder, 'train.jsonl.gz')) || existsSync(join(folder, 'live.jsonl.gz')) || existsSync(join(folder, 'runs-only.jsonl.gz')))
 }
 
 /**
- * The runs of a file, one a line, compressed or not; none where there is no such file.
+ * The runs of a file, one per line, compressed or not. Empty if there is no such file.
  * @param {string} file @returns {RecordedRun[]}
  */
 export function readRuns(file) {
@@ -61,7 +61,7 @@ const groupNames = [
   [/^eval-sys\//, 'mcpmark'],
 ]
 
-/** The short name of a source and agent, as the tables have it. @param {RecordedRun} run */
+/** The short name of a source and agent, as in the tables. @param {RecordedRun} run */
 export function groupOf({ source, agent, model, outcome }) {
   if (outcome === null) return 'live'
   const name = groupNames.find(([pattern]) => pattern.test(source ?? ''))?.[1]
@@ -84,26 +84,26 @@ export function byGroup(runs, nameOf = groupOf) {
 
 const handedIn = new Set(['submitted', 'Submitted', 'FINISHED', 'user_stop', 'completed'])
 
-/** Whether the agent itself ended the run with its answer; undefined where the source does not say. @param {RecordedRun} run */
+/** Whether the agent itself ended the run with its answer. Undefined if the source does not say. @param {RecordedRun} run */
 export function isHandedIn({ ending, source }) {
   if (ending !== null && ending !== undefined) return handedIn.has(ending) || (ending === 'unset' && source.startsWith('laude-institute/'))
-  // Its harness writes an error where a run did not end by itself.
+  // Its harness writes an error if a run did not end by itself.
   return source?.startsWith('eval-sys/') ? true : undefined
 }
 
-/** Steps without a call: what the agent said to a person, or nothing that its harness could run. */
+/** Steps without a call: the agent wrote to a person, or nothing that its harness could run. */
 const withoutCall = new Set(['say', 'answer', 'none'])
 
 /** @param {Step} step */
 export const isCall = ({ tool }) => !withoutCall.has(tool)
 
-/** The figure of all tokens; undefined where it is not on record. @param {{ in?: number | null, out?: number | null } | undefined} tokens */
+/** The count of all tokens. Undefined if it was not recorded. @param {{ in?: number | null, out?: number | null } | undefined} tokens */
 export function tokensOf(tokens) {
   const sum = (tokens?.in ?? 0) + (tokens?.out ?? 0)
   return sum > 0 ? sum : undefined
 }
 
-/** What a run used, as far as it is on record. @param {RecordedRun} run */
+/** What a run used, as far as it was recorded. @param {RecordedRun} run */
 export function useOf(run) {
   const steps = run.steps ?? []
   const sum = (valueOf) => {

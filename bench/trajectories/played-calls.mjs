@@ -1,14 +1,14 @@
-// Recorded steps as the calls that the loop is shown.
+// Recorded steps as the calls that the loop gets.
 import { isCall } from './load.mjs'
 
 /** Digits of a digest as letters, so that a comparison without numbers and hashes does not leave them out. @param {string} digest */
 export const spelled = (digest) => [...digest].map((digit) => 'ghijklmnopqrstuv'[Number.parseInt(digit, 16)] ?? digit).join('')
 
-/** How much of an output stands for it. @typedef {'whole' | 'ends' | 'exact' | 'nothing'} Compared */
+/** Which part of an output is compared. @typedef {'whole' | 'ends' | 'exact' | 'nothing'} Compared */
 
 /**
- * What of an output the loop compares: its beginning and end, and the digest of the whole without numbers and hashes (`whole`) or with them (`exact`);
- * `ends` leaves the digest out, `nothing` has every output alike.
+ * The part of an output that the loop compares: its beginning and end, and the digest of the whole without numbers and hashes (`whole`) or with them (`exact`). `ends` leaves the
+ * digest out; with `nothing`, all outputs are equal.
  * @param {import('./load.mjs').Step} step @param {Compared} compared
  */
 function contentOf({ output }, compared) {
@@ -21,8 +21,8 @@ function contentOf({ output }, compared) {
 const toolName = (name) => name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 60) || 'unnamed'
 
 /**
- * The calls of a run in pieces: where a person answers, a new prompt begins. Times are those of calls where the source has them (people at work); elsewhere
- * a step's time has the model's in it, and no call counts as one that waited.
+ * The calls of a run in pieces: a new prompt begins where a person answers. Times are those of calls if the source has them (people at work). Otherwise a step's time includes
+ * the model's, and no call counts as one that waited.
  * @param {import('./load.mjs').RecordedRun} run @param {{ compared?: Compared, input?: 'exact' | 'masked' }} [options]
  */
 export function playedPieces(run, { compared = 'whole', input = 'exact' } = {}) {

@@ -1,5 +1,5 @@
-// Plays a recorded run through the product's own loop: the model says what it said, each tool gives what it gave, and the policies of the loop look on.
-// The recorded run was never reminded or asked, so it goes on as it did: what counts is when the loop would have said something.
+// Plays a recorded run through Halting's own loop: the model and the tools return what was recorded, and the policies of the loop observe it.
+// The recorded run was never reminded or asked, so it continues as recorded: the result is when the loop would have intervened.
 import { streamRun, tool } from '@halting/core'
 import { noProgressNudge } from '@halting/core/steps'
 
@@ -12,11 +12,11 @@ const prompt = 'Play a recorded run.'
  * @typedef {{ transitions: string[], reminders: ('same turns' | 'other')[], reason: string, verified: unknown }} Played
  */
 
-/** Tools of which the name says that they only look. */
+/** Tools whose names say that they only read. */
 const looks = /^(?:Read|Grep|Glob|LS|Web|Task|Todo|search|get|list|view|find|calculate|think|express|extract|read|analyze)/
 
 /**
- * Plays these calls, and an answer after them: where the loop went round for another reason than a call, what it reminded the model of, and how it ended.
+ * Plays these calls, and then an answer. Returns where the loop iterated for another reason than a call, its reminders to the model, and how it ended.
  * @param {readonly PlayedCall[]} calls @param {object} options options of the run
  * @returns {Promise<Played>}
  */
@@ -45,7 +45,7 @@ export async function play(calls, options) {
   return { transitions, reminders, reason, verified }
 }
 
-/** What the loop said as a user, behind the prompt. */
+/** What the loop added as a user, after the prompt. */
 function remindersIn(messages) {
   const texts = messages.slice(1).flatMap(({ role, content }) => {
     if (role !== 'user') return []

@@ -1,4 +1,4 @@
-// What 27,000 recorded runs of agents say of stopping: the tables of docs/stopping-evidence.md. See README.md.
+// What 27,000 recorded runs of agents show about stopping: the tables of docs/stopping-evidence.md. See README.md.
 // Run: node bench/trajectories/run.mjs [TABLE …] [--data DIR] [--json] [--write] [--compare FILE]. Needs a build, and the data, which is not shipped.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -44,7 +44,7 @@ function fail(message) {
   process.exit(2)
 }
 
-/** Says which figures differ from those of another measurement by more than their intervals. */
+/** Prints which figures differ from those of another measurement by more than their intervals. */
 function compare(file) {
   const { compared, found } = disagreements(tables, JSON.parse(readFileSync(file, 'utf8')).tables)
   console.log(`${found.length} of ${compared} figures with an interval disagree with ${file}.`)

@@ -1,6 +1,6 @@
 // How long `halting what-if` and `halting report` take over runs of real work, and how much memory. See ../README.md.
 // Run: node bench/trajectories/speed.mjs [--data=FOLDER] [--repeats=5] [--folder=/dev/shm] [--before=PATH]. Needs a build. --before=PATH names
-// bin/halting.js of another build, which is measured in turns with this one.
+// bin/halting.js of another build, which is measured alternately with this one.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,7 +1,7 @@
 // Mutations that the exploration must see: each takes away one allowance check or one synthetic result, or swaps two checks.
 // Not here: the results for calls of a refusal, of a last answer and of a run that breaks. `conclude` closes open calls as well, so without them
 // only the words change; tests hold those.
-// [name, the fewest scenarios that see it, [file, what stands there, what stands there instead]...]
+// [name, minimum number of scenarios that detect it, [file, text in it, replacement]...]
 export const explored = [
   [
     'verification: an answer that stands falls at a limit',

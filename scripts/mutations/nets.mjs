@@ -44,7 +44,7 @@ export function promiseTests(folder, files) {
 
   async function once({ limitMs, testMs, wallMs }) {
     rmSync(report, { force: true })
-    // In one process, whose time is told.
+    // In one process, whose time is reported.
     const alone = ['--pool=threads', '--no-file-parallelism', '--no-isolate']
     const args = ['run', ...paths, '--root', folder, ...alone, `--testTimeout=${testMs}`]
     const began = performance.now()
@@ -75,10 +75,10 @@ export function promiseTests(folder, files) {
     const failed = tests.filter(({ status }) => status === 'failed')
     const slowestMs = Math.max(0, ...tests.map(({ duration }) => duration ?? 0))
     if (failed.length === 0) return { kind: 'passed', count: tests.length, slowestMs }
-    const told = failed.find(
+    const report = failed.find(
       ({ failureMessages }) => !failureMessages.every((text) => /timed out in \d+ ?ms/.test(text)),
     )
-    if (told !== undefined) return { kind: 'failed', why: `${told.file}: ${told.fullName}` }
+    if (report !== undefined) return { kind: 'failed', why: `${report.file}: ${report.fullName}` }
     return endless(`a test never ended: ${failed[0].file}: ${failed[0].fullName}`)
   }
 
@@ -128,14 +128,14 @@ export function exploration(folder, names) {
         wallMs: noLimitMs,
         env,
         onLine(line, restart) {
-          const told = JSON.parse(line)
-          if (told.begins !== undefined) {
-            current = told.begins
+          const report = JSON.parse(line)
+          if (report.begins !== undefined) {
+            current = report.begins
             restart(limits === undefined ? noLimitMs : limitOf(limits.get(current) ?? 0))
           }
-          if (told.cpuMs !== undefined) times.set(current, told.cpuMs)
-          if (told.why !== undefined) why = `${current}: ${told.why}`
-          if (told.isDone === true) isDone = true
+          if (report.cpuMs !== undefined) times.set(current, report.cpuMs)
+          if (report.why !== undefined) why = `${current}: ${report.why}`
+          if (report.isDone === true) isDone = true
         },
       },
     )

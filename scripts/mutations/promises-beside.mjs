@@ -1,5 +1,5 @@
-// Mutations of what goes on beside a run, and of what comes after it: tasks, agents in the background, stages.
-// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+// Mutations of what happens during a run in the background, and after it: tasks, background agents, stages.
+// [name, test files that check the promise, [file, text in it, replacement]...]
 export const promisesOfWorkBeside = [
   [
     'background: an agent is not answered from its record of past turns',
@@ -114,7 +114,7 @@ export const promisesOfWorkBeside = [
     ['tool-calls/background-agents.ts', 'spent: spent && agentFigures(spent)', 'spent: spent && null'],
   ],
   [
-    'background: what the agents of an agent started is not told',
+    'background: tasks of nested agents are not reported',
     ['live/background'],
     ['tool-calls/background-agents.ts', '(tasks.length > 0 && { tasks })', '(tasks.length < 0 && { tasks })'],
   ],
@@ -178,7 +178,7 @@ export const promisesOfWorkBeside = [
     ['run/tasks.ts', '    else if (inbox.hasAny || hasAnyEnded(run, background)) came()\n', ''],
   ],
   [
-    'background: a subagent is told what ends beside the run',
+    'background: a subagent receives the ends of background tasks',
     ['live/background'],
     [
       'run/tasks.ts',
@@ -197,17 +197,17 @@ export const promisesOfWorkBeside = [
     ['run/tasks.ts', 'deadline.limitMs - deadline.usedMs', 'deadline.limitMs'],
   ],
   [
-    'background: what was told is given again',
+    'background: reported tasks are reported again',
     ['live/background'],
     ['run/tasks.ts', '  run.context.background?.told(ended.map(({ id }) => id))\n', ''],
   ],
   [
-    'background: what a tool told of is told again',
+    'background: tasks that a tool reported are reported again',
     ['live/background'],
     ['tool-calls/batch.ts', '    if (tasks.length > 0) noteToldByTools(run, tasks)\n', ''],
   ],
   [
-    'background: what has ended since an agent told that it began runs still',
+    'background: a task that ended after its agent reported its start counts as running',
     ['live/background'],
     ['run/tasks.ts', 'return notes.filter(({ id }) => !ended.has(id))', 'return notes.filter(() => ended.size >= 0)'],
   ],
@@ -235,7 +235,7 @@ export const promisesOfWorkBeside = [
     ['run/tasks.ts', "=== 'user_requested' ? 'aborted' : 'ended'", "=== 'user_requested' ? 'ended' : 'ended'"],
   ],
   [
-    'background: what a run that broke left is told by nobody',
+    'background: tasks that a broken run left are not reported',
     ['tools/background-agents'],
     [
       'run/tasks.ts',
@@ -262,7 +262,7 @@ export const promisesOfWorkBeside = [
     ],
   ],
   [
-    'background: what an agent had found is told by the next run only beside a port',
+    'background: the next run reports findings of an agent only with a port',
     ['tools/background-agents'],
     [
       'run/tasks.ts',
@@ -350,7 +350,7 @@ export const promisesOfWorkBeside = [
     ],
   ],
   [
-    'stages: what may have been spent is told as settled',
+    'stages: possible spending is reported as settled',
     ['after/after-run'],
     ['after/stage-run.ts', 'costUsd: usdOf(settled.nanos - unknown.nanos)', 'costUsd: usdOf(settled.nanos)'],
   ],
@@ -398,7 +398,7 @@ export const promisesOfWorkBeside = [
     ['after/stage-run.ts', 'Math.min(model.maxOutputTokens, mostOutputTokens)', 'mostOutputTokens'],
   ],
   [
-    'stages: what one tells is as long as it likes',
+    'stages: a report may have any length',
     ['after/after-run'],
     [
       'after/stage-run.ts',
@@ -407,12 +407,12 @@ export const promisesOfWorkBeside = [
     ],
   ],
   [
-    'stages: one tells what only a run may tell',
+    'stages: a stage emits what only a run may emit',
     ['after/after-run'],
     ['after/stage-run.ts', '!types.has(type) || (', '('],
   ],
   [
-    'stages: one tells any message of the system',
+    'stages: a stage emits any system message',
     ['after/after-run'],
     ['after/stage-run.ts', "(type === 'system' && !subtypes.has(subtype)) || ", ''],
   ],

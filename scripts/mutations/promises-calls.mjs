@@ -1,5 +1,5 @@
 // Mutations of the calls of tools, and of subagents.
-// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+// [name, test files that check the promise, [file, text in it, replacement]...]
 export const promisesOfCalls = [
   [
     "figures: a subagent's unknown cost",
@@ -16,9 +16,9 @@ export const promisesOfCalls = [
     ['steps/driver'],
     ['tool-calls/close-calls.ts', '    enterEnded(run, phase)\n', ''],
   ],
-  ['break: what was told is told again', ['callbacks'], ['tool-calls/batch.ts', '  phase.isEntered = true\n', '']],
+  ['break: emitted events are emitted again', ['callbacks'], ['tool-calls/batch.ts', '  phase.isEntered = true\n', '']],
   [
-    'break: what hooks had not seen is told',
+    'break: results that hooks have not seen are emitted',
     ['tools/broken-runs'],
     [
       'tool-calls/finish-call.ts',
@@ -94,7 +94,7 @@ export const promisesOfCalls = [
     ['tool-calls/batch.ts', '  addHookMessages(run, phase.messages)\n', ''],
   ],
   [
-    "subagent: always told 'parent'",
+    "subagent: always aborted with the cause 'parent'",
     ['tools/subagents'],
     [
       'tool-calls/run-agent.ts',
@@ -103,7 +103,7 @@ export const promisesOfCalls = [
     ],
   ],
   [
-    "subagent: told its parent's own cause",
+    "subagent: aborted with its parent's own cause",
     ['tools/subagents'],
     [
       'tool-calls/run-agent.ts',
@@ -141,17 +141,17 @@ export const promisesOfCalls = [
     ['tool-calls/finish-call.ts', '  phase.noteAbort(hooks.aborted)\n', ''],
   ],
   [
-    'tool hooks: told the input as the model gave it',
+    'tool hooks: receive the input as the model gave it',
     ['hooks/tool-hooks'],
     ['tool-calls/finish-call.ts', 'prepared.inspected.taken !== call.input', 'prepared.inspected.taken === null'],
   ],
   [
-    'tool hooks: what an abort kept from them is told',
+    'tool hooks: results that an abort withheld from them are emitted',
     ['tools/redacted'],
     ['tool-calls/finish-call.ts', "  if (aborted !== undefined) return withheld(result, 'aborted')\n", ''],
   ],
   [
-    'tool hooks: the details of a replaced result are told',
+    'tool hooks: the details of a replaced result are emitted',
     ['tools/redacted'],
     [
       'tools/tool-result.ts',
@@ -160,7 +160,7 @@ export const promisesOfCalls = [
     ],
   ],
   [
-    'tool hooks: the first replaced output is told',
+    'tool hooks: the first replaced output is emitted',
     ['hooks/tool-hooks'],
     ['tool-calls/finish-call.ts', '= outcomes.findLast(', '= outcomes.find('],
   ],
@@ -238,7 +238,7 @@ export const promisesOfCalls = [
     ],
   ],
   [
-    "values: blocks that are told while they come stay the model's",
+    "values: blocks emitted during streaming stay the model's",
     ['tools/shared-values'],
     [
       'request/model-call.ts',
@@ -247,7 +247,7 @@ export const promisesOfCalls = [
     ],
   ],
   [
-    'ids: while a call streams it is told by the id of the service',
+    'ids: a streaming call is emitted with the id of the service',
     ['tools/call-ids'],
     [
       'request/model-call.ts',

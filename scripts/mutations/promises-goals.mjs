@@ -1,5 +1,5 @@
 // Mutations of goals: when they are checked, what comes of it, and what is on record.
-// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+// [name, test files that check the promise, [file, text in it, replacement]...]
 export const promisesOfGoals = [
   [
     'goals: what a check gives is taken for a yes',
@@ -55,7 +55,7 @@ export const promisesOfGoals = [
     ['loop/goals.ts', "context.goals.withoutWork === 'end' &&", 'spent.request < 0 &&'],
   ],
   [
-    'goals: a run that stalls is not told',
+    'goals: a stalled run is not reported',
     ['goals/goals'],
     ['loop/goals.ts', 'if (isStalled && goal.reminded) {', 'if (isStalled) {'],
   ],

@@ -1,5 +1,5 @@
 // Mutations of judged goals: what a quote has to be before a verdict counts.
-// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+// [name, test files that check the promise, [file, text in it, replacement]...]
 export const promisesOfJudges = [
   [
     'judge: a verdict without quotes counts',

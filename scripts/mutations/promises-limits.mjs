@@ -1,5 +1,5 @@
-// Mutations of limits that are there before anybody types a flag: calls of tools, standing budgets, and what the model is told of what is left.
-// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+// Mutations of limits that apply without a flag: tool calls, standing budgets, and reminders of what is left.
+// [name, test files that check the promise, [file, text in it, replacement]...]
 export const promisesOfLimits = [
   [
     'limits: a call beyond the limit runs',
@@ -58,17 +58,17 @@ export const promisesOfLimits = [
     ],
   ],
   [
-    'limits: the model is told again in each turn',
+    'limits: the model is reminded in each turn',
     ['limits/tell-limits', 'limits/any-tree'],
     ['loop/prepare.ts', 'before.limit === use.limit && before.percent >= percent', 'before.limit !== use.limit'],
   ],
   [
-    'limits: what the model was told is lost with a kill',
+    'limits: reminders are lost with a kill',
     ['limits/tell-limits', 'limits/any-tree'],
     ['state/state.ts', '    limitsTold: spent.limitsTold,\n', '    limitsTold: undefined,\n'],
   ],
   [
-    'limits: a limit that was changed is not told anew',
+    'limits: a changed limit causes no new reminder',
     ['limits/tell-limits'],
     ['loop/prepare.ts', 'before !== undefined && before.limit === use.limit &&', 'before !== undefined &&'],
   ],

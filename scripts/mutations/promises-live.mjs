@@ -1,5 +1,5 @@
-// Mutations of what can be seen of a run and done while it goes on, and of what one run of a session leaves to the next.
-// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+// Mutations of what can be observed and done during a run, and of what one run of a session passes on to the next.
+// [name, test files that check the promise, [file, text in it, replacement]...]
 export const promisesOfLiveRuns = [
   [
     'inbox: follow-ups before steering',
@@ -63,7 +63,7 @@ export const promisesOfLiveRuns = [
     ['request/tell-figures.ts', 'null : Math.max(0, amount)', 'null : amount'],
   ],
   [
-    'event figures: those of the agent that tells',
+    'event figures: those of the emitting agent',
     ['live/figures'],
     [
       'request/tell-figures.ts',
@@ -72,7 +72,7 @@ export const promisesOfLiveRuns = [
     ],
   ],
   [
-    'event figures: the time of the agent that tells',
+    'event figures: the time of the emitting agent',
     ['live/figures'],
     [
       'request/tell-figures.ts',
@@ -223,7 +223,7 @@ export const promisesOfLiveRuns = [
     ],
   ],
   [
-    'inbox: nobody is told that a message is taken',
+    'inbox: a taken message is not reported',
     ['live/inbox'],
     ['run/run.ts', 'origin: kind, inboxId })', 'origin: kind })'],
   ],

@@ -1,5 +1,5 @@
-// Mutations of what is told of turns and of runs that are over: cycles, the account of a record, and what other limits would have made of it.
-// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+// Mutations of reports on turns and finished runs: cycles, the account of a record, and what-if with other limits.
+// [name, test files that check the promise, [file, text in it, replacement]...]
 export const promisesOfLooking = [
   [
     'cycles: a tool that works for five seconds does not wait',
@@ -51,12 +51,12 @@ export const promisesOfLooking = [
     ['limits/recent-turns.ts', 'Math.floor(turnsWithWaits / length)', 'Math.ceil(turnsWithWaits / length)'],
   ],
   [
-    'cycles: the one that is farthest from its limit is told',
+    'cycles: the one farthest from its limit is reported',
     ['guards/guards'],
     ['limits/recent-turns.ts', 'cycle.repeats / limit > nearest', 'cycle.repeats / limit < nearest'],
   ],
   [
-    'cycles: the one that came most often is told, whatever its limit',
+    'cycles: the most frequent one is reported, whatever its limit',
     ['guards/guards'],
     [
       'limits/recent-turns.ts',
@@ -148,7 +148,7 @@ export const promisesOfLooking = [
     ],
   ],
   [
-    'account: what a call came to is told by the text of its result',
+    'account: the outcome of a call is derived from the text of its result',
     ['@analysis/account/recorded-work'],
     ['@analysis/account/recorded-steps.ts', "    if (call.status !== 'open') return\n", ''],
   ],
@@ -228,7 +228,7 @@ export const promisesOfLooking = [
     ],
   ],
   [
-    'account: a turn that was asked and not ended is none',
+    'account: a turn that was requested and not ended does not count',
     ['@analysis/account/account'],
     [
       '@analysis/account/recorded-progress.ts',
@@ -367,7 +367,7 @@ export const promisesOfLooking = [
     ],
   ],
   [
-    'what if: what tells the model costs nothing',
+    'what if: reminders of the model cost nothing',
     ['@analysis/what-if/several-limits'],
     ['@analysis/what-if/stops.ts', 'withNudge(trajectory.turns, remindedAfter)', 'trajectory.turns'],
   ],
@@ -495,7 +495,7 @@ export const promisesOfLooking = [
     ['@analysis/what-if/what-if.ts', "ending.reason === 'needs_approval' || ", ''],
   ],
   [
-    'what if: a last answer at a limit is none',
+    'what if: a last answer at a limit does not count',
     ['@analysis/what-if/other-ways'],
     ['@analysis/what-if/what-if.ts', 'ending.hasAnswer || ', ''],
   ],

@@ -1,5 +1,5 @@
 // Mutations of requests: what they cost, how often they are made, and what a compaction asks.
-// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+// [name, test files that check the promise, [file, text in it, replacement]...]
 export const promisesOfRequests = [
   [
     'a resume: what nobody asks for any more is free at a lap',
@@ -59,7 +59,7 @@ export const promisesOfRequests = [
     ],
   ],
   [
-    'ledger: unknown cost is told as known',
+    'ledger: unknown cost is reported as known',
     ['budget/hard-budget'],
     [
       'request/attempt.ts',
@@ -182,12 +182,12 @@ export const promisesOfRequests = [
     ],
   ],
   [
-    'broken stream: charged as if it had told its usage',
+    'broken stream: charged as if it had reported its usage',
     ['budget/hard-budget'],
     ['request/model-call.ts', 'if (streamError !== undefined) return unknownCharge(run, plan, grant)\n', ''],
   ],
   [
-    'broken stream: a compaction is not told that its answer broke off',
+    'broken stream: a compaction does not learn that its answer broke off',
     ['budget/compaction-requests'],
     [
       'request/question.ts',

@@ -1,5 +1,5 @@
-// Mutations of a run that goes on from a record, or carries on from one that ended.
-// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+// Mutations of a run that resumes from a record, or continues one that ended.
+// [name, test files that check the promise, [file, text in it, replacement]...]
 export const promisesOfResumes = [
   [
     'digest: of a call without its input',
@@ -233,7 +233,7 @@ export const promisesOfResumes = [
     ],
   ],
   [
-    'another program: what hooks said tells conversations apart',
+    'another program: messages of hooks distinguish conversations',
     ['steps/another-program'],
     [
       'conversation/transcript.ts',

@@ -1,5 +1,5 @@
 // Mutations that the promise tests of core must see without the exploration: of turns, signals, hooks and endings.
-// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+// [name, test files that check the promise, [file, text in it, replacement]...]
 export const promisesOfTurns = [
   [
     'stops: in the order in which they were raised',
@@ -301,7 +301,7 @@ export const promisesOfTurns = [
     ['loop/finish.ts', '  run.setContinuation(run.continuation.withContinuationRequested(false))\n', ''],
   ],
   [
-    'no progress: a message from outside is none',
+    'no progress: a message from outside does not count as progress',
     ['guards/guards'],
     [
       'run/checkpoint.ts',
@@ -381,7 +381,7 @@ export const promisesOfTurns = [
     ['loop/after-answer.ts', " && outcome.block.trim() !== '')", ')'],
   ],
   [
-    'stop hooks: are never told that they sent the model back',
+    'stop hooks: never learn that they sent the model back',
     ['transition/turns'],
     [
       'loop/after-answer.ts',
@@ -476,7 +476,7 @@ export const promisesOfTurns = [
     ['api/forecast.ts', 'endsBy = limitBelow(after)', 'endsBy = limitBelow(spent)'],
   ],
   [
-    'lap: told without its overridden signals on record',
+    'iteration: emitted without its overridden signals on record',
     ['decisions'],
     [
       'run/run.ts',

@@ -1,5 +1,5 @@
 // Mutations of the question to verify a change: when it is asked, what it leaves alone, and what is known of it later.
-// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+// [name, test files that check the promise, [file, text in it, replacement]...]
 const verify = 'loop/verify.ts'
 export const promisesOfVerification = [
   ['verification: subagents are asked', ['verification/verify'], [verify, 'identity.depth > 0 || ', '']],

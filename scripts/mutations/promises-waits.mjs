@@ -1,5 +1,5 @@
 // Mutations of waits for services: what is waited for, how long, and what holds meanwhile.
-// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+// [name, test files that check the promise, [file, text in it, replacement]...]
 export const promisesOfWaits = [
   [
     'waits: a limit that says no time is waited for',
@@ -126,7 +126,7 @@ export const promisesOfWaits = [
     ['request/wait-for-service.ts', 'const times = [deadline, ...(plan.times ?? [])]', 'const times = [deadline]'],
   ],
   [
-    'waits: who gave a wrong key is told to come back',
+    'waits: a request with a wrong key is asked to retry',
     ['limits/service-waits'],
     ['request/model-call.ts', 'isServiceLimit(error) && retryAfterMs !== null', 'retryAfterMs !== null'],
   ],

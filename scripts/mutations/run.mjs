@@ -56,8 +56,8 @@ export function run(program, args, { cwd, limitMs, wallMs = 1_800_000, env = pro
 /** Time of the processor that a process took, from `[[days-]hours:]minutes:seconds`. */
 function cpuOf(pid) {
   return new Promise((resolve) => {
-    execFile('ps', ['-o', 'cputime=', '-p', String(pid)], (error, told) => {
-      const [seconds = 0, minutes = 0, hours = 0, days = 0] = told.trim().split(/[-:]/).map(Number).toReversed()
+    execFile('ps', ['-o', 'cputime=', '-p', String(pid)], (error, output) => {
+      const [seconds = 0, minutes = 0, hours = 0, days = 0] = output.trim().split(/[-:]/).map(Number).toReversed()
       resolve(error === null ? (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000 : 0)
     })
   })

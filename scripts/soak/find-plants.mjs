@@ -1,4 +1,5 @@
-// Leaves each kind of thing behind in turn, and prints what is found of it as JSON. A test holds that; in a process of its own, since a test runner has timers and sockets.
+// Leaves each kind of thing behind in turn, and prints as JSON what the soak finds of it. A test checks the output. It runs in a process of its own because a test runner has
+// timers and sockets.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { markVariable, processesOf, whatIsLeft, whatIsThere } from './look.mjs'
@@ -17,7 +18,7 @@ for (const name of ['nothing', ...Object.keys(plants)]) {
   await plants[name]?.(place.folder, kept)
   found[name] = whatIsLeft(before, place)
   if (kept.some((reference) => reference.deref() !== undefined)) found[name].push('an object is held')
-  // What is looked for by its mark would be found in the next turn, too.
+  // Leftovers that are found by their mark would be found in the next turn, too.
   for (const { pid } of processesOf(mark)) process.kill(pid, 'SIGKILL')
   while (processesOf(mark).length > 0) await new Promise((resolve) => setTimeout(resolve, 5))
 }

@@ -1,4 +1,4 @@
-// What this process, and what it started, has at this moment: processes, descriptors, timers, files, memory.
+// What this process and the processes that it started have at this moment: processes, descriptors, timers, files, memory.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
@@ -8,10 +8,10 @@ import { runInNewContext } from 'node:vm'
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc')
 
-/** The variable by which whatever a soak started is known, also when its parent is gone. */
+/** The environment variable that marks everything that a soak started, even after its parent has ended. */
 export const markVariable = 'HALTING_SOAK'
 
-/** Processes of this soak beside this one, each with its command. What only waits to be looked at by its parent does not run. */
+/** Other processes of this soak, each with its command. Zombies do not count. */
 export function processesOf(mark) {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -23,7 +23,7 @@ export function processesOf(mark) {
         const command = readFileSync(`/proc/${name}/cmdline`, 'latin1').replaceAll('\0', ' ').trim()
         return [{ pid: Number(name), command: command.slice(0, 200) }]
       } catch {
-        // It ended meanwhile, or is somebody else's.
+        // It ended meanwhile, or belongs to another user.
         return []
       }
     })
@@ -35,7 +35,7 @@ function descriptors() {
     try {
       return [readlinkSync(`/proc/self/fd/${name}`).replace(/^(socket|pipe):.*/, '$1')]
     } catch {
-      // The one that the folder was read by.
+      // The descriptor that reads the folder.
       return []
     }
   })
@@ -44,14 +44,14 @@ function descriptors() {
 /** What keeps the event loop busy: timers, sockets, children, as Node names them. */
 const activeResources = () => process.getActiveResourcesInfo()
 
-/** Every file and folder below. */
+/** Every file and folder below this folder. */
 function filesBelow(folder) {
   return readdirSync(folder, { recursive: true }).map(String).toSorted()
 }
 
-/** Megabytes after garbage was collected: what is held, and what the system has given. */
+/** Megabytes after a garbage collection: what the heap holds, and the resident set size. */
 export async function memory() {
-  // What a collection finalizes is freed by the one after it.
+  // Objects that one collection finalizes are freed by the next one.
   for (let time = 0; time < 4; time++) {
     collect()
     await setImmediate()
@@ -60,7 +60,7 @@ export async function memory() {
   return { heldMb: (heap + external) / 2 ** 20, rssMb: process.memoryUsage.rss() / 2 ** 20 }
 }
 
-/** How many of each there are more of than before: what is left, by name. */
+/** What there is more of than before, by name and with counts. */
 function moreThan(before, now) {
   const left = new Map()
   for (const name of now) left.set(name, (left.get(name) ?? 0) + 1)
@@ -68,7 +68,7 @@ function moreThan(before, now) {
   return [...left].filter(([, count]) => count > 0).map(([name, count]) => (count === 1 ? name : `${count} × ${name}`))
 }
 
-/** Names of what a killed or careless writer leaves behind: locks, and files that were to be renamed. */
+/** Names of files that a killed or careless writer leaves behind: locks, and files that were to be renamed. */
 function unfinished(folder) {
   return filesBelow(folder)
     .filter((name) => /\.(lock|tmp|part)\b|\.lock\.|~$/.test(name))
@@ -82,7 +82,7 @@ const listeners = () =>
   process.eventNames().flatMap((name) => Array.from({ length: process.listenerCount(name) }, () => String(name)))
 
 /**
- * What is there beside it now, in words.
+ * Describes what exists now and did not exist before.
  * @param {ReturnType<typeof whatIsThere>} before
  * @param {{ mark: string, root: string, temporary: string, folder: string }} place
  */

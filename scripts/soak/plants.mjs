@@ -1,4 +1,4 @@
-// What a leak would leave behind, one of each kind: the soak must find it.
+// Leftovers of each kind that a leak could have: the soak has to find them.
 import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// What the sessions of a soak do. Each says how its runs may end, and what is to be seen in them: one that does not do what it is for has failed.
+// What the sessions of a soak do. Each scenario says how its runs may end, and what they must contain: one that does not do its job has failed.
 import { dirname, join } from 'node:path'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
@@ -15,24 +15,25 @@ const call = (name, input) => ({ type: 'tool_use', name, input })
 const calls = (...content) => ({ content })
 const bash = (command, more = {}) => call('Bash', { command, ...more })
 const says = (content) => ({ content })
-/** A command that tells that it runs, and runs until it is ended. */
+/** A command that reports its start and runs until it is ended. */
 const forever = 'touch started; exec sleep 3600'
 const behind = { run_in_background: true }
 
 /**
+ *
  * @typedef {object} Scenario
  * @property {string} name
- * @property {string} [needs] a program that it cannot do without
+ * @property {string} [needs] a program that it needs
  * @property {readonly object[]} replies of the model
  * @property {readonly string[]} ends how each run of the session ends
- * @property {readonly string[]} [shows] what the conversation has in it afterwards
+ * @property {readonly string[]} [shows] what the conversation contains afterwards
  * @property {object} [options] of `codingAgent`
- * @property {'commit'} [project] the folder is one of git
- * @property {'interrupt' | 'leave' | 'dispose' | 'kill' | 'terminate'} [breaks] how it is broken off, once the file `started` is there
+ * @property {'commit'} [project] the folder is a git repository
+ * @property {'interrupt' | 'leave' | 'dispose' | 'kill' | 'terminate'} [breaks] how it is broken off, once the file `started` exists
  * @property {readonly object[]} [after] replies for the run after that, in a process or a builder of its own
  */
 
-/** In this process, by `codingAgent`. @type {readonly Scenario[]} */
+/** Scenarios in this process, by `codingAgent`. @type {readonly Scenario[]} */
 export const embedded = [
   {
     name: 'files, searches and commands',
@@ -245,7 +246,7 @@ export const embedded = [
   },
 ]
 
-/** By the program, in a process of its own. @type {readonly Scenario[]} */
+/** Scenarios by the program, in a process of its own. @type {readonly Scenario[]} */
 export const programs = [
   {
     name: 'the program',
@@ -284,7 +285,7 @@ export const programs = [
     ends: ['aborted_tools', 'completed'],
   },
   {
-    name: 'the program, told to end',
+    name: 'the program, terminated',
     options: { mcpServers: { ours: server(ours), deaf: server(ours, 'deaf') } },
     replies: [calls(bash('sleep 3600', behind)), calls(bash(forever))],
     breaks: 'terminate',

@@ -1,5 +1,5 @@
 // A server of the Model Context Protocol over stdio, as small as one can be: `node server.mjs MODE`.
-// good answers; crash ends at a call; hang never answers one; deaf does not leave when it is asked to.
+// good: answers; crash: exits at a call; hang: never answers a call; deaf: does not exit when it is asked to.
 import { createInterface } from 'node:readline'
 
 const mode = process.argv[2] ?? 'good'

@@ -1,4 +1,4 @@
-// One session of a soak: opened, run, broken off where its scenario says so, gone on with, and looked at afterwards.
+// One session of a soak: opens and runs it, breaks it off if its scenario says so, resumes it, and checks it afterwards.
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -16,7 +16,7 @@ import { markVariable, processesOf } from './look.mjs'
 const program = fileURLToPath(new URL('../../packages/cli/bin/halting.js', import.meta.url))
 
 /**
- * Plays a scenario in folders of its own; gives what is wrong.
+ * Plays a scenario in folders of its own. Returns what is wrong.
  * @param {import('./scenarios.mjs').Scenario} scenario
  * @param {{ folder: string, template: string, mark: string, web: string, kept: WeakRef<object>[], sessionId?: string }} place
  * @returns {Promise<{ readonly runs: number, readonly problems: readonly string[] }>}
@@ -68,7 +68,7 @@ async function embeddedLife(scenario, session, { replies, at }) {
   const reading = read(engine, results, breaks === 'leave' ? hasBegun(session) : undefined)
   if (breaks !== undefined && breaks !== 'leave') {
     await hasBegun(session)
-    // In whatever it does by then.
+    // Whatever it does at that time.
     await wait(Math.random() * 100)
     if (breaks === 'interrupt') engine.interrupt()
     else await builder.dispose()
@@ -80,13 +80,13 @@ async function embeddedLife(scenario, session, { replies, at }) {
   return results.length === wanted ? [] : [`${results.length} results in place of ${wanted}`]
 }
 
-/** The address of the soak's own server is known when it runs. */
+/** Fills in the address of the soak's own server, which is only known at run time. */
 const optionsOf = ({ options = {} }, { web }) =>
   options.mcpServers?.web === undefined
     ? options
     : { ...options, mcpServers: { ...options.mcpServers, web: { ...options.mcpServers.web, url: `${web}/mcp` } } }
 
-/** Reads to the end, or leaves when it has begun. */
+/** Reads to the end, or leaves when the run has begun. */
 async function read(engine, results, leaves) {
   const messages = engine.submit('go')
   const isTime = leaves?.then(() => 'time')
@@ -130,7 +130,7 @@ async function programLife(scenario, session, { replies, at }) {
     child.kill(breaks === 'kill' ? 'SIGKILL' : 'SIGTERM')
   }
   if (breaks === 'kill') {
-    // A pipe is open as long as a command has it: what the killed program had started nobody ends but us.
+    // A pipe stays open while a command has it. Only this process can end the commands that the killed program had started.
     await once(child, 'exit').catch(() => undefined)
     for (const { pid } of processesOf(env[markVariable])) endIfThere(pid)
   }
@@ -145,7 +145,7 @@ function endIfThere(pid) {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It is gone.
+    // It has ended.
   }
 }
 
@@ -153,7 +153,7 @@ async function hasBegun({ cwd }) {
   while (!existsSync(join(cwd, 'started'))) await wait(10)
 }
 
-/** What is on disk: a file that can be read, whose runs ended as they were to, with a conversation that a service takes. */
+/** Checks the files: the session can be read, its runs ended as expected, and a service would accept its conversation. */
 export async function lookAt({ ends, breaks, after, shows = [] }, { id, cwd, home, env }) {
   const problems = []
   const { runs, tornBytes } = await readJournal(sessionFile({ cwd, sessionId: id, home, env }))

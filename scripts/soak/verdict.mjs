@@ -1,4 +1,4 @@
-// Whether what was seen over the rounds is flat.
+// Checks that the figures of the rounds do not grow.
 
 /** @param {readonly number[]} values */
 function median(values) {
@@ -7,12 +7,12 @@ function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
-/** Rounds in which caches fill and code is compiled: they are in no median. */
+/** Rounds in which caches fill and code is compiled: the medians leave them out. */
 export const warmUp = 2
 
 /**
- * How much more the last third of the rounds has than the first, by their medians; undefined where there are too few.
- * @param {readonly number[]} values one a round
+ * How much more the last third of the rounds has than the first, by their medians. Undefined if there are too few rounds.
+ * @param {readonly number[]} values one per round
  */
 export function growth(values) {
   const counted = values.slice(warmUp)
@@ -21,10 +21,11 @@ export function growth(values) {
   return median(counted.slice(-third)) - median(counted.slice(0, third))
 }
 
-/** Megabytes that the medians may differ by: what code and caches of Node still take after the first rounds. */
+/** Megabytes by which the medians may differ: code and caches of Node still grow after the first rounds. */
 const mostGrowth = { heldMb: 6, rssMb: 64 }
 
 /**
+ *
  * @param {readonly { readonly heldMb: number, readonly rssMb: number }[]} rounds
  * @returns {readonly string[]} what grew
  */

@@ -1,4 +1,4 @@
-// What sessions of a soak reach by HTTP: a page, and a server of the Model Context Protocol with a stream that stays open until the client leaves.
+// Servers that the sessions of a soak reach by HTTP: a page, and a server of the Model Context Protocol with a stream that stays open until the client leaves.
 import { createServer } from 'node:http'
 
 const tools = [

@@ -9,7 +9,7 @@ export function filesAndFolders({ files }) {
   return { files: files.size, folders: new Set([...files.keys()].map((path) => posix.dirname(path))).size }
 }
 
-/** Files that one other file imports, with at most 60 lines: candidates for being part of it. Entries are none. @param {Tree} tree */
+/** Files that one other file imports, with at most 60 lines: candidates for being part of it. Entries do not count. @param {Tree} tree */
 export function smallFilesWithOneImporter({ files, entries }, mostLines = 60) {
   const importers = new Map([...files.keys()].map((path) => [path, new Set()]))
   for (const { path, imports } of files.values())
@@ -20,10 +20,10 @@ export function smallFilesWithOneImporter({ files, entries }, mostLines = 60) {
 }
 
 /**
- * The rooms of a source folder in layers. A room is a folder directly below it with all that is in it, or a file directly in it. Rooms are put in an
- * order by the greedy heuristic of Eades, Lin and Smyth for feedback arc sets, with the number of importing pairs of files as weight: rooms that import nothing
- * more go last, those that nothing imports any more go first, else the room whose exports and imports differ most goes first (the alphabet decides a tie).
- * Upward are the pairs of files that import against this order; the floors are the longest chain of rooms along the other imports.
+ * The rooms of a source folder in layers. A room is a folder directly below it with everything in it, or a file directly in it. The order is that of the greedy heuristic of
+ * Eades, Lin and Smyth for feedback arc sets; weights are the numbers of importing pairs of files. Rooms without further imports go last, and rooms without further importers go
+ * first. Otherwise the room whose exports and imports differ most goes first; names decide a tie. Upward are the pairs of files that import against this order; the floors are
+ * the longest chain of rooms along the other imports.
  * @param {Tree} tree @param {string} folder
  */
 export function layers({ files }, folder) {
@@ -93,7 +93,7 @@ export function sessionBuilders({ files }, wiring) {
 }
 
 /**
- * Files that import a function that reads recorded sessions, and import or declare one that makes sums or models of what was read.
+ * Files that import a function that reads recorded sessions, and import or declare one that computes sums or models.
  * @param {Tree} tree @param {{ readers: readonly string[], models: readonly string[] }} names
  */
 export function filesThatReadSessions({ files }, { readers, models }) {
@@ -106,7 +106,7 @@ export function filesThatReadSessions({ files }, { readers, models }) {
     .map(({ path }) => path)
 }
 
-/** The packages of these files, in the order of the alphabet. @param {readonly string[]} paths */
+/** The packages of these files, in alphabetical order. @param {readonly string[]} paths */
 export function packagesOf(paths) {
   return [...new Set(paths.map((path) => path.split('/')[1]))].toSorted((one, other) => (one < other ? -1 : 1))
 }
@@ -145,7 +145,7 @@ function isTable({ id, init }, union) {
   return [id.typeAnnotation?.typeAnnotation, satisfied].some((type) => isMapped(type, union))
 }
 
-/** Also below `Readonly<…>` and `Partial<…>`. */
+/** Looks below `Readonly<…>` and `Partial<…>`, too. */
 function isMapped(type, union) {
   if (type?.type === 'TSMappedType') return isNamed(type.constraint, union)
   if (type?.type !== 'TSTypeReference') return false
@@ -183,7 +183,7 @@ export function largestFile({ files }) {
 
 const functionTypes = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'])
 
-/** Functions with more lines than that, from their first word to their closing brace. @param {Tree} tree @returns {{ name: string, lines: number }[]} */
+/** Functions with more lines than this, from their first word to their closing brace. @param {Tree} tree @returns {{ name: string, lines: number }[]} */
 export function longFunctions({ files }, mostLines = 70) {
   return [...files.values()].flatMap(({ path, program, text }) => {
     const found = []

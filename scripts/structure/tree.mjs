@@ -1,4 +1,4 @@
-// A tree of sources in memory: each file with its text, its syntax and what it imports. The figures of structure.mjs are functions of such a tree.
+// A tree of sources in memory: each file with its text, its syntax tree and its imports. The figures of structure.mjs are functions of such a tree.
 import { readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { parseSync } from 'oxc-parser'

@@ -1,7 +1,7 @@
 import { anthropic } from '@ai-sdk/anthropic'
 import { generateText, type LanguageModel, type LanguageModelUsage, type ToolSet } from 'ai'
 
-// Dollars per token; tokens of the cache cost less or more, and are not told apart here.
+// Dollars per token; tokens of the cache cost less or more, and are not distinguished here.
 const usdOf = ({ inputTokens = 0, outputTokens = 0 }: LanguageModelUsage) => (inputTokens * 3 + outputTokens * 15) / 1e6
 
 /** Stops after the step that reached 50 cents: that step and a failed attempt may cost more. */

@@ -2,7 +2,7 @@ import { generateText, isStepCount, tool, type LanguageModel } from 'ai'
 import { z } from 'zod'
 
 const weather = tool({
-  description: 'Tells the weather of a city',
+  description: 'Reports the weather of a city',
   inputSchema: z.object({ city: z.string() }),
   execute: ({ city }) => `Rain in ${city}`,
 })

@@ -1,6 +1,6 @@
 import { Agent, run, type Model, type Tool, type Usage } from '@openai/agents'
 
-// Dollars per token; tokens of the cache cost less, and are not told apart here.
+// Dollars per token; tokens of the cache cost less, and are not distinguished here.
 const usdOf = ({ inputTokens, outputTokens }: Usage) => (inputTokens * 1.25 + outputTokens * 10) / 1e6
 
 /** Aborts after the reply that reached 50 cents: that reply may cost more. */

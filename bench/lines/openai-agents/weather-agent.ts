@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 const weather = tool({
   name: 'weather',
-  description: 'Tells the weather of a city',
+  description: 'Reports the weather of a city',
   parameters: z.object({ city: z.string() }),
   execute: ({ city }) => `Rain in ${city}`,
 })

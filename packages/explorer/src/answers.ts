@@ -11,37 +11,39 @@ import {
   AgentStopException,
   type Permissions,
   type Tool,
+  type FileWork,
+  type Verification,
 } from '@halting/core'
 import { plainContext, type ContextView } from '@halting/core/adapters'
 import type { Choices } from './choices.ts'
 import type { Snapshots } from './snapshots.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
-// Everything that a run asks beside its model and its tools, answering whatever the path says. Each takes its time over it.
+// The ports that a run calls, other than its model and its tools. Each answers what the path says, and takes some virtual time.
 
-/** What all of them share. */
-export interface Asked {
+/** What all ports need. */
+export interface PathContext {
   readonly choices: Choices
   readonly time: VirtualTime
   readonly snapshots: Snapshots
 }
 
-/** What hooks may do: one of the answers of their trigger, or replace what the model is shown. */
+/** What hooks may do: any answer of their trigger, or only replace what the model is shown. */
 export type HookAnswers = 'all' | 'replacing'
 
 export function hooksOf(
   triggers: readonly HookTrigger[],
   may: HookAnswers,
-  { choices, time, snapshots }: Asked,
+  { choices, time, snapshots }: PathContext,
 ): readonly Hook[] {
   return triggers.map(
     (trigger) =>
       new CallableHook(
         (context) => {
           time.take(2)
-          snapshots.handedOut(`a hook on ${trigger}`, context.state())
+          snapshots.track(`a hook on ${trigger}`, context.state())
           snapshots.freeze(context.toolCall)
-          const answers = may === 'replacing' ? replacing : answersOf[trigger]
+          const answers = may === 'replacing' ? replacingAnswers : answersOf[trigger]
           const place = `${context.state().transcript.length} ${context.toolCall?.id ?? ''}`
           const answer = choices.choose(`hook ${trigger} ${place}`, answers)
           switch (answer) {
@@ -98,7 +100,7 @@ type HookAnswer =
   | 'prevent'
   | 'replace'
   | 'replace and go on'
-const replacing: readonly HookAnswer[] = ['pass', 'replace', 'replace and go on', 'message']
+const replacingAnswers: readonly HookAnswer[] = ['pass', 'replace', 'replace and go on', 'message']
 const summary = [{ role: 'user', content: 'so far, so good' }] as const
 const common: readonly HookAnswer[] = ['pass', 'throw', 'stop', 'limit', 'continue', 'message']
 const answersOf: { readonly [trigger in HookTrigger]: readonly HookAnswer[] } = {
@@ -117,12 +119,12 @@ const answersOf: { readonly [trigger in HookTrigger]: readonly HookAnswer[] } = 
   onError: common,
 }
 
-/** What a person may say where the run pauses at a limit. `nobody`: no answer comes. */
+/** Answers of a person when the run pauses at a limit. `nobody`: no answer comes. */
 export type LimitAnswerName = 'raise' | 'double' | 'no limit' | 'end' | 'nobody' | 'fails' | 'nonsense' | 'abort'
 
 export function askLimitOf(
   may: readonly LimitAnswerName[],
-  { choices }: Pick<Asked, 'choices'>,
+  { choices }: Pick<PathContext, 'choices'>,
   abort: (label: string) => void,
 ): NonNullable<RunOptions['askLimit']> {
   return async ({ id, limit, offers }) => {
@@ -150,15 +152,15 @@ export function askLimitOf(
   }
 }
 
-export function stopHooksOf({ choices, time, snapshots }: Asked): readonly StopHook[] {
+export function stopHooksOf({ choices, time, snapshots }: PathContext): readonly StopHook[] {
   return ['first', 'second'].map((id) => ({
     id,
     handle(input) {
       const { messagesForQuery } = input
       time.take(3)
-      // The list itself grows with the conversation; what is in it does not change.
+      // The list grows with the conversation; its entries do not change.
       for (const message of messagesForQuery) snapshots.freeze(message)
-      snapshots.handedOut('a stop hook', { ...input, messagesForQuery: [] })
+      snapshots.track('a stop hook', { ...input, messagesForQuery: [] })
       const answer = choices.choose(`stop hook ${id} ${messagesForQuery.length}`, [
         'pass',
         'block',
@@ -176,14 +178,14 @@ export function stopHooksOf({ choices, time, snapshots }: Asked): readonly StopH
   }))
 }
 
-/** Pure, as guards are: what it says follows from the view and the path. */
-export function guardOf({ choices, snapshots }: Asked): Guard {
+/** A pure guard: its answer follows from the view and the path. */
+export function guardOf({ choices, snapshots }: PathContext): Guard {
   return {
     name: 'explorer-guard',
     checkpoints: ['before_turn', 'after_reply', 'after_tools'],
     evaluate(view) {
       const { checkpoint, steps, totalTokens } = view
-      snapshots.handedOut('a guard', view)
+      snapshots.track('a guard', view)
       const reason = choices.choose(`guard ${checkpoint} ${steps} ${totalTokens}`, [
         'none',
         'token_limit',
@@ -197,7 +199,7 @@ export function guardOf({ choices, snapshots }: Asked): Guard {
   }
 }
 
-export function outputOf({ choices }: Asked): OutputSchema {
+export function outputOf({ choices }: PathContext): OutputSchema {
   return {
     check(answer) {
       const fits = choices.choose(`output ${answer}`, [true, false])
@@ -206,7 +208,7 @@ export function outputOf({ choices }: Asked): OutputSchema {
   }
 }
 
-export function permissionsOf({ choices, time, snapshots }: Asked): Permissions {
+export function permissionsOf({ choices, time, snapshots }: PathContext): Permissions {
   return {
     denies: () => undefined,
     decide({ call }) {
@@ -219,10 +221,10 @@ export function permissionsOf({ choices, time, snapshots }: Asked): Permissions 
   }
 }
 
-/** Whether a call cannot succeed. It takes time to find out, in which an abort may come. */
-export function precheckOf({ choices, time, snapshots }: Asked): NonNullable<Tool['precheck']> {
+/** Whether a call cannot succeed. The check takes time, during which an abort may come. */
+export function precheckOf({ choices, time, snapshots }: PathContext): NonNullable<Tool['precheck']> {
   return async (_input, { callId, signal, state }) => {
-    snapshots.handedOut('a check of a tool', state)
+    snapshots.track('a check of a tool', state)
     await time.pass(5, signal)
     const found = choices.choose(`precheck ${callId}`, ['nothing', 'fails', 'throws'] as const)
     if (found === 'throws') throw new Error('it could not be found out')
@@ -230,11 +232,11 @@ export function precheckOf({ choices, time, snapshots }: Asked): NonNullable<Too
   }
 }
 
-/** A context defence whose layers may each have something to give, once. */
-export function contextOf({ choices, time, snapshots }: Asked): ContextManager {
+/** A context manager with layers that may each make room, once. */
+export function contextOf({ choices, time, snapshots }: PathContext): ContextManager {
   const layer = (name: 'auto' | 'collapse' | 'reactive', view: ContextView) => {
     const { length } = view.state.transcript
-    snapshots.handedOut('the context defence', view.state)
+    snapshots.track('the context defence', view.state)
     const gives = choices.choose(
       `context ${name} ${length}`,
       name === 'auto'
@@ -263,11 +265,65 @@ export function contextOf({ choices, time, snapshots }: Asked): ContextManager {
     ...plainContext,
     autoCompact: true,
     beforeRequest: (view) => layer('auto', view),
-    drain: (view) => notThrash(layer('collapse', view)),
-    compact: (view) => notThrash(layer('reactive', view)),
+    drain: (view) => withoutThrash(layer('collapse', view)),
+    compact: (view) => withoutThrash(layer('reactive', view)),
   }
 }
 
-function notThrash<T>(found: T | 'thrash'): T | undefined {
+function withoutThrash<T>(found: T | 'thrash'): T | undefined {
   return found === 'thrash' ? undefined : found
+}
+
+// What calls of the writing tool did to files, and which checks the project names, as the path says.
+
+type WorkName = 'changes' | 'changes little' | 'passes' | 'fails' | 'changes and passes' | 'nothing'
+
+/** What the port that names checks may do. `late`: it takes longer than an abort waits. */
+type ChecksAnswer = 'named' | 'none' | 'throws' | 'nonsense' | 'late'
+
+/** The file changes of a scenario, and the port that names checks. */
+export interface ScenarioVerification {
+  /** What a call may have done; the first is the plain answer. */
+  readonly work: readonly WorkName[]
+  /** Default: `named`. */
+  readonly checks?: readonly ChecksAnswer[]
+}
+
+const works: { readonly [name in WorkName]: FileWork } = {
+  changes: { changedLines: 5 },
+  'changes little': { changedLines: 1 },
+  passes: { check: { command: 'make', passed: true } },
+  fails: { check: { command: 'make', passed: false } },
+  'changes and passes': { changedLines: 5, check: { command: 'make', passed: true } },
+  nothing: {},
+}
+
+/** What the call with this key did. */
+export function fileWorkAt(key: string, { work }: ScenarioVerification, { choices }: PathContext): FileWork {
+  return works[choices.choose(`work ${key}`, work)]
+}
+
+export function verificationOf(
+  { checks = ['named'] }: ScenarioVerification,
+  { choices, time }: PathContext,
+): Verification {
+  return {
+    mode: 'ask',
+    async checks() {
+      time.take(2)
+      switch (choices.choose('checks of the project', checks)) {
+        case 'named':
+          return ['npm test']
+        case 'none':
+          return []
+        case 'throws':
+          throw new Error('package.json cannot be read')
+        case 'nonsense':
+          return [{}, 3] as never
+        case 'late':
+          await time.pass(500)
+          return ['npm test']
+      }
+    },
+  }
 }

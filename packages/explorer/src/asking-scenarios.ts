@@ -4,7 +4,7 @@ import type { AskModel } from './core-internals.ts'
 import type { ReplyKind } from './replies.ts'
 import type { Scenario } from './world.ts'
 
-/** What a model may come to that a hook asks. */
+/** Possible answers of a model that a hook asks. */
 const verdicts: readonly ReplyKind[] = [
   'text',
   'empty',
@@ -14,8 +14,8 @@ const verdicts: readonly ReplyKind[] = [
   'hang',
 ]
 
-/** Asks two questions beside each other. True when both are answered. */
-async function mayGoOn(ask: AskModel, about: string): Promise<boolean> {
+/** Asks two questions concurrently. Returns true if both are answered. */
+async function areAllAnswered(ask: AskModel, about: string): Promise<boolean> {
   const replies = await Promise.all(
     ['one', 'two'].map((judge) =>
       ask({ system: 'Judge.', messages: [{ role: 'user', content: `${judge}: ${about}` }], maxOutputTokens: 1_000 }),
@@ -24,25 +24,28 @@ async function mayGoOn(ask: AskModel, about: string): Promise<boolean> {
   return replies.every((reply) => reply.kind === 'answered' && textOf(reply.message.content) !== '')
 }
 
-const asking = (...triggers: HookTrigger[]): CallableHook =>
+const askingHook = (...triggers: HookTrigger[]): CallableHook =>
   new CallableHook(
     async (context) => {
-      const isFine = await mayGoOn((question) => context.ask(question), context.toolCall?.name ?? context.trigger)
+      const isFine = await areAllAnswered(
+        (question) => context.ask(question),
+        context.toolCall?.name ?? context.trigger,
+      )
       return isFine || context.trigger !== 'beforeToolUse' ? context : context.withBlocked('nobody vouches for it')
     },
     { id: 'asking', triggers },
   )
 
-const askingAtEnd = (of: 'run' | 'agents'): StopHook => ({
+const askingStopHook = (of: 'run' | 'agents'): StopHook => ({
   id: `asking of ${of}`,
   of,
   async handle({ ask, stopHookActive }) {
-    const isFine = ask !== undefined && (await mayGoOn(ask, 'the end'))
+    const isFine = ask !== undefined && (await areAllAnswered(ask, 'the end'))
     return isFine || stopHookActive ? {} : { block: 'nobody says that it is done' }
   },
 })
 
-/** Tools that ask beside each other, and say what came of it. */
+/** Tools that ask a model concurrently and report the outcome. */
 const askingTools: readonly AnyTool[] = [
   {
     name: 'Read',
@@ -51,12 +54,12 @@ const askingTools: readonly AnyTool[] = [
     readOnly: true,
     asksModel: true,
     async execute(_input, { ask, callId }) {
-      return ask !== undefined && (await mayGoOn(ask, callId)) ? 'answered' : 'the page itself'
+      return ask !== undefined && (await areAllAnswered(ask, callId)) ? 'answered' : 'the page itself'
     },
   },
 ]
 
-/** Hooks, stop hooks, tools and permission rules that ask a model: paid once, whenever the process ends. */
+/** Hooks, stop hooks, tools and permission rules that ask a model. Each question is paid once, whenever the process ends. */
 export const askingScenarios: readonly Scenario[] = [
   {
     name: 'hooks that ask a model',
@@ -64,7 +67,7 @@ export const askingScenarios: readonly Scenario[] = [
     closings: verdicts,
     depth: 1,
     deviations: 1,
-    options: { hooks: [asking('beforeToolUse', 'onError', 'afterExecution')], stopHooks: [askingAtEnd('run')] },
+    options: { hooks: [askingHook('beforeToolUse', 'onError', 'afterExecution')], stopHooks: [askingStopHook('run')] },
   },
   {
     name: 'hooks that ask a model, on a small budget',
@@ -72,7 +75,7 @@ export const askingScenarios: readonly Scenario[] = [
     closings: ['text', 'error overloaded'],
     depth: 2,
     deviations: 1,
-    options: { maxBudgetUsd: 0.08, hooks: [asking('beforeToolUse')], stopHooks: [askingAtEnd('run')] },
+    options: { maxBudgetUsd: 0.08, hooks: [askingHook('beforeToolUse')], stopHooks: [askingStopHook('run')] },
   },
   {
     name: 'hooks that ask a model, with aborts at every await',
@@ -81,7 +84,7 @@ export const askingScenarios: readonly Scenario[] = [
     aborts: ['user'],
     depth: 1,
     deviations: 1,
-    options: { hooks: [asking('beforeToolUse', 'afterToolUse')], stopHooks: [askingAtEnd('run')] },
+    options: { hooks: [askingHook('beforeToolUse', 'afterToolUse')], stopHooks: [askingStopHook('run')] },
   },
   {
     name: 'hooks in subagents that ask a model',
@@ -90,7 +93,7 @@ export const askingScenarios: readonly Scenario[] = [
     closings: ['text', 'error authentication_failed'],
     depth: 1,
     deviations: 1,
-    options: { hooks: [asking('beforeAgent', 'beforeToolUse')], stopHooks: [askingAtEnd('agents')] },
+    options: { hooks: [askingHook('beforeAgent', 'beforeToolUse')], stopHooks: [askingStopHook('agents')] },
   },
   {
     name: 'tools that ask a model',
@@ -103,7 +106,7 @@ export const askingScenarios: readonly Scenario[] = [
   {
     name: 'tools that ask a model beside each other',
     replies: ['reads', 'text'],
-    // An abort finds each of them wherever it is: what they come to is not the same after a kill.
+    // An abort reaches each of them at a different point, so their outcome differs after a kill.
     closings: verdicts.filter((verdict) => verdict !== 'hang'),
     depth: 1,
     deviations: 1,

@@ -1,7 +1,7 @@
 import type { RunEvent, ModelMessage, TranscriptEntry } from '@halting/core'
 import { project } from './core-internals.ts'
 
-// Compares what a run told with what another run told, and with what is on the transcript.
+// Compares the events of one run with those of another, and with the transcript.
 
 type AgentEvent = Extract<RunEvent, { readonly type: 'agent' }>
 
@@ -22,21 +22,21 @@ const liveEvents: ReadonlySet<RunEvent['type']> = new Set<RunEvent['type']>([
   'background',
 ])
 
-/** The event that a process begins with which continues a run: the run itself began before it. */
+/** The event with which a process begins that continues a run. */
 export function isContinuing(event: RunEvent): boolean {
   return event.type === 'run_start' && event.isResumed === true
 }
 
-/** The same events, where agents that run side by side may tell in any order among them, on every level; each by itself is in order. */
-export function assertTold(actual: readonly RunEvent[], expected: readonly RunEvent[], what: string): void {
-  const [a, b] = [inOrder(actual), inOrder(expected)]
+/** Asserts the same events. On every level, events of concurrent agents may be interleaved in any order, but those of each agent are in order. */
+export function assertSameEvents(actual: readonly RunEvent[], expected: readonly RunEvent[], what: string): void {
+  const [a, b] = [groupByAgent(actual), groupByAgent(expected)]
   for (let index = 0; index < Math.max(a.length, b.length); index++) {
     if (!isAlike(a[index], b[index])) assertSame(a[index], b[index], `${what}, number ${index},`)
   }
 }
 
-/** What agents of the background told, each by its call, and what the others did. */
-function apart(events: readonly RunEvent[]): {
+/** Separates the events of each background agent, by its call, from all others. */
+function splitBackgroundEvents(events: readonly RunEvent[]): {
   readonly main: readonly RunEvent[]
   readonly beside: ReadonlyMap<string, readonly RunEvent[]>
 } {
@@ -49,19 +49,22 @@ function apart(events: readonly RunEvent[]): {
   return { main, beside }
 }
 
-/** The last of what a whole run told is what a part of it told; an agent of the background tells all of its own in each part that it works in. */
-export function assertToldLast(whole: readonly RunEvent[], part: readonly RunEvent[], what: string): void {
-  const [of, told] = [apart(whole), apart(part.filter((event) => !isContinuing(event)))]
-  assertTold(of.main.slice(of.main.length - told.main.length), told.main, what)
-  for (const [callId, events] of told.beside)
-    assertTold(of.beside.get(callId) ?? [], events, `${what}, agent ${callId} of the background`)
+/** Asserts that a part of a run emitted the last events of the whole run. A background agent emits all its events in each part that it runs in. */
+export function assertSuffixOfEvents(whole: readonly RunEvent[], part: readonly RunEvent[], what: string): void {
+  const [of, emitted] = [
+    splitBackgroundEvents(whole),
+    splitBackgroundEvents(part.filter((event) => !isContinuing(event))),
+  ]
+  assertSameEvents(of.main.slice(of.main.length - emitted.main.length), emitted.main, what)
+  for (const [callId, events] of emitted.beside)
+    assertSameEvents(of.beside.get(callId) ?? [], events, `${what}, agent ${callId} of the background`)
 }
 
-function inOrder(events: readonly RunEvent[]): readonly RunEvent[] {
+function groupByAgent(events: readonly RunEvent[]): readonly RunEvent[] {
   const ordered: RunEvent[] = []
   const agents = new Map<string, AgentEvent[]>()
   const flush = (): void => {
-    for (const callId of [...agents.keys()].toSorted()) ordered.push(...inOrderWithin(agents.get(callId) ?? []))
+    for (const callId of [...agents.keys()].toSorted()) ordered.push(...groupWithinAgent(agents.get(callId) ?? []))
     agents.clear()
   }
   for (const event of events) {
@@ -75,31 +78,31 @@ function inOrder(events: readonly RunEvent[]): readonly RunEvent[] {
   return ordered
 }
 
-/** Of one agent. */
-function inOrderWithin(events: readonly AgentEvent[]): readonly RunEvent[] {
+/** The same for the events of one agent. */
+function groupWithinAgent(events: readonly AgentEvent[]): readonly RunEvent[] {
   const [first] = events
-  return first === undefined ? [] : inOrder(events.map(({ event }) => event)).map((event) => ({ ...first, event }))
+  return first === undefined ? [] : groupByAgent(events.map(({ event }) => event)).map((event) => ({ ...first, event }))
 }
 
-/** The messages that were told are the entries of the transcript, in order. */
+/** Asserts that the emitted messages are the entries of the transcript, in order. */
 export function assertMessages(
-  told: readonly TranscriptEntry[],
+  emitted: readonly TranscriptEntry[],
   entries: readonly TranscriptEntry[],
   what: string,
 ): void {
-  for (let index = 0; index < Math.max(told.length, entries.length); index++) {
-    const [a, b] = [told[index], entries[index]]
+  for (let index = 0; index < Math.max(emitted.length, entries.length); index++) {
+    const [a, b] = [emitted[index], entries[index]]
     if (!isAlike(a, b)) assertSame(a, b, `${what}: message ${index} and what is on the transcript`)
   }
 }
 
-export function messagesOf(events: readonly RunEvent[]): readonly TranscriptEntry[] {
+export function messageEntries(events: readonly RunEvent[]): readonly TranscriptEntry[] {
   const entries: TranscriptEntry[] = []
   for (const event of events) if (event.type === 'message') entries.push(event.entry)
   return entries
 }
 
-/** Each agent's own events, on every level, by the call that it answers. */
+/** Events of each agent, on every level, by the call that it answers. */
 export function eventsOfAgents(
   events: readonly RunEvent[],
   agents: Map<string, RunEvent[]> = new Map(),
@@ -114,8 +117,8 @@ export function eventsOfAgents(
   return agents
 }
 
-/** What a subagent's model was shown is what had been told of the subagent by then. */
-export function assertShown(
+/** Asserts that a subagent's model was shown exactly the messages emitted for the subagent until then. */
+export function assertModelInput(
   agents: ReadonlyMap<string, readonly RunEvent[]>,
   shown: ReadonlyMap<string, readonly ModelMessage[]>,
   what: string,
@@ -129,7 +132,7 @@ export function assertShown(
       const name = `:${callId}/model:${event.request}.${event.attempt}`
       for (const [key, messages] of shown) {
         if (key.endsWith(name))
-          assertSame(messages, project(entries), `${what}: what ${key} was shown and what was told`)
+          assertSame(messages, project(entries), `${what}: what ${key} was shown and what was emitted`)
       }
     }
   }
@@ -141,8 +144,8 @@ export function assertSame(actual: unknown, expected: unknown, what: string): vo
 }
 
 /**
- * Whether two values are the same as JSON, seen without writing them. False of what only their JSON tells: objects that are not plain, fields
- * that are undefined in one of them.
+ * Whether two values are the same as JSON, without serializing them. Returns false if only the JSON would show it: for objects that are not plain, and for fields that are
+ * undefined in one of them.
  */
 function isAlike(a: unknown, b: unknown): boolean {
   if (a === b) return true

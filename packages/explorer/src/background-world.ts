@@ -2,12 +2,12 @@ import type { AnyTool } from '@halting/core'
 import type { Background, TaskEnded, TaskLeft, TaskStarted } from '@halting/core/adapters'
 import type { VirtualTime } from './virtual-time.ts'
 
-// What tools of the explorer start and do not wait for: commands that take a while of virtual time, and agents.
+// Background work that tools of the explorer start: commands that take some virtual time, and agents.
 
-/** How long a command in the background takes, in milliseconds. */
+/** How long a background command takes, in milliseconds. */
 const commandMs = 40
 
-/** Commands of one process. One before it is not known. */
+/** The commands of one process. Commands of an earlier process are unknown. */
 export class VirtualCommands implements Background {
   readonly waitMs = 10_000
   readonly atEnd: Background['atEnd']
@@ -64,7 +64,7 @@ export class VirtualCommands implements Background {
   }
 }
 
-/** Tools that start them. */
+/** Tools that start background work. */
 export function toolsOfBackground(commands: VirtualCommands, begin: (key: string) => void): readonly AnyTool[] {
   const inputSchema = { type: 'object' } as const
   const described = { description: '', inputSchema, readOnly: false } as const

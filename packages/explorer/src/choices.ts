@@ -1,31 +1,28 @@
 import { hashText } from '@halting/core/adapters'
 
 /**
- * One path through all that may happen: a choice for every label. A label names a moment (a step's key and what is asked there),
- * so the same path can be taken again after a kill, whatever was asked in between.
+ * One path through everything that may happen: one choice for each label. A label names a moment (the key of a step, and the question there), so that the same path can be taken
+ * again after a kill, whatever was asked in between.
  */
 export interface Choices {
-  /** The option of this path. The first option is the plain one; any other is a deviation. */
+  /** The option that this path takes. The first option is the plain one; any other is a deviation. */
   choose<T>(label: string, options: readonly T[]): T
 }
 
-interface Asked {
+interface AskedChoice {
   readonly label: string
   readonly options: number
   taken: number
 }
 
 export interface Path extends Choices {
-  /** The same choices for another run of this path; what was never asked takes the plain option. */
+  /** The same choices for another run of this path. Labels that were never asked take the plain option. */
   again(): Choices
-  /** The deviations, to be read in a failing test. */
+  /** The deviations, for messages of failing tests. */
   describe(): string
 }
 
-/**
- * Goes every path with at most `deviations` deviations, depth first. `walk` is called once a path and asks for its choices as it goes.
- * Returns how many paths there were.
- */
+/** Walks every path with at most `deviations` deviations, depth first. `walk` is called once for each path and asks for its choices as it goes. Returns the number of paths. */
 export async function explorePaths(deviations: number, walk: (path: Path) => Promise<void>): Promise<number> {
   let prefix: readonly number[] = []
   let paths = 0
@@ -40,15 +37,15 @@ export async function explorePaths(deviations: number, walk: (path: Path) => Pro
 }
 
 /**
- * Goes `most` paths with at most `deviations` deviations, drawn from the whole tree: the same ones every time. No path is walked only to learn
- * what is asked on it. A tree that has fewer paths is not always gone whole.
+ * Walks `most` paths with at most `deviations` deviations, drawn from the whole tree, the same ones every time. It walks no path only to find its labels. In a tree with fewer
+ * paths it may miss some.
  */
 export async function drawPaths(
   deviations: number,
   most: number,
   walk: (path: Path) => Promise<void>,
 ): Promise<number> {
-  const walked: (readonly Asked[])[] = []
+  const walked: (readonly AskedChoice[])[] = []
   const seen = new Set<string>()
   let draws = 0
   const draw = (below: number): number => hashText(`draw ${draws++}`) % below
@@ -59,7 +56,7 @@ export async function drawPaths(
     walked.push(asked)
     prefix = undefined
     for (let tries = 0; prefix === undefined && tries < triesOfDraw; tries++) {
-      const drawn = withOneMore(walked[draw(walked.length)] ?? [], deviations, draw)
+      const drawn = withOneMoreDeviation(walked[draw(walked.length)] ?? [], deviations, draw)
       if (drawn === undefined || seen.has(drawn.join())) continue
       seen.add(drawn.join())
       prefix = drawn
@@ -68,12 +65,12 @@ export async function drawPaths(
   return walked.length
 }
 
-/** How often something new is drawn for before it is taken that there is nothing new. */
+/** Number of draws without a new path after which the tree counts as exhausted. */
 const triesOfDraw = 200
 
-/** A path that was gone, with one more deviation behind its last one: each path has one such parent. */
-function withOneMore(
-  asked: readonly Asked[],
+/** A known path with one more deviation after its last one: each path has exactly one such parent. */
+function withOneMoreDeviation(
+  asked: readonly AskedChoice[],
   deviations: number,
   draw: (below: number) => number,
 ): readonly number[] | undefined {
@@ -86,9 +83,9 @@ function withOneMore(
   return [...asked.slice(0, at).map(({ taken }) => taken), 1 + draw(options - 1)]
 }
 
-function pathOf(prefix: readonly number[]): { readonly path: Path; readonly asked: readonly Asked[] } {
-  const asked: Asked[] = []
-  const byLabel = new Map<string, Asked>()
+function pathOf(prefix: readonly number[]): { readonly path: Path; readonly asked: readonly AskedChoice[] } {
+  const asked: AskedChoice[] = []
+  const byLabel = new Map<string, AskedChoice>()
   const names = new Map<string, string>()
   const path: Path = {
     choose(label, options) {
@@ -107,8 +104,8 @@ function pathOf(prefix: readonly number[]): { readonly path: Path; readonly aske
   return { path, asked }
 }
 
-/** The next path in depth-first order: the last choice that has another option and can be afforded. */
-function nextPrefix(asked: readonly Asked[], deviations: number): readonly number[] | undefined {
+/** The next path in depth-first order: changes the last choice that has another option within the number of deviations. */
+function nextPrefix(asked: readonly AskedChoice[], deviations: number): readonly number[] | undefined {
   for (let index = asked.length - 1; index >= 0; index--) {
     const choice = asked[index]
     if (choice === undefined || choice.taken + 1 >= choice.options) continue

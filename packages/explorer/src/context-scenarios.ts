@@ -1,5 +1,5 @@
-import type { AnyTool } from '@halting/core'
-import { contextLayers } from '@halting/core/adapters'
+import type { AnyTool, ContentBlock, MessageContent } from '@halting/core'
+import { contextLayers, type ImageBlock } from '@halting/core/adapters'
 import type { ReplyKind } from './replies.ts'
 import type { Scenario } from './world.ts'
 
@@ -14,7 +14,7 @@ const largeReader: AnyTool = {
   execute: () => page,
 }
 
-/** What a model may come to that is asked for a summary. */
+/** Possible answers of a model that is asked for a summary. */
 const summaries: readonly ReplyKind[] = [
   'text',
   'empty',
@@ -29,7 +29,7 @@ const summaries: readonly ReplyKind[] = [
 
 const filling = { replies: ['read'], closings: summaries, contextWindow: 8_000, counts: true } as const
 
-/** The layers against a full window, as an engine has them, each alone and beside the others. */
+/** The layers of the context manager against a full window, as an engine has them, each alone and combined. */
 export const contextScenarios: readonly Scenario[] = [
   {
     ...filling,
@@ -119,5 +119,59 @@ export const contextScenarios: readonly Scenario[] = [
     replies: ['text'],
     deviations: 0,
     options: { system: 'be brief '.repeat(4_000), context: contextLayers() },
+  },
+]
+
+/** The header of a PNG file, which ends with its width and height. */
+function pngOf(size: string): ImageBlock {
+  const data = `iVBORw0KGgoAAAANSUhEUgAA${size}`
+  return { type: 'image', source: { type: 'base64', media_type: 'image/png', data } }
+}
+
+/** Of 1, 9,000 and 2,500 pixels a side. */
+const [onePixel, huge, large] = [pngOf('AAEAAAAB'), pngOf('IygAACMo'), pngOf('CcQAAAnE')] as const
+const question: ContentBlock = { type: 'text', text: 'what is it?' }
+
+/** An image that services accept. */
+export const imagePrompt: MessageContent = [onePixel, question]
+
+/** Returns an image that fits, one that does not, and one that fits only while there are few. */
+const camera: AnyTool = {
+  name: 'Read',
+  description: '',
+  inputSchema: { type: 'object' },
+  readOnly: true,
+  execute: () => ({ content: [onePixel, huge, large] }),
+}
+const few = { images: 6, manyImages: 3 }
+
+/** Images that a service would refuse: those of a person end the run, those of a tool are removed. */
+export const mediaScenarios: readonly Scenario[] = [
+  {
+    name: 'images that do not fit, from a tool',
+    replies: ['read', 'text', 'error image', 'write', 'cut'],
+    prompt: imagePrompt,
+    depth: 4,
+    deviations: 2,
+    options: { tools: [camera], mediaLimits: few, maxTurns: 4, wrapUp: true },
+  },
+  {
+    name: 'images that do not fit, with aborts and messages',
+    replies: ['read', 'text'],
+    prompt: imagePrompt,
+    aborts: ['user', 'interrupt'],
+    inbox: true,
+    depth: 2,
+    deviations: 2,
+    options: { tools: [camera], mediaLimits: few },
+  },
+  {
+    name: 'an image that does not fit, from a person',
+    replies: ['text', 'read'],
+    prompt: [huge, question],
+    hooks: ['beforeStep', 'onStop'],
+    depth: 1,
+    deviations: 2,
+    options: { wrapUp: true },
   },
 ]

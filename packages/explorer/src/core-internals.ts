@@ -1,4 +1,4 @@
-// What the explorer knows of core beyond its public entries: the checks compare what users never see. No other file imports by a path into core.
+// Internals of core that the checks compare and users never see. No other file imports core by a path.
 export { allowances, ranksBelow } from '../../core/src/limits/allowance.ts'
 export { nanosOf, usdOf } from '../../core/src/model/prices.ts'
 export { estimateMessages } from '../../core/src/model/tokens.ts'

@@ -4,38 +4,38 @@ import { everyKill, noKill, sampledKills, thinnedKills, type Kills } from './kil
 import { skimPath, walkPath } from './walk.ts'
 import type { Scenario } from './world.ts'
 
-/** What an exploration saw. */
+/** Figures of an exploration. */
 export interface Exploration {
   readonly scenario: string
   readonly paths: number
-  /** Kills, each with resume and replay. */
+  /** Number of kills, each with resume and replay. */
   readonly kills: number
   readonly terminals: { readonly [reason in EndingReason]?: number }
   readonly transitions: { readonly [transition in IterationReason]?: number }
 }
 
 export interface ExploreOptions {
-  /** After which records the run is killed: after every one unless said otherwise. One in so many and `sampled` (few) are the same choice every time. */
+  /** After which records the run is killed. Default: after every record. `oneIn` and `sampled` (few) choose the same ones every time. */
   readonly kills?: 'all' | 'sampled' | 'none' | { readonly oneIn: number }
-  /** Only the paths of this part: `number` of `of`, from 0 on. All parts together are the whole. */
+  /** Explores only the paths of this part: `number` of `of`, from 0 on. All parts together are the whole. */
   readonly part?: { readonly number: number; readonly of: number }
-  /** No more paths than these, drawn from all of them: the same ones every time. In place of `part`. */
+  /** Explores at most this many paths, drawn from all of them, the same ones every time. Replaces `part`. */
   readonly mostPaths?: number
-  /** Keeps the records of a run elsewhere and reads them back: what they tell then is looked at, too. */
+  /** Stores the records of a run elsewhere and reads them back; the checks apply to those, too. */
   readonly keep?: (records: readonly StepRecord[]) => Promise<readonly StepRecord[]>
 }
 
-/** Takes every path of a scenario. Throws at the first one that breaks a promise, and names its deviations. */
+/** Explores every path of a scenario. Throws at the first path that breaks a promise, and names its deviations. */
 export async function explore(scenario: Scenario, options: ExploreOptions = {}): Promise<Exploration> {
-  const { kills: which = 'all', part = { number: 0, of: 1 }, mostPaths, keep } = options
-  const killed = killsOf(which)
+  const { kills: killOption = 'all', part = { number: 0, of: 1 }, mostPaths, keep: roundTrip } = options
+  const killed = killsOf(killOption)
   const terminals: { [reason: string]: number } = {}
   const transitions: { [transition: string]: number } = {}
   let kills = 0
   let paths = 0
   const check = async (path: Path): Promise<void> => {
     try {
-      const report = await walkPath(scenario, path, killed, keep)
+      const report = await walkPath(scenario, path, killed, roundTrip)
       paths++
       terminals[report.terminal] = (terminals[report.terminal] ?? 0) + 1
       for (const transition of report.transitions) transitions[transition] = (transitions[transition] ?? 0) + 1
@@ -57,20 +57,20 @@ export async function explore(scenario: Scenario, options: ExploreOptions = {}):
   return { scenario: scenario.name, paths, kills, terminals: byName(terminals), transitions: byName(transitions) }
 }
 
-function killsOf(which: NonNullable<ExploreOptions['kills']>): Kills {
-  if (typeof which === 'object') return thinnedKills(which.oneIn)
-  switch (which) {
+function killsOf(killOption: NonNullable<ExploreOptions['kills']>): Kills {
+  if (typeof killOption === 'object') return thinnedKills(killOption.oneIn)
+  switch (killOption) {
     case 'all':
       return everyKill
     case 'sampled':
-      // Each sampling begins anew.
+      // Each sampling starts afresh.
       return sampledKills()
     case 'none':
       return noKill
   }
 }
 
-/** In which order a path first came to them says nothing. */
+/** Sorts the counts by name: the order in which paths first reached them has no meaning. */
 function byName(counts: { readonly [name: string]: number }): { readonly [name: string]: number } {
   return Object.fromEntries(Object.entries(counts).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }

@@ -1,56 +1,56 @@
 import type { AgentState, Goal, GoalFiles, GoalFilesEnd, GoalVerdict, RunOptions } from '@halting/core'
 import { circle } from './core-internals.ts'
-import type { Asked } from './answers.ts'
+import type { PathContext } from './answers.ts'
 import type { Choices } from './choices.ts'
 
-// Goals whose checks answer whatever the path says, and the files around them.
+// Goals whose checks answer what the path says, and the files around them.
 
-/** What a check may come to. `hangs` heeds its signal, `is deaf` does not; `asks` has a model judge. */
+/** Possible outcomes of a check. `hangs` respects its signal, `is deaf` does not; `asks` has a model judge. */
 type CheckAnswer = 'met' | 'unmet' | 'unmet anew' | 'hangs' | 'is deaf' | 'throws' | 'nonsense' | 'unusable' | 'asks'
 
-/** What the port to the files may say. Which one follows from the memo alone: it is asked for nothing else. */
+/** Possible answers of the port for files. The answer depends only on the memo, its only input. */
 type FilesAnswer = 'as it was' | 'tampered' | 'changed by checks' | 'throws' | 'throws at the end' | 'nonsense'
 
 /** The goals of a scenario. */
 export interface ScenarioGoals {
-  /** The first is plain. */
+  /** The first is the plain answer. */
   readonly checks: readonly CheckAnswer[]
-  /** Names of the goals; one when absent. */
+  /** Names of the goals. Default: one goal. */
   readonly names?: readonly string[]
   readonly stable?: number
-  /** Without it nobody looks after the files. */
+  /** Default: no port for files. */
   readonly files?: readonly FilesAnswer[]
 }
 
-/** Milliseconds of virtual time for a check that may hang: less than one that is deaf takes. */
+/** Virtual milliseconds for a check that may hang: less than a deaf one takes. */
 const timeoutMs = 200
 
-/** The options that a scenario's goals are. A goal that is set by its name answers in the same way. */
-export function goalOptions(goals: ScenarioGoals | undefined, asked: Asked): Partial<RunOptions> {
+/** Run options for the goals of a scenario. A goal that is set by name answers in the same way. */
+export function goalOptions(goals: ScenarioGoals | undefined, context: PathContext): Partial<RunOptions> {
   if (goals === undefined) return {}
   const { names = ['the check'], files } = goals
   return {
-    until: names.map((name) => goalOf(name, goals, asked)),
-    goalNamed: ({ name, judged }) => (name === 'unknown' ? undefined : goalOf(name, goals, asked, judged)),
-    ...(files !== undefined && { goalFiles: filesOf(files, asked.choices) }),
+    until: names.map((name) => goalOf(name, goals, context)),
+    goalNamed: ({ name, judged }) => (name === 'unknown' ? undefined : goalOf(name, goals, context, judged)),
+    ...(files !== undefined && { goalFiles: filesOf(files, context.choices) }),
   }
 }
 
 export function goalOf(
   name: string,
   { checks, stable }: ScenarioGoals,
-  { choices, time, snapshots }: Asked,
+  { choices, time, snapshots }: PathContext,
   judged?: true,
 ): Goal {
   return {
     name,
-    // A model that is asked again, or was before a kill, may take any time.
+    // A question to a model may take any time, because it may be asked again or was asked before a kill.
     ...((checks.includes('hangs') || checks.includes('is deaf')) && { timeoutMs }),
     ...(judged === true && { judged }),
     ...(stable !== undefined && { stable }),
     async check({ idempotencyKey, signal, state, changes, ask }): Promise<GoalVerdict> {
       time.take(3)
-      snapshots.handedOut('a check of a goal', state)
+      snapshots.track('a check of a goal', state)
       snapshots.freeze(changes)
       const answer = choices.choose(`check ${name} ${idempotencyKey}`, checks)
       switch (answer) {
@@ -86,12 +86,12 @@ export function goalOf(
   }
 }
 
-/** Another one for each length of the conversation, by more than its numbers. */
+/** A different report for each length of the conversation, not only in its numbers. */
 function reportAnew({ transcript }: AgentState): string {
   return `${'x'.repeat(transcript.length)} failed`
 }
 
-/** Says the same of the same memo: after a kill it is asked again. */
+/** Answers the same for the same memo, because it is asked again after a kill. */
 function filesOf(answers: readonly FilesAnswer[], choices: Choices): GoalFiles {
   return {
     begin(memo) {

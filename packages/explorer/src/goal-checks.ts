@@ -2,13 +2,13 @@ import type { RunEvent, RunResult, StepRecord } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { fail } from './assert-same-events.ts'
 
-// What holds of the goals of a run, by its record and by what was told of it.
+// What must hold for the goals of a run, according to its records and events.
 
 type GoalEnd = Extract<RunEvent, { readonly type: 'goal_end' }>
 
 /**
- * Each round of checks is on record and was told, and no other; the result says what the last one came to. `events`: those of a whole replay.
- * `mayHaveMore`: the record may have rounds that nobody came to again.
+ * The rounds of checks on record are exactly those emitted, and the result has the outcome of the last one. `events`: those of a whole replay. `mayHaveMore`: the record may have
+ * rounds that were never replayed.
  */
 export function checkGoals(
   events: readonly RunEvent[],
@@ -16,21 +16,21 @@ export function checkGoals(
   mayHaveMore: boolean,
   where: string,
 ): void {
-  const told = roundsTold(events).map(({ met, checks, tampered }) => JSON.stringify({ met, checks, tampered }))
+  const emitted = emittedRounds(events).map(({ met, checks, tampered }) => JSON.stringify({ met, checks, tampered }))
   const onRecord = [...roundsOnRecord(records)]
-  for (const round of told) {
+  for (const round of emitted) {
     const index = onRecord.indexOf(round)
-    if (index < 0) fail(`${where} tells of a round of checks that is not on record: ${round}`)
+    if (index < 0) fail(`${where} emits a round of checks that is not on record: ${round}`)
     onRecord.splice(index, 1)
   }
-  if (!mayHaveMore && onRecord.length > 0) fail(`${where} does not tell of rounds of checks: ${onRecord.join('; ')}`)
+  if (!mayHaveMore && onRecord.length > 0) fail(`${where} does not emit rounds of checks: ${onRecord.join('; ')}`)
   checkGoalResult(events, terminal, where)
 }
 
-/** Of the run and of its subagents. */
-function roundsTold(events: readonly RunEvent[]): readonly GoalEnd[] {
+/** Rounds of the run and of its subagents. */
+function emittedRounds(events: readonly RunEvent[]): readonly GoalEnd[] {
   return events.flatMap((event) => {
-    if (event.type === 'agent') return roundsTold([event.event])
+    if (event.type === 'agent') return emittedRounds([event.event])
     return event.type === 'goal_end' ? [event] : []
   })
 }
@@ -40,7 +40,7 @@ function roundsOnRecord(records: readonly StepRecord[]): readonly string[] {
     if (record.type !== 'result' || !/\/?goal:\d+:(?:baseline|answer|turn|limit)(?:\/asked)?$/.test(record.key))
       return []
     const { value } = record
-    // One that asks a model has what it came to in a step of its own.
+    // If a round asks a model, its outcome is in a separate step.
     const round = record.key.endsWith('/asked') && isJsonObject(value) ? value['value'] : value
     if (!isJsonObject(round) || round['asks'] === true) return []
     const { met, checks, tampered } = round
@@ -48,19 +48,18 @@ function roundsOnRecord(records: readonly StepRecord[]): readonly string[] {
   })
 }
 
-/** A run ends as done only where its goals hold, and never says that they hold when they were last found not to. */
+/** A run is completed only if its goals are met, and never claims that they are met if the last check says otherwise. */
 function checkGoalResult(events: readonly RunEvent[], { reason, goal }: RunResult, where: string): void {
   const last = events.findLast((event): event is GoalEnd => event.type === 'goal_end')
   if (goal === undefined) return
   if (reason === 'completed' && goal.met !== true && !hasPlan(events))
     fail(`${where} ended as completed, and its goal is ${String(goal.met)}`)
   if (reason === 'goal_unmet' && goal.met === true) fail(`${where} ended as goal_unmet, and its goal is met`)
-  if (goal.met === true && last?.met !== true)
-    fail(`${where} says that its goal is met, and it was last found not to be`)
-  if (goal.met === false && last?.met !== false) fail(`${where} says that its goal is not met, and nothing found that`)
+  if (goal.met === true && last?.met !== true) fail(`${where} reports its goal as met, but the last check did not`)
+  if (goal.met === false && last?.met !== false) fail(`${where} reports its goal as not met, but no check did`)
 }
 
-/** The person had only a plan made, at last. */
+/** The last mode that the person set was plan mode. */
 function hasPlan(events: readonly RunEvent[]): boolean {
   const modes = events.flatMap((event) =>
     event.type === 'settings' && event.change.permissionMode !== undefined ? [event.change.permissionMode] : [],

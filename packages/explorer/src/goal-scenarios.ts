@@ -3,7 +3,7 @@ import { FinishReasonHook } from '@halting/core/compat'
 import { goalPrograms } from './other-programs.ts'
 import type { Scenario } from './world.ts'
 
-/** Rules with a mode in which only a plan is made: there nothing is checked. */
+/** Rules with a plan mode, in which nothing is checked. */
 export const planning: Permissions = {
   modes: ['plan'],
   denies: () => undefined,
@@ -11,8 +11,8 @@ export const planning: Permissions = {
   isPlanning: (mode) => mode === 'plan',
 }
 
-/** A run with goals, whatever its checks come to, at every place where they are checked. */
-const checked: readonly Scenario[] = [
+/** Runs with goals, with every outcome of their checks, wherever they are checked. */
+const checkedGoals: readonly Scenario[] = [
   {
     name: 'goals',
     replies: ['write', 'text', 'read'],
@@ -189,8 +189,8 @@ const checked: readonly Scenario[] = [
   },
 ]
 
-/** What a person sets while a run with goals goes on, and other programs that go on with one. */
-const changing: readonly Scenario[] = [
+/** Settings changed during a run with goals, and other programs that continue such a run. */
+const changingGoals: readonly Scenario[] = [
   {
     name: 'goals that are set from outside',
     replies: ['text', 'write'],
@@ -212,15 +212,15 @@ const changing: readonly Scenario[] = [
     replies: ['write', 'text'],
     goals: { checks: ['unmet', 'met'], files: ['changed by checks', 'tampered'] },
     otherPrograms: goalPrograms,
-    strangers: [],
+    untrustedPorts: [],
     depth: 2,
     deviations: 2,
     options: { maxGoalTries: 2, maxTurns: 5 },
   },
 ]
 
-/** Goals that never hold: every try is used up. */
-const stubborn: readonly Scenario[] = [
+/** Goals that are never met: all tries are used up. */
+const endlessGoals: readonly Scenario[] = [
   {
     name: 'for ever: a goal that never holds',
     replies: ['text'],
@@ -248,4 +248,4 @@ const stubborn: readonly Scenario[] = [
   },
 ]
 
-export const goalScenarios: readonly Scenario[] = [...checked, ...changing, ...stubborn]
+export const goalScenarios: readonly Scenario[] = [...checkedGoals, ...changingGoals, ...endlessGoals]

@@ -16,10 +16,10 @@ import { plainContext, type ContextView, isAgentTool, type SpawnContext } from '
 import { circle, garbage, throwing } from './core-internals.ts'
 import type { Choices } from './choices.ts'
 
-// Ports whose owners keep to nothing: at each call one answers as it should, or as no type allows.
+// Untrusted ports: each call is answered correctly, or with something that no type allows.
 
-/** Who may be one. */
-export type Stranger =
+/** Ports that may be untrusted. */
+export type UntrustedPort =
   | 'execute'
   | 'validate'
   | 'readOnly'
@@ -43,8 +43,8 @@ export type Stranger =
   | 'after the run'
   | 'terminal'
 
-/** Whose answer is needed for the run to go on: without one it ends as `error`. Nobody else ends it so. */
-export const needed: ReadonlySet<Stranger> = new Set<Stranger>([
+/** Ports whose answers a run requires: without one it ends as `error`. No other port can end it so. */
+export const requiredPorts: ReadonlySet<UntrustedPort> = new Set<UntrustedPort>([
   'cancellation',
   'guard',
   'error policy',
@@ -54,31 +54,33 @@ export const needed: ReadonlySet<Stranger> = new Set<Stranger>([
   'context',
 ])
 
-/** What one may do instead, by a name for the path. */
-type Ways = { readonly [name: string]: (given: never) => unknown }
+/** What a port may do instead, by a name for the path. */
+type Misbehaviors = { readonly [name: string]: (input: never) => unknown }
 
-const made = (what: string): unknown => garbage.find(([name]) => name === what)?.[1]()
+const makeGarbage = (what: string): unknown => garbage.find(([name]) => name === what)?.[1]()
 
-const gives = (...names: readonly string[]): Ways =>
-  Object.fromEntries(names.map((name) => [`gives ${name}`, () => made(name)]))
-const givesLater = (...names: readonly string[]): Ways =>
-  Object.fromEntries(names.map((name) => [`gives later ${name}`, () => Promise.resolve().then(() => made(name))]))
-const throws = (...names: readonly string[]): Ways =>
+const returns = (...names: readonly string[]): Misbehaviors =>
+  Object.fromEntries(names.map((name) => [`gives ${name}`, () => makeGarbage(name)]))
+const resolves = (...names: readonly string[]): Misbehaviors =>
+  Object.fromEntries(
+    names.map((name) => [`gives later ${name}`, () => Promise.resolve().then(() => makeGarbage(name))]),
+  )
+const throws = (...names: readonly string[]): Misbehaviors =>
   Object.fromEntries(
     names.map((name) => [
       `throws ${name}`,
       () => {
-        throw made(name)
+        throw makeGarbage(name)
       },
     ]),
   )
-const rejects = (...names: readonly string[]): Ways =>
-  Object.fromEntries(names.map((name) => [`rejects with ${name}`, () => Promise.reject(made(name))]))
-const answers = (ways: { readonly [what: string]: () => unknown }): Ways =>
-  Object.fromEntries(Object.entries(ways).map(([what, way]) => [`answers ${what}`, way]))
+const rejects = (...names: readonly string[]): Misbehaviors =>
+  Object.fromEntries(names.map((name) => [`rejects with ${name}`, () => Promise.reject(makeGarbage(name))]))
+const answers = (misbehaviors: { readonly [what: string]: () => unknown }): Misbehaviors =>
+  Object.fromEntries(Object.entries(misbehaviors).map(([what, way]) => [`answers ${what}`, way]))
 
-const anything: Ways = {
-  ...gives(
+const anything: Misbehaviors = {
+  ...returns(
     'nothing',
     'null',
     'no number',
@@ -90,7 +92,7 @@ const anything: Ways = {
     'a thenable that rejects',
     'a proxy that was revoked',
   ),
-  ...givesLater('a circle'),
+  ...resolves('a circle'),
   ...throws('nothing', 'an object without a prototype', 'an error whose message throws'),
   ...rejects('null'),
   'throws a stop that says nothing readable': () => {
@@ -98,15 +100,15 @@ const anything: Ways = {
   },
 }
 
-const forTools: Ways = {
+const forTools: Misbehaviors = {
   ...anything,
-  ...gives('content that is no list of blocks', 'blocks that are none', 'details that JSON cannot hold'),
+  ...returns('content that is no list of blocks', 'blocks that are none', 'details that JSON cannot hold'),
   ...answers({ 'a failure that is none': () => ({ content: '', isError: 'no', details: circle() }) }),
 }
 
-const changesContext: Ways = {
-  'changes all to garbage': (given: HookContext) => {
-    const state = given
+const changesContext: Misbehaviors = {
+  'changes all to garbage': (input: HookContext) => {
+    const state = input
       .state()
       .withMetadata('odd', circle() as never)
       .withUserMessage([null] as never)
@@ -118,17 +120,17 @@ const changesContext: Ways = {
           source: 7 as never,
         }),
       )
-    return given.withState(state)
+    return input.withState(state)
   },
-  'replaces all by nothing': (given: HookContext) => given.withState(given.state().withMessages([])),
-  'replaces all by garbage': (given: HookContext) => given.withState(given.state().withMessages([null] as never)),
-  'gives an input that is none': (given: HookContext) => given.withToolInput(circle()),
-  'gives an output that is none': (given: HookContext) => given.withToolOutput([null] as never),
-  'allows nothing known': (given: HookContext) => given.withPermission('maybe' as never),
+  'replaces all by nothing': (input: HookContext) => input.withState(input.state().withMessages([])),
+  'replaces all by garbage': (input: HookContext) => input.withState(input.state().withMessages([null] as never)),
+  'gives an input that is none': (input: HookContext) => input.withToolInput(circle()),
+  'gives an output that is none': (input: HookContext) => input.withToolOutput([null] as never),
+  'allows nothing known': (input: HookContext) => input.withPermission('maybe' as never),
 }
 
-/** What each may answer that looks half right, beside what is no answer at all. */
-const waysOf: { readonly [who: string]: Ways } = {
+/** Answers of each port that look half right, in addition to those that are no answer at all. */
+const misbehaviorsOf: { readonly [port: string]: Misbehaviors } = {
   execute: forTools,
   progress: anything,
   validate: { ...anything, ...answers({ 'no input': () => ({ valid: true }), 'no reason': () => ({ valid: false }) }) },
@@ -170,12 +172,16 @@ const waysOf: { readonly [who: string]: Ways } = {
     }),
   },
   cost: {
-    ...gives('null', 'no number', 'a circle'),
+    ...returns('null', 'no number', 'a circle'),
     ...answers({ 'less than nothing': () => -1, 'no end': () => Infinity }),
     ...throws('nothing'),
   },
-  'worst case': { ...gives('nothing', 'no number'), ...answers({ 'less than nothing': () => -1 }), ...throws('null') },
-  estimate: { ...gives('nothing', 'no number'), ...answers({ 'less than nothing': () => -1 }), ...throws('null') },
+  'worst case': {
+    ...returns('nothing', 'no number'),
+    ...answers({ 'less than nothing': () => -1 }),
+    ...throws('null'),
+  },
+  estimate: { ...returns('nothing', 'no number'), ...answers({ 'less than nothing': () => -1 }), ...throws('null') },
   context: {
     ...anything,
     ...answers({
@@ -203,39 +209,41 @@ const waysOf: { readonly [who: string]: Ways } = {
   },
 }
 
-/** The answer of a port: its own, or that of a stranger. `label` names the moment. */
-type Ask = <T>(who: Stranger, label: string, given: unknown, plain: () => T) => T
+/** The answer of a port: the correct one, or a misbehavior. `label` names the moment. */
+type Ask = <T>(port: UntrustedPort, label: string, input: unknown, plain: () => T) => T
 
-function asking(strangers: readonly Stranger[], choices: Choices, only: readonly string[] | undefined): Ask {
-  return (who, label, given, plain) => {
-    if (!strangers.includes(who)) return plain()
-    const ways = who.startsWith('hook ') ? { ...anything, ...changesContext } : (waysOf[who] ?? anything)
-    const names = Object.keys(ways).filter((way) => only?.includes(way) !== false)
-    const name = choices.choose(`stranger ${who} ${label}`, ['plain', ...names])
-    // A stranger keeps to no type.
-    return name === 'plain' ? plain() : (ways[name]?.(given as never) as never)
+function createAsk(ports: readonly UntrustedPort[], choices: Choices, only: readonly string[] | undefined): Ask {
+  return (port, label, input, plain) => {
+    if (!ports.includes(port)) return plain()
+    const misbehaviors = port.startsWith('hook ')
+      ? { ...anything, ...changesContext }
+      : (misbehaviorsOf[port] ?? anything)
+    const names = Object.keys(misbehaviors).filter((way) => only?.includes(way) !== false)
+    const name = choices.choose(`stranger ${port} ${label}`, ['plain', ...names])
+    // An untrusted port respects no type.
+    return name === 'plain' ? plain() : (misbehaviors[name]?.(input as never) as never)
   }
 }
 
-/** The same options, where what these strangers give is asked of the path. */
-export function withStrangers(
+/** The same options, in which the path decides what these ports answer. */
+export function withUntrustedPorts(
   options: RunOptions,
-  strangers: readonly Stranger[],
+  ports: readonly UntrustedPort[],
   choices: Choices,
   only: readonly string[] | undefined,
 ): RunOptions {
-  const ask = asking(strangers, choices, only)
-  const has = (...who: readonly Stranger[]): boolean => who.some((each) => strangers.includes(each))
-  const triggers = strangers.flatMap((who) =>
-    who.startsWith('hook ') ? [who.slice('hook '.length) as HookTrigger] : [],
+  const ask = createAsk(ports, choices, only)
+  const has = (...port: readonly UntrustedPort[]): boolean => port.some((each) => ports.includes(each))
+  const triggers = ports.flatMap((port) =>
+    port.startsWith('hook ') ? [port.slice('hook '.length) as HookTrigger] : [],
   )
   return {
     ...options,
-    tools: (options.tools ?? []).map((tool) => strangeTool(tool, ask, has('readOnly'), has('validate'))),
+    tools: (options.tools ?? []).map((tool) => untrustedTool(tool, ask, has('readOnly'), has('validate'))),
     ...(triggers.length > 0 && {
-      hooks: [...(options.hooks ?? []), ...triggers.map((trigger) => strangeHook(trigger, ask))],
+      hooks: [...(options.hooks ?? []), ...triggers.map((trigger) => untrustedHook(trigger, ask))],
     }),
-    ...(has('stop hook') && { stopHooks: [{ id: 'stranger', handle: strangeStopHook(ask) }] }),
+    ...(has('stop hook') && { stopHooks: [{ id: 'stranger', handle: untrustedStopHook(ask) }] }),
     ...(has('denies', 'decide') && {
       permissions: {
         denies: ({ call }: PermissionRequest) => ask('denies', call.id, call, () => undefined),
@@ -250,7 +258,7 @@ export function withStrangers(
         },
       ],
     }),
-    ...(has('guard', 'remaining') && { stopWhen: strangeGuard(ask) }),
+    ...(has('guard', 'remaining') && { stopWhen: untrustedGuard(ask) }),
     ...(has('error policy') && {
       errorPolicy: ({ name, message }: { readonly name: string; readonly message: string }) =>
         ask('error policy', `${name} ${message}`, name, () => false),
@@ -260,11 +268,11 @@ export function withStrangers(
         check: (answer: string) => ask('output', answer, answer, () => ({ fits: true as const, value: answer })),
       },
     }),
-    ...(has('cost', 'worst case') && { prices: strangePrices(options, ask) }),
+    ...(has('cost', 'worst case') && { prices: untrustedPrices(options, ask) }),
     ...(has('estimate') && {
       tokens: { estimate: (text: string) => ask('estimate', '', text, () => Math.ceil(text.length / 4)) },
     }),
-    ...(has('context', 'compaction') && { context: strangeContext(ask) }),
+    ...(has('context', 'compaction') && { context: untrustedContext(ask) }),
     ...(has('save') && {
       largeResults: {
         ...options.largeResults,
@@ -278,7 +286,7 @@ export function withStrangers(
   }
 }
 
-function strangeTool(tool: AnyTool, ask: Ask, readOnly: boolean, validates: boolean): AnyTool {
+function untrustedTool(tool: AnyTool, ask: Ask, readOnly: boolean, validates: boolean): AnyTool {
   const checked = {
     ...tool,
     ...(readOnly && { readOnly: () => ask('readOnly', tool.name, undefined, () => tool.readOnly === true) }),
@@ -300,14 +308,14 @@ function strangeTool(tool: AnyTool, ask: Ask, readOnly: boolean, validates: bool
     execute(input: never, context: ToolContext) {
       const { idempotencyKey } = context
       context.progress(ask('progress', idempotencyKey, undefined, () => 1))
-      // Its work is done, whatever it says of it.
+      // The tool has done its work, whatever it returns.
       const plain = execute(input, context)
       return ask('execute', idempotencyKey, input, () => plain)
     },
   }
 }
 
-function strangeHook(trigger: HookTrigger, ask: Ask): CallableHook {
+function untrustedHook(trigger: HookTrigger, ask: Ask): CallableHook {
   const handle = (context: HookContext): HookContext => {
     const place = `${context.state().transcript.length} ${context.toolCall?.id ?? ''} ${context.error?.name ?? ''}`
     return ask(`hook ${trigger}`, place, context, () => context)
@@ -315,11 +323,11 @@ function strangeHook(trigger: HookTrigger, ask: Ask): CallableHook {
   return new CallableHook(handle, { triggers: [trigger], id: `stranger-${trigger}` })
 }
 
-function strangeStopHook(ask: Ask) {
+function untrustedStopHook(ask: Ask) {
   return (input: StopHookInput) => ask('stop hook', String(input.messagesForQuery.length), input, () => ({}))
 }
 
-function strangeGuard(ask: Ask): RunOptions['stopWhen'] {
+function untrustedGuard(ask: Ask): RunOptions['stopWhen'] {
   const place = ({ checkpoint, steps, totalTokens }: GuardView): string => `${checkpoint} ${steps} ${totalTokens}`
   return {
     name: 'stranger',
@@ -329,10 +337,10 @@ function strangeGuard(ask: Ask): RunOptions['stopWhen'] {
   }
 }
 
-function strangePrices({ prices }: RunOptions, ask: Ask): NonNullable<RunOptions['prices']> {
+function untrustedPrices({ prices }: RunOptions, ask: Ask): NonNullable<RunOptions['prices']> {
   return {
     cost: (model, usage) => ask('cost', JSON.stringify(usage), usage, () => prices?.cost(model, usage)),
-    // Looked at once when options are checked, which is not the run.
+    // Also called once when options are checked, which is not part of the run.
     worstCase: (model, bound) => {
       const plain = (): number | undefined => prices?.worstCase(model, bound)
       return bound.inputTokens === 1 ? plain() : ask('worst case', String(bound.inputTokens), bound, plain)
@@ -340,7 +348,7 @@ function strangePrices({ prices }: RunOptions, ask: Ask): NonNullable<RunOptions
   }
 }
 
-function strangeContext(ask: Ask): NonNullable<RunOptions['context']> {
+function untrustedContext(ask: Ask): NonNullable<RunOptions['context']> {
   const layer = (trigger: 'auto' | 'collapse' | 'reactive', { state }: ContextView) => {
     const place = `${trigger} ${state.transcript.length}`
     const messages = [{ role: 'user', content: 'so far, so good' }] as const

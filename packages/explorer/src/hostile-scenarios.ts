@@ -1,15 +1,67 @@
 import { askingContext } from './layers.ts'
-import { otherPrograms } from './other-programs.ts'
-import { resultScenarios } from './result-scenarios.ts'
+import { otherPrograms, type OtherProgram } from './other-programs.ts'
 import { contentReplies, errorReplies, hangingReplies, idReplies, usageReplies } from './malformed-replies.ts'
 import type { Scenario } from './world.ts'
+import type { LargeResults } from '@halting/core/adapters'
 
-/** What strangers bring: models, tools, hooks, rules and all else that a run is given, keeping to no type. */
-export const strangeScenarios: readonly Scenario[] = [
+/** Results of reading exceed the limit, results of writing do not. */
+const largeResults: LargeResults = {
+  limit: 8,
+  save: async ({ idempotencyKey }) => idempotencyKey,
+}
+
+const resultPrograms: { readonly [name: string]: OtherProgram } = {
+  'another limit': { options: () => ({ largeResults: { ...largeResults, limit: 3 } }), endings: [] },
+  'nothing keeps results': {
+    options: () => ({ largeResults: undefined }),
+    endings: [],
+  },
+}
+
+/** Results that exist before a person is asked, or that are too large to be shown, and ports that save them. */
+const resultScenarios: readonly Scenario[] = [
+  {
+    name: 'calls that cannot succeed',
+    replies: ['read write', 'write', 'text'],
+    permissions: true,
+    prechecks: true,
+    hooks: ['afterToolUse'],
+    aborts: ['user'],
+    depth: 1,
+    deviations: 2,
+  },
+  {
+    name: 'large results',
+    replies: ['read write', 'task', 'text'],
+    aborts: ['user'],
+    depth: 1,
+    deviations: 2,
+    options: { largeResults: largeResults },
+  },
+  {
+    name: 'large results, and what keeps them keeps to nothing',
+    replies: ['reads', 'text'],
+    untrustedPorts: ['save'],
+    depth: 1,
+    deviations: 1,
+    options: { largeResults: largeResults },
+  },
+  {
+    name: 'large results, by another program after a kill',
+    replies: ['read write', 'task'],
+    depth: 1,
+    deviations: 1,
+    otherPrograms: resultPrograms,
+    options: { largeResults: largeResults },
+  },
+]
+
+/** Untrusted models, tools, hooks, rules and other ports, which respect no type. */
+export const hostileScenarios: readonly Scenario[] = [
   {
     name: 'ids of calls that are not their own',
     replies: ['write', ...idReplies],
-    strangers: [],
+    untrustedPorts: [],
     permissions: true,
     depth: 2,
     deviations: 2,
@@ -18,7 +70,7 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'ids of calls that are not their own, and aborts',
     replies: [...idReplies],
-    strangers: [],
+    untrustedPorts: [],
     aborts: ['user', 'odd: a proxy that was revoked', 'odd: a circle', 'odd: null'],
     depth: 2,
     deviations: 1,
@@ -26,7 +78,7 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'replies that are none',
     replies: ['read', ...contentReplies, ...errorReplies],
-    strangers: [],
+    untrustedPorts: [],
     depth: 2,
     deviations: 2,
     fallback: true,
@@ -35,7 +87,7 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'replies that begin, and are none',
     replies: ['read', ...hangingReplies],
-    strangers: [],
+    untrustedPorts: [],
     aborts: ['user', 'interrupt', 'odd: a circle'],
     depth: 2,
     deviations: 1,
@@ -45,7 +97,7 @@ export const strangeScenarios: readonly Scenario[] = [
     replies: ['read', 'task', ...usageReplies],
     closings: ['text', ...usageReplies],
     agents: ['text', ...usageReplies],
-    strangers: [],
+    untrustedPorts: [],
     depth: 2,
     deviations: 2,
     options: { maxTurns: 2, wrapUp: true, maxBudgetUsd: 0.4, maxTotalTokens: 60_000 },
@@ -53,7 +105,7 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'usages that lie, without a limit',
     replies: ['read', 'task', 'error prompt_too_long', ...usageReplies],
-    strangers: [],
+    untrustedPorts: [],
     depth: 2,
     deviations: 1,
     options: { context: askingContext },
@@ -61,7 +113,7 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'prices that are none',
     replies: ['read', 'task'],
-    strangers: ['cost', 'worst case'],
+    untrustedPorts: ['cost', 'worst case'],
     depth: 2,
     deviations: 2,
     options: { maxBudgetUsd: 0.4, wrapUp: true, maxTurns: 2 },
@@ -69,14 +121,14 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'tools that give no results',
     replies: ['read write', 'task', 'write read read'],
-    strangers: ['execute', 'progress'],
+    untrustedPorts: ['execute', 'progress'],
     depth: 1,
     deviations: 1,
   },
   {
     name: 'tools that say nothing true of themselves',
     replies: ['write read read', 'task'],
-    strangers: ['validate', 'readOnly', 'spawn'],
+    untrustedPorts: ['validate', 'readOnly', 'spawn'],
     aborts: ['user'],
     depth: 1,
     deviations: 1,
@@ -84,7 +136,7 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'hooks of the run that keep to nothing',
     replies: ['read'],
-    strangers: [
+    untrustedPorts: [
       'hook beforeExecution',
       'hook beforeStep',
       'hook beforeInference',
@@ -100,7 +152,7 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'hooks on tools that keep to nothing',
     replies: ['read write', 'task'],
-    strangers: ['hook beforeToolUse', 'hook afterToolUse', 'hook afterStep', 'hook onError'],
+    untrustedPorts: ['hook beforeToolUse', 'hook afterToolUse', 'hook afterStep', 'hook onError'],
     depth: 1,
     deviations: 1,
     options: { maxTurns: 2 },
@@ -108,7 +160,16 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'rules, stop hooks and policies that keep to nothing',
     replies: ['write', 'text'],
-    strangers: ['denies', 'decide', 'stop hook', 'cancellation', 'error policy', 'output', 'after the run', 'terminal'],
+    untrustedPorts: [
+      'denies',
+      'decide',
+      'stop hook',
+      'cancellation',
+      'error policy',
+      'output',
+      'after the run',
+      'terminal',
+    ],
     depth: 1,
     deviations: 1,
     options: { maxTurns: 2 },
@@ -116,7 +177,7 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'guards and estimates that keep to nothing',
     replies: ['read', 'cut', 'task'],
-    strangers: ['guard', 'remaining', 'estimate'],
+    untrustedPorts: ['guard', 'remaining', 'estimate'],
     depth: 1,
     deviations: 1,
     options: { maxTurns: 2 },
@@ -124,7 +185,7 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'a context defence that keeps to nothing',
     replies: ['read', 'error prompt_too_long', 'window'],
-    strangers: ['context', 'compaction'],
+    untrustedPorts: ['context', 'compaction'],
     depth: 2,
     deviations: 1,
     options: { maxTurns: 3 },
@@ -132,7 +193,7 @@ export const strangeScenarios: readonly Scenario[] = [
   {
     name: 'strangers side by side',
     replies: ['write', 'error prompt_too_long', 'strange: one id thrice'],
-    strangers: [
+    untrustedPorts: [
       'execute',
       'denies',
       'decide',
@@ -144,7 +205,7 @@ export const strangeScenarios: readonly Scenario[] = [
       'guard',
       'compaction',
     ],
-    strangeWays: ['gives a circle', 'throws an object without a prototype', 'changes all to garbage'],
+    misbehaviors: ['gives a circle', 'throws an object without a prototype', 'changes all to garbage'],
     depth: 1,
     deviations: 2,
     options: { maxTurns: 3, maxTotalTokens: 60_000 },
@@ -164,7 +225,7 @@ export const strangeScenarios: readonly Scenario[] = [
       'a question': { behavior: 'ask' },
       'a denial without words': { behavior: 'deny', message: [] },
     },
-    strangers: [],
+    untrustedPorts: [],
     depth: 1,
     deviations: 2,
     options: { onAsk: 'wait', maxTurns: 2 },
@@ -180,7 +241,7 @@ export const strangeScenarios: readonly Scenario[] = [
       'an empty list',
       'blocks that are none',
     ],
-    strangers: [],
+    untrustedPorts: [],
     depth: 2,
     deviations: 1,
     options: { maxTurns: 3 },
@@ -189,7 +250,7 @@ export const strangeScenarios: readonly Scenario[] = [
     name: 'another program goes on',
     replies: ['read write', 'text', 'cut', 'error overloaded', 'broken call', 'task'],
     otherPrograms,
-    strangers: [],
+    untrustedPorts: [],
     depth: 1,
     deviations: 2,
     options: { maxTurns: 4, maxBudgetUsd: 0.5 },
@@ -198,7 +259,7 @@ export const strangeScenarios: readonly Scenario[] = [
     name: 'another program goes on, with hooks and rules',
     replies: ['write', 'text'],
     otherPrograms,
-    strangers: [],
+    untrustedPorts: [],
     permissions: true,
     hooks: ['beforeToolUse', 'afterStep', 'onStop'],
     stopHooks: true,

@@ -1,4 +1,4 @@
-// `@halting/explorer`: goes every path of the loop. Part of this repository's tests, not published.
+// `@halting/explorer`: explores every path of the loop. Part of this repository's tests, not published.
 export { explorePaths, type Choices, type Path } from './choices.ts'
 export { explore, type Exploration, type ExploreOptions } from './explore.ts'
 export { allReplies, type ReplyKind } from './replies.ts'

@@ -8,18 +8,15 @@ export type Kills = (path: Path, record: StepRecord, length: number) => boolean
 export const everyKill: Kills = () => true
 export const noKill: Kills = () => false
 
-/** One record in so many of each path, by its number and the path: the same ones every time, whatever part of the paths is gone. */
+/** Kills after a fixed share of the records of each path, chosen by number and path: the same ones every time, whichever part of the paths is explored. */
 export function thinnedKills(oneIn: number): Kills {
   return (path, _record, length) => (length + hashText(path.describe())) % oneIn === 0
 }
 
-/** One kill in so many. */
+/** The share of kills in a sample: one in this many. */
 const oneIn = 60
 
-/**
- * A choice by a hash of the path and the record's number, the same every time, and the first record of every kind that a scenario comes to.
- * Each sampling begins anew.
- */
+/** Chooses by a hash of the path and the record's number, the same every time, and in addition the first record of every kind in a scenario. Each sampling starts afresh. */
 export function sampledKills(): Kills {
   const seen = new Set<string>()
   return (path, record, length) => {
@@ -30,7 +27,7 @@ export function sampledKills(): Kills {
   }
 }
 
-/** What is recorded and of which kind of step: its key without numbers. */
+/** The kind of a record and of its step: its key without numbers. */
 function kindOf(record: StepRecord): string {
   if (record.type === 'lap') return `lap ${record.lap.transition}`
   return 'key' in record ? `${record.type} ${record.key.replaceAll(/\d+/g, '')}` : record.type

@@ -1,7 +1,7 @@
 import type { ContextManager } from '@halting/core'
 import { plainContext, type Compaction } from '@halting/core/adapters'
 
-/** Makes room without asking anybody. */
+/** Makes room without asking a model. */
 export const room: Compaction['run'] = async () => ({
   kind: 'compacted',
   messages: [{ role: 'user', content: 'a summary' }],
@@ -9,7 +9,7 @@ export const room: Compaction['run'] = async () => ({
   postTokens: 9,
 })
 
-/** Asks a model, once more when that failed, and makes room of what it said. */
+/** Asks a model, and once more if that failed, and makes room with its answer. */
 const asking = (trigger: Compaction['trigger']): Compaction => ({
   trigger,
   async run({ ask }) {

@@ -1,41 +1,41 @@
 import type { Bound, RunEvent, TranscriptEntry } from '@halting/core'
 import { innermostEvent } from '@halting/core/adapters'
-import { eventsOfAgents, fail, messagesOf } from './assert-same-events.ts'
-import type { Walked } from './walked.ts'
+import { eventsOfAgents, fail, messageEntries } from './assert-same-events.ts'
+import type { ExploredRun } from './explored-run.ts'
 import { nanosOf } from './core-internals.ts'
 import type { World } from './world.ts'
 
-// What holds of limits that the loop counts by itself: calls of tools, standing budgets, and what the model is told of what is left.
+// What must hold for limits that the loop counts itself: tool calls, standing budgets, and reminders of what is left.
 
-/** Each taking was settled, within what was taken, and together they are what this process spent: no more and no less. */
+/** Each amount taken was settled within that amount, and the sum of all is exactly what this process spent. */
 export function checkStanding(
-  { terminal, committedBefore }: Walked,
+  { terminal, committedBefore }: ExploredRun,
   { standing, options, mayOverdraw }: World,
   where: string,
 ): void {
-  // Another program may have others.
+  // Another program may have other standing budgets.
   if (standing === undefined || options.standing !== standing) return
   const { problems, open, settledNanos, countsForAll } = standing
   if (problems.length > 0 && !mayOverdraw) fail(`${where}: ${problems.join('; ')}`)
-  if (open !== 0) fail(`${where}: ${open} takings from standing budgets were never settled`)
+  if (open !== 0) fail(`${where}: ${open} reservations of standing budgets were never settled`)
   const spent = nanosOf(terminal.committedUsd) - committedBefore
   if (countsForAll && spent !== settledNanos)
     fail(`${where}: ${spent} was spent, and ${settledNanos} was settled with the standing budgets`)
 }
 
 /**
- * The run is within what its options promise (spec R-LIM-63a), unless others were set or it began under others. Of what was billed
- * nothing is promised where a service keeps to no cap, or may have done so in a process before.
+ * The run stays within what its options promise (spec R-LIM-63a), unless its options changed. Nothing is promised about bills if a service exceeds its cap, or may have done so
+ * in an earlier process.
  */
-export function checkCertificate({ state, terminal, resumed }: Walked, world: World, where: string): void {
+export function checkCertificate({ state, terminal, resumed }: ExploredRun, world: World, where: string): void {
   const { spent } = state
   if (world.isOtherProgram || spent.settings !== undefined) return
-  const { laps, turns, toolCalls, tokens, usd } = world.certificate
+  const { laps: iterations, turns, toolCalls, tokens, usd } = world.certificate
   const { inRun } = spent.laps
   const sentBack = (inRun.goal_unmet ?? 0) + (inRun.unverified_change ?? 0)
   const isBilled = !world.mayOverdraw && !resumed
   const figures: readonly (readonly [what: string, value: number, bound: Bound])[] = [
-    ['laps', 1 + Object.values(inRun).reduce((sum, each) => sum + each, 0), laps],
+    ['iterations', 1 + Object.values(inRun).reduce((sum, each) => sum + each, 0), iterations],
     ['turns', 1 + (inRun.next_turn ?? 0) + (inRun.user_input ?? 0) + sentBack, turns],
     ['calls of tools', spent.toolCalls ?? 0, toolCalls],
     ...(isBilled
@@ -47,14 +47,19 @@ export function checkCertificate({ state, terminal, resumed }: Walked, world: Wo
       fail(`${where} had ${value} ${what}, and its certificate says at most ${bound.value} (${bound.because})`)
 }
 
-/** No more calls began than the limit lets run, those of agents with them. `events`: those of a whole replay. */
-export function checkCalls(events: readonly RunEvent[], walked: Walked, { mostCalls }: World, where: string): void {
+/** No more tool calls began than the limit allows, including those of agents. `events`: those of a whole replay. */
+export function checkCalls(
+  events: readonly RunEvent[],
+  walked: ExploredRun,
+  { mostCalls }: World,
+  where: string,
+): void {
   if (mostCalls === undefined) return
   const begun = callsBegun(events)
   if (begun > mostCalls) fail(`${where}: ${begun} calls began under a limit of ${mostCalls}`)
   const { reason, signal } = walked.terminal
   const counted = walked.state.spent.toolCalls ?? 0
-  // One that waits for a person counts when it has its result, and an abort may come before.
+  // A call that waits for a person counts when it has its result, and an abort may come before.
   if (begun > counted && !/^(?:needs_approval|aborted_tools)$/.test(reason))
     fail(`${where}: ${begun} calls began, and ${counted} were counted`)
   if (counted > mostCalls) fail(`${where}: ${counted} calls were counted under a limit of ${mostCalls}`)
@@ -67,39 +72,40 @@ function callsBegun(events: readonly RunEvent[]): number {
   return events.filter((event) => innermostEvent(event).type === 'tool_start').length
 }
 
-/** The model is told what is left of a limit once each time that another share of it is used, in order; the same of every agent. */
+/** The model is reminded of a limit once for each share that is used up, in order. The same holds for every agent. */
 export function checkReminders(events: readonly RunEvent[], where: string): void {
-  checkRemindersIn(messagesOf(events), where)
-  for (const [callId, own] of eventsOfAgents(events)) checkRemindersIn(messagesOf(own), `${where}, agent ${callId}`)
+  checkRemindersIn(messageEntries(events), where)
+  for (const [callId, own] of eventsOfAgents(events)) checkRemindersIn(messageEntries(own), `${where}, agent ${callId}`)
 }
 
 const shares = [50, 80, 95] as const
 
 function checkRemindersIn(entries: readonly TranscriptEntry[], where: string): void {
   const last = new Map<string, { readonly limit: number; readonly share: number; readonly left: number }>()
-  for (const { figure, limit, left } of entries.flatMap(figuresTold)) {
-    // Dollars and seconds are told in whole cents and seconds.
+  for (const { figure, limit, left } of entries.flatMap(reportedFigures)) {
+    // Dollars and seconds are rounded to cents and whole seconds.
     const isExact = figure !== 'usd' && figure !== 'second'
     const share = shares.filter((each) => (limit - left) * 100 >= limit * each).length
     const before = last.get(figure)
     last.set(figure, { limit, share, left })
-    if (isExact && share === 0) fail(`${where}: ${left} of ${limit} ${figure} is told before half of it is used`)
+    if (isExact && share === 0) fail(`${where}: ${left} of ${limit} ${figure} is reported before half of it is used`)
     if (before === undefined || before.limit !== limit) continue
-    if (left > before.left) fail(`${where}: more is left of ${figure} than was told before: ${left} of ${limit}`)
-    if (isExact && share <= before.share) fail(`${where}: ${left} of ${limit} ${figure} is told twice for one share`)
+    if (left > before.left) fail(`${where}: more is left of ${figure} than was reported before: ${left} of ${limit}`)
+    if (isExact && share <= before.share)
+      fail(`${where}: ${left} of ${limit} ${figure} is reported twice for one share`)
   }
 }
 
-interface FigureTold {
+interface ReportedFigure {
   readonly figure: string
   readonly limit: number
   readonly left: number
 }
 
-function figuresTold(entry: TranscriptEntry): readonly FigureTold[] {
+function reportedFigures(entry: TranscriptEntry): readonly ReportedFigure[] {
   if (entry.kind !== 'user' || entry.origin !== 'loop' || typeof entry.message.content !== 'string') return []
-  const [, told] = /^Remaining in this run: (.*)\.$/.exec(entry.message.content) ?? []
-  return (told ?? '').split('; ').flatMap((part) => {
+  const [, list] = /^Remaining in this run: (.*)\.$/.exec(entry.message.content) ?? []
+  return (list ?? '').split('; ').flatMap((part) => {
     const [, left, limit, figure] = /^\$?([\d.]+) of \$?([\d.]+) ?(\w.*)?$/.exec(part) ?? []
     if (left === undefined) return []
     return [{ figure: figure?.replace(/s$/, '') ?? 'usd', limit: Number(limit), left: Number(left) }]

@@ -1,9 +1,9 @@
 import type { StandingBudgets } from '@halting/core'
 import type { Scenario } from './world.ts'
 import { lessMoney, limitPrograms } from './other-programs.ts'
-import { standingWays } from './standing-budgets.ts'
+import { standingAnswers } from './standing-budgets.ts'
 
-/** Calls of tools at their limit: of one message beside each other, of agents, and behind a last answer. */
+/** Tool calls at their limit: concurrent calls of one message, calls of agents, and calls with a last answer. */
 const calls: readonly Scenario[] = [
   {
     name: 'tool calls at their limit',
@@ -75,12 +75,12 @@ const noStandingBudgets: StandingBudgets = {
   },
 }
 
-/** Budgets that go on beyond the run, whatever they answer to each request. */
+/** Standing budgets, with every answer to each request. */
 const standing: readonly Scenario[] = [
   {
     name: 'standing budgets',
     replies: ['read', 'text', 'error overloaded', 'cut'],
-    standing: { ways: standingWays },
+    standing: { ways: standingAnswers },
     depth: 2,
     deviations: 2,
     options: { maxRetries: 1 },
@@ -118,7 +118,7 @@ const standing: readonly Scenario[] = [
     replies: ['task', 'text'],
     agents: ['text', 'read', 'error overloaded'],
     // An abort that comes while an agent waits is lost with its process.
-    standing: { ways: standingWays.filter((way) => !way.includes('abort')) },
+    standing: { ways: standingAnswers.filter((way) => !way.includes('abort')) },
     depth: 1,
     deviations: 2,
     options: { maxRetries: 1 },
@@ -149,7 +149,7 @@ const standing: readonly Scenario[] = [
   },
 ]
 
-/** What the model is told of its limits. */
+/** Reminders of limits to the model. */
 const reminders: readonly Scenario[] = [
   {
     name: 'reminders of limits',

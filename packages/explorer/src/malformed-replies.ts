@@ -2,17 +2,17 @@ import { type ContentBlock, type Usage, ModelError, type ModelReply } from '@hal
 import type { ModelCallOptions } from '@halting/core/adapters'
 import { bug, circle, revoked, throwing } from './core-internals.ts'
 
-/** What an adapter answers that keeps to nothing, made from the answer that it should have given. */
-type Made = (plain: ModelReply, call: ModelCallOptions) => unknown
+/** Makes a malformed reply from the reply that an adapter should have given. */
+type MakeReply = (plain: ModelReply, call: ModelCallOptions) => unknown
 
-type Replies = { readonly [what: string]: Made }
+type ReplyMakers = { readonly [what: string]: MakeReply }
 
-/** What plain JavaScript may hand over where the types say something else. */
+/** What plain JavaScript may pass where the types say something else. */
 const untyped = (value: unknown): never => value as never
 
-/** Blocks before the calls, and calls of these tools with these ids. */
+/** The blocks of the plain reply, followed by calls of these tools with these ids. */
 const withCalls =
-  (...calls: readonly (readonly [tool: string, id: unknown])[]): Made =>
+  (...calls: readonly (readonly [tool: string, id: unknown])[]): MakeReply =>
   ({ message }, call) => {
     const blocks = calls.map(([name, id]): ContentBlock => ({
       type: 'tool_use',
@@ -27,37 +27,37 @@ const withCalls =
   }
 
 const withContent =
-  (content: () => unknown): Made =>
+  (content: () => unknown): MakeReply =>
   ({ message }) => ({ message: { ...message, content: content() } })
 
 const withUsage =
-  (usage: (plain: Usage) => unknown): Made =>
+  (usage: (plain: Usage) => unknown): MakeReply =>
   ({ message }) => ({ message: { ...message, usage: usage(message.usage) } })
 
 const withReason =
-  (stop_reason: unknown): Made =>
+  (stop_reason: unknown): MakeReply =>
   ({ message }) => ({ message: { ...message, stop_reason } })
 
 const emitting =
-  (...updates: readonly (() => unknown)[]): Made =>
+  (...updates: readonly (() => unknown)[]): MakeReply =>
   (plain, call) => {
     for (const update of updates) call.emit(untyped(update()))
     return plain
   }
 
-const throwingIt =
-  (thrown: () => unknown): Made =>
+const throwingReply =
+  (thrown: () => unknown): MakeReply =>
   () => {
     throw thrown()
   }
 
-const odd =
+const oddError =
   (what: object): (() => unknown) =>
   () =>
     new ModelError({ kind: 'overloaded', message: 'odd', status: 529, ...what })
 
-/** Calls whose ids are not their own. */
-const strangeIds: Replies = {
+/** Calls with ids that are missing, invalid or not unique. */
+const malformedIds: ReplyMakers = {
   'one id thrice': withCalls(['Write', 'same'], ['Read', 'same'], ['Write', 'same']),
   'an id and the one that it would get': withCalls(['Write', 'same'], ['Write', 'same_2'], ['Write', 'same']),
   'ids that are none': withCalls(
@@ -71,7 +71,7 @@ const strangeIds: Replies = {
   'one agent twice': withCalls(['Task', 'same'], ['Task', 'same']),
 }
 
-const strangeContents: Replies = {
+const malformedContents: ReplyMakers = {
   'no reply': () => undefined,
   'null for a reply': () => null,
   'a thenable that throws': () => throwing({}, 'then'),
@@ -111,8 +111,8 @@ const strangeContents: Replies = {
 const block = (of: object, messageId: unknown = 'm'): unknown => ({ type: 'block', index: 0, block: of, messageId })
 const call = (id: unknown): object => ({ type: 'tool_use', id, name: 'Read', input: { of: 'this' } })
 
-/** Of these no answer comes: what had come until the abort is kept. */
-const strangeBeginnings: { readonly [what: string]: readonly (() => unknown)[] } = {
+/** These replies never complete: what arrived before the abort is stored. */
+const malformedBeginnings: { readonly [what: string]: readonly (() => unknown)[] } = {
   'hangs after one id twice': [() => block(call('same')), () => block(call('same')), () => block(call(circle()))],
   'hangs in a message without a name': [
     () => block(call('x'), circle()),
@@ -136,19 +136,19 @@ const strangeBeginnings: { readonly [what: string]: readonly (() => unknown)[] }
   ],
 }
 
-const strangeErrors: Replies = {
-  'throws nothing': throwingIt(() => undefined),
-  'throws an object without a prototype': throwingIt(() => Object.create(null)),
-  'throws what cannot be read': throwingIt(() => throwing(new Error('x'), 'message', 'name')),
-  'throws an error that waits for ever': throwingIt(odd({ retryAfterMs: Infinity })),
-  'throws an error that waits less than nothing': throwingIt(odd({ retryAfterMs: -5 })),
-  'throws an error that waits for no number': throwingIt(odd({ retryAfterMs: Number.NaN })),
-  'throws an error of no kind': throwingIt(odd({ kind: 'odd', status: 'x', retryable: 'yes' })),
-  'throws an error with an odd usage': throwingIt(odd({ usage: { input_tokens: -1 } })),
-  'throws an error whose fields are none': throwingIt(odd({ requestId: {}, message: { of: 1 }, billed: 7 })),
+const malformedErrors: ReplyMakers = {
+  'throws nothing': throwingReply(() => undefined),
+  'throws an object without a prototype': throwingReply(() => Object.create(null)),
+  'throws what cannot be read': throwingReply(() => throwing(new Error('x'), 'message', 'name')),
+  'throws an error that waits for ever': throwingReply(oddError({ retryAfterMs: Infinity })),
+  'throws an error that waits less than nothing': throwingReply(oddError({ retryAfterMs: -5 })),
+  'throws an error that waits for no number': throwingReply(oddError({ retryAfterMs: Number.NaN })),
+  'throws an error of no kind': throwingReply(oddError({ kind: 'odd', status: 'x', retryable: 'yes' })),
+  'throws an error with an odd usage': throwingReply(oddError({ usage: { input_tokens: -1 } })),
+  'throws an error whose fields are none': throwingReply(oddError({ requestId: {}, message: { of: 1 }, billed: 7 })),
 }
 
-const strangeUsages: Replies = {
+const malformedUsages: ReplyMakers = {
   'a usage below zero': withUsage((plain) => ({ ...plain, output_tokens: -20 })),
   'a usage that is no number': withUsage((plain) => ({ ...plain, input_tokens: Number.NaN })),
   'a usage as text': withUsage((plain) => ({ ...plain, input_tokens: '100' })),
@@ -164,46 +164,49 @@ const strangeUsages: Replies = {
   'a usage with odd parts': withUsage((plain) => ({ ...plain, server_tool_use: { web_search_requests: -1 } })),
 }
 
-const strangeReplies: Replies = {
-  ...strangeIds,
-  ...strangeContents,
-  ...strangeErrors,
-  ...strangeUsages,
+const malformedReplies: ReplyMakers = {
+  ...malformedIds,
+  ...malformedContents,
+  ...malformedErrors,
+  ...malformedUsages,
 }
 
-/** A reply of an adapter that keeps to nothing. */
-export type StrangeReply = `strange: ${string}`
+/** A malformed reply of an adapter. */
+export type MalformedReply = `strange: ${string}`
 
-const namesOf = (replies: object): readonly StrangeReply[] =>
-  Object.keys(replies).map((what): StrangeReply => `strange: ${what}`)
+const namesOf = (replies: object): readonly MalformedReply[] =>
+  Object.keys(replies).map((what): MalformedReply => `strange: ${what}`)
 
-export const idReplies: readonly StrangeReply[] = namesOf(strangeIds)
-export const contentReplies: readonly StrangeReply[] = namesOf(strangeContents)
-export const hangingReplies: readonly StrangeReply[] = namesOf(strangeBeginnings)
-export const errorReplies: readonly StrangeReply[] = namesOf(strangeErrors)
-export const usageReplies: readonly StrangeReply[] = namesOf(strangeUsages)
+export const idReplies: readonly MalformedReply[] = namesOf(malformedIds)
+export const contentReplies: readonly MalformedReply[] = namesOf(malformedContents)
+export const hangingReplies: readonly MalformedReply[] = namesOf(malformedBeginnings)
+export const errorReplies: readonly MalformedReply[] = namesOf(malformedErrors)
+export const usageReplies: readonly MalformedReply[] = namesOf(malformedUsages)
 
-export function isStrange(kind: string): kind is StrangeReply {
+export function isMalformed(kind: string): kind is MalformedReply {
   return kind.startsWith('strange: ')
 }
 
 /** Only an abort ends the wait for these. */
-export function isHanging(kind: string): kind is StrangeReply {
+export function isHanging(kind: string): kind is MalformedReply {
   return (hangingReplies as readonly string[]).includes(kind)
 }
 
-/** Tells of a reply at once, and never gives it. */
-export function beginningOf(kind: StrangeReply, { emit }: { readonly emit: (update: never) => void }): Promise<never> {
-  for (const update of strangeBeginnings[kind.slice('strange: '.length)] ?? []) emit(untyped(update()))
+/** Emits the beginning of a reply, and never completes it. */
+export function emitBeginning(
+  kind: MalformedReply,
+  { emit }: { readonly emit: (update: never) => void },
+): Promise<never> {
+  for (const update of malformedBeginnings[kind.slice('strange: '.length)] ?? []) emit(untyped(update()))
   return new Promise(() => {})
 }
 
-/** With these the service bills above what it was asked for. */
-export const overbilling: ReadonlySet<string> = new Set<StrangeReply>([
+/** With these, the service bills more than was requested. */
+export const overbillingReplies: ReadonlySet<string> = new Set<MalformedReply>([
   'strange: a usage beyond all bounds',
   'strange: a usage above the cap',
 ])
 
-export function strangeReplyOf(kind: StrangeReply, plain: ModelReply, call: ModelCallOptions): ModelReply {
-  return untyped(strangeReplies[kind.slice('strange: '.length)]?.(plain, call))
+export function makeMalformedReply(kind: MalformedReply, plain: ModelReply, call: ModelCallOptions): ModelReply {
+  return untyped(malformedReplies[kind.slice('strange: '.length)]?.(plain, call))
 }

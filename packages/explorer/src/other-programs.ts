@@ -9,11 +9,11 @@ import {
 } from '@halting/core'
 import { askingContext } from './layers.ts'
 
-/** Options with which a run goes on that began with others. */
+/** Another program that continues a run: it has other options. */
 export interface OtherProgram {
-  /** What it has in the place of the same. */
+  /** Its options in place of the same ones. */
   readonly options: (was: RunOptions) => Partial<RunOptions>
-  /** How a run may end under it that ended otherwise under its own, beside `completed`. */
+  /** Endings that are possible with it but not without it, in addition to `completed`. */
   readonly endings: readonly EndingReason[] | 'any'
 }
 
@@ -28,7 +28,7 @@ const enough = new StopSignal({ reason: 'token_limit', message: 'enough', source
 /** A budget that leaves no room. */
 export const lessMoney: OtherProgram = { options: () => ({ maxBudgetUsd: 0.03 }), endings: ['max_budget_usd'] }
 
-/** What a new release of a program may change between the end of one process and the beginning of the next. */
+/** What a new release of a program may change between two processes. */
 export const otherPrograms: { readonly [name: string]: OtherProgram } = {
   'another prompt': { options: () => ({ system: 'You are another.' }), endings: [] },
   'another model': {
@@ -93,10 +93,7 @@ export const otherPrograms: { readonly [name: string]: OtherProgram } = {
   'less time': { options: () => ({ maxDurationMs: 3 }), endings: ['time_limit'] },
 }
 
-/**
- * What it may change of a run with goals: the goals themselves, their tries, and what comes of an answer. Checks are made then that were not, or come to
- * something else.
- */
+/** Changes of a run with goals: of the goals themselves, their tries, and what follows an answer. Checks are then made that were not made before, or have another outcome. */
 export const goalPrograms: { readonly [name: string]: OtherProgram } = {
   'the same goals under other names': {
     options: ({ until = [] }) => ({ until: until.map((goal) => ({ ...goal, name: `${goal.name}, renamed` })) }),
@@ -124,7 +121,7 @@ const stepsLimits = (Object.keys(endings) as readonly EndingReason[]).filter(
   (reason) => endings[reason].category === 'steps_limit',
 )
 
-/** What it may change of the limits of a run that are counted: some are used up already, or have something left again. */
+/** Changes of counted limits of a run: some are already used up, others have something left again. */
 export const limitPrograms: { readonly [name: string]: OtherProgram } = {
   'fewer calls': { options: () => ({ maxToolCalls: 2 }), endings: ['max_tool_calls'] },
   'more calls': { options: () => ({ maxToolCalls: 8 }), endings: stepsLimits },

@@ -7,9 +7,9 @@ import {
   type ModelRequest,
 } from '@halting/core'
 import { noUsage, type ModelErrorKind, type ModelCallOptions } from '@halting/core/adapters'
-import { beginningOf, isHanging, isStrange, strangeReplyOf, type StrangeReply } from './malformed-replies.ts'
+import { emitBeginning, isHanging, isMalformed, makeMalformedReply, type MalformedReply } from './malformed-replies.ts'
 
-/** Every kind of reply that the loop tells apart. */
+/** Every kind of reply that the loop distinguishes. */
 export type ReplyKind =
   | 'read'
   | 'write'
@@ -47,7 +47,7 @@ export type ReplyKind =
   | 'out of order'
   | `error ${ModelErrorKind}`
   | 'throws'
-  | StrangeReply
+  | MalformedReply
 
 export const allReplies: readonly ReplyKind[] = [
   'read',
@@ -83,7 +83,7 @@ interface Place {
   readonly key: string
 }
 
-/** Replies that are calls of these tools. */
+/** Replies that consist of calls of these tools. */
 const callsOf: { readonly [kind in ReplyKind]?: readonly string[] } = {
   read: ['Read'],
   write: ['Write'],
@@ -142,7 +142,7 @@ export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply
     case 'deaf':
       return new Promise(() => {})
     case 'no room':
-      // The prompt fits, and the cap that was asked for does not fit beside it.
+      // The prompt fits, but not together with the requested cap.
       throw new ModelError({
         kind: 'prompt_too_long',
         message: 'the service says no room',
@@ -158,8 +158,8 @@ export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply
     case 'throws':
       throw new TypeError('the adapter has a bug')
     default: {
-      if (isHanging(kind)) return beginningOf(kind, place.call)
-      if (isStrange(kind)) return strangeReplyOf(kind, await answer(place, []), place.call)
+      if (isHanging(kind)) return emitBeginning(kind, place.call)
+      if (isMalformed(kind)) return makeMalformedReply(kind, await answer(place, []), place.call)
       const errorKind = kind.slice('error '.length) as ModelErrorKind
       throw new ModelError({
         kind: errorKind,
@@ -202,12 +202,12 @@ async function answer(
   if (call.signal.aborted) throw call.signal.reason
   const stop_reason = stopReason ?? (tools.length > 0 ? 'tool_use' : null)
   const agent = agentOf(key)
-  // Agents that run side by side have different charges, and so has the main loop.
+  // Concurrent agents have different charges, and so has the main loop.
   const usage = { ...noUsage, input_tokens: 100 + 7 * agent, output_tokens: 20 + 3 * agent }
   return { message: { role: 'assistant', id, model, content, stop_reason, usage } }
 }
 
-/** Which of the calls of its message an agent answers, from 1 on; 0 for the main loop. */
+/** Which call of its message an agent answers, counted from 1; 0 for the main loop. */
 export function agentOf(key: string): number {
   const index = /\/agent:\d+:(\d+):/.exec(key)?.[1]
   return index === undefined ? 0 : Number(index) + 1

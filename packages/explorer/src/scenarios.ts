@@ -1,4 +1,4 @@
-import { abortScenarios } from './abort-scenarios.ts'
+import { abortScenarios, settingsScenarios, pauseScenarios } from './intervention-scenarios.ts'
 import {
   type AbortCause,
   CallableHook,
@@ -9,17 +9,14 @@ import {
 } from '@halting/core'
 import { FinishReasonHook } from '@halting/core/compat'
 import { plainContext } from '@halting/core/adapters'
-import { agentScenarios } from './agent-hooks.ts'
+import { agentScenarios } from './agent-scenarios.ts'
 import { askingScenarios } from './asking-scenarios.ts'
-import { contextScenarios } from './context-scenarios.ts'
+import { contextScenarios, imagePrompt as image, mediaScenarios } from './context-scenarios.ts'
 import { goalScenarios } from './goal-scenarios.ts'
 import { askingContext, room } from './layers.ts'
 import { limitScenarios } from './limit-scenarios.ts'
-import { imagePrompt as image, mediaScenarios } from './media-scenarios.ts'
 import { allReplies, type ReplyKind } from './replies.ts'
-import { pauseScenarios } from './pause-scenarios.ts'
-import { settingsScenarios } from './settings-scenarios.ts'
-import { strangeScenarios } from './hostile-scenarios.ts'
+import { hostileScenarios } from './hostile-scenarios.ts'
 import { verificationScenarios } from './verification-scenarios.ts'
 import { waitingScenarios } from './waiting-scenarios.ts'
 import type { Scenario } from './world.ts'
@@ -34,7 +31,7 @@ const reader: AnyTool = {
   readOnly: true,
   execute: () => 'the same',
 }
-/** Another reason each time, and the same one in every replay. */
+/** Blocks with a different reason each time, which is the same in every replay. */
 const countsAnswers: StopHook = {
   id: 'counts',
   handle: ({ assistantMessages }) => ({ block: `answer ${assistantMessages.length} will not do` }),
@@ -49,7 +46,7 @@ const halter: AnyTool = {
 }
 
 /** Everything that may deviate, a few deviations at a time. */
-const deviating: readonly Scenario[] = [
+const deviatingScenarios: readonly Scenario[] = [
   { name: 'every reply, two at a time', replies: everyReply, depth: 4, deviations: 2 },
   {
     name: 'every reply under limits, with a last answer',
@@ -287,8 +284,8 @@ const forever = (name: string, last: ReplyKind, more: Partial<Scenario> = {}): S
   ...more,
 })
 
-/** What never gives in: each allowance is used up to the last lap. */
-const stubborn: readonly Scenario[] = [
+/** Endless behavior: each retry limit is used up to the last iteration. */
+const endlessScenarios: readonly Scenario[] = [
   forever('reading', 'read', { options: { maxTurns: 12 } }),
   forever('the same call, seen', 'read', {
     noProgress: true,
@@ -433,10 +430,10 @@ const stubborn: readonly Scenario[] = [
 
 const others = [...askingScenarios, ...abortScenarios, ...settingsScenarios, ...mediaScenarios, ...contextScenarios]
 export const scenarios: readonly Scenario[] = [
-  ...deviating,
+  ...deviatingScenarios,
   ...others,
-  ...stubborn,
-  ...strangeScenarios,
+  ...endlessScenarios,
+  ...hostileScenarios,
   ...goalScenarios,
   ...limitScenarios,
   ...waitingScenarios,

@@ -1,56 +1,56 @@
 import { AgentState } from '@halting/core'
 
-/** Values that the loop handed out, and must not change from then on. */
+/** Values that the loop handed out, and that must not change from then on. */
 export interface Snapshots {
-  /** Freezes a value and all that can be reached from it: whoever writes to it later throws. */
+  /** Freezes a value and everything reachable from it: later writes throw. */
   freeze(value: unknown): void
-  /** Freezes what was handed out, and remembers how it looked. */
-  handedOut(to: string, value: unknown): void
-  /** The values that look different from when they were handed out, in words. */
+  /** Freezes a value that was handed out, and remembers its content. */
+  track(to: string, value: unknown): void
+  /** Describes the values that have changed since they were handed out. */
   changed(): readonly string[]
 }
 
-interface HandedOut {
+interface TrackedValue {
   readonly to: string
   readonly value: unknown
-  readonly looked: string
+  readonly serialized: string
 }
 
 export function createSnapshots(): Snapshots {
-  const all: HandedOut[] = []
+  const all: TrackedValue[] = []
   return {
     freeze: deepFreeze,
-    handedOut(to, value) {
+    track(to, value) {
       deepFreeze(value)
-      all.push({ to, value, looked: looksOf(value) })
+      all.push({ to, value, serialized: serialize(value) })
     },
     changed: () =>
-      all.flatMap(({ to, value, looked }) => {
-        const looks = looksOf(value)
-        return looks === looked ? [] : [`what was handed to ${to} changed later:\n  ${looked}\n  ${looks}`]
+      all.flatMap(({ to, value, serialized: looked }) => {
+        const serialized = serialize(value)
+        return serialized === looked ? [] : [`what was handed to ${to} changed later:\n  ${looked}\n  ${serialized}`]
       }),
   }
 }
 
-/** Looks at nothing. */
-export const noSnapshots: Snapshots = Object.freeze({ freeze() {}, handedOut() {}, changed: () => [] })
+/** Tracks nothing. */
+export const noSnapshots: Snapshots = Object.freeze({ freeze() {}, track() {}, changed: () => [] })
 
 /**
- * How a value looks to its reader. Private fields cannot be frozen from outside, so what an object tells of itself is compared.
- * Of a transcript only the length counts: its entries are compared with the messages that were told.
+ * The content of a value as a reader sees it. Private fields cannot be frozen from outside, so their serialized form is compared. Of a transcript only the length counts, because
+ * its entries are compared with the emitted messages.
  */
-function looksOf(value: unknown): string {
+function serialize(value: unknown): string {
   return JSON.stringify(value, (key, part: unknown) =>
     key === 'transcript' && Array.isArray(part) ? part.length : part,
   )
 }
 
-const frozen = new WeakSet<object>()
+const frozenObjects = new WeakSet<object>()
 
 function deepFreeze(value: unknown): void {
-  if (typeof value !== 'object' || value === null || frozen.has(value)) return
-  frozen.add(value)
-  // An abort signal lives on.
+  if (typeof value !== 'object' || value === null || frozenObjects.has(value)) return
+  frozenObjects.add(value)
+  // An abort signal must stay usable.
   if ('addEventListener' in value) return
   if (value instanceof AgentState) deepFreeze(value.execution())
   for (const part of Object.values(value)) deepFreeze(part)

@@ -10,8 +10,8 @@ import { nanosOf } from './core-internals.ts'
 import type { Choices } from './choices.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
-/** What standing budgets may answer to a request that takes from them. The first is what they give while there is enough. */
-export const standingWays = [
+/** Possible answers of standing budgets to a request. The first is the answer while there is enough. */
+export const standingAnswers = [
   'all',
   'the least',
   'half',
@@ -27,24 +27,24 @@ export const standingWays = [
   'all, though aborted',
 ] as const
 
-type StandingWay = (typeof standingWays)[number]
+type StandingAnswer = (typeof standingAnswers)[number]
 
-/** What a scenario lets standing budgets do. */
+/** What the standing budgets of a scenario may do. */
 export interface ScenarioStanding {
-  readonly ways: readonly StandingWay[]
-  /** The one model that they count for; every model when absent. */
+  readonly ways: readonly StandingAnswer[]
+  /** The only model that they count for. Default: every model. */
   readonly model?: string
 }
 
-/** What it asks of the world around it. */
+/** What they use of the world. */
 export interface StandingWorld {
   readonly choices: Choices
   readonly time: VirtualTime
-  /** Has an abort come, by a cause that the path says: nothing else would end a wait without an end. */
+  /** Triggers an abort with a cause that the path chooses, because nothing else would end an endless wait. */
   abort(label: string): void
 }
 
-/** Time in which others give back what they have reserved, in milliseconds. */
+/** Time in which others return what they have reserved, in milliseconds. */
 const othersMs = 25
 
 const budget: StandingBudget = {
@@ -56,15 +56,15 @@ const budget: StandingBudget = {
   resetsAt: '2026-12-01T00:00:00+01:00',
 }
 const wait: StandingWait = { budget: budget.name, reservedUsd: 1.5, holders: 2 }
-const refused: StandingRefused = { kind: 'refused', budget }
+const refusal: StandingRefused = { kind: 'refused', budget }
 
 /**
- * Standing budgets of one process that answer what the path says, and count: each taking is settled once and within what was taken, and no model that they
- * count for is asked without a taking. What is taken when the process is killed is lost with it.
+ * Standing budgets of one process that answer what the path says. They check that each amount taken is settled once and within that amount, and that no model they count for is
+ * called without a reservation. Reservations are lost with a killed process.
  */
-export class ExploredStanding implements StandingBudgets {
+export class ExploredStandingBudgets implements StandingBudgets {
   readonly names: readonly string[] = [budget.name]
-  /** What was done with them that must not be. */
+  /** Violations of the rules for standing budgets. */
   readonly problems: string[] = []
   readonly #scenario: ScenarioStanding
   readonly #world: StandingWorld
@@ -78,12 +78,12 @@ export class ExploredStanding implements StandingBudgets {
     this.#world = world
   }
 
-  /** How often something was asked for. */
+  /** Number of requests. */
   get times(): number {
     return this.#times
   }
 
-  /** Takings that are not settled. */
+  /** Number of reservations that are not settled. */
   get open(): number {
     return this.#open
   }
@@ -99,7 +99,7 @@ export class ExploredStanding implements StandingBudgets {
 
   countsFor = (model: string): boolean => this.#scenario.model === undefined || this.#scenario.model === model
 
-  /** A model is asked; the returned function is called when it is asked no more. */
+  /** A model is called; the returned function is called when that is over. */
   asked(model: string, key: string, signal: AbortSignal): () => void {
     if (!this.countsFor(model)) return () => {}
     this.#inFlight++
@@ -110,7 +110,7 @@ export class ExploredStanding implements StandingBudgets {
       isOver = true
       this.#inFlight--
     }
-    // Whoever is deaf is left when it is aborted.
+    // A deaf model is abandoned when it is aborted.
     signal.addEventListener('abort', over, { once: true })
     return over
   }
@@ -129,14 +129,14 @@ export class ExploredStanding implements StandingBudgets {
     const way = this.#world.choices.choose(label, this.#scenario.ways)
     const all = (): StandingTaken => this.#taken(usd)
     const least = (): StandingTaken => this.#taken(leastUsd)
-    /** After others had their time; an abort cuts it short, and nothing is taken then. */
-    const later = async <T>(answer: () => T, isTold = true): Promise<T> => {
-      if (isTold) onWait(wait)
+    /** Answers after others had their time. An abort ends the wait, and then nothing is taken. */
+    const later = async <T>(answer: () => T, notifies = true): Promise<T> => {
+      if (notifies) onWait(wait)
       await time.pass(othersMs, signal)
       if (signal.aborted) throw new Error('aborted while it waited')
       return answer()
     }
-    /** Nobody gives anything back. */
+    /** Waits without end: nobody returns anything. */
     const forever = (): Promise<void> => {
       onWait(wait)
       onWait({ ...wait, holders: 1 })
@@ -152,17 +152,17 @@ export class ExploredStanding implements StandingBudgets {
       case 'half':
         return this.#taken(Math.max(leastUsd, usd / 2))
       case 'refused':
-        return refused
+        return refusal
       case 'all, later':
         return later(all, false)
       case 'refused, later':
-        return later(() => refused, false)
+        return later(() => refusal, false)
       case 'all, after a wait':
         return later(all)
       case 'the least, after a wait':
         return later(least)
       case 'refused, after a wait':
-        return later(() => refused)
+        return later(() => refusal)
       case 'throws':
         throw new Error('the file of the standing budgets is damaged')
       case 'rejects after a wait':

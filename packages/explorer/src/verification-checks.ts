@@ -11,7 +11,7 @@ import {
 import { isJsonObject, isOfPerson, lastAnswer } from '@halting/core/adapters'
 import { eventsOfAgents, fail } from './assert-same-events.ts'
 
-// What holds of the question to verify a change, by the record of the run and by what was told of it (spec R-VERI-3 to R-VERI-6).
+// What must hold for the request to verify a change, according to the records and events of the run (spec R-VERI-3 to R-VERI-6).
 
 /** `events`: those of a whole replay. `records`: those of the run. */
 export function checkVerification(
@@ -33,7 +33,7 @@ export function checkVerification(
   const entries = [...state.transcript]
   const questions = entries.flatMap((entry, index) => (isQuestion(entry) ? [index] : []))
   if (questions.length !== asked.length)
-    fail(`${where}: ${questions.length} questions to verify a change, and ${asked.length} laps`)
+    fail(`${where}: ${questions.length} questions to verify a change, and ${asked.length} iterations`)
   const [[lap], [question]] = [asked, questions]
   if (lap === undefined || question === undefined) return
   if (lap.event.after[0] < 1) fail(`${where}: it was asked to verify its change with no turn left for the answer`)
@@ -41,11 +41,11 @@ export function checkVerification(
   const before = recordsBefore(records)
   if (before === undefined) fail(`${where}: the question to verify a change is not on record`)
   else if (!before.some(isOfAgent) && uncheckedIn(before) < 3)
-    fail(`${where}: it was asked to verify a change, and none was unchecked`)
+    fail(`${where}: it was asked to verify a change, but all changes were checked`)
   checkAnswer(entries, question, { state, terminal }, where)
 }
 
-/** While no tool was called and no person said anything, the answer is the one before the question, and only a person ends the run otherwise. */
+/** While no tool was called and no person wrote anything, the answer stays the one before the request, and only a person can change the ending. */
 function checkAnswer(
   entries: readonly TranscriptEntry[],
   question: number,
@@ -61,17 +61,18 @@ function checkAnswer(
   )
   if (isReplaced) return
   const { reason, signal } = terminal
-  // A run that breaks ends as such, whatever was said.
+  // A run that breaks ends as broken, whatever its answer.
   const isBroken = reason === 'error'
   const isInterrupted = signal.reason === 'user_requested'
   if (endings[reason].subtype !== 'success' && !isBroken && !isInterrupted)
     fail(`${where} had its answer and was asked to verify it, and ended as ${reason}`)
-  const said = lastAnswer({ transcript: state.transcript, startLength: state.startLength })
+  const answerAtEnd = lastAnswer({ transcript: state.transcript, startLength: state.startLength })
   const answer = lastAnswer({ transcript: Transcript.of(entries.slice(0, question)), startLength: state.startLength })
-  if (said !== answer) fail(`${where}: its answer is ${said}, and was ${answer} before it was asked to verify it`)
+  if (answerAtEnd !== answer)
+    fail(`${where}: its answer is ${answerAtEnd}, and was ${answer} before it was asked to verify it`)
 }
 
-/** Nobody asks for a last answer where the answer stands: then the run has ended as if it did not. */
+/** No last answer is requested while the earlier answer stands: the run has then ended as if nothing had been asked. */
 function asksForLastAnswer({ message: { content } }: Extract<TranscriptEntry, { kind: 'user' }>): boolean {
   return typeof content === 'string' && content.startsWith('This run is ending')
 }
@@ -87,7 +88,7 @@ function modeBefore(events: readonly RunEvent[], index: number): string | undefi
   return set?.type === 'settings' ? (set.change.permissionMode ?? undefined) : undefined
 }
 
-/** Those before the lap that asked; undefined where there is no such lap. */
+/** Records before the iteration that made the request; undefined without such an iteration. */
 function recordsBefore(records: readonly StepRecord[]): readonly StepRecord[] | undefined {
   const end = records.findIndex(
     (record) => record.type === 'lap' && record.lap.scope === '' && record.lap.transition === 'unverified_change',
@@ -95,12 +96,12 @@ function recordsBefore(records: readonly StepRecord[]): readonly StepRecord[] | 
   return end < 0 ? undefined : records.slice(0, end)
 }
 
-/** What agents did beside each other is entered in the order of their calls, which that of the records is not. */
+/** The work of concurrent agents is entered in the order of their calls, which differs from the order of the records. */
 function isOfAgent(record: StepRecord): boolean {
   return 'key' in record && record.key.includes('/agent:')
 }
 
-/** Lines that were changed and not checked since, by what is on record of calls. */
+/** Lines that were changed and not checked since, according to the records of calls. */
 function uncheckedIn(records: readonly StepRecord[]): number {
   let lines = 0
   for (const { changedLines = 0, check } of records.flatMap(workIn)) {

@@ -2,7 +2,7 @@ import { planning } from './goal-scenarios.ts'
 import type { ReplyKind } from './replies.ts'
 import type { Scenario } from './world.ts'
 
-// Runs whose model may be asked to verify its last change (spec R-VERI-3), and all that may come behind the question.
+// Runs whose model may be asked to verify its last change (spec R-VERI-3), and everything that may follow the request.
 
 const everyAnswer: readonly ReplyKind[] = [
   'write',

@@ -1,15 +1,15 @@
 import type { Clock } from '@halting/core/steps'
 import { createFakeClock } from '@halting/core/testing'
 
-/** Time that passes only when somebody waits for it, or takes it. What happens in which order follows from the times alone. */
+/** Time that advances only when something waits for it or takes it. The order of events follows from the times alone. */
 export interface VirtualTime extends Clock {
-  /** Something takes so long, and nothing else goes on meanwhile. */
+  /** Something takes this long, and nothing else happens meanwhile. */
   take(ms: number): void
-  /** Something takes so long while others go on. An abort of `signal` cuts it short. */
+  /** Something takes this long while others proceed. An abort of `signal` ends it early. */
   pass(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** Longer waits are deadlines, which nothing here is to reach. */
+/** Longer waits are deadlines, which must not be reached here. */
 const neverMs = 60_000
 
 export function createVirtualTime(start: number): VirtualTime {

@@ -3,7 +3,7 @@ import type { Scenario } from './world.ts'
 
 const waitForLimitsMs = 60_000
 
-/** Requests that wait for their service, with all that may happen meanwhile. */
+/** Requests that wait for their service, with everything that may happen meanwhile. */
 const services: readonly Scenario[] = [
   {
     name: 'waits for a service, with messages, stops and retries',
@@ -62,7 +62,7 @@ const services: readonly Scenario[] = [
   },
 ]
 
-/** A tool that waits: beside others, with messages, stops, aborts and kills at each moment of it. */
+/** A tool that waits: concurrently with others, and with messages, stops, aborts and kills at each moment. */
 const tools: readonly Scenario[] = [
   {
     name: 'a tool that waits, with messages and stops',

@@ -37,13 +37,13 @@ import {
   checkWhatIf,
   terminalOf,
 } from './checks.ts'
-import type { Walked } from './walked.ts'
+import type { ExploredRun } from './explored-run.ts'
 import type { Path } from './choices.ts'
 import type { Kills } from './kills.ts'
 import type { OtherProgram } from './other-programs.ts'
 import { createSnapshots, noSnapshots } from './snapshots.ts'
-import { assertMessages, assertSame, assertToldLast, fail, isLive, messagesOf } from './assert-same-events.ts'
-import { createWorld, type HandedIn, type HandedInBefore, type Scenario, type World } from './world.ts'
+import { assertMessages, assertSame, assertSuffixOfEvents, fail, isLive, messageEntries } from './assert-same-events.ts'
+import { createWorld, type ExternalInput, type EarlierInputs, type Scenario, type World } from './world.ts'
 
 export interface PathReport {
   readonly terminal: EndingReason
@@ -51,7 +51,7 @@ export interface PathReport {
   readonly kills: number
 }
 
-/** Goes one path: the run, its replay, and kills with resume and replay. Throws where a promise is broken. */
+/** Walks one path: the run, its replay, and kills with resume and replay. Throws if a promise is broken. */
 export async function walkPath(
   scenario: Scenario,
   path: Path,
@@ -60,26 +60,27 @@ export async function walkPath(
 ): Promise<PathReport> {
   const other = otherProgramOf(scenario, path)
   const world = createWorld(scenario, path, createSnapshots())
-  const whole = await walk(world, startOf(scenario), { leaves: scenario.abandons === true })
-  if (whole.left) return abandoned(whole, world)
-  checkRun(whole, world)
-  checkEffects([], whole.effects, 'the run')
-  await checkReplay(whole, world)
-  checkWhatIf(whole, scenario, world)
-  if (keep !== undefined) await checkReplay({ ...whole, records: await keep(whole.records) }, world, 'what was kept')
-  const killed = await killAll({ scenario, path, other, hasOverdrawn: world.mayOverdraw }, whole, kills)
-  const transitions = whole.events.flatMap((event) => (event.type === 'lap' ? [event.transition] : []))
-  return { terminal: whole.terminal.reason, transitions, kills: killed }
+  const wholeRun = await walk(world, startOf(scenario), { leaves: scenario.abandons === true })
+  if (wholeRun.hasLeft) return checkAbandoned(wholeRun, world)
+  checkRun(wholeRun, world)
+  checkEffects([], wholeRun.effects, 'the run')
+  await checkReplay(wholeRun, world)
+  checkWhatIf(wholeRun, scenario, world)
+  if (keep !== undefined)
+    await checkReplay({ ...wholeRun, records: await keep(wholeRun.records) }, world, 'what was kept')
+  const killed = await killAll({ scenario, path, other, hasOverdrawn: world.mayOverdraw }, wholeRun, kills)
+  const transitions = wholeRun.events.flatMap((event) => (event.type === 'lap' ? [event.transition] : []))
+  return { terminal: wholeRun.terminal.reason, transitions, kills: killed }
 }
 
-/** Goes a path only to learn what is asked on it. */
+/** Walks a path only to find out its labels. */
 export async function skimPath(scenario: Scenario, path: Path): Promise<void> {
   otherProgramOf(scenario, path)
   const world = createWorld(scenario, path, noSnapshots)
   await walk(world, startOf(scenario), { leaves: scenario.abandons === true })
 }
 
-/** The program that goes on after a kill; undefined for the same one. */
+/** The program that continues after a kill; undefined for the same one. */
 function otherProgramOf({ otherPrograms = {} }: Scenario, path: Path): OtherProgram | undefined {
   const names = Object.keys(otherPrograms)
   return names.length === 0 ? undefined : otherPrograms[path.choose('goes on with', ['the same program', ...names])]
@@ -89,68 +90,71 @@ function startOf(scenario: Scenario): RunState {
   return startRun({ prompt: scenario.prompt ?? 'do it' })
 }
 
-/** Nobody listens any more: what was told begins the transcript; there is one terminal, a valid transcript, and a replay that ends the same and tells all. */
-async function abandoned(whole: Walked, world: World): Promise<PathReport> {
-  const { terminal, records } = whole
-  const entries = whole.state.transcript.since(0)
-  checkTranscript(whole, 'the abandoned run')
+/**
+ * Checks a run whose consumer has left. The emitted messages are the beginning of the transcript. There is one ending, a valid transcript, and a replay that ends the same and
+ * emits everything.
+ */
+async function checkAbandoned(wholeRun: ExploredRun, world: World): Promise<PathReport> {
+  const { terminal, records } = wholeRun
+  const entries = wholeRun.state.transcript.since(0)
+  checkTranscript(wholeRun, 'the abandoned run')
   checkSnapshots(world, 'the abandoned run')
-  const told = messagesOf(whole.events)
-  assertMessages(told, entries.slice(0, told.length), 'the abandoned run')
+  const emitted = messageEntries(wholeRun.events)
+  assertMessages(emitted, entries.slice(0, emitted.length), 'the abandoned run')
   if (records.filter((record) => record.type === 'end' && record.scope === '').length !== 1)
     fail('the abandoned run has no ending on record')
   const replayed = await replay(records, world.options)
   assertSame(terminalOf(replayed.terminal), terminalOf(terminal), 'the terminal of the abandoned run')
-  assertMessages(messagesOf(replayed.events), entries, 'the replay of the abandoned run')
+  assertMessages(messageEntries(replayed.events), entries, 'the replay of the abandoned run')
   return { terminal: terminal.reason, transitions: [], kills: 0 }
 }
 
-/** What goes on after a kill. */
-interface Next {
+/** How a run continues after a kill. */
+interface ResumePlan {
   readonly scenario: Scenario
   readonly path: Path
   readonly other: OtherProgram | undefined
-  /** A service billed above a reservation on this path: what was killed may have it on record. */
+  /** A service billed above a reservation on this path, and the killed process may have that on record. */
   readonly hasOverdrawn: boolean
 }
 
-async function killAll(next: Next, whole: Walked, kills: Kills): Promise<number> {
+async function killAll(next: ResumePlan, wholeRun: ExploredRun, kills: Kills): Promise<number> {
   let lines: readonly string[] | undefined
   let records: readonly StepRecord[] = []
   let killed = 0
-  for (const [index, record] of whole.records.slice(0, -1).entries()) {
+  for (const [index, record] of wholeRun.records.slice(0, -1).entries()) {
     const length = index + 1
     if (!kills(next.path, record, length)) continue
-    lines ??= whole.records.map((each) => JSON.stringify(each))
+    lines ??= wholeRun.records.map((each) => JSON.stringify(each))
     if (records.length === 0) records = lines.map((line) => JSON.parse(line) as StepRecord)
     const where = `killed after record ${length} of ${records.length}`
-    const resumed = await goOn(records.slice(0, length), next, whole, where)
+    const resumed = await resumeAfterKill(records.slice(0, length), next, wholeRun, where)
     killed++
     if (resumed === undefined) continue
-    if (next.other === undefined) await checkSame(resumed, next, whole, lines, length, where)
-    else await checkOther(resumed, next, next.other, whole, length, where)
+    if (next.other === undefined) await checkSame(resumed, next, wholeRun, lines, length, where)
+    else await checkOther(resumed, next, next.other, wholeRun, length, where)
   }
   return killed
 }
 
-interface Resumed {
-  readonly walked: Walked
+interface ResumedRun {
+  readonly walked: ExploredRun
   readonly world: World
-  /** Nothing but the kill happened to it: it ends as it would have ended. */
+  /** Nothing but the kill happened to it, so it must end as it would have ended. */
   readonly hasSameFuture: boolean
 }
 
-/** The process ends after so many records; another one goes on from what is on record, as JSON. */
-async function goOn(
+/** Ends the process after some records. Another one resumes from the records, as JSON. */
+async function resumeAfterKill(
   onRecord: readonly StepRecord[],
-  { scenario, path, other }: Next,
-  { handedIn, wallAt }: Walked,
+  { scenario, path, other }: ResumePlan,
+  { externalInputs: handedIn, wallAt }: ExploredRun,
   where: string,
-): Promise<Resumed | undefined> {
+): Promise<ResumedRun | undefined> {
   const folded = foldRun(onRecord)
   if (folded.kind === 'ended') return undefined
   const inbox = inboxAtKill(handedIn, onRecord)
-  // The code that goes on is the code that ran: a part of the resumes is enough to see a write.
+  // All resumes run the same code, so checking a part of them is enough to detect a write.
   const snapshots = onRecord.length % 8 === 0 ? createSnapshots() : noSnapshots
   const world = createWorld(scenario, path.again(), snapshots, { ...inbox, wallAt: wallAt.slice(0, onRecord.length) })
   if (other !== undefined) {
@@ -171,41 +175,42 @@ async function goOn(
   const inForce = settingsOnRecord(folded.replay, folded.state.spent.settings, world.options)
   const { recordedUntil } = folded
   const committedBefore = folded.spent.settled.nanos
-  const goesOn = { steps, ledger, resumed: true, recordedUntil, inForce, committedBefore }
-  const walked = await walk(world, folded.state, goesOn)
-  checkRun(walked, world, where)
-  checkEffects(onRecord, walked.effects, where)
+  const resumeOptions = { steps, ledger, resumed: true, recordedUntil, inForce, committedBefore }
+  const run = await walk(world, folded.state, resumeOptions)
+  checkRun(run, world, where)
+  checkEffects(onRecord, run.effects, where)
   checkOpenFigures(onRecord, where)
-  // What works beside the main loop may have come further or less far when that goes on. What waits in the inbox may be taken earlier now, an abort may be lost with the process, and an unknown outcome is told as such: only then may the end be another.
+  // Background work may have progressed more or less when it is resumed. Waiting messages may be taken earlier, an abort may be lost with the process, and an unknown outcome is
+  // reported as such. Only in these cases may the ending differ.
   return {
-    walked,
+    walked: run,
     world,
     hasSameFuture: scenario.background === undefined && inbox.waiting.length === 0 && openIntents(onRecord) === 0,
   }
 }
 
-/** The same program comes to the same. */
+/** The same program must reach the same result. */
 async function checkSame(
-  { walked, world, hasSameFuture }: Resumed,
-  next: Next,
-  whole: Walked,
+  { walked: run, world, hasSameFuture }: ResumedRun,
+  next: ResumePlan,
+  wholeRun: ExploredRun,
   lines: readonly string[],
   length: number,
   where: string,
 ): Promise<void> {
-  const looked = mayAskOtherwise(whole, length) ? withoutCommitted : untimed
-  if (hasSameFuture) assertSame(looked(walked.terminal), looked(whole.terminal), `${where}: the terminal`)
-  // The same record has the same replay and the same what-if, which were looked at already.
-  if (isSame(walked.records, lines, length)) return checkTold(walked, whole, where)
-  checkWhatIf(walked, next.scenario, { mayOverdraw: next.hasOverdrawn || world.mayOverdraw })
-  await checkReplay(walked, world, where)
+  const comparable = mayAskOtherwise(wholeRun, length) ? withoutCommitted : withoutTimes
+  if (hasSameFuture) assertSame(comparable(run.terminal), comparable(wholeRun.terminal), `${where}: the terminal`)
+  // The same record has the same replay and what-if, which were checked before.
+  if (isSame(run.records, lines, length)) return checkSameEvents(run, wholeRun, where)
+  checkWhatIf(run, next.scenario, { mayOverdraw: next.hasOverdrawn || world.mayOverdraw })
+  await checkReplay(run, world, where)
 }
 
 /**
- * An abort is not on the record of the run itself yet, and agents work side by side. One that is answered from the record is elsewhere then than it
- * was beside a live one, so that the abort finds another request asked, which is charged as unknown. Everything else comes to the same.
+ * True if the abort is not on record in the run itself yet and agents run concurrently. An agent that is replayed is at another point than a live one, so the abort interrupts
+ * another request, which is charged as unknown. Everything else stays the same.
  */
-function mayAskOtherwise({ handedIn, records }: Walked, length: number): boolean {
+function mayAskOtherwise({ externalInputs: handedIn, records }: ExploredRun, length: number): boolean {
   if (!handedIn.some(({ what }) => what === 'abort')) return false
   const agents = new Set<string>()
   for (const record of records.slice(0, length)) {
@@ -217,48 +222,48 @@ function mayAskOtherwise({ handedIn, records }: Walked, length: number): boolean
 }
 
 function withoutCommitted(terminal: RunResult): unknown {
-  return untimed({ ...terminal, committedUsd: 0, totalTokens: 0 })
+  return withoutTimes({ ...terminal, committedUsd: 0, totalTokens: 0 })
 }
 
-/** Another program comes to the same ending or to one of its own, and to the same again when it is killed too. */
+/** Another program reaches the same ending or one of its own, and does so again when it is killed, too. */
 async function checkOther(
-  { walked }: Resumed,
-  next: Next,
+  { walked: run }: ResumedRun,
+  next: ResumePlan,
   other: OtherProgram,
-  whole: Walked,
+  wholeRun: ExploredRun,
   length: number,
   where: string,
 ): Promise<void> {
-  const { reason } = walked.terminal
+  const { reason } = run.terminal
   // What cut the run short may be gone.
-  if (other.endings !== 'any' && ![whole.terminal.reason, 'completed', ...other.endings].includes(reason))
-    fail(`${where}: it goes on with another program and ends as ${reason}: ${walked.terminal.signal.message}`)
-  const records = walked.records.map((record) => JSON.parse(JSON.stringify(record)) as StepRecord)
+  if (other.endings !== 'any' && ![wholeRun.terminal.reason, 'completed', ...other.endings].includes(reason))
+    fail(`${where}: it continues with another program and ends as ${reason}: ${run.terminal.signal.message}`)
+  const records = run.records.map((record) => JSON.parse(JSON.stringify(record)) as StepRecord)
   const more = records.length - length - 1
   if (more <= 0) return
   const second = length + 1 + (hashText(`${next.path.describe()} ${length}`) % more)
-  const again = await goOn(records.slice(0, second), next, walked, `${where}, and after record ${second}`)
-  // The time that was used until a kill counts at once in the process that comes after it.
+  const again = await resumeAfterKill(records.slice(0, second), next, run, `${where}, and after record ${second}`)
+  // The time used until a kill counts at once in the process after it.
   if (again?.hasSameFuture === true && again.walked.terminal.reason !== 'time_limit')
-    assertSame(untimed(again.walked.terminal), untimed(walked.terminal), `${where}, and after record ${second}`)
+    assertSame(withoutTimes(again.walked.terminal), withoutTimes(run.terminal), `${where}, and after record ${second}`)
 }
 
-/** Whether the record is that of the uninterrupted run, from the kill on: before it, it is by construction. */
+/** Whether the records equal those of the uninterrupted run from the kill on. Before it, they do by construction. */
 function isSame(records: readonly StepRecord[], lines: readonly string[], from: number): boolean {
   if (records.length !== lines.length) return false
   return records.slice(from).every((record, index) => JSON.stringify(record) === lines[from + index])
 }
 
-/** A resume that came to the same record told the same, from its open turn on. */
-function checkTold(resumed: Walked, whole: Walked, where: string): void {
-  assertToldLast(whole.events, resumed.events, `${where}: the events`)
+/** A resume with the same record emitted the same events, from its open turn on. */
+function checkSameEvents(resumed: ExploredRun, wholeRun: ExploredRun, where: string): void {
+  assertSuffixOfEvents(wholeRun.events, resumed.events, `${where}: the events`)
 }
 
-const nothingHandedIn: HandedInBefore = { labels: new Set(), waiting: [], idsTaken: [] }
+const noExternalInputs: EarlierInputs = { labels: new Set(), waiting: [], idsTaken: [] }
 
-/** What had been handed in when the process ended, and what of it no record shows as taken: it is handed in again. */
-function inboxAtKill(handedIn: readonly HandedIn[], records: readonly StepRecord[]): HandedInBefore {
-  if (handedIn.length === 0) return nothingHandedIn
+/** Inputs from before the end of the process, and those of them that no record shows as taken: they are sent again. */
+function inboxAtKill(handedIn: readonly ExternalInput[], records: readonly StepRecord[]): EarlierInputs {
+  if (handedIn.length === 0) return noExternalInputs
   const before = handedIn.filter((each) => each.records <= records.length)
   const taken = { stop: 0, abort: 0 }
   let lastSet = -1
@@ -269,10 +274,10 @@ function inboxAtKill(handedIn: readonly HandedIn[], records: readonly StepRecord
     if (record.control.settings !== undefined) lastSet = index
   }
   const idsTaken = inboxIdsIn(records)
-  const waits = ({ what, label, records: then }: HandedIn): boolean => {
+  const waits = ({ what, label, records: then }: ExternalInput): boolean => {
     if (what === 'steer' || what === 'follow_up') return !idsTaken.includes(label)
-    // All that was set is taken together.
-    // A retry that nobody recorded went with its process.
+    // All settings are taken together.
+    // A retry that is not on record went with its process.
     if (what === 'retry') return false
     return what === 'settings' ? then > lastSet : taken[what]-- <= 0
   }
@@ -284,22 +289,22 @@ interface WalkOptions {
   readonly ledger?: Ledger
   readonly resumed?: boolean
   readonly recordedUntil?: number
-  /** What its records show as set. */
+  /** The settings that its records show. */
   readonly inForce?: SettingsInForce | null
   /** The consumer may leave. */
   readonly leaves?: boolean
   readonly committedBefore?: number
 }
 
-async function walk(world: World, start: RunState, walkOptions: WalkOptions): Promise<Walked> {
+async function walk(world: World, start: RunState, walkOptions: WalkOptions): Promise<ExploredRun> {
   const { resumed = false, recordedUntil = 0, inForce, leaves = false, committedBefore = 0 } = walkOptions
   const { clock, wallAt } = world
   const steps = walkOptions.steps ?? createMemorySteps({ clock, onRecord: () => wallAt.push(clock.now()) })
   const ledger = walkOptions.ledger ?? ledgerOf(settingsOf(world.options))
-  const laps: Iteration[] = []
+  const iterations: Iteration[] = []
   const running = streamRun(
     start,
-    { ...world.options, steps: withMoments(steps, { steps, world, laps }) },
+    { ...world.options, steps: withMoments(steps, { steps, world, iterations }) },
     { inbox: world.inbox, ledger, resumed, recordedUntil, ...(inForce !== undefined && { inForce }) },
   )
   const reader = running[Symbol.asyncIterator]()
@@ -309,7 +314,7 @@ async function walk(world: World, start: RunState, walkOptions: WalkOptions): Pr
   const hasSetLimits = start.spent.settings?.limits !== undefined || Math.min(atFirst.nanos, atFirst.tokens) < 0
   const { limits } = ledger
   if (leaves) {
-    // At a moment of the run, whatever of its events has been read by then.
+    // At some moment of the run, whichever of its events were read by then.
     world.onLeave = () => {
       left = true
       void reader.return?.()
@@ -321,38 +326,38 @@ async function walk(world: World, start: RunState, walkOptions: WalkOptions): Pr
     if (!isLive(event)) events.push(event)
     // A limit that was set may be below what is spent.
     if (hasSetLimits || ledger.limits !== limits) continue
-    // What was billed above what it was reserved for nobody can take back.
+    // A bill above its reservation cannot be undone.
     if (world.mayOverdraw) continue
     const { available } = ledger.figures()
     if (!(available.nanos >= 0 && available.tokens >= 0)) fail('the ledger went below zero')
   }
   const { terminal, state } = await running.ended
-  const { effects, handedIn } = world
+  const { effects, externalInputs: handedIn } = world
   return {
     start,
     terminal,
     state,
     events,
     records: steps.records,
-    laps,
+    iterations,
     effects,
-    handedIn,
+    externalInputs: handedIn,
     wallAt,
     resumed,
-    left,
+    hasLeft: left,
     committedBefore,
   }
 }
 
-interface Moments {
+interface MomentContext {
   readonly steps: MemorySteps
   readonly world: World
-  readonly laps: Iteration[]
+  readonly iterations: Iteration[]
 }
 
-/** An abort, a message, a stop or a setting may come before, in and after every await. What goes on record is frozen. */
-function withMoments(inner: StepEngine, moments: Moments): AnswerableStepEngine {
-  const { steps, world, laps } = moments
+/** Lets an abort, a message, a stop or a setting arrive before, in and after every await. Everything that is recorded is frozen. */
+function withMoments(inner: StepEngine, moments: MomentContext): AnswerableStepEngine {
+  const { steps, world, iterations } = moments
   return {
     get replaying() {
       return inner.replaying
@@ -382,7 +387,7 @@ function withMoments(inner: StepEngine, moments: Moments): AnswerableStepEngine 
         }
       }
       return after(result, (step) => {
-        // What came in during an effect came in, whether its record or the effect itself answers.
+        // What arrived during an effect did arrive, whether the record or the effect answers.
         if (step.replayed && !isUnfinished) world.moment(`in ${key}`, steps.records.length)
         world.moment(`after ${key}`, steps.records.length)
         world.snapshots.freeze(step)
@@ -393,7 +398,7 @@ function withMoments(inner: StepEngine, moments: Moments): AnswerableStepEngine 
     beside: (name, prefix) => withMoments(inner.beside(name, prefix), moments),
     lap(lap) {
       world.snapshots.freeze(lap)
-      laps.push(lap)
+      iterations.push(lap)
       inner.lap(lap)
     },
     control: (key, poll, options) => inner.control(key, poll, options),
@@ -406,7 +411,7 @@ function withMoments(inner: StepEngine, moments: Moments): AnswerableStepEngine 
     wait<T>(key: string, options: WaitOptions) {
       if (key.endsWith('.service')) return waitWithMoments(key, moments, () => inner.wait<T>(key, options))
       const isAtLimit = key.includes('/limit_answer:')
-      // At a limit the callback answers, or nobody does.
+      // At a limit, the callback answers or nobody does.
       if (!isAtLimit) steps.answer(key, world.approval(key))
       const waiting = inner.wait<T>(key, options)
       if (isAtLimit) world.moment(`in ${key}`, steps.records.length)
@@ -418,7 +423,7 @@ function withMoments(inner: StepEngine, moments: Moments): AnswerableStepEngine 
 }
 
 /** The same around a wait for a service. */
-async function waitWithMoments<T>(key: string, { steps, world }: Moments, wait: () => Promise<T>): Promise<T> {
+async function waitWithMoments<T>(key: string, { steps, world }: MomentContext, wait: () => Promise<T>): Promise<T> {
   world.moment(`before ${key}`, steps.records.length)
   const waiting = wait()
   world.moment(`in ${key}`, steps.records.length)
@@ -427,7 +432,7 @@ async function waitWithMoments<T>(key: string, { steps, world }: Moments, wait: 
   return waited
 }
 
-/** Intents on record without a result, other than those of steps that may simply run again. */
+/** Number of intents on record without a result, except those of steps that may simply run again. */
 function openIntents(records: readonly StepRecord[]): number {
   const open = new Set<string>()
   for (const record of records) {
@@ -437,8 +442,8 @@ function openIntents(records: readonly StepRecord[]): number {
   return open.size
 }
 
-/** Work that had been speculated on before the kill is done again: the time it takes is not the same. */
-function untimed(terminal: RunResult): unknown {
+/** Speculative work from before the kill is repeated, so its duration differs. */
+function withoutTimes(terminal: RunResult): unknown {
   const { summary, goal, ...rest } = terminal
   const checks = goal?.checks.map((check) => ({ ...check, durationMs: 0 }))
   return terminalOf({

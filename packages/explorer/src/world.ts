@@ -32,9 +32,12 @@ import {
   permissionsOf,
   precheckOf,
   stopHooksOf,
-  type Asked,
+  type PathContext,
   type HookAnswers,
   type LimitAnswerName,
+  fileWorkAt,
+  verificationOf,
+  type ScenarioVerification,
 } from './answers.ts'
 import { toolsOfBackground, VirtualCommands } from './background-world.ts'
 import type { Choices } from './choices.ts'
@@ -42,132 +45,131 @@ import { goalOf, goalOptions, type ScenarioGoals } from './goal-answers.ts'
 import type { OtherProgram } from './other-programs.ts'
 import { agentOf, replyOf, type ReplyKind } from './replies.ts'
 import type { Snapshots } from './snapshots.ts'
-import { fileWorkAt, verificationOf, type ScenarioVerification } from './verification-answers.ts'
-import { ExploredStanding, type ScenarioStanding } from './standing-budgets.ts'
-import { isHanging, overbilling } from './malformed-replies.ts'
-import { needed, withStrangers, type Stranger } from './hostile-ports.ts'
+import { ExploredStandingBudgets, type ScenarioStanding } from './standing-budgets.ts'
+import { isHanging, overbillingReplies } from './malformed-replies.ts'
+import { requiredPorts, withUntrustedPorts, type UntrustedPort } from './hostile-ports.ts'
 import { createVirtualTime } from './virtual-time.ts'
 
-/** What a scenario lets happen. */
+/** What may happen in a scenario. */
 export interface Scenario {
   readonly name: string
-  /** Options of every run in it. */
+  /** Options of all its runs. */
   readonly options?: Partial<RunOptions>
-  /** What the model may answer to each request; the first is the plain answer while there are turns to go. */
+  /** Possible replies of the model to each request. The first is the plain reply while turns are left. */
   readonly replies: readonly ReplyKind[]
-  /** What it answers once `depth` requests were made. */
+  /** The reply after `depth` requests. */
   readonly last?: ReplyKind
-  /** From this request on the model gives its last answer; 5 when absent. */
+  /** The model gives its last answer after this many requests. Default: 5. */
   readonly depth?: number
-  /** What it may answer to the first request of a subagent; when absent, one by one `text` and a `read` before it. */
+  /** Possible replies to the first request of a subagent. Default: alternately `text`, and `read` before it. */
   readonly agents?: readonly ReplyKind[]
   /** Causes of an abort that may come at every await. */
   readonly aborts?: readonly (AbortCause | OddReason)[]
-  /** Answers that hooks on these triggers may give. */
+  /** Triggers of hooks that may give any answer. */
   readonly hooks?: readonly HookTrigger[]
-  /** `replacing`: these answers replace what the model is shown. `all` when absent. */
+  /** `replacing`: hooks replace what the model is shown. Default: `all`. */
   readonly hookAnswers?: HookAnswers
   readonly stopHooks?: boolean
   readonly permissions?: boolean
-  /** The tool that writes may know beforehand that it cannot succeed. */
+  /** The writing tool may know beforehand that it cannot succeed. */
   readonly prechecks?: boolean
-  /** Messages and stop requests that may come in. */
+  /** Messages and stop requests may arrive. */
   readonly inbox?: boolean
-  /** Something waits: a tool, or requests for their service. Messages, stops, settings and retries may come in during waits, too. */
+  /** A tool or a request waits. Messages, stops, settings and retries may arrive during waits, too. */
   readonly waits?: boolean
-  /** What a person may set while it runs, by a name for the path. The rules then know a mode `closed`, and there is a model `other`. */
+  /** Settings that a person may change during the run, by a name for the path. The rules then have a mode `closed`, and there is a model `other`. */
   readonly settings?: { readonly [name: string]: SettingsChange }
-  /** The run pauses at its limits for this long, in milliseconds, and these are what a person may say. */
+  /** The run pauses at its limits for this long, in milliseconds, and a person may give these answers. */
   readonly pauses?: { readonly forMs: number; readonly answers: readonly LimitAnswerName[] }
   readonly context?: boolean
   readonly fallback?: boolean
   readonly noProgress?: boolean
-  /** A guard that may fire at every checkpoint. */
+  /** A guard may fire at every checkpoint. */
   readonly guards?: boolean
-  /** An output schema that an answer may not fit. */
+  /** An answer may not fit the output schema. */
   readonly output?: boolean
-  /** What must hold before a run is done, and what its checks may come to. */
+  /** Goals of the run, and the possible outcomes of their checks. */
   readonly goals?: ScenarioGoals
   /** The same for each subagent. */
   readonly agentGoals?: ScenarioGoals
-  /** The model may be asked to verify its last change: what calls did to files, and who names checks. */
+  /** The model may be asked to verify its last change: what calls did to files, and the port that names checks. */
   readonly verification?: ScenarioVerification
-  /** What the model may say when it is asked for its last answer. */
+  /** Possible replies when the model is asked for its last answer. */
   readonly closings?: readonly ReplyKind[]
   readonly contextWindow?: number
-  /** The service counts what it is sent, so that a window fills up; when absent, it says the same of every request. */
+  /** The service counts its input tokens, so that a window fills up. Default: the same usage for every request. */
   readonly counts?: boolean
   /** The consumer may leave at every await. */
   readonly abandons?: boolean
-  /** What the person says; `do it` unless said otherwise. */
+  /** The prompt. Default: `do it`. */
   readonly prompt?: MessageContent
-  /** Whose answers may be garbage. */
-  readonly strangers?: readonly Stranger[]
-  /** Of what strangers may do, only this; all of it when absent. */
-  readonly strangeWays?: readonly string[]
-  /** Garbage that may be handed in as a message or a stop, by what it is. */
+  /** Ports whose answers may be malformed. */
+  readonly untrustedPorts?: readonly UntrustedPort[]
+  /** Allowed misbehaviors of these ports. Default: all. */
+  readonly misbehaviors?: readonly string[]
+  /** Malformed values that may arrive as a message or a stop, by their names. */
   readonly oddMessages?: readonly string[]
-  /** What a person may answer to a call that waits, by a name for the path. */
+  /** Possible answers of a person to a waiting call, by a name for the path. */
   readonly oddApprovals?: { readonly [name: string]: Json }
-  /** Programs that may go on with the run after a kill. */
+  /** Programs that may continue the run after a kill. */
   readonly otherPrograms?: { readonly [name: string]: OtherProgram }
-  /** There are standing budgets, and what they may answer. */
+  /** There are standing budgets with these possible answers. */
   readonly standing?: ScenarioStanding
-  /** There is work in the background, and this is done with it at the end. */
+  /** There is background work, and this happens to it at the end. */
   readonly background?: Background['atEnd']
-  /** Deviations of a path. */
+  /** Maximum number of deviations on a path. */
   readonly deviations: number
 }
 
-/** One world: everything that a path's runs touch, and what they did to it. */
+/** Everything that the runs of a path touch, and what they did to it. */
 export interface World {
-  /** Those of the program that runs now. */
+  /** The options of the current program. */
   options: RunOptions
   readonly inbox: OpenInbox
   readonly clock: Clock
-  /** How often each effect with a side effect was begun, by idempotency key. */
+  /** How often each side effect began, by idempotency key. */
   readonly effects: ReadonlyMap<string, number>
-  /** What the model was shown that the API would refuse. */
+  /** Requests that the API would refuse. */
   readonly problems: readonly string[]
   /** What subagents' models were shown, by idempotency key. */
   readonly shownToAgents: ReadonlyMap<string, readonly ModelMessage[]>
-  /** What the loop handed out. */
+  /** Values that the loop handed out. */
   readonly snapshots: Snapshots
-  /** What was handed in, and how many records there were then. */
-  readonly handedIn: readonly HandedIn[]
-  /** What the wall clock showed at each record. */
+  /** Inputs that were sent, and how many records there were at that time. */
+  readonly externalInputs: readonly ExternalInput[]
+  /** Time of the wall clock at each record. */
   readonly wallAt: number[]
-  /** A port whose answer is needed may fail: then the run breaks. */
+  /** A required port may fail, which breaks the run. */
   readonly mayBreak: boolean
-  /** More may be billed than was reserved: a service keeps to no cap, or a limit is lower than it was. */
+  /** More may be billed than was reserved: a service exceeds its cap, or a limit was lowered. */
   mayOverdraw: boolean
-  /** The run began under other options. */
+  /** The run began with other options. */
   isOtherProgram: boolean
-  /** What the standing budgets of this process counted. */
-  readonly standing: ExploredStanding | undefined
-  /** No more calls of tools than these may begin, whatever is set and whichever program goes on; undefined for no limit. */
+  /** The standing budgets of this process. */
+  readonly standing: ExploredStandingBudgets | undefined
+  /** Maximum number of tool calls that may begin, whatever is set and whichever program continues; undefined for no limit. */
   readonly mostCalls: number | undefined
-  /** What the options promise, as they are without strangers. */
+  /** What the options promise, without untrusted ports. */
   readonly certificate: Certificate
-  /** The person's answer to a call that waits. */
+  /** The person's answer to a waiting call. */
   approval(key: string): Json
   /** Called when the consumer leaves. */
   onLeave?: () => void
-  /** Lets come in what may come in at this moment of this path. */
+  /** Sends the inputs that the path chooses for this moment. */
   moment(label: string, records: number): void
 }
 
-export type HandedIn = {
+export type ExternalInput = {
   readonly label: string
   readonly what: 'steer' | 'follow_up' | 'stop' | 'abort' | 'settings' | 'retry'
   readonly records: number
-  /** What was set. */
+  /** The changed settings. */
   readonly change?: SettingsChange
-  /** What is in the message, or in the stop: garbage of this name. */
+  /** Name of the malformed value in the message or the stop. */
   readonly odd?: string
 }
 
-/** An abort whose reason is this garbage. */
+/** An abort whose reason is this malformed value. */
 type OddReason = `odd: ${string}`
 
 const makeOdd = (what: string): unknown => garbage.find(([name]) => name === what)?.[1]()
@@ -178,43 +180,106 @@ const explorerPrices: Prices = Object.freeze<Prices>({
   leastPerToken: () => 3 / 1e6,
 })
 
-/** What was handed in before this process began. */
-export interface HandedInBefore {
+/** Inputs that were sent before this process began. */
+export interface EarlierInputs {
   readonly labels: ReadonlySet<string>
   /** Not taken yet. */
-  readonly waiting: readonly HandedIn[]
-  /** Ids of messages that were taken. They are handed in again, and must be passed over. */
+  readonly waiting: readonly ExternalInput[]
+  /** Ids of messages that were taken. They are sent again, and must be ignored. */
   readonly idsTaken: readonly string[]
-  /** What the wall clock showed at each record; it goes on from there. */
+  /** Time of the wall clock at each record; it continues from there. */
   readonly wallAt?: readonly number[]
 }
 
-const nothingBefore: HandedInBefore = { labels: new Set(), waiting: [], idsTaken: [] }
+const noEarlierInputs: EarlierInputs = { labels: new Set(), waiting: [], idsTaken: [] }
+
+/** What a world is built from: the scenario, the path that decides, and what the path has touched so far. */
+interface WorldParts extends PathContext {
+  readonly scenario: Scenario
+  readonly controller: AbortController
+  readonly effects: Map<string, number>
+  readonly standing: ExploredStandingBudgets | undefined
+}
 
 export function createWorld(
   scenario: Scenario,
   choices: Choices,
   snapshots: Snapshots,
-  before: HandedInBefore = nothingBefore,
+  before: EarlierInputs = noEarlierInputs,
 ): World {
-  const effects = new Map<string, number>()
-  const problems: string[] = []
-  const controller = new AbortController()
   const inbox = createInbox(() => before.idsTaken)
-  const handedIn: HandedIn[] = []
-  const handIn = handInto(inbox)
-  for (const each of before.waiting) handIn(each)
-  for (const label of before.idsTaken) handIn({ what: 'steer', label })
+  const sendInput = inputSender(inbox)
+  for (const each of before.waiting) sendInput(each)
+  for (const label of before.idsTaken) sendInput({ what: 'steer', label })
   const time = createVirtualTime(before.wallAt?.at(-1) ?? 1_000)
-  const { strangers, oddApprovals: answers = {} } = scenario
-  const shownToAgents = new Map<string, readonly ModelMessage[]>()
-  const abortAt = (label: string): void => {
+  const { untrustedPorts: strangers, oddApprovals: answers = {} } = scenario
+  const controller = new AbortController()
+  const abort = (label: string): void => {
     const cause = choices.choose(`abort while ${label}`, scenario.aborts ?? (['user'] as const))
     void Promise.resolve().then(() => controller.abort(reasonOf(cause)))
   }
-  const standing = scenario.standing && new ExploredStanding(scenario.standing, { choices, time, abort: abortAt })
-  const shown: Shown = { scenario, choices, snapshots, time, problems, shownToAgents, abort: abortAt }
+  const standing = scenario.standing && new ExploredStandingBudgets(scenario.standing, { choices, time, abort })
+  const parts: WorldParts = { scenario, choices, snapshots, time, controller, effects: new Map(), standing }
+  const shown: ModelParts = { scenario, choices, snapshots, time, problems: [], shownToAgents: new Map(), abort }
   const replies = repliesOf(shown, () => (world.mayOverdraw = true))
+  const plainOptions = plainOptionsOf(parts, replies, abort)
+  const externalInputs: ExternalInput[] = []
+  const world: World = {
+    options:
+      strangers === undefined
+        ? plainOptions
+        : withUntrustedPorts(plainOptions, strangers, choices, scenario.misbehaviors),
+    mayBreak: strangers?.some((who) => requiredPorts.has(who)) !== false,
+    standing,
+    mostCalls: mostCallsOf(scenario),
+    certificate: certificate(plainOptions),
+    mayOverdraw: false,
+    isOtherProgram: false,
+    approval: (key) => answers[choices.choose(`approval ${key}`, Object.keys(answers))] ?? null,
+    inbox,
+    clock: time,
+    effects: parts.effects,
+    problems: shown.problems,
+    shownToAgents: shown.shownToAgents,
+    snapshots,
+    externalInputs,
+    wallAt: [...(before.wallAt ?? [])],
+    moment(label, records) {
+      mayLeave(world, label, choices)
+      mayAbort(parts, label, () => externalInputs.push({ label, what: 'abort', records }))
+      if (!mayComeIn(label, scenario) || before.labels.has(label)) return
+      for (const each of inputsAt(label, scenario, choices)) {
+        sendInput(each)
+        externalInputs.push({ ...each, records })
+      }
+    },
+  }
+  return world
+}
+
+/** Has the consumer leave, if the path says so and it has not left yet. */
+function mayLeave(world: World, label: string, choices: Choices): void {
+  const { onLeave } = world
+  if (onLeave === undefined || !choices.choose(`leave ${label}`, [false, true])) return
+  delete world.onLeave
+  onLeave()
+}
+
+/** Aborts the run, if the path says so and it is not aborted yet. */
+function mayAbort({ scenario, choices, controller }: WorldParts, label: string, onAbort: () => void): void {
+  if (scenario.aborts === undefined) return
+  const cause = choices.choose<'none' | AbortCause | OddReason>(`abort ${label}`, ['none', ...scenario.aborts])
+  if (cause === 'none' || controller.signal.aborted) return
+  onAbort()
+  controller.abort(reasonOf(cause))
+}
+
+type Replies = (id: string, request: ModelRequest, call: Parameters<Model['call']>[1]) => Promise<ModelReply>
+
+/** The options of a run in this world, with every port well-behaved. */
+function plainOptionsOf(parts: WorldParts, replies: Replies, abort: (label: string) => void): RunOptions {
+  const { scenario, choices, time, snapshots, controller, effects, standing } = parts
+  const context: PathContext = { choices, time, snapshots }
   const model = (id: string): Model => ({
     id,
     contextWindow: scenario.contextWindow ?? 100_000,
@@ -226,16 +291,15 @@ export function createWorld(
       return over === undefined ? reply : reply.finally(over)
     },
   })
-  const asked: Asked = { choices, time, snapshots }
   const guards: Guard[] = [
     ...(scenario.noProgress === true ? [noProgress()] : []),
-    ...(scenario.guards === true ? [guardOf(asked)] : []),
+    ...(scenario.guards === true ? [guardOf(context)] : []),
   ]
   const commands = scenario.background === undefined ? undefined : new VirtualCommands(time, scenario.background)
-  const plainOptions: RunOptions = {
+  return {
     model: model('primary'),
     ...(scenario.fallback === true ? { fallbackModel: model('fallback') } : {}),
-    tools: toolsOf(asked, effects, commands, scenario),
+    tools: toolsOf(context, effects, commands, scenario),
     ...(commands !== undefined && { background: commands }),
     prices: explorerPrices,
     graceMs: 0,
@@ -245,84 +309,45 @@ export function createWorld(
     clock: time,
     signal: controller.signal,
     stopWhen: guards,
-    ...(scenario.hooks === undefined ? {} : { hooks: hooksOf(scenario.hooks, scenario.hookAnswers ?? 'all', asked) }),
-    ...(scenario.stopHooks === true ? { stopHooks: stopHooksOf(asked) } : {}),
-    ...(scenario.permissions === true ? { permissions: permissionsOf(asked) } : {}),
-    ...(scenario.settings === undefined ? {} : { models: [model('other')], permissions: moded }),
-    ...(scenario.output === true ? { output: outputOf(asked) } : {}),
-    ...(scenario.context === true ? { context: contextOf(asked) } : {}),
-    ...goalOptions(scenario.goals, asked),
+    ...(scenario.hooks === undefined ? {} : { hooks: hooksOf(scenario.hooks, scenario.hookAnswers ?? 'all', context) }),
+    ...(scenario.stopHooks === true ? { stopHooks: stopHooksOf(context) } : {}),
+    ...(scenario.permissions === true ? { permissions: permissionsOf(context) } : {}),
+    ...(scenario.settings === undefined ? {} : { models: [model('other')], permissions: modePermissions }),
+    ...(scenario.output === true ? { output: outputOf(context) } : {}),
+    ...(scenario.context === true ? { context: contextOf(context) } : {}),
+    ...goalOptions(scenario.goals, context),
     ...(standing !== undefined && { standing }),
-    ...optionsOf(scenario, asked, abortAt),
+    ...optionsOf(scenario, context, abort),
   }
-  const world: World = {
-    options:
-      strangers === undefined ? plainOptions : withStrangers(plainOptions, strangers, choices, scenario.strangeWays),
-    mayBreak: strangers?.some((who) => needed.has(who)) !== false,
-    standing,
-    mostCalls: mostCallsOf(scenario),
-    certificate: certificate(plainOptions),
-    mayOverdraw: false,
-    isOtherProgram: false,
-    approval: (key) => answers[choices.choose(`approval ${key}`, Object.keys(answers))] ?? null,
-    inbox,
-    clock: time,
-    effects,
-    problems,
-    shownToAgents,
-    snapshots,
-    handedIn,
-    wallAt: [...(before.wallAt ?? [])],
-    moment(label, records) {
-      const { onLeave } = world
-      if (onLeave !== undefined && choices.choose(`leave ${label}`, [false, true])) {
-        delete world.onLeave
-        onLeave()
-      }
-      if (scenario.aborts !== undefined) {
-        const cause = choices.choose<'none' | AbortCause | OddReason>(`abort ${label}`, ['none', ...scenario.aborts])
-        if (cause !== 'none' && !controller.signal.aborted) {
-          handedIn.push({ label, what: 'abort', records })
-          controller.abort(reasonOf(cause))
-        }
-      }
-      if (!mayComeIn(label, scenario) || before.labels.has(label)) return
-      for (const each of chosenAt(label, scenario, choices)) {
-        handIn(each)
-        handedIn.push({ ...each, records })
-      }
-    },
-  }
-  return world
 }
 
-/** Hands something in, as whoever drives a run does. */
-function handInto(inbox: OpenInbox): (given: Omit<HandedIn, 'records'>) => void {
+/** Sends an input as the driver of a run does. */
+function inputSender(inbox: OpenInbox): (input: Omit<ExternalInput, 'records'>) => void {
   return ({ what, label: id, change, odd }) => {
-    // An abort that nobody recorded went with its process.
+    // An abort that is not on record went with its process.
     if (what === 'abort') return
-    // Plain JavaScript may hand in anything.
-    const said = (odd === undefined ? undefined : makeOdd(odd)) as string | undefined
+    // Plain JavaScript may pass anything.
+    const content = (odd === undefined ? undefined : makeOdd(odd)) as string | undefined
     if (what === 'retry') inbox.retryNow()
-    else if (what === 'stop') inbox.stop(StopSignal.userRequested(odd === undefined ? 'stop' : said))
+    else if (what === 'stop') inbox.stop(StopSignal.userRequested(odd === undefined ? 'stop' : content))
     else if (what === 'settings') inbox.set(change ?? {})
-    else inbox.put({ id, kind: what, content: odd === undefined ? `a ${what} message` : (said as MessageContent) })
+    else inbox.put({ id, kind: what, content: odd === undefined ? `a ${what} message` : (content as MessageContent) })
   }
 }
 
-/** Messages, stops and settings come in before steps, and while something waits. */
+/** Messages, stops and settings arrive before steps, and while something waits. */
 function mayComeIn(label: string, { waits }: Scenario): boolean {
   if (label.startsWith('before ') || label.includes('/limit_answer:')) return true
   return waits === true && /^in .*(?:tool:|\.service$)/.test(label)
 }
 
-/** What is handed in before a step: messages, a stop, settings. */
-function chosenAt(
+/** The inputs of this moment: messages, a stop, settings. */
+function inputsAt(
   label: string,
   { inbox, oddMessages, settings, waits }: Scenario,
   choices: Choices,
-): readonly Omit<HandedIn, 'records'>[] {
-  const chosen: Omit<HandedIn, 'records'>[] = []
+): readonly Omit<ExternalInput, 'records'>[] {
+  const chosen: Omit<ExternalInput, 'records'>[] = []
   if (waits === true && /^in .*\.service$/.test(label) && choices.choose(`retry ${label}`, [false, true]))
     chosen.push({ label, what: 'retry' })
   if (inbox === true) {
@@ -342,27 +367,27 @@ function chosenAt(
   return chosen
 }
 
-/** What the models of a world are shown, and what they answer by. */
-interface Shown extends Asked {
+/** What the models of a world are shown, and how they reply. */
+interface ModelParts extends PathContext {
   readonly scenario: Scenario
   readonly problems: string[]
   readonly shownToAgents: Map<string, readonly ModelMessage[]>
-  /** Has an abort come: nothing else would end a wait. */
+  /** Triggers an abort, because nothing else would end a wait. */
   readonly abort: (label: string) => void
 }
 
-/** What a model answers to a request, as the path says. `onOverbilling`: one bills more than was reserved. */
+/** The reply of a model to a request, as the path says. `onOverbilling`: called when it bills more than was reserved. */
 function repliesOf(
-  { scenario, choices, snapshots, time, problems, shownToAgents, abort }: Shown,
+  { scenario, choices, snapshots, time, problems, shownToAgents, abort }: ModelParts,
   onOverbilling: () => void,
-): (id: string, request: ModelRequest, call: Parameters<Model['call']>[1]) => Promise<ModelReply> {
+): Replies {
   const agentReply = (agent: number, key: string): ReplyKind => {
     if (!/model:1\.\d+$/.test(key)) return 'text'
     if (scenario.agents !== undefined) return choices.choose(`reply ${key}`, scenario.agents)
     return agent % 2 === 0 ? 'read' : 'text'
   }
   const replyKind = ({ idempotencyKey, toolChoice, tools }: ModelRequest, last: ReplyKind | undefined): ReplyKind => {
-    // A question of a layer is asked as the run asks; its own reply is what the scenario says of last answers.
+    // A layer sends its question like a request of the run, but its reply is one of the scenario's last answers.
     const isQuestion = tools.length > 0 && /\/(?:compact|stage):/.test(idempotencyKey)
     const isOfHook = idempotencyKey.includes('/asked/')
     if (toolChoice === 'none' || isQuestion || isOfHook)
@@ -378,46 +403,46 @@ function repliesOf(
     if (agent === 0) time.take(1)
     else {
       shownToAgents.set(idempotencyKey, [...request.messages])
-      // The first one asked is the last one answered.
+      // The first agent asked is the last one answered.
       await time.pass(Math.max(5, 60 - 15 * agent), call.signal)
     }
     problems.push(...transcriptProblems(request.messages).map((problem) => `${idempotencyKey}: ${problem}`))
     const last = requestNumber(idempotencyKey) > (scenario.depth ?? 5)
     const plain = scenario.last ?? 'text'
     const kind = replyKind(request, last ? plain : undefined)
-    // Whoever does not answer is aborted: nothing else would end the wait.
+    // A model that does not reply is aborted, because nothing else would end the wait.
     if (kind === 'hang' || kind === 'hang after call' || kind === 'deaf' || isHanging(kind)) {
       abort(`${idempotencyKey} hangs`)
     }
-    if (overbilling.has(kind)) onOverbilling()
+    if (overbillingReplies.has(kind)) onOverbilling()
     const reply = await replyOf(kind, { request, call, model: id, key: idempotencyKey })
-    return scenario.counts === true ? counted(reply, request) : reply
+    return scenario.counts === true ? withCountedInput(reply, request) : reply
   }
 }
 
-function counted({ message, ...rest }: ModelReply, { system, messages }: ModelRequest): ModelReply {
+function withCountedInput({ message, ...rest }: ModelReply, { system, messages }: ModelRequest): ModelReply {
   const input_tokens = roughTokens.estimate(system) + estimateMessages(roughTokens, messages)
   return { ...rest, message: { ...message, usage: { ...message.usage, input_tokens } } }
 }
 
-/** Those of the scenario, what happens at a limit, and whether changes are heeded that nobody checked. */
+/** The options of the scenario, of its pauses at limits, and of the verification of changes. */
 function optionsOf(
   { pauses, options, verification: changes }: Scenario,
-  asked: Asked,
+  context: PathContext,
   abort: (label: string) => void,
 ): Partial<RunOptions> {
-  const verification = changes === undefined ? {} : { verification: verificationOf(changes, asked) }
+  const verification = changes === undefined ? {} : { verification: verificationOf(changes, context) }
   if (pauses === undefined) return { ...verification, ...options }
   return {
     ...verification,
     onLimit: 'pause',
     pauseForMs: pauses.forMs,
-    askLimit: askLimitOf(pauses.answers, asked, abort),
+    askLimit: askLimitOf(pauses.answers, context, abort),
     ...options,
   }
 }
 
-/** The widest limit that any program or person of the scenario may set. */
+/** The highest limit that any program or person of the scenario may set. */
 function mostCallsOf({ options, settings = {}, otherPrograms = {}, pauses }: Scenario): number | undefined {
   const own = options?.maxToolCalls
   if (own === undefined || pauses !== undefined) return undefined
@@ -428,14 +453,14 @@ function mostCallsOf({ options, settings = {}, otherPrograms = {}, pauses }: Sce
   return Math.max(own, ...[...set, ...others].map((each) => each ?? own))
 }
 
-/** What is allowed depends on the mode alone. */
-const moded: Permissions = {
+/** Permissions that depend only on the mode. */
+const modePermissions: Permissions = {
   modes: ['closed'],
   denies: () => undefined,
   decide: ({ mode }) => (mode === 'closed' ? { behavior: 'deny', message: 'closed' } : { behavior: 'allow' }),
 }
 
-/** What an abort is given as its reason. */
+/** The reason of an abort. */
 function reasonOf(cause: AbortCause | OddReason): unknown {
   return cause.startsWith('odd: ') ? makeOdd(cause.slice('odd: '.length)) : cause
 }
@@ -444,16 +469,16 @@ function requestNumber(key: string): number {
   return Number(/model:(\d+)\./.exec(key)?.[1] ?? 0)
 }
 
-/** Reading calls of one message end in another order than they began. */
+/** Concurrent reading calls end in another order than they began. */
 const readingMs = [30, 10, 20]
 
 function toolsOf(
-  asked: Asked,
+  context: PathContext,
   effects: Map<string, number>,
   commands: VirtualCommands | undefined,
   { prechecks, agentGoals, verification, waits }: Scenario,
 ): readonly AnyTool[] {
-  const { choices, time, snapshots } = asked
+  const { choices, time, snapshots } = context
   const inputSchema = { type: 'object', properties: { of: { type: 'string' } }, required: ['of'] } as const
   const begin = (key: string): void => {
     time.take(4)
@@ -466,7 +491,7 @@ function toolsOf(
       inputSchema,
       readOnly: true,
       async execute(_input, { callId, signal, state }) {
-        snapshots.handedOut('a tool', state)
+        snapshots.track('a tool', state)
         await time.pass(readingMs[Number(callId.at(-1)) % readingMs.length] ?? 0, signal)
         return `read ${callId}`
       },
@@ -476,16 +501,16 @@ function toolsOf(
       description: '',
       inputSchema,
       readOnly: false,
-      ...(prechecks === true && { precheck: precheckOf(asked) }),
+      ...(prechecks === true && { precheck: precheckOf(context) }),
       execute(_input, { idempotencyKey, state }) {
-        snapshots.handedOut('a tool', state)
+        snapshots.track('a tool', state)
         begin(idempotencyKey)
         const outcome = choices.choose(`tool ${idempotencyKey}`, ['done', 'throws', 'stops', 'deaf'] as const)
         if (outcome === 'throws') throw new Error('the disk is full')
         if (outcome === 'stops') throw new AgentStopException({ message: 'done with it' })
         if (outcome === 'deaf') return time.pass(500).then(() => 'written late')
         if (verification === undefined) return 'written'
-        return { content: 'written', fileWork: fileWorkAt(idempotencyKey, verification, asked) }
+        return { content: 'written', fileWork: fileWorkAt(idempotencyKey, verification, context) }
       },
     },
     {
@@ -497,7 +522,7 @@ function toolsOf(
       spawn: () => ({
         prompt: 'a part of it',
         maxTurns: 2,
-        ...(agentGoals !== undefined && { until: [goalOf('the part', agentGoals, asked)] }),
+        ...(agentGoals !== undefined && { until: [goalOf('the part', agentGoals, context)] }),
       }),
     },
     ...(waits === true ? [waitingTool] : []),
@@ -505,10 +530,10 @@ function toolsOf(
   ]
 }
 
-/** How long a call of it waits, in milliseconds. */
+/** How long one of its calls waits, in milliseconds. */
 const waitMs = 20
 
-/** Waits, and says what ended that. */
+/** A tool that waits and reports what ended the wait. */
 const waitingTool: AnyTool = {
   name: 'Wait',
   description: '',

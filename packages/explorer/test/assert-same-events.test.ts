@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { assertTold } from '../src/assert-same-events.ts'
+import { assertSameEvents } from '../src/assert-same-events.ts'
 import type { RunEvent } from '@halting/core'
 
-function told(...events: readonly unknown[]): readonly RunEvent[] {
+function eventsOf(...events: readonly unknown[]): readonly RunEvent[] {
   return events as readonly RunEvent[]
 }
 
 function compare(actual: readonly unknown[], expected: readonly unknown[]): () => void {
-  return () => assertTold(told(...actual), told(...expected), 'the events')
+  return () => assertSameEvents(eventsOf(...actual), eventsOf(...expected), 'the events')
 }
 
 class Figures {
@@ -22,8 +22,8 @@ class Figures {
   }
 }
 
-describe('what two runs told', () => {
-  test('is the same where its JSON is the same', () => {
+describe('comparing the events of two runs', () => {
+  test('treats events as the same if their JSON is the same', () => {
     const one = { type: 'lap', ranking: [1, 2, { deep: null }], at: 0 }
     expect(compare([one], [structuredClone(one)])).not.toThrow()
     expect(compare([{ ...one, gone: undefined }], [one])).not.toThrow()
@@ -39,17 +39,17 @@ describe('what two runs told', () => {
     ['a list that is longer', { a: [1, 2] }, { a: [1] }],
     ['a list where an object was', { a: [] }, { a: {} }],
     ['nothing where an object was', { a: null }, { a: {} }],
-    ['what only its own JSON tells', { a: new Figures(1) }, { a: new Figures(2) }],
-  ])('differs by %s', (_what, one, other) => {
+    ['what only its JSON shows', { a: new Figures(1) }, { a: new Figures(2) }],
+  ])('detects a difference in %s', (_what, one, other) => {
     expect(compare([one], [other])).toThrow('the events, number 0, differs')
     expect(compare([other], [one])).toThrow('the events, number 0, differs')
   })
 
-  test('differs by an event more', () => {
+  test('detects an additional event', () => {
     expect(compare([{ type: 'lap' }], [])).toThrow('the events, number 0, differs')
   })
 
-  test('may come in another order from agents side by side, each in its own order', () => {
+  test('allows concurrent agents to interleave, but keeps the order of each', () => {
     const of = (callId: string, number: number): unknown => ({ type: 'agent', callId, event: { number } })
     expect(compare([of('a', 1), of('b', 1), of('a', 2)], [of('b', 1), of('a', 1), of('a', 2)])).not.toThrow()
     expect(compare([of('a', 1), of('a', 2)], [of('a', 2), of('a', 1)])).toThrow('differs')

@@ -6,11 +6,11 @@ import { scenarios } from '../src/scenarios.ts'
 import { expect, test } from 'vitest'
 import { golden } from './share.ts'
 
-test('every scenario is in the golden record, and nothing else', () => {
+test('the golden record contains exactly the scenarios', () => {
   expect(golden.map(({ scenario }) => scenario)).toEqual(scenarios.map(({ name }) => name))
 })
 
-test('the exploration goes tens of thousands of paths and reaches every ending', () => {
+test('the exploration walks tens of thousands of paths and reaches every ending', () => {
   const reached = new Set(golden.flatMap(({ terminals }) => Object.keys(terminals)))
   expect([...reached].toSorted()).toEqual(Object.keys(endings).toSorted())
   const paths = golden.reduce((sum, each) => sum + each.paths, 0)
@@ -26,7 +26,7 @@ test('the exploration takes every transition', () => {
   expect([...taken].toSorted()).toEqual(Object.keys(allowances).toSorted())
 })
 
-test('paths are gone depth first, each once, with at most so many deviations', async () => {
+test('explorePaths walks each path once, depth first, within the number of deviations', async () => {
   const seen: string[] = []
   const paths = await explorePaths(1, async (path) => {
     const first = path.choose('a', ['0', '1', '2'])

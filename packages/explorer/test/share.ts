@@ -4,10 +4,9 @@ import { scenarios } from '../src/scenarios.ts'
 import type { Scenario } from '../src/world.ts'
 import { describe, expect, test } from 'vitest'
 
-// Every scenario is explored, with kills after a sample of the records; of large scenarios some paths are drawn. `npm run explore` goes all
-// paths with all kills. What came out of a whole scenario is held against `golden.json`: how many paths
-// there were and where they ended. A change there is a change of what the loop does.
-// `node scripts/golden.mjs` writes it anew.
+// Explores every scenario, with kills after a sample of the records. Of large scenarios it draws some paths. `npm run explore` walks all paths with all kills. The results of a
+// whole scenario are compared with `golden.json`: the number of paths and their endings. A change there is a change of what the loop does. `node scripts/golden.mjs` rewrites the
+// file.
 
 export const golden = JSON.parse(
   readFileSync(new URL('golden.json', import.meta.url), 'utf8'),
@@ -15,14 +14,14 @@ export const golden = JSON.parse(
   readonly sampledKills: number
 })[]
 
-/** So many paths of a large scenario. */
+/** Number of paths drawn from a large scenario. */
 const somePaths = 4
-/** A path with more kills than these is too long to be killed for somebody who waits. */
+/** A path with more kills than this takes too long for an interactive test run. */
 const mostKillsOnPath = 300
 
 const goldenOf = (name: string) => golden.find(({ scenario }) => scenario === name)
 
-/** Scenarios of one share, so that shares take about as long as each other and can run side by side. */
+/** The scenarios of one share. Shares take about the same time and can run in parallel. */
 function scenariosOf(share: number, shares: number): readonly Scenario[] {
   const weight = ({ name }: Scenario): number => (goldenOf(name)?.paths ?? 0) + (goldenOf(name)?.sampledKills ?? 0)
   const loads = Array.from({ length: shares }, () => ({ weight: 0, scenarios: [] as Scenario[] }))
@@ -35,20 +34,20 @@ function scenariosOf(share: number, shares: number): readonly Scenario[] {
 }
 
 export function exploreShare(share: number, shares: number): void {
-  describe('on every path: one terminal, a valid transcript that was told, a falling ranking, a ledger above zero, and the same after a kill', () => {
+  describe('every path has one ending, an emitted valid transcript, a falling ranking, a ledger above zero, and the same result after a kill', () => {
     test.each(scenariosOf(share, shares))('$name', { timeout: 900_000 }, async (scenario) => {
-      const { sampledKills, ...held } = goldenOf(scenario.name) ?? { sampledKills: 0, paths: 0, kills: 0 }
-      const isDrawn = held.paths > 2 * somePaths
-      const isLong = held.kills > mostKillsOnPath * held.paths
+      const { sampledKills, ...golden } = goldenOf(scenario.name) ?? { sampledKills: 0, paths: 0, kills: 0 }
+      const isDrawn = golden.paths > 2 * somePaths
+      const isLong = golden.kills > mostKillsOnPath * golden.paths
       const kills = isLong ? 0 : sampledKills
       const explored = await explore(scenario, {
         kills: isLong ? 'none' : 'sampled',
         ...(isDrawn && { mostPaths: somePaths }),
       })
       console.log(`${explored.paths} paths, ${explored.kills} kills: ${scenario.name}`)
-      // Of what was drawn it is known that all its checks passed; now and then nothing new is found.
-      expect(explored.paths).toBeGreaterThanOrEqual(isDrawn ? somePaths / 2 : held.paths)
-      expect(explored).toEqual(isDrawn ? explored : { ...held, kills })
+      // All checks passed for the drawn paths. Sometimes a draw finds no new path.
+      expect(explored.paths).toBeGreaterThanOrEqual(isDrawn ? somePaths / 2 : golden.paths)
+      expect(explored).toEqual(isDrawn ? explored : { ...golden, kills })
     })
   })
 }

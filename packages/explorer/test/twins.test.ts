@@ -1,4 +1,4 @@
-// Holds invariants T1 to T3 of src/transcript.ts and rules of docs/spec: R-BUD-6, R-HOOK-1, R-STEP-2: runs that share their parts do not see each other.
+// Holds invariants T1 to T3 of src/transcript.ts and rules of docs/spec: R-BUD-6, R-HOOK-1, R-STEP-2: runs that share their parts do not affect each other.
 import * as fc from 'fast-check'
 import { explorePaths } from '../src/choices.ts'
 import { afterAll, expect, test } from 'vitest'
@@ -16,7 +16,7 @@ import { drawn, isWhole } from '../../core/test/support/deep.ts'
 
 afterAll(forgetAskers)
 
-/** One goes on until it ends, then the other, but for the places of this path where the other one takes its turn. */
+/** One run proceeds until it ends, then the other, except where this path lets the other one take a turn. */
 function switching(decisions: Decisions): Schedule {
   let last: Name = 'left'
   let number = 0
@@ -28,7 +28,7 @@ function switching(decisions: Decisions): Schedule {
   }
 }
 
-/** One and then the other, but for the places of this path where one goes on. */
+/** One run and then the other, except where this path lets one proceed. */
 function alternating(decisions: Decisions): Schedule {
   let last: Name = 'right'
   let number = 0
@@ -40,7 +40,7 @@ function alternating(decisions: Decisions): Schedule {
   }
 }
 
-/** Drawn on the schedule alone: all else is plain. */
+/** Draws only the schedule; everything else is plain. */
 function scheduleAlone(decisions: Decisions): Decisions {
   return {
     choose: (label, options) =>
@@ -51,18 +51,18 @@ function scheduleAlone(decisions: Decisions): Decisions {
 test.each([
   ['two prompts over one transcript, by turns', twoPrompts, alternating],
   ['one state twice, one after the other', oneState, switching],
-])('two runs at once are each what they are alone: %s', { timeout: 600_000 }, async (_what, make, schedule) => {
+])('two concurrent runs behave as each does alone: %s', { timeout: 600_000 }, async (_what, make, schedule) => {
   let paths = 0
   await explorePaths(1, async (path) => {
     paths++
     const found = await differences(make, isWhole ? path : scheduleAlone(path), schedule(path))
     expect(found, `path ${path.describe()}`).toEqual([])
   })
-  // As many as there are places where the other one could have gone on.
+  // The number of points at which the other run could have proceeded.
   expect(paths).toBeGreaterThan(50)
 })
 
-test('two runs at once are each what they are alone, in any schedule', { timeout: 600_000 }, async () => {
+test('two concurrent runs behave as each does alone, in any schedule', { timeout: 600_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(twoPrompts, oneState),

@@ -21,20 +21,20 @@ import { ledgerOf, settingsOf, type Clock, type StepEngine } from '@halting/core
 import { type ReplyKind, replyOf } from '../src/replies.ts'
 import { askingContext } from '../src/layers.ts'
 
-// Two runs at once over the same parts, in a schedule that somebody else makes: each must be what it is alone.
+// Two concurrent runs over the same parts, in a given schedule: each must behave as it does alone.
 
 export type Name = 'left' | 'right'
 const names: readonly Name[] = ['left', 'right']
 
-/** What is decided on a path; a label of a run begins with its name. */
+/** The decisions of a path; a label of a run begins with its name. */
 export interface Decisions {
   choose<T>(label: string, options: readonly T[]): T
 }
 
-/** Which of the runs that could go on does. */
+/** Decides which of the runs that can proceed does. */
 export type Schedule = (waiting: readonly Name[]) => Name
 
-/** What one run came to, to be compared. */
+/** The comparable outcome of a run. */
 interface Outcome {
   readonly events: readonly RunEvent[]
   readonly records: readonly StepRecord[]
@@ -43,7 +43,7 @@ interface Outcome {
   readonly calls: readonly string[]
 }
 
-/** Everything that the two share: options, and all that is in them. */
+/** Everything that the two runs share: options, and all that is in them. */
 export interface Shared {
   readonly options: RunOptions
   readonly starts: { readonly [name in Name]: RunState }
@@ -56,15 +56,15 @@ interface Going {
   gates: number
 }
 
-/** Knows which run it is that asks, however deep in a part that both share. */
+/** Identifies the run that is calling, however deep in a shared part. */
 const asker = new AsyncLocalStorage<{ readonly name: Name; readonly stage: Stage }>()
 
-/** Once used, it makes every promise of its process dearer until it is switched off: other tests may share that. */
+/** Once enabled, it slows down every promise of its process until it is disabled; other tests may run there. */
 export function forgetAskers(): void {
   asker.disable()
 }
 
-/** Runs that go on together, or one that goes on alone, and where each of them waits for its turn. */
+/** Runs that proceed together, or one that proceeds alone, and where each waits for its turn. */
 class Stage {
   readonly going = new Map<Name, Going>()
   readonly decisions: Decisions
@@ -73,7 +73,7 @@ class Stage {
     this.decisions = decisions
   }
 
-  /** Waits until it is this run's turn. Something may come from outside then. */
+  /** Waits for this run's turn. Inputs from outside may arrive then. */
   async turnOf(name: Name): Promise<void> {
     const going = this.going.get(name)
     if (going === undefined) throw new Error(`${name} does not go on`)
@@ -96,14 +96,14 @@ class Stage {
 
 const outside = ['nothing', 'an abort', 'a stop', 'a message', 'a limit'] as const
 
-/** The turn of whoever asks. */
+/** The turn of the calling run. */
 async function turn(what: string): Promise<void> {
   const found = asker.getStore()
   if (found === undefined) throw new Error(`${what} was asked for by no run`)
   await found.stage.turnOf(found.name)
 }
 
-/** Takes the runs of `who` from gate to gate as the schedule says, until all have ended. */
+/** Lets the runs of `who` proceed from gate to gate as the schedule says, until all have ended. */
 async function play(
   shared: Shared,
   who: readonly Name[],
@@ -139,12 +139,12 @@ async function perform(
   outcomes[name] = { events, records: steps.records, state, figures: ledger.figures(), calls: going.calls }
 }
 
-/** The same options for both, but for the driver, which is each run's own. */
+/** The same options for both, except for the driver, which each run has for itself. */
 function optionsWith(options: RunOptions, steps: StepEngine): RunOptions {
   return { ...options, steps }
 }
 
-/** Before every step, and in it, the other run may go on. */
+/** Before every step, and during it, the other run may proceed. */
 function inTurns(inner: StepEngine): StepEngine {
   return {
     get replaying() {
@@ -178,7 +178,7 @@ function inTurns(inner: StepEngine): StepEngine {
   }
 }
 
-/** No time passes; whoever waits goes on at once, and no deadline comes. */
+/** No time passes: waits end at once, and deadlines are never reached. */
 const still: Clock = {
   now: () => 0,
   after(ms, callback) {
@@ -190,7 +190,7 @@ const still: Clock = {
   },
 }
 
-/** What models may say: the first is plain. */
+/** Possible replies of models; the first is the plain one. */
 export const replies: readonly ReplyKind[] = [
   'read write',
   'text',
@@ -251,7 +251,7 @@ function sharedTools(): readonly AnyTool[] {
 
 const speakingHooks: readonly HookTrigger[] = ['beforeStep', 'beforeToolUse', 'afterToolUse', 'afterStep', 'onStop']
 
-/** Options in which everything is used that one may share. */
+/** Options that use everything that can be shared. */
 function sharedOptions(): RunOptions {
   return {
     model: sharedModel('primary'),
@@ -304,7 +304,7 @@ function sharedOptions(): RunOptions {
   }
 }
 
-/** Each run over its own prompt, both over the same transcript. */
+/** Each run with its own prompt, both over the same transcript. */
 export function twoPrompts(): Shared {
   const { transcript } = startRun({ prompt: 'before' })
   const start = (name: Name): RunState => startRun({ transcript, prompt: `go ${name}`, sessionId: name })
@@ -317,14 +317,14 @@ export function oneState(): Shared {
   return { options: sharedOptions(), starts: { left: start, right: start } }
 }
 
-/** Plays both alone, then both at once, and gives what of them came out otherwise; nothing, if all is well. */
+/** Plays both runs alone, then both concurrently. Returns the differences; none if all is well. */
 export async function differences(
   make: () => Shared,
   decisions: Decisions,
   schedule: Schedule,
 ): Promise<readonly unknown[]> {
   const alone: { [name in Name]?: Outcome } = {}
-  // Each by itself, with parts that nobody else has.
+  // Each run alone, with parts that no other run has.
   for (const name of names) Object.assign(alone, await play(make(), [name], decisions, ([only]) => only ?? name))
   const together = await play(make(), names, decisions, schedule)
   return names.flatMap((name) => different(name, alone[name], together[name]))

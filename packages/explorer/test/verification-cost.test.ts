@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-VERI-3, R-VERI-4: what the question to verify a change costs, on every path of a scenario.
+// Holds rules of docs/spec: R-VERI-3, R-VERI-4: the cost of the question to verify a change, on every path of a scenario.
 import { expect, test } from 'vitest'
 import { streamRun, startRun, createMemorySteps, type TranscriptEntry } from '@halting/core'
 import { explorePaths } from '../src/choices.ts'
@@ -6,14 +6,14 @@ import { scenarios } from '../src/scenarios.ts'
 import { noSnapshots } from '../src/snapshots.ts'
 import { createWorld } from '../src/world.ts'
 
-/** Requests and tokens of a run, and what of them came behind the question until a tool was called or the run ended. */
+/** Requests and tokens of a run, and the part of them between the question and the next tool call or the end. */
 interface Cost {
   readonly requests: number
   readonly tokens: number
   readonly called: boolean
 }
 
-test('the question adds one request at most where the model calls no tool', async () => {
+test('the verification question adds at most one request if the model calls no tool', async () => {
   const scenario = scenarios.find(({ name }) => name === 'a change that nobody checked, on a small budget')
   expect(scenario).toBeDefined()
   if (scenario === undefined) return
@@ -32,20 +32,20 @@ test('the question adds one request at most where the model calls no tool', asyn
     const cost = costOf([...state.transcript])
     if (cost !== undefined) costs.push(cost)
   })
-  const kept = costs.filter(({ called }) => !called)
-  const added = kept.reduce((sum, each) => sum + each.tokens, 0)
-  const requests = kept.reduce((sum, each) => sum + each.requests, 0)
+  const uncalled = costs.filter(({ called }) => !called)
+  const added = uncalled.reduce((sum, each) => sum + each.tokens, 0)
+  const requests = uncalled.reduce((sum, each) => sum + each.requests, 0)
   console.log(
-    `the question to verify: asked on ${costs.length} of ${paths} paths; ${kept.length} times the model called no tool, which added ${requests} requests and ${added} of ${tokens} tokens`,
+    `the question to verify: asked on ${costs.length} of ${paths} paths; ${uncalled.length} times the model called no tool, which added ${requests} requests and ${added} of ${tokens} tokens`,
   )
   expect(costs.length).toBeGreaterThan(0)
-  expect(kept.length).toBeGreaterThan(0)
-  // None where the budget had no room for it: then the run is completed all the same.
-  expect(kept.filter(({ requests }) => requests > 1)).toEqual([])
+  expect(uncalled.length).toBeGreaterThan(0)
+  // No request if the budget has no room for it: then the run is completed anyway.
+  expect(uncalled.filter(({ requests }) => requests > 1)).toEqual([])
   expect(requests).toBeGreaterThan(0)
 })
 
-/** Undefined where the model was not asked. */
+/** Undefined if the model was not asked. */
 function costOf(entries: readonly TranscriptEntry[]): Cost | undefined {
   const question = entries.findIndex((entry) => entry.kind === 'user' && entry.keepsAnswer === true)
   if (question < 0) return undefined

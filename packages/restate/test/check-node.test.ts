@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-CLU-5: on a Node that is too old there is a sentence, and nothing hangs.
+// Holds rules of docs/spec: R-CLU-5: a Node version that is too old causes an error message and does not hang.
 import { ConfigurationError } from '@halting/core'
 import { afterEach, expect, test } from 'vitest'
 import { sessionServices } from '../src/index.ts'
@@ -8,8 +8,8 @@ afterEach(() => {
   if (withResolvers !== undefined) Object.defineProperty(Promise, 'withResolvers', withResolvers)
 })
 
-test('a worker on Node 20 is told what it needs', () => {
-  // Node 22 has it; the engine's SDK waits for ever without.
+test('a worker on Node 20 reports which version it needs', () => {
+  // Node 22 has it; without it the engine's SDK waits forever.
   Reflect.deleteProperty(Promise, 'withResolvers')
   const open = (): never => {
     throw new Error('Nobody opens a session.')

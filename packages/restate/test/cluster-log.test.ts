@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-FUND-6, R-FUND-6b: when the records of a session let it rest, and what shows that this process works at it.
+// Holds rules of docs/spec: R-FUND-6, R-FUND-6b: when the log of a session lets it rest, and what confirms that this process is at work.
 import { expect, test } from 'vitest'
 import { ClusterLog } from '../src/engine/cluster-log.ts'
 
@@ -12,16 +12,16 @@ const taken = async (log: ClusterLog): Promise<Batch> => JSON.parse(await log.ta
 async function begun(): Promise<ClusterLog> {
   const log = new ClusterLog()
   await taken(log)
-  log.kept()
+  log.onBatchStored()
   return log
 }
 
-test('a session rests only when nobody has to ask for it any more', async () => {
+test('a session rests only when no caller prevents it', async () => {
   const log = await begun()
   const [first, second] = [log.hold(), log.hold()]
   log.rests(null)
   let batch: Batch | undefined
-  const came = taken(log).then((given) => (batch = given))
+  const takenBatch = taken(log).then((text) => (batch = text))
   const pass = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
   await pass(260)
   first()
@@ -29,10 +29,10 @@ test('a session rests only when nobody has to ask for it any more', async () => 
   await pass(20)
   expect(batch).toBeUndefined()
   second()
-  expect(await came).toMatchObject({ records: [], restMs: null })
+  expect(await takenBatch).toMatchObject({ records: [], restMs: null })
 })
 
-test('it is confirmed by a batch that was taken later, and asks for one where nothing else comes', async () => {
+test('a batch that is taken later confirms the attempt, and is requested if there is nothing else', async () => {
   const log = await begun()
   const openedAt = log.batches
   let isConfirmed = false
@@ -40,7 +40,7 @@ test('it is confirmed by a batch that was taken later, and asks for one where no
   expect((await taken(log)).records).toEqual([])
   await Promise.resolve()
   expect(isConfirmed, 'it is not on record yet').toBe(false)
-  log.kept()
+  log.onBatchStored()
   await confirmed
   await log.confirmed(openedAt)
   const never = log.confirmed(log.batches)
@@ -48,7 +48,7 @@ test('it is confirmed by a batch that was taken later, and asks for one where no
   await expect(never).rejects.toMatchObject({ code: 'driver' })
 })
 
-test('a process that was let go of does not end the work, whatever it closes', async () => {
+test('a process that was released does not end the work, whatever it closes', async () => {
   const log = new ClusterLog()
   log.break()
   log.finish({ upTo: 1 })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-GOAL-2, R-GOAL-91: goals on workers, one of which after another loses the session.
+// Holds rules of docs/spec: R-GOAL-2, R-GOAL-91: goals on workers that lose the session one after another.
 import type { QueryOptions, Goal } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
@@ -11,7 +11,7 @@ const session: RandomSession = {
   prompts: 1,
 }
 
-/** Holds when so many calls took effect. Each check takes a while, in which its worker may be gone. */
+/** Met when this many calls took effect. Each check takes a while, in which its worker may be gone. */
 const goalOf = (paid: number) => {
   let checks = 0
   const optionsIn = (effects: readonly string[]): Partial<QueryOptions> => {
@@ -47,17 +47,20 @@ function goalIn(records: readonly StepRecord[]) {
 test.each([
   { paid: 2, reason: 'completed', met: true, rounds: ['1:baseline', '4:answer'] },
   { paid: 9, reason: 'goal_unmet', met: false, rounds: ['1:baseline', '4:answer', '5:answer', '6:answer'] },
-])('a round is a step of the engine, done again by the next worker: $reason', async ({ paid, reason, met, rounds }) => {
-  const calm = goalOf(paid)
-  const whole = await playOnFake(session, [], calm.optionsIn)
-  expect([whole.reasons, goalIn(whole.records)?.met, roundsIn(whole.records)]).toEqual([[reason], met, rounds])
-  let again = 0
-  for (let kill = 0; kill < 60; kill += isDeep ? 1 : 4) {
-    const { optionsIn, checks } = goalOf(paid)
-    const killed = await playOnFake(session, [kill, 60 - kill], optionsIn)
-    expect([killed.reasons, goalIn(killed.records)?.met, roundsIn(killed.records)]).toEqual([[reason], met, rounds])
-    again += checks() - calm.checks()
-  }
-  // Of so many kills some cut a check, which was made again.
-  expect(again).toBeGreaterThan(isDeep ? 0 : -1)
-})
+])(
+  'a round of checks is a step of the engine that the next worker repeats: $reason',
+  async ({ paid, reason, met, rounds }) => {
+    const calm = goalOf(paid)
+    const whole = await playOnFake(session, [], calm.optionsIn)
+    expect([whole.reasons, goalIn(whole.records)?.met, roundsIn(whole.records)]).toEqual([[reason], met, rounds])
+    let again = 0
+    for (let kill = 0; kill < 60; kill += isDeep ? 1 : 4) {
+      const { optionsIn, checks } = goalOf(paid)
+      const killed = await playOnFake(session, [kill, 60 - kill], optionsIn)
+      expect([killed.reasons, goalIn(killed.records)?.met, roundsIn(killed.records)]).toEqual([[reason], met, rounds])
+      again += checks() - calm.checks()
+    }
+    // Of so many kills some interrupt a check, which is repeated.
+    expect(again).toBeGreaterThan(isDeep ? 0 : -1)
+  },
+)

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-STEP-13b: what a process does that has lost its session comes to an end, whatever it waits for, and its tools are aborted.
+// Holds rules of docs/spec: R-STEP-13b: everything that a process does for a lost session ends, whatever it waits for, and its tools are aborted.
 import { createSession, type Session } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
 import type { AnyTool } from '@halting/core'
@@ -12,7 +12,7 @@ async function turns(count: number): Promise<'late'> {
   return 'late'
 }
 
-/** A session of three turns whose calls go on until they are aborted, or let go. */
+/** A session of three turns whose calls run until they are aborted or released. */
 function openOn(invocation: FakeInvocation, going: Set<string>): Promise<Session> {
   return new Promise((resolve) => {
     void attempt({
@@ -51,7 +51,7 @@ function openOn(invocation: FakeInvocation, going: Set<string>): Promise<Session
   })
 }
 
-test('a session that is lost at any moment is closed, and nothing of it goes on', async () => {
+test('a session that is lost at any moment is closed completely', async () => {
   const stuck: number[] = []
   for (let after = 0; after < 60; after++) {
     const invocation = new FakeInvocation()
@@ -59,7 +59,7 @@ test('a session that is lost at any moment is closed, and nothing of it goes on'
     const session = await openOn(invocation, going)
     session.prompt('go')
     await turns(after)
-    // The engine goes on with it elsewhere.
+    // The engine continues it elsewhere.
     invocation.attempt()
     const closed = await Promise.race([session.close(), turns(200)])
     if (closed === 'late' || going.size > 0) stuck.push(after)

@@ -2,21 +2,21 @@ import { expect, test } from 'vitest'
 import { begin, push, settle } from '../src/service/mailbox.ts'
 import {
   isKnown,
-  mostKnown,
+  maxKnownNames,
   readMailbox,
-  waitingAfter,
+  readWaitingAfter,
   writeMailbox,
-  writePushed,
+  writePushOutcome,
   writeSettled,
 } from '../src/service/mailbox-state.ts'
 import type { SessionRequest } from '../src/service/messages.ts'
 import { MemoryState } from './support/memory-state.ts'
 
-/** What the mailbox does with a request. */
+/** The mailbox's handling of a request. */
 async function ask(state: MemoryState, id: string, request: SessionRequest): Promise<boolean> {
   const pushed = push(await readMailbox(state), { id, request }, await isKnown(state, id))
-  await writePushed(state, id, pushed)
-  return pushed.came === 'new'
+  await writePushOutcome(state, id, pushed)
+  return pushed.kind === 'new'
 }
 
 async function answer(state: MemoryState, upTo: number): Promise<void> {
@@ -26,22 +26,22 @@ async function answer(state: MemoryState, upTo: number): Promise<void> {
 
 const prompt = (content: string): SessionRequest => ({ type: 'prompt', content })
 
-test('a name counts once among the last five thousand, and what is kept stops growing', async () => {
+test('an id counts once among the last five thousand, and the state stops growing', async () => {
   const state = new MemoryState()
-  for (let number = 1; number <= mostKnown + 10; number++) {
+  for (let number = 1; number <= maxKnownNames + 10; number++) {
     expect(await ask(state, `name ${number}`, prompt('go'))).toBe(true)
     await answer(state, number)
   }
-  const kept = state.values.size
-  expect(await ask(state, `name ${mostKnown + 10}`, prompt('go'))).toBe(false)
+  const storedKeys = state.values.size
+  expect(await ask(state, `name ${maxKnownNames + 10}`, prompt('go'))).toBe(false)
   expect(await ask(state, 'name 11', prompt('go'))).toBe(false)
   // The ten oldest are forgotten.
   expect(await ask(state, 'name 10', prompt('go'))).toBe(true)
-  await answer(state, mostKnown + 11)
-  expect(state.values.size).toBe(kept)
+  await answer(state, maxKnownNames + 11)
+  expect(state.values.size).toBe(storedKeys)
 }, 60_000)
 
-test('what a request costs does not depend on how many were known, nor on what waits', async () => {
+test('the cost of a request depends neither on known ids nor on waiting requests', async () => {
   const costOf = async (state: MemoryState): Promise<number> => {
     const before = state.readBytes + state.writtenBytes
     await ask(state, 'the one', prompt('go'))
@@ -55,14 +55,14 @@ test('what a request costs does not depend on how many were known, nor on what w
   expect(await costOf(used)).toBeLessThan((await costOf(new MemoryState())) + 1_000)
 })
 
-test('what waits is told in its order, in answers that the engine takes', async () => {
+test('waiting requests are read in order, in answers that the engine accepts', async () => {
   const state = new MemoryState()
   const contents = Array.from({ length: 5 }, (_, index) => String(index).repeat(3_000_000))
   for (const [index, content] of contents.entries()) await ask(state, `name ${index}`, prompt(content))
   const mailbox = await readMailbox(state)
-  const first = await waitingAfter(state, mailbox, 0)
-  const second = await waitingAfter(state, mailbox, 2)
-  const third = await waitingAfter(state, mailbox, 4)
+  const first = await readWaitingAfter(state, mailbox, 0)
+  const second = await readWaitingAfter(state, mailbox, 2)
+  const third = await readWaitingAfter(state, mailbox, 4)
   expect(
     [first, second, third].map(({ requests, hasMore }) => [requests.map(({ number }) => number), hasMore]),
   ).toEqual([
@@ -73,7 +73,7 @@ test('what waits is told in its order, in answers that the engine takes', async 
   expect(first.requests[1]).toEqual({ id: 'name 1', number: 2, request: prompt(contents[1] ?? '') })
 })
 
-test('what was answered for is gone, and what came since is there', async () => {
+test('settled requests are deleted, and later ones stay', async () => {
   const state = new MemoryState()
   await ask(state, 'first', prompt('one'))
   writeMailbox(state, { ...(await readMailbox(state)), worker: 'somebody' })
@@ -82,16 +82,18 @@ test('what was answered for is gone, and what came since is there', async () => 
   await answer(state, 2)
   const left = await readMailbox(state)
   expect(left).toEqual({ next: 4, waiting: [{ number: 3, type: 'prompt' }], worker: 'somebody' })
-  expect((await waitingAfter(state, left, 0)).requests).toEqual([{ id: 'third', number: 3, request: prompt('three') }])
+  expect((await readWaitingAfter(state, left, 0)).requests).toEqual([
+    { id: 'third', number: 3, request: prompt('three') },
+  ])
   expect([...state.values.keys()].filter((key) => key.startsWith('request/'))).toEqual(['request/3'])
 })
 
-test('who is called and finds nothing, as after the session was removed, leaves no trace', async () => {
+test('a call that finds nothing, as after a removal, leaves no state', async () => {
   const state = new MemoryState()
   await ask(state, 'first', prompt('one'))
   state.values.clear()
   writeMailbox(state, begin(await readMailbox(state), 'called before'))
   expect(await ask(state, 'first', prompt('one'))).toBe(true)
-  // Somebody is called again.
+  // The session is called again.
   expect(await readMailbox(state)).toMatchObject({ worker: null })
 })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-CLU-3: what is large is kept by its hash, for the session that said it.
+// Holds rules of docs/spec: R-CLU-3: large data is stored by its hash, for its session.
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -8,7 +8,7 @@ import type { StepRecord } from '@halting/core/steps'
 import { afterEach, describe, expect, test } from 'vitest'
 import { SessionTexts } from '../src/engine/session-texts.ts'
 import { ClusterLog } from '../src/engine/cluster-log.ts'
-import { mostInlineBytes, readBatch } from '../src/engine/batch.ts'
+import { maxInlineBytes, decodeBatch } from '../src/engine/batch.ts'
 import { filePayloads } from '../src/payloads/file-payloads.ts'
 import { s3Payloads } from '../src/payloads/s3-payloads.ts'
 import { checkPayloads } from './support/check-payloads.ts'
@@ -18,18 +18,18 @@ describe('files', () => {
   const folder = mkdtempSync(join(tmpdir(), 'halting-payloads-'))
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  test('keep what every store promises, and leave no draft', async () => {
+  test('keep the promises of a store and leave no temporary file', async () => {
     expect(await checkPayloads(filePayloads({ folder: join(folder, 'a', 'b') }))).toEqual([])
     expect(readdirSync(join(folder, 'a', 'b'))).toEqual([])
   })
 
-  test('a file that was cut or changed is not taken for what was put, and is mended by putting it again', async () => {
+  test('detect a truncated or changed file, which storing it again repairs', async () => {
     const store = filePayloads({ folder }).of('session')
     const reference = await store.put('all of it')
     const path = join(folder, 'session', reference.sha256)
     for (const damaged of ['all', 'all of IT']) {
       writeFileSync(path, damaged)
-      await expect(store.get(reference)).rejects.toThrow(`${path} is not what was put there: 9 bytes`)
+      await expect(store.get(reference)).rejects.toThrow(`${path} was changed: expected 9 bytes`)
     }
     writeFileSync(path, 'all')
     await store.put('all of it')
@@ -37,7 +37,7 @@ describe('files', () => {
     expect(readdirSync(join(folder, 'session'))).toEqual([reference.sha256])
   })
 
-  test('a file that is not there is told with its name', async () => {
+  test('name the missing file in the error', async () => {
     const store = filePayloads({ folder }).of('session')
     const reference = { type: 'payload', sha256: 'a'.repeat(64), bytes: 3 } as const
     await expect(store.get(reference)).rejects.toThrow(reference.sha256)
@@ -50,7 +50,7 @@ describe('a bucket', () => {
     for (const server of servers.splice(0)) server.close()
   })
 
-  /** A service of S3 in memory. `fault` says what the answer is when something is asked for the COUNTth time, instead of the right one: a status, or null for a connection that is cut. */
+  /** An S3 service in memory. `fault` replaces the answer to the COUNTth request: a status, or null for a closed connection. */
   async function bucketOf(fault: (count: number) => number | null | undefined) {
     const objects = new Map<string, Buffer>()
     const asked: string[] = []
@@ -97,64 +97,64 @@ describe('a bucket', () => {
     return { stores, objects, asked }
   }
 
-  test('keeps what every store promises', async () => {
+  test('keeps the promises of a store', async () => {
     const { stores, objects } = await bucketOf(() => undefined)
     expect(await checkPayloads(stores)).toEqual([])
     expect([...objects.keys()]).toEqual([])
   })
 
-  test('is asked again where it is busy, breaks down or cuts the connection', async () => {
+  test('is called again if it is busy, fails or closes the connection', async () => {
     const faults = [503, null, 429]
     const { stores } = await bucketOf((count) => faults[count - 1])
     expect(await checkPayloads(stores)).toEqual([])
   })
 
-  test('is asked five times, and then told with what it said', async () => {
+  test('is called five times, and then its answer is reported', async () => {
     const { stores, asked } = await bucketOf(() => 503)
     await expect(stores.of('session').put('text')).rejects.toThrow(
-      /^The bucket does not do PUT halting\/session\/[0-9a-f]{64}: 503 .*SlowDown/,
+      /^PUT halting\/session\/[0-9a-f]{64} failed in the bucket: 503 .*SlowDown/,
     )
     expect(asked.length).toBe(5)
   })
 
-  test('is asked once for what it refuses', async () => {
+  test('is called once if it refuses', async () => {
     const { stores, asked } = await bucketOf(() => 403)
     await expect(stores.of('session').put('text')).rejects.toThrow('403')
     expect(asked.length).toBe(1)
   })
 
-  test('that has something else under the name is told', async () => {
+  test('detects changed content', async () => {
     const { stores, objects } = await bucketOf(() => undefined)
     const reference = await stores.of('session').put('text')
     objects.set(`/bucket/halting/session/${reference.sha256}`, Buffer.from('TEXT'))
-    await expect(stores.of('session').get(reference)).rejects.toThrow('is not what was put there')
+    await expect(stores.of('session').get(reference)).rejects.toThrow('was changed: expected')
   })
 
   test('needs an address and keys', () => {
     const keys = { accessKeyId: 'key', secretAccessKey: 'secret' }
-    expect(() => s3Payloads({ bucketUrl: 'bucket', ...keys })).toThrow('is no address of a bucket')
+    expect(() => s3Payloads({ bucketUrl: 'bucket', ...keys })).toThrow('is not a valid bucket address')
     expect(() => s3Payloads({ bucketUrl: 'http://localhost/bucket', ...keys, accessKeyId: '' })).toThrow('accessKeyId')
   })
 })
 
-describe('records', () => {
+describe('large records', () => {
   const recordOf = (bytes: number): StepRecord => ({ type: 'rewind', entries: 1, after: 'x'.repeat(bytes) })
 
-  test('that are large go into the store, and come back whole', async () => {
+  test('go into the store and are restored', async () => {
     const store = new MemoryPayloads(1_000)
     const log = new ClusterLog(store)
     log.append(recordOf(100_000))
     log.append(recordOf(10))
     const text = await log.take()
     expect(text.length).toBeLessThan(1_000)
-    const batch = await readBatch(text, store, new SessionTexts())
+    const batch = await decodeBatch(text, store, new SessionTexts())
     expect(batch.records).toEqual([recordOf(100_000), recordOf(10)])
-    expect(batch.kept.map(({ type }) => type)).toEqual(['packed', 'rewind'])
-    await expect(readBatch(text, undefined, new SessionTexts())).rejects.toThrow('none is given')
+    expect(batch.stored.map(({ type }) => type)).toEqual(['packed', 'rewind'])
+    await expect(decodeBatch(text, undefined, new SessionTexts())).rejects.toThrow('this program has none')
   })
 
-  test('that are too large for the engine are refused where there is no store', () => {
-    expect(() => new ClusterLog().append(recordOf(mostInlineBytes))).toThrow('Give the worker a payload store.')
+  test('are refused without a store if they are too large for the engine', () => {
+    expect(() => new ClusterLog().append(recordOf(maxInlineBytes))).toThrow('Give the worker a payload store.')
   })
 })
 

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-GROW-2: an invocation has an end, however far the loop is ahead of what is on record.
+// Holds rules of docs/spec: R-GROW-2: an invocation ends, however far the loop runs ahead of what is on record.
 import type { StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
 import { ClusterLog, isCut } from '../src/engine/cluster-log.ts'
@@ -12,29 +12,29 @@ const result = (value: unknown): StepRecord => ({
   at: 1,
   durationMs: 1,
 })
-// The log looks at the scope of a lap alone.
+// The log reads only the scope of an iteration.
 const lap = { type: 'lap', lap: { scope: '' } } as unknown as StepRecord
 const fillsUp = 'goes on with this session elsewhere'
 
-/** All that is taken, until the invocation is over. */
+/** Everything that is taken until the invocation is over. */
 async function allOf(log: ClusterLog): Promise<{ readonly records: number; readonly isOver: boolean }> {
   for (let records = 0; ;) {
     // `ClusterLog.take` wrote it.
     const batch = JSON.parse(await log.take()) as { readonly records: readonly unknown[]; readonly done?: null }
     records += batch.records.length
-    log.kept()
+    log.onBatchStored()
     if (batch.done !== undefined) return { records, isOver: isCut(batch.done) }
   }
 }
 
-test('an invocation ends at the iteration that fills it, though nothing of it is on record yet', async () => {
+test('an invocation ends at the iteration that fills it, even if nothing is on record yet', async () => {
   const log = new ClusterLog(undefined, undefined, { records: 3, bytes: Infinity })
   for (const each of [result(1), lap, result(2), lap]) log.append(each)
   expect(() => log.append(result(3))).toThrow(fillsUp)
   expect(await allOf(log)).toEqual({ records: 4, isOver: true })
 })
 
-test('it ends by bytes, too, and of a text that the payload store has it counts the name', async () => {
+test('an invocation also ends by bytes, where a text in the payload store counts as its reference', async () => {
   const room = { records: Infinity, bytes: 20_000 }
   const log = new ClusterLog(undefined, undefined, room)
   for (const each of [result('x'.repeat(15_000)), lap, result('y'.repeat(6_000)), lap]) log.append(each)
@@ -48,13 +48,13 @@ test('it ends by bytes, too, and of a text that the payload store has it counts 
   expect(stored.isBroken).toBe(false)
 })
 
-test('what was compressed on its way counts as what it came to', async () => {
+test('compressed texts count with their stored size', async () => {
   const log = new ClusterLog(undefined, undefined, { records: Infinity, bytes: 20_000 })
   for (let turn = 0; turn < 4; turn++) {
     log.append(result(`${turn} `.repeat(7_000)))
     log.append(lap)
     await log.take()
-    log.kept()
+    log.onBatchStored()
   }
   expect(log.isBroken).toBe(false)
 })

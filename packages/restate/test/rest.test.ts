@@ -1,6 +1,6 @@
-// Holds rules of docs/spec: R-LOAD-1a: a place that is asked for at a rest is given up at that rest alone.
+// Holds rules of docs/spec: R-LOAD-1a: a place that is requested at a rest is given up at that rest only.
 import { expect, test, vi } from 'vitest'
-import { attempt, mailSignal, type AttemptTurn, type Found } from '../src/engine/attempt.ts'
+import { attempt, mailSignal, type AttemptTurn, type AttemptContext } from '../src/engine/attempt.ts'
 import { FakeInvocation } from './support/fake-engine.ts'
 
 /** A turn that is granted at once. */
@@ -16,28 +16,28 @@ class FakeTurn implements AttemptTurn {
   leave(): void {}
 }
 
-test('a turn of a rest that is over lets go of nothing that works since', async () => {
+test('the turn of an earlier rest does not release later work', async () => {
   const turns: FakeTurn[] = []
-  const found: Found[] = []
+  const found: AttemptContext[] = []
   let makeWay = (): void => {}
   const invocation = new FakeInvocation()
   void attempt({
     engine: invocation.attempt(),
-    onMakeWay: (given) => (makeWay = given),
+    onYieldRequest: (requestYield) => (makeWay = requestYield),
     turn: () => {
       const turn = new FakeTurn()
       turns.push(turn)
       return turn
     },
-    begin: (given) => {
-      found.push(given)
+    begin: (context) => {
+      found.push(context)
       // The first one rests at once, and the second works.
-      if (found.length === 1) given.log.rests(null)
+      if (found.length === 1) context.log.rests(null)
       return { deliver: () => {}, cancel: () => {}, run: () => new Promise(() => {}) }
     },
   })
   await vi.waitFor(() => expect(turns[0]?.giveUp).toBeTypeOf('function'))
-  // It gives its place up for another reason, and its session is not closed yet when it works again.
+  // It gives up its place for another reason, and its session is not closed yet when it works again.
   makeWay()
   expect(found[0]?.gone.aborted).toBe(true)
   invocation.signal(mailSignal, '{}')

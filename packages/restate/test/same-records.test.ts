@@ -47,7 +47,7 @@ test(
 )
 
 test(
-  `${count} random sessions that lose their process again and again come to the same endings`,
+  `${count} random sessions reach the same endings although they lose their process again and again`,
   async () => {
     for (let seed = 1; seed <= count; seed++) {
       const random = randomOf(seed)
@@ -56,7 +56,7 @@ test(
       const kills = Array.from({ length: 1 + random(8) }, () => random(60))
       const onCluster = await playOnFake(session, kills)
       expect({ seed, problems: problemsOf(onCluster) }).toEqual({ seed, problems: [] })
-      // What was paid by a process that is gone may be charged, and what somebody said in its time may not have been said.
+      // Payments of a dead process may be charged, and messages sent during its time may not have arrived.
       const { turns, maxBudgetUsd } = session.plan
       const mayDiffer = maxBudgetUsd !== null || turns.flat().some((kind) => kind === 'Stop' || kind === 'Interrupt')
       const reasons = mayDiffer ? inMemory.reasons : onCluster.reasons
@@ -69,7 +69,7 @@ test(
 const few = Math.ceil(count / 3)
 
 test(
-  `${few} random sessions whose work goes on as another invocation at any iteration have the same records and endings`,
+  `${few} random sessions that continue in a new invocation at any iteration have the same records and endings`,
   async () => {
     let cuts = 0
     for (let seed = 1; seed <= few; seed++) {

@@ -2,14 +2,14 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'
-import { waitingFetch } from '../src/http/waiting-fetch.ts'
+import { waitingFetch } from '../src/client/cluster-client.ts'
 
 const globalDispatcher = Symbol.for('undici.globalDispatcher.1')
 type Dispatching = { dispatch: (options: { readonly path: string }, handler: object) => boolean }
 
 afterEach(() => vi.restoreAllMocks())
 
-test('a call that waits has no timeouts of its own, is answered as others are, and ends at an abort', async () => {
+test('a waiting call has no timeouts, is answered like others, and ends at an abort', async () => {
   const server = createServer((request, response) => {
     if (request.url === '/answers') response.end('answer')
   })

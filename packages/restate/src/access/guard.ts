@@ -1,38 +1,38 @@
 import { TerminalError, type HooksProvider } from '@restatedev/restate-sdk'
 import { checkToken, isProof, proofHeader } from './proof.ts'
 
-/** Options of a service whose handlers may be called from outside, all but those that only other handlers call. */
-export interface Guarded {
+/** Service options that protect the handlers that can be called from outside. */
+export interface HandlerGuard {
   readonly hooks?: HooksProvider[]
 }
 
 /**
- * Every handler of the service asks for a proof of one of the tokens, but for the inner ones, which the engine keeps from the outside. A handler that nobody named here
- * asks. Without tokens none does, but a web page is refused: the engine answers calls of any origin.
+ * Requires a proof of one of the tokens for every handler of the service, except the inner handlers, which the engine does not expose. Without tokens, no proof is required, but
+ * requests from web pages are refused: the engine answers calls of any origin.
  */
-export function guarded(tokens: readonly string[] = [], inner: readonly string[] = []): Guarded {
+export function requireProof(tokens: readonly string[] = [], inner: readonly string[] = []): HandlerGuard {
   for (const token of tokens) checkToken(token)
-  return { hooks: [proven(tokens, inner)] }
+  return { hooks: [proofInterceptor(tokens, inner)] }
 }
 
-function proven(tokens: readonly string[], inner: readonly string[]): HooksProvider {
+function proofInterceptor(tokens: readonly string[], inner: readonly string[]): HooksProvider {
   return ({ request: { target, headers, body } }) => {
     const { service, handler, key } = target
     if (inner.includes(handler)) return {}
     return {
       interceptor: {
-        // It is asked before the input is looked at, and by every attempt, which all find the same.
+        // Runs before the input is read, and in every attempt with the same result.
         handler(next) {
-          if (tokens.length === 0) return isOfWebPage(headers, body) ? Promise.reject(ofWebPage()) : next()
-          const given = headers.get(proofHeader)
+          if (tokens.length === 0) return isFromWebPage(headers, body) ? Promise.reject(webPageRefusal()) : next()
+          const proof = headers.get(proofHeader)
           const parts = key === undefined ? [service, handler] : [service, key, handler]
-          const asked = { target: parts.map((part) => encodeURIComponent(part)).join('/'), body }
-          if (tokens.some((token) => isProof(given, token, asked))) return next()
-          const because =
-            given === undefined
-              ? 'This cluster asks for proof of its token: set HALTING_CLUSTER_TOKEN, or the `token` of the client.'
-              : 'The token of this client is not that of the cluster (HALTING_CLUSTER_TOKEN).'
-          return Promise.reject(new TerminalError(because, { errorCode: given === undefined ? 401 : 403 }))
+          const subject = { target: parts.map((part) => encodeURIComponent(part)).join('/'), body }
+          if (tokens.some((token) => isProof(proof, token, subject))) return next()
+          const message =
+            proof === undefined
+              ? 'This cluster requires a token. Set HALTING_CLUSTER_TOKEN, or the `token` option of the client.'
+              : 'The token of this client is not the one of the cluster (HALTING_CLUSTER_TOKEN).'
+          return Promise.reject(new TerminalError(message, { errorCode: proof === undefined ? 401 : 403 }))
         },
       },
     }
@@ -40,19 +40,19 @@ function proven(tokens: readonly string[], inner: readonly string[]): HooksProvi
 }
 
 /**
- * A page can have its browser ask anything by GET, such as for an image, and the engine takes that for a call without input. Browsers say of no such request where it is from, but
- * they cannot keep from it all of what other programs leave out. One by POST has an origin and, where it is without input, a length.
+ * A page can make its browser send any GET request, for example for an image, and the engine treats it as a call without input. Browsers do not state the origin of such a
+ * request, but they cannot avoid sending headers that other programs omit. A POST request has an origin and, without input, a length.
  */
-function isOfWebPage(headers: ReadonlyMap<string, string>, body: Uint8Array): boolean {
+function isFromWebPage(headers: ReadonlyMap<string, string>, body: Uint8Array): boolean {
   if (headers.has('origin') || headers.has('sec-fetch-site')) return true
   if (body.length > 0 || headers.has('content-length')) return false
-  // Node.js sends a language, too, and with it what a browser does not send alone.
+  // Node.js sends a language, too, but together with a header that a browser never sends alone.
   const isOfBrowser = headers.has('accept-language') && !headers.has('sec-fetch-mode')
   return isOfBrowser || headers.has('referer') || /^mozilla\//i.test(headers.get('user-agent') ?? '')
 }
 
-function ofWebPage(): TerminalError {
-  const because =
-    'A web page asks nothing of this cluster: it has no HALTING_CLUSTER_TOKEN by which a page could prove that it may.'
-  return new TerminalError(because, { errorCode: 403 })
+function webPageRefusal(): TerminalError {
+  const message =
+    'Web pages may not call this cluster: it has no HALTING_CLUSTER_TOKEN with which a page could prove that it is allowed to.'
+  return new TerminalError(message, { errorCode: 403 })
 }

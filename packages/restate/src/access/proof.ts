@@ -1,30 +1,30 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { ConfigurationError } from '@halting/core'
 
-/** The header that a proof comes in. */
+/** Header that carries the proof. */
 export const proofHeader = 'x-halting-proof'
 
-/** What is asked, and of which handler. */
-export interface AskedOf {
-  /** `SERVICE/HANDLER`, or `OBJECT/KEY/HANDLER`, each part as `encodeURIComponent` writes it: no part can be taken for another one. */
+/** The call that a proof is for. */
+export interface ProofSubject {
+  /** `SERVICE/HANDLER` or `OBJECT/KEY/HANDLER`, each part encoded by `encodeURIComponent`, so that parts cannot be confused. */
   readonly target: string
   readonly body: string | Uint8Array
 }
 
-/** So many characters a token of a cluster has at least. */
-export const shortestToken = 16
+/** Minimum length of a cluster token, in characters. */
+export const minTokenLength = 16
 
 /**
- * Shows that who asks knows the token. The engine keeps the headers of a call as long as it keeps the call, so the token is not among them. A proof is of one call: who
- * reads it there can ask the same once more, and nothing else.
+ * Proves that the caller knows the token. The engine stores the headers of a call, so the token itself is not among them. A proof is valid for one call: a reader of it can
+ * repeat that call and nothing else.
  */
-function proofOf(token: string, { target, body }: AskedOf): string {
+function proofOf(token: string, { target, body }: ProofSubject): string {
   return createHmac('sha256', token).update(`${target}\n`).update(body).digest('hex')
 }
 
 /**
- * What a call by the ingress sends to prove that it knows the token; nothing without one. `path` is that of the URL, `/SERVICE/HANDLER` or `/OBJECT/KEY/HANDLER`;
- * `/send` behind it is no part of what is asked. `body` is the text that is sent, to the letter.
+ * Headers by which a call through the ingress proves that it knows the token; empty without a token. `path` is the path of the URL, `/SERVICE/HANDLER` or `/OBJECT/KEY/HANDLER`,
+ * where a trailing `/send` does not count. `body` is the exact text that is sent.
  */
 export function proofHeaders(token: string | undefined, path: string, body = ''): { readonly [name: string]: string } {
   if (token === undefined) return {}
@@ -32,17 +32,17 @@ export function proofHeaders(token: string | undefined, path: string, body = '')
   return { [proofHeader]: proofOf(token, { target, body }) }
 }
 
-/** Whether what was given proves that who asks this knows the token. */
-export function isProof(given: string | undefined, token: string, asked: AskedOf): boolean {
-  if (given === undefined) return false
-  const [one, other] = [Buffer.from(given), Buffer.from(proofOf(token, asked))]
-  return one.length === other.length && timingSafeEqual(one, other)
+/** Whether the proof shows that the caller of this handler knows the token. */
+export function isProof(proof: string | undefined, token: string, subject: ProofSubject): boolean {
+  if (proof === undefined) return false
+  const [actual, expected] = [Buffer.from(proof), Buffer.from(proofOf(token, subject))]
+  return actual.length === expected.length && timingSafeEqual(actual, expected)
 }
 
-/** @throws ConfigurationError for one that can be guessed. */
+/** @throws ConfigurationError for a token that is too short. */
 export function checkToken(token: string): string {
-  if (token.length >= shortestToken) return token
+  if (token.length >= minTokenLength) return token
   throw new ConfigurationError(
-    `A token of a cluster has ${shortestToken} characters at least, such as those of: openssl rand -hex 32`,
+    `A cluster token needs at least ${minTokenLength} characters. Create one with: openssl rand -hex 32`,
   )
 }

@@ -6,45 +6,45 @@ import {
   type ObjectSharedContext,
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
-import { guarded } from '../access/guard.ts'
-import { badInput } from '../service/checked.ts'
+import { requireProof } from '../access/guard.ts'
+import { badInput } from '../service/check-input.ts'
 import type { SessionServiceOptions } from '../service/session-options.ts'
 import {
   accompanyAttempt,
   beginAttempt,
   excuseAttempt,
-  mostDeaths,
+  maxDeaths,
   noAttempts,
-  provenAttempt,
+  confirmProgress,
   releaseAttempts,
   type Attempts,
   type BeginAttempt,
-  type Begun,
+  type AttemptVerdict,
   type Death,
-  type NotedAttempt,
+  type AttemptRecord,
 } from './deaths.ts'
-import { attemptsObject, setAsideKey, whySetAside } from './set-aside.ts'
+import { attemptsObject, setAsideKey, setAsideReason } from './set-aside.ts'
 
 const attemptsKey = 'attempts'
 
-/** Why a session is set aside. */
-type SetAside = { readonly because: string; readonly deaths: readonly Death[] }
+/** State of a session that is set aside. */
+type SetAsideState = { readonly because: string; readonly deaths: readonly Death[] }
 
-/** An attempt of a turn. */
+/** An attempt, and the turn that it belongs to. */
 type AttemptOfTurn = { readonly turn: number; readonly attempt: string }
 
 export type AttemptsObject = {
-  readonly begin: (context: ObjectContext, asked: BeginAttempt) => Promise<Begun>
-  /** The process of this attempt let go of the session in order. */
+  readonly begin: (context: ObjectContext, asked: BeginAttempt) => Promise<AttemptVerdict>
+  /** The process of this attempt released the session in order. */
   readonly excuse: (context: ObjectContext, attempt: AttemptOfTurn) => Promise<void>
   /** This attempt has made progress. */
   readonly prove: (context: ObjectContext, attempt: AttemptOfTurn) => Promise<void>
-  /** Others are at work beside this attempt from here on. */
+  /** From here on, other sessions work in the same process. */
   readonly accompany: (context: ObjectContext, attempt: AttemptOfTurn) => Promise<boolean>
-  /** A person wants the session to be tried again. False where it is not set aside. */
+  /** A person wants the session to be retried. Returns false if it is not set aside. */
   readonly release: (context: ObjectContext) => Promise<boolean>
-  /** Null where it is not set aside. */
-  readonly setAside: (context: ObjectSharedContext) => Promise<SetAside | null>
+  /** Null if the session is not set aside. */
+  readonly setAside: (context: ObjectSharedContext) => Promise<SetAsideState | null>
   readonly forget: (context: ObjectContext) => Promise<void>
 }
 
@@ -57,41 +57,41 @@ export function attemptsDefinition({
     options: {
       enableLazyState: true,
       journalRetention: 0,
-      // A call comes again while its answer is waited for, no later.
+      // A call is repeated only while its answer is awaited.
       idempotencyRetention: { minutes: 10 },
-      ...guarded(tokens, ['forget']),
+      ...requireProof(tokens, ['forget']),
     },
     handlers: {
-      begin: async (context: ObjectContext, given: BeginAttempt): Promise<Begun> => {
-        const { attempts, begun } = beginAttempt(await read(context), checkedBegin(given))
-        write(context, attempts)
+      begin: async (context: ObjectContext, input: BeginAttempt): Promise<AttemptVerdict> => {
+        const { attempts, begun } = beginAttempt(await readAttempts(context), checkBegin(input))
+        writeAttempts(context, attempts)
         return begun
       },
-      excuse: async (context: ObjectContext, given: AttemptOfTurn): Promise<void> => {
-        const { turn, attempt } = checked(given)
-        write(context, excuseAttempt(await read(context), turn, attempt))
+      excuse: async (context: ObjectContext, input: AttemptOfTurn): Promise<void> => {
+        const { turn, attempt } = checkAttempt(input)
+        writeAttempts(context, excuseAttempt(await readAttempts(context), turn, attempt))
       },
-      prove: async (context: ObjectContext, given: AttemptOfTurn): Promise<void> => {
-        const before = await read(context)
-        const attempts = provenAttempt(before, checked(given).attempt)
-        // Of a session that is gone nothing is stored again.
-        if (attempts !== before) write(context, attempts)
+      prove: async (context: ObjectContext, input: AttemptOfTurn): Promise<void> => {
+        const previous = await readAttempts(context)
+        const attempts = confirmProgress(previous, checkAttempt(input).attempt)
+        // Nothing is stored again for a session that was removed.
+        if (attempts !== previous) writeAttempts(context, attempts)
       },
-      accompany: async (context: ObjectContext, given: AttemptOfTurn): Promise<boolean> => {
-        const before = await read(context)
-        const attempts = accompanyAttempt(before, checked(given).attempt)
-        if (attempts !== before) write(context, attempts)
+      accompany: async (context: ObjectContext, input: AttemptOfTurn): Promise<boolean> => {
+        const previous = await readAttempts(context)
+        const attempts = accompanyAttempt(previous, checkAttempt(input).attempt)
+        if (attempts !== previous) writeAttempts(context, attempts)
         return true
       },
       release: async (context: ObjectContext): Promise<boolean> => {
-        const before = await read(context)
-        if (before.deaths.length < mostDeaths) return false
-        write(context, releaseAttempts(before))
+        const previous = await readAttempts(context)
+        if (previous.deaths.length < maxDeaths) return false
+        writeAttempts(context, releaseAttempts(previous))
         onEvent?.({ type: 'session_released', session: context.key })
         return true
       },
-      setAside: handlers.object.shared((context: ObjectSharedContext): Promise<SetAside | null> =>
-        context.get<SetAside>(setAsideKey),
+      setAside: handlers.object.shared((context: ObjectSharedContext): Promise<SetAsideState | null> =>
+        context.get<SetAsideState>(setAsideKey),
       ),
       forget: handlers.object.exclusive({ ingressPrivate: true }, (context: ObjectContext): Promise<void> => {
         context.clearAll()
@@ -101,54 +101,54 @@ export function attemptsDefinition({
   })
 }
 
-async function read(context: ObjectContext): Promise<Attempts> {
+async function readAttempts(context: ObjectContext): Promise<Attempts> {
   return (await context.get<Attempts>(attemptsKey)) ?? noAttempts
 }
 
-function write(context: ObjectContext, attempts: Attempts): void {
+function writeAttempts(context: ObjectContext, attempts: Attempts): void {
   context.set(attemptsKey, attempts)
   const { deaths } = attempts
-  if (deaths.length >= mostDeaths) context.set<SetAside>(setAsideKey, { because: whySetAside(deaths), deaths })
+  if (deaths.length >= maxDeaths) context.set<SetAsideState>(setAsideKey, { because: setAsideReason(deaths), deaths })
   else context.clear(setAsideKey)
 }
 
-/** Ids of attempts and processes, and addresses of workers, are shorter. */
-const mostOfName = 2_000
-/** No date is later. */
+/** Limit on ids of attempts and processes, and on addresses of workers. */
+const maxNameLength = 2_000
+/** The latest possible date. */
 const latestMs = 8.64e15
 
 /** @throws TerminalError 400 */
-function checked(given: unknown): AttemptOfTurn {
-  const { turn, attempt } = isJsonObject(given) ? given : {}
+function checkAttempt(input: unknown): AttemptOfTurn {
+  const { turn, attempt } = isJsonObject(input) ? input : {}
   if (isCount(turn) && isText(attempt)) return { turn, attempt }
-  throw badInput('An attempt is named by { turn, attempt }.')
+  throw badInput('Give { turn, attempt }.')
 }
 
-/** What comes over the ingress may be anything, and a handler that fails by it is tried again without end. @throws TerminalError 400 */
-function checkedBegin(given: unknown): BeginAttempt {
-  const { turn, attempt, laps, isAtRest, first = null, isAlone } = isJsonObject(given) ? given : {}
-  const [own, before] = [notedIn(attempt), first === null ? null : notedIn(first)]
+/** Input from the ingress may be anything, and a handler that throws on it would be retried forever. @throws TerminalError 400 */
+function checkBegin(input: unknown): BeginAttempt {
+  const { turn, attempt, laps, isAtRest, first = null, isAlone } = isJsonObject(input) ? input : {}
+  const [current, previous] = [parseAttempt(attempt), first === null ? null : parseAttempt(first)]
   if (
     isCount(turn) &&
     isCount(laps) &&
-    own !== undefined &&
-    before !== undefined &&
+    current !== undefined &&
+    previous !== undefined &&
     typeof isAtRest === 'boolean' &&
     typeof isAlone === 'boolean'
   )
-    return { turn, attempt: own, laps, isAtRest, first: before, isAlone }
-  throw badInput('An attempt begins with { turn, attempt, laps, isAtRest, first, isAlone }.')
+    return { turn, attempt: current, laps, isAtRest, first: previous, isAlone }
+  throw badInput('Give { turn, attempt, laps, isAtRest, first, isAlone }.')
 }
 
-function notedIn(given: unknown): NotedAttempt | undefined {
-  const { attempt, process, worker = null, atMs } = isJsonObject(given) ? given : {}
+function parseAttempt(input: unknown): AttemptRecord | undefined {
+  const { attempt, process, worker = null, atMs } = isJsonObject(input) ? input : {}
   const isNamed = isText(attempt) && isText(process) && (worker === null || isText(worker))
   if (!isNamed || typeof atMs !== 'number' || !(Math.abs(atMs) <= latestMs)) return undefined
   return { attempt, process, worker, atMs }
 }
 
 function isText(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= mostOfName
+  return typeof value === 'string' && value.length <= maxNameLength
 }
 
 function isCount(value: unknown): value is number {

@@ -1,126 +1,128 @@
-/** An attempt at the work of a session, as it is stored before the work begins. JSON. */
-export type NotedAttempt = {
+/** An attempt to work at a session, as stored before its work begins. JSON. */
+export type AttemptRecord = {
   readonly attempt: string
-  /** The process that makes it, by an id of its start. */
+  /** Id of the process that runs it, new at each start. */
   readonly process: string
-  /** Where the engine reaches that process; null where it did not say. */
+  /** Address at which the engine reaches that process; null if unknown. */
   readonly worker: string | null
   readonly atMs: number
 }
 
-/** A process that ended while it worked at the session. */
-export type Death = NotedAttempt & {
-  /** Laps of the session on record when that was found. */
+/** A process that died while it worked at the session. */
+export type Death = AttemptRecord & {
+  /** Iterations of the session on record when the death was detected. */
   readonly laps: number
 }
 
-/** What is known of the attempts at one turn of work of a session. JSON. */
+/** What is known about the attempts at one turn of a session's work. JSON. */
 export interface Attempts {
-  /** The number of its first request. */
+  /** Number of the first request of the turn. */
   readonly turn: number
-  /** Works at the session as far as anybody knows; null for nobody, absent while nobody has asked: then that is in the records of the work. */
+  /** The attempt that is believed to be at work; null for none. Absent until an attempt has asked: then the records of the work tell it. */
   readonly atWork?: AttemptAtWork | null
-  /** Ids of attempts whose process let go of the session in order, the newest last. */
+  /** Ids of attempts whose process released the session in order, the newest last. */
   readonly excused: readonly string[]
-  /** Without progress in between, the oldest first. */
+  /** Deaths without progress in between, the oldest first. */
   readonly deaths: readonly Death[]
-  /** How often a process ended while a session that had to be alone was no longer so. */
+  /** How often a process died while a session that had to be alone no longer was. */
   readonly undecided?: number
 }
 
-type AttemptAtWork = NotedAttempt & {
-  /** It had to be alone for a time, and is so no more. */
+type AttemptAtWork = AttemptRecord & {
+  /** It had to be alone for a time, and other sessions have joined since. */
   readonly isAccompanied?: true
 }
 
-/** An attempt wants to begin. */
+/** A request to begin an attempt. */
 export type BeginAttempt = {
   readonly turn: number
-  readonly attempt: NotedAttempt
-  /** Laps of the session on record. */
+  readonly attempt: AttemptRecord
+  /** Iterations of the session on record. */
   readonly laps: number
-  /** On record nothing goes on: a process that ended then worked at nothing. */
+  /** The records show that the session rests, so a process that died then was not working at it. */
   readonly isAtRest: boolean
-  /** The first attempt of the turn, as its records tell it; null where they do not. */
-  readonly first: NotedAttempt | null
-  /** Nothing else is at work in its process. */
+  /** The first attempt of the turn according to its records; null if they do not tell. */
+  readonly first: AttemptRecord | null
+  /** No other session is at work in its process. */
   readonly isAlone: boolean
 }
 
-/** What an attempt that wants to begin is told. */
-export type Begun =
+/** The answer to an attempt that wants to begin. */
+export type AttemptVerdict =
   | {
       readonly type: 'go'
       readonly deaths: readonly Death[]
-      /** One that has to be alone is so for this time, or until it made progress. */
+      /** How long a session that must be alone stays alone, unless it makes progress before, in milliseconds. */
       readonly aloneMs: number
     }
-  /** It may begin where nothing else is at work, and is not stored yet. */
+  /** It may begin once nothing else is at work in its process. The attempt is not stored yet. */
   | { readonly type: 'alone'; readonly deaths: readonly Death[] }
   | { readonly type: 'set_aside'; readonly deaths: readonly Death[] }
 
-/** So many deaths without progress set a session aside. */
-export const mostDeaths = 3
+/** Number of deaths without progress that set a session aside. */
+export const maxDeaths = 3
 /**
- * So many laps since a death are progress. One is none: what was under way is unknown after a death, and a model that is told so may begin it once more, perhaps after it has
- * looked around.
+ * Number of iterations after a death that count as progress. One is not enough: after a death the outcome of open calls is unknown, and a model that learns this may start the
+ * same call again.
  */
-export const lapsOfProgress = 3
-const mostExcused = 100
+export const iterationsOfProgress = 3
+const maxExcused = 100
 const firstAloneMs = 60_000
-const mostAloneMs = 3_600_000
+const maxAloneMs = 3_600_000
 
 export const noAttempts: Attempts = Object.freeze({ turn: 0, excused: [], deaths: [] })
 
-/** Of an earlier turn nothing counts: that one is over. */
+/** Attempts of an earlier turn no longer count. */
 function atTurn(attempts: Attempts, turn: number): Attempts {
   return turn > attempts.turn ? { ...noAttempts, turn } : attempts
 }
 
 /**
- * An attempt begins. D1: one that finds another process's attempt that nobody excused, and that did not rest, has found a death. D2: laps of progress since the last death take all
- * of them back. D3: with one death less than sets it aside, a session begins only where nothing else is at work in its process, and its death there is its own doing. After a time
- * others may come in: then a death decides nothing, and the next time is twice as long.
+ * Decides whether an attempt may begin.
+ * D1: if another process's attempt was neither excused nor at rest, that process has died.
+ * D2: progress since the last death clears all deaths.
+ * D3: one death short of the limit, a session begins only if it is alone in its process, so that its next death is its own fault. After a time other sessions may join; then a
+ * death decides nothing, and the next time alone is twice as long.
  */
 export function beginAttempt(
   before: Attempts,
-  asked: BeginAttempt,
-): { readonly attempts: Attempts; readonly begun: Begun } {
-  const { turn, attempt, isAlone } = asked
-  const known = withDeaths(atTurn(before, turn), asked)
+  request: BeginAttempt,
+): { readonly attempts: Attempts; readonly begun: AttemptVerdict } {
+  const { turn, attempt, isAlone } = request
+  const known = recordDeath(atTurn(before, turn), request)
   const { deaths, undecided = 0 } = known
   const waits = { ...known, atWork: null }
-  if (deaths.length >= mostDeaths) return { attempts: waits, begun: { type: 'set_aside', deaths } }
-  const isSuspect = deaths.length === mostDeaths - 1
+  if (deaths.length >= maxDeaths) return { attempts: waits, begun: { type: 'set_aside', deaths } }
+  const isSuspect = deaths.length === maxDeaths - 1
   if (isSuspect && !isAlone) return { attempts: waits, begun: { type: 'alone', deaths } }
-  const aloneMs = Math.min(mostAloneMs, firstAloneMs * 2 ** undecided)
+  const aloneMs = Math.min(maxAloneMs, firstAloneMs * 2 ** undecided)
   return { attempts: { ...known, atWork: attempt }, begun: { type: 'go', deaths, aloneMs } }
 }
 
-function withDeaths(known: Attempts, asked: BeginAttempt): Attempts {
-  const { laps } = asked
-  const survived = hasProgressed(known.deaths, laps) ? [] : known.deaths
-  const found = deathIn(known, asked)
-  if (found === undefined) return { ...known, deaths: survived }
+function recordDeath(known: Attempts, request: BeginAttempt): Attempts {
+  const { laps } = request
+  const remaining = hasProgressed(known.deaths, laps) ? [] : known.deaths
+  const found = detectDeath(known, request)
+  if (found === undefined) return { ...known, deaths: remaining }
   const { isAccompanied, ...attempt } = found
-  if (isAccompanied === true && survived.length === mostDeaths - 1)
-    return { ...known, deaths: survived, undecided: (known.undecided ?? 0) + 1 }
-  return { ...known, deaths: [...survived, { ...attempt, laps }] }
+  if (isAccompanied === true && remaining.length === maxDeaths - 1)
+    return { ...known, deaths: remaining, undecided: (known.undecided ?? 0) + 1 }
+  return { ...known, deaths: [...remaining, { ...attempt, laps }] }
 }
 
-function deathIn({ atWork, excused, deaths }: Attempts, asked: BeginAttempt): AttemptAtWork | undefined {
-  const before = atWork === undefined ? asked.first : atWork
-  if (before === null || before.process === asked.attempt.process || asked.isAtRest) return undefined
+function detectDeath({ atWork, excused, deaths }: Attempts, request: BeginAttempt): AttemptAtWork | undefined {
+  const before = atWork === undefined ? request.first : atWork
+  if (before === null || before.process === request.attempt.process || request.isAtRest) return undefined
   const { attempt } = before
   return excused.includes(attempt) || deaths.some((death) => death.attempt === attempt) ? undefined : before
 }
 
 function hasProgressed(deaths: readonly Death[], laps: number): boolean {
   const last = deaths.at(-1)
-  return last !== undefined && laps - last.laps >= lapsOfProgress
+  return last !== undefined && laps - last.laps >= iterationsOfProgress
 }
 
-/** The process of an attempt lives, and lets go of the session in order. What was taken for its death is none. */
+/** The process of an attempt is alive and releases the session in order. Removes a death that was attributed to the attempt. */
 export function excuseAttempt(before: Attempts, turn: number, attempt: string): Attempts {
   if (turn < before.turn) return before
   const known = atTurn(before, turn)
@@ -128,23 +130,23 @@ export function excuseAttempt(before: Attempts, turn: number, attempt: string): 
   return {
     ...known,
     ...(atWork?.attempt === attempt && { atWork: null }),
-    excused: [...known.excused.filter((id) => id !== attempt), attempt].slice(-mostExcused),
+    excused: [...known.excused.filter((id) => id !== attempt), attempt].slice(-maxExcused),
     deaths: known.deaths.filter((death) => death.attempt !== attempt),
   }
 }
 
-/** The attempt that is at work has made progress: no death counts any more. */
-export function provenAttempt(before: Attempts, attempt: string): Attempts {
+/** The running attempt has made progress: earlier deaths no longer count. */
+export function confirmProgress(before: Attempts, attempt: string): Attempts {
   return before.atWork?.attempt === attempt ? { ...before, deaths: [], undecided: 0 } : before
 }
 
-/** The attempt was alone for its time: from here on others are at work beside it. */
+/** The attempt has been alone for its time: from here on other sessions may join it. */
 export function accompanyAttempt(before: Attempts, attempt: string): Attempts {
   const { atWork } = before
   return atWork?.attempt === attempt ? { ...before, atWork: { ...atWork, isAccompanied: true } } : before
 }
 
-/** A person wants the session to be tried again: no death counts any more. */
+/** A person wants the session to be retried: earlier deaths no longer count. */
 export function releaseAttempts(before: Attempts): Attempts {
   return { ...before, atWork: null, deaths: [], undecided: 0 }
 }

@@ -1,65 +1,68 @@
 import { sharedAbort } from '@halting/core/adapters'
 
-/** A session at work in this process. */
-export interface Place {
-  /** Nothing else is at work here. */
+/** Permission for one session to work in this process. */
+export interface IsolationSlot {
+  /** No other session is at work in this process. */
   readonly isAlone: boolean
-  /** Aborted when somebody waits to be alone: who has this place leaves it as soon as it can do so in order. */
-  readonly makeWay: AbortSignal
-  /** It need not be alone any more. */
+  /** Aborted when another session waits to be alone. The owner should leave the slot as soon as it can do so in order. */
+  readonly yieldRequested: AbortSignal
+  /** The session need no longer be alone. */
   share(): void
-  /** Again is harmless. */
+  /** Calling it again has no effect. */
   leave(): void
 }
 
-interface Waiting {
-  readonly admit: (place: Place) => void
+interface Waiter {
+  readonly admit: (place: IsolationSlot) => void
 }
 
-/** So long who waits to be alone keeps others out, and then lets them in: a call of theirs may take hours. */
+/** How long a session that waits to be alone keeps others out before it lets them in: their calls may take hours. */
 const shiftMs = 60_000
 
 /**
- * Which sessions are at work in this process together. I1: who has to be alone comes in when nobody is at work, and nobody comes in beside it. I2: while somebody waits to be alone
- * nobody else comes in, and those who are at work are asked to make way; where they do not, it alternates with letting others in. I3: who waits longest goes first.
+ * Decides which sessions work in this process together.
+ * I1: a session that must be alone enters when no other is at work, and no other enters while it works.
+ * I2: while a session waits to be alone, no other enters, and those at work are asked to yield. If they do not yield, the process alternates between keeping others out and
+ * letting them in.
+ * I3: sessions enter in the order in which they asked.
  */
 export class Isolation {
-  readonly #inside = new Set<{ isAlone: boolean; readonly askToLeave: () => void }>()
-  #toBeAlone: readonly Waiting[] = []
-  #others: readonly Waiting[] = []
-  /** While somebody waits to be alone. */
+  readonly #occupants = new Set<{ isAlone: boolean; readonly askToLeave: () => void }>()
+  #waitingAlone: readonly Waiter[] = []
+  #others: readonly Waiter[] = []
+  /** Runs while a session waits to be alone. */
   #shift: NodeJS.Timeout | undefined
   #letsOthersIn = false
 
-  /** A place beside others, where one can be had at once. */
-  tryEnter(): Place | undefined {
+  /** Returns a shared slot if one is free at once. */
+  tryEnter(): IsolationSlot | undefined {
     return this.#isClosed ? undefined : this.#admit(false)
   }
 
-  /** A place beside others. Rejects when it is aborted. */
-  enter(signal: AbortSignal): Promise<Place> {
+  /** Waits for a shared slot. Rejects when it is aborted. */
+  enter(signal: AbortSignal): Promise<IsolationSlot> {
     return this.#wait(false, signal)
   }
 
-  /** A place where nothing else is at work. Rejects when it is aborted. */
-  enterAlone(signal: AbortSignal): Promise<Place> {
+  /** Waits for an exclusive slot. Rejects when it is aborted. */
+  enterAlone(signal: AbortSignal): Promise<IsolationSlot> {
     return this.#wait(true, signal)
   }
 
   get #isClosed(): boolean {
-    const keepsOthersOut = this.#toBeAlone.length > 0 && !this.#letsOthersIn
-    return keepsOthersOut || [...this.#inside].some(({ isAlone }) => isAlone)
+    const keepsOthersOut = this.#waitingAlone.length > 0 && !this.#letsOthersIn
+    return keepsOthersOut || [...this.#occupants].some(({ isAlone }) => isAlone)
   }
 
-  #wait(isAlone: boolean, signal: AbortSignal): Promise<Place> {
+  #wait(isAlone: boolean, signal: AbortSignal): Promise<IsolationSlot> {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
-        this.#remove(waiting)
-        // What aborts it says why.
+        this.#remove(waiter)
+        // The reason of the abort says why.
         reject(signal.reason as Error)
         this.#next()
       }
-      const waiting: Waiting = {
+      const waiter: Waiter = {
         admit(place) {
           signal.removeEventListener('abort', leave)
           resolve(place)
@@ -67,34 +70,34 @@ export class Isolation {
       }
       if (signal.aborted) return reject(signal.reason as Error)
       signal.addEventListener('abort', leave, { once: true })
-      if (isAlone) this.#toBeAlone = [...this.#toBeAlone, waiting]
-      else this.#others = [...this.#others, waiting]
+      if (isAlone) this.#waitingAlone = [...this.#waitingAlone, waiter]
+      else this.#others = [...this.#others, waiter]
       this.#next()
     })
   }
 
-  #remove(waiting: Waiting): void {
-    this.#toBeAlone = this.#toBeAlone.filter((each) => each !== waiting)
-    this.#others = this.#others.filter((each) => each !== waiting)
+  #remove(waiter: Waiter): void {
+    this.#waitingAlone = this.#waitingAlone.filter((each) => each !== waiter)
+    this.#others = this.#others.filter((each) => each !== waiter)
   }
 
   #next(): void {
-    const [alone] = this.#toBeAlone
-    if (alone !== undefined && this.#inside.size === 0) {
+    const [alone] = this.#waitingAlone
+    if (alone !== undefined && this.#occupants.size === 0) {
       this.#remove(alone)
       alone.admit(this.#admit(true))
     } else if (alone !== undefined && !this.#letsOthersIn) {
-      for (const { isAlone, askToLeave } of this.#inside) if (!isAlone) askToLeave()
+      for (const { isAlone, askToLeave: askToYield } of this.#occupants) if (!isAlone) askToYield()
     }
-    this.#keepShifts()
+    this.#updateShifts()
     if (this.#isClosed) return
     const others = this.#others
     this.#others = []
     for (const { admit } of others) admit(this.#admit(false))
   }
 
-  #keepShifts(): void {
-    if (this.#toBeAlone.length === 0) {
+  #updateShifts(): void {
+    if (this.#waitingAlone.length === 0) {
       clearTimeout(this.#shift)
       this.#shift = undefined
       this.#letsOthersIn = false
@@ -107,22 +110,22 @@ export class Isolation {
     }, shiftMs).unref()
   }
 
-  #admit(isAlone: boolean): Place {
-    const way = sharedAbort()
-    const held = { isAlone, askToLeave: () => way.abort() }
-    this.#inside.add(held)
+  #admit(isAlone: boolean): IsolationSlot {
+    const yieldRequest = sharedAbort()
+    const occupant = { isAlone, askToLeave: () => yieldRequest.abort() }
+    this.#occupants.add(occupant)
     return {
       get isAlone() {
-        return held.isAlone
+        return occupant.isAlone
       },
-      makeWay: way.signal,
+      yieldRequested: yieldRequest.signal,
       share: () => {
-        if (!held.isAlone) return
-        held.isAlone = false
+        if (!occupant.isAlone) return
+        occupant.isAlone = false
         this.#next()
       },
       leave: () => {
-        if (this.#inside.delete(held)) this.#next()
+        if (this.#occupants.delete(occupant)) this.#next()
       },
     }
   }

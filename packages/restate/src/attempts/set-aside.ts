@@ -2,14 +2,14 @@ import type { Death } from './deaths.ts'
 
 const numbers = ['no', 'one', 'two', 'three', 'four', 'five']
 
-/** The object that knows the attempts at the work of a session, which is its key. */
+/** Name of the object that counts attempts. Its key is the session. */
 export const attemptsObject = 'halting_attempts'
 
-/** There, in that object, while the session is set aside. Whoever lists sessions reads it by the engine's query language. */
+/** Key in that object that is set while the session is set aside. Lists of sessions read it by the engine's query language. */
 export const setAsideKey = 'set_aside'
 
-/** Why a session is set aside, as a clause. `deaths`: of its workers, the oldest first. */
-export function whySetAside(deaths: readonly Pick<Death, 'worker' | 'atMs'>[]): string {
+/** Why a session is set aside, as a clause. `deaths`: deaths of its workers, the oldest first. */
+export function setAsideReason(deaths: readonly Pick<Death, 'worker' | 'atMs'>[]): string {
   const last = deaths.at(-1)
   const count = numbers[deaths.length] ?? String(deaths.length)
   if (last === undefined) return `its work has ended ${count} workers`
@@ -17,22 +17,22 @@ export function whySetAside(deaths: readonly Pick<Death, 'worker' | 'atMs'>[]): 
   return `its work has ended ${count} workers (last: ${last.worker === null ? at : `${last.worker}, at work since ${at}`})`
 }
 
-/** What people are told of it. `because`: a clause. */
+/** Message for people. `because`: a clause. */
 export function setAsideMessage(sessionId: string, because: string): string {
-  // Whoever began the session chose its id, and a person pastes the command into a shell.
+  // The id comes from the caller that created the session, and people paste this command into a shell.
   const id = /^\w[\w.:-]*$/.test(sessionId) ? sessionId : 'ID'
   return `This session is set aside: ${because}. Release it with: halting sessions release ${id} --cluster URL`
 }
 
-/** What the engine is told of work at a session that is set aside. */
+/** Reported to the engine when an attempt finds that its session is set aside. */
 export class SetAsideError extends Error {
   constructor(sessionId: string, deaths: readonly Death[]) {
-    super(setAsideMessage(sessionId, whySetAside(deaths)))
+    super(setAsideMessage(sessionId, setAsideReason(deaths)))
     this.name = 'SetAsideError'
   }
 }
 
-/** What people are told of it, where that is what the engine was told of the last attempt. */
-export function setAsideIn(failure: string | null): string | undefined {
+/** The message for people, if the last attempt failed because the session is set aside. */
+export function findSetAsideMessage(failure: string | null): string | undefined {
   return /This session is set aside: [^\n]*/.exec(failure ?? '')?.[0]
 }

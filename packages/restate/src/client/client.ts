@@ -9,41 +9,41 @@ import type { WorkDone } from '../service/session-object.ts'
 
 /** Options of a client of a cluster. */
 export interface ClusterClientOptions {
-  /** Where the engine takes requests, such as `http://127.0.0.1:8080`. */
+  /** Address of the engine's ingress, such as `http://127.0.0.1:8080`. */
   readonly ingress: string
-  /** Sent with each request to it, such as an authorization. */
+  /** Headers of each request to the ingress, such as an authorization. */
   readonly headers?: { readonly [name: string]: string }
-  /** Of the cluster, where its workers ask for one. Each request proves that this client knows it, and does not carry it. */
+  /** Token of the cluster, if its workers require one. Requests prove that this client knows it without sending it. */
   readonly token?: string
-  /** How live events are had of workers. */
+  /** How to read live events from workers. */
   readonly worker?: {
-    /** The token that workers ask of readers of live events. */
+    /** Token that workers require from readers of live events. */
     readonly token?: string
-    /** The address at which this process reaches a worker that calls itself so; the same unless said otherwise. */
+    /** Maps the address that a worker announces to the address at which this process reaches it. Default: the same address. */
     readonly reach?: (url: string) => string
   }
-  /** Where the workers put large records. */
+  /** Where the workers store large records. */
   readonly payloads?: PayloadStores
-  /** As the runtime has it when absent. */
+  /** Sends the requests. Default: the `fetch` of the runtime. */
   readonly fetch?: typeof fetch
 }
 
 /** Options of a request to a session. */
 export interface RequestOptions {
-  /** Under which it counts once. A new one when absent. */
+  /** Id of the request; a second request with the same id has no effect. Default: a new id. */
   readonly id?: string
-  /** How the session is opened, if it is new. */
+  /** How to open the session if it is new. */
   readonly opening?: Opening
 }
 
 /**
- * Sessions of a cluster, for programs that are not part of it. All of it may be asked again after a failure.
- * What asks it rejects with a ConfigurationError for what the cluster refuses, and with a HaltingError `driver` where it does not answer.
+ * Access to the sessions of a cluster, for programs that are not part of it. Every method may be called again after a failure. Methods reject with a ConfigurationError if the
+ * cluster refuses, and with a HaltingError `driver` if it does not answer.
  */
 export interface ClusterClient {
-  /** False for a request that came before, or that means nothing now. */
+  /** Returns false for a repeated request and for one that has no effect now. */
   request(sessionId: string, request: SessionRequest, options?: RequestOptions): Promise<boolean>
-  /** How a session stands, and what was asked of it. */
+  /** Status of a session, and of the requests that wait in it. */
   status(
     sessionId: string,
     options?: {
@@ -51,11 +51,11 @@ export interface ClusterClient {
       readonly signal?: AbortSignal
     },
   ): Promise<FullStatus>
-  /** The same by a long call: answered at once where the session is not as in `since`, else when anything changes, or when the wait is over. Where `since` is absent, at once. */
+  /** Long poll: returns the status as soon as it differs from `since`, or when the wait is over. Without `since`, returns at once. */
   changed(sessionId: string, options?: ChangedOptions): Promise<FullStatus>
-  /** Records from this number on, all that are there. */
+  /** All records from this number on. */
   records(sessionId: string, since?: number): Promise<readonly StepRecord[]>
-  /** What became of a request; with `wait` it answers when that is known, and rejects when `signal` is aborted. */
+  /** Outcome of a request. With `wait`, resolves once it is known; rejects when `signal` is aborted. */
   result(
     sessionId: string,
     requestId: string,
@@ -68,15 +68,15 @@ export interface ClusterClient {
   ): Promise<RequestAnswer>
   /** The result of a run, once it is on record. */
   resultOfRun(sessionId: string, runId: string): Promise<SdkResult | undefined>
-  /** What came of the work at it, the last time that there was some. Undefined before. */
+  /** Outcome of the last work at the session; undefined if there was none. */
   done(sessionId: string): Promise<WorkDone | undefined>
-  /** Ends what goes on. The session takes nothing more. */
+  /** Ends the current run. The session accepts nothing more. */
   close(sessionId: string): Promise<void>
-  /** Deletes the session, with all that is stored of it and its folder on the worker. It waits until nobody works at the session. */
+  /** Deletes the session with everything stored for it and its folder on the worker. Waits until no work is running. */
   remove(sessionId: string): Promise<void>
-  /** A new session with what was said in the runs that ended; gives its name: `as`, or a new one. */
+  /** Creates a session with the conversation of the finished runs. Returns its id: `as`, or a new one. */
   fork(sessionId: string, as?: string): Promise<string>
-  /** The session for the faces, as one of this process is. `close` of it leaves the session on the cluster as it is: what goes on, goes on. */
+  /** The session as a session object for frontends. Its `close` does not affect the session on the cluster: a running run continues. */
   session(sessionId: string, opening?: Opening, options?: RemoteSessionOptions): Session
 }
 
@@ -84,9 +84,9 @@ export interface ClusterClient {
 export interface ChangedOptions {
   /** The `version` of the status that the caller has. */
   readonly since?: string
-  /** A name of the caller's own: of its calls the engine keeps the newest. A new one when absent. */
+  /** Name of the caller: the engine keeps only its newest call. Default: a new name. */
   readonly by?: string
-  /** How long it may wait, in milliseconds. Default: 50 s, which is the longest. */
+  /** Maximum wait, in milliseconds. Default: 50 s, which is also the longest. */
   readonly waitMs?: number
   /** Aborts the call. */
   readonly signal?: AbortSignal
@@ -94,8 +94,8 @@ export interface ChangedOptions {
 
 /** Options of a session that is followed over the cluster. */
 export interface RemoteSessionOptions {
-  /** The number of records from which on it tells what happened; what there is when it is opened is passed over when absent. */
+  /** Number of the record from which to emit events. Default: only what happens after the session is opened. */
   readonly since?: number
-  /** The run that went on then, or was the last one, as the status of that moment has it. */
+  /** Id of the current or last run at that moment, as in the status. */
   readonly runId?: string
 }

@@ -1,26 +1,27 @@
 import { randomUUID } from 'node:crypto'
 import { anySignal } from '@halting/core/adapters'
-import { HaltingError, type Json, type SdkResult } from '@halting/core'
+import { HaltingError, type Json, type SdkResult, ConfigurationError } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import { checkToken } from '../access/proof.ts'
-import { wholeRecords } from '../engine/batch.ts'
-import { below } from '../http/below.ts'
-import { waitingFetch } from '../http/waiting-fetch.ts'
+import { unpackRecords } from '../engine/batch.ts'
 import type { RequestAnswer } from '../service/answers.ts'
 import { sessionObject } from '../service/names.ts'
 import type { WorkDone } from '../service/session-object.ts'
-import type { KeptRecords } from '../service/kept-records.ts'
+import type { RecordsPage } from '../service/stored-records.ts'
 import type { ClusterClient, ClusterClientOptions } from './client.ts'
-import { Ingress } from './ingress.ts'
 import { RemoteSession } from './remote-session.ts'
+import { callWithRetries, type CallOptions, type RetryPolicy, urlBelow } from '../http/call-handler.ts'
 
-/** Needs no engine in this process, and runs on every Node that the other packages run on. @throws ConfigurationError for a token that can be guessed. */
+/**
+ * Creates a client of a cluster. It needs no engine in this process, and runs on every Node that the other packages support. @throws ConfigurationError for a token that is too
+ * short.
+ */
 export function createClusterClient(options: ClusterClientOptions): ClusterClient {
   const { ingress: url, headers, token, worker = {}, payloads } = options
   if (token !== undefined) checkToken(token)
   const fetchOf = options.fetch ?? fetch
-  const ingressBy = (ask: typeof fetch): Ingress =>
-    new Ingress({ url, token, fetch: ask, ...(headers !== undefined && { headers }) })
+  const ingressBy = (ask: typeof fetch): IngressClient =>
+    new IngressClient({ url, token, fetch: ask, ...(headers !== undefined && { headers }) })
   const ingress = ingressBy(fetchOf)
   const fetchOfWaits = options.fetch ?? waitingFetch
   const waits = ingressBy(fetchOfWaits)
@@ -29,25 +30,25 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
 
   const client: ClusterClient = {
     request(sessionId, request, { id = randomUUID(), opening } = {}) {
-      const named = { id, request, ...(opening !== undefined && { opening }) }
+      const namedRequest = { id, request, ...(opening !== undefined && { opening }) }
       // Requests are JSON.
-      return call(sessionId, 'request', named as unknown as Json)
+      return call(sessionId, 'request', namedRequest as unknown as Json)
     },
     status: (sessionId, { signal } = {}) => call(sessionId, 'status', undefined, signal),
-    changed: (sessionId, { signal, ...given } = {}) =>
-      waits.call(sessionObject, sessionId, { handler: 'changed', input: { ...given }, signal, isTriedOnce: true }),
+    changed: (sessionId, { signal, ...query } = {}) =>
+      waits.call(sessionObject, sessionId, { handler: 'changed', input: { ...query }, signal, isTriedOnce: true }),
     async records(sessionId, since = 0) {
       const records: StepRecord[] = []
       for (;;) {
-        const kept: Partial<KeptRecords> | null = await call(sessionId, 'records', since + records.length)
-        if (!Array.isArray(kept?.records)) throw new HaltingError('driver', 'The cluster answers no records.')
-        if (kept.records.length === 0) return records
-        for (const record of await wholeRecords(kept.records, payloads?.of(sessionId))) records.push(record)
+        const page: Partial<RecordsPage> | null = await call(sessionId, 'records', since + records.length)
+        if (!Array.isArray(page?.records)) throw new HaltingError('driver', 'The cluster returned no records.')
+        if (page.records.length === 0) return records
+        for (const record of await unpackRecords(page.records, payloads?.of(sessionId))) records.push(record)
       }
     },
     result(sessionId, id, { wait = false, signal } = {}) {
       const input = { id, wait }
-      return wait ? longCall(waits, { sessionId, input, signal }) : call(sessionId, 'result', input, signal)
+      return wait ? callWithReconnects(waits, { sessionId, input, signal }) : call(sessionId, 'result', input, signal)
     },
     async resultOfRun(sessionId, runId) {
       return (await call<SdkResult | null>(sessionId, 'runResult', runId)) ?? undefined
@@ -62,7 +63,7 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
       await call(sessionId, 'remove')
     },
     async fork(sessionId, as = randomUUID()) {
-      // With a name of its own it may be asked for again.
+      // With its own id, the fork can be requested again.
       const { id } = await call<{ readonly id: string }>(sessionId, 'fork', { as })
       return id
     },
@@ -75,14 +76,14 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
         runId,
         worker,
         fetch: fetchOfWaits,
-        isEngineUp: () => answersHealth(fetchOf, url),
+        isEngineUp: () => isEngineHealthy(fetchOf, url),
       }),
   }
   return client
 }
 
-/** What lies between cuts connections on which nothing comes. */
-const longestConnectionMs = 55_000
+/** Proxies close connections that stay silent for longer. */
+const maxConnectionMs = 55_000
 
 interface LongCall {
   readonly sessionId: string
@@ -90,11 +91,14 @@ interface LongCall {
   readonly signal: AbortSignal | undefined
 }
 
-/** The answer that comes when something is known, however long that takes: one call to the engine, over as many connections as it needs. */
-async function longCall(ingress: Ingress, { sessionId, input, signal }: LongCall): Promise<RequestAnswer> {
+/** Waits for an answer however long it takes: one call to the engine, over as many connections as needed. */
+async function callWithReconnects(
+  ingress: IngressClient,
+  { sessionId, input, signal }: LongCall,
+): Promise<RequestAnswer> {
   const idempotencyKey = randomUUID()
   for (;;) {
-    const cut = AbortSignal.timeout(longestConnectionMs)
+    const cut = AbortSignal.timeout(maxConnectionMs)
     try {
       return await ingress.call<RequestAnswer>(sessionObject, sessionId, {
         handler: 'result',
@@ -109,8 +113,8 @@ async function longCall(ingress: Ingress, { sessionId, input, signal }: LongCall
   }
 }
 
-async function answersHealth(ask: typeof fetch, url: string): Promise<boolean> {
-  const response = await ask(below(url, '/restate/health'), { signal: AbortSignal.timeout(healthMs) }).catch(
+async function isEngineHealthy(ask: typeof fetch, url: string): Promise<boolean> {
+  const response = await ask(urlBelow(url, '/restate/health'), { signal: AbortSignal.timeout(healthMs) }).catch(
     () => undefined,
   )
   await response?.body?.cancel()
@@ -118,3 +122,82 @@ async function answersHealth(ask: typeof fetch, url: string): Promise<boolean> {
 }
 
 const healthMs = 2_000
+
+/** How long a call is retried before the caller learns that nobody answers. */
+const retryPolicy: RetryPolicy = { mostTries: 8, firstWaitMs: 100, longestWaitMs: 2_000, waitsForWorkers: false }
+
+interface HandlerCall {
+  readonly handler: string
+  readonly input?: Json | undefined
+  readonly signal?: AbortSignal | undefined
+  /** Concurrent calls with the same key are one call to the engine. */
+  readonly idempotencyKey?: string
+  /** The caller handles a missing answer itself, so the call is not retried. */
+  readonly isTriedOnce?: boolean
+}
+
+/** Calls handlers of an object over HTTP. Every call may be repeated, because requests have ids. */
+class IngressClient {
+  readonly #options: CallOptions
+
+  constructor(options: CallOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Calls a handler and returns its answer.
+   * @throws ConfigurationError if the handler refuses or does not exist.
+   * @throws HaltingError `driver` if nobody answers.
+   */
+  async call<T>(object: string, key: string, { handler, input, signal, ...more }: HandlerCall): Promise<T> {
+    const path = `/${object}/${encodeURIComponent(key)}/${handler}`
+    const { idempotencyKey, isTriedOnce = false } = more
+    const { headers } = this.#options
+    const namedRequest = { ...headers, ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }) }
+    const outcome = await callWithRetries({ ...this.#options, headers: namedRequest }, path, input, {
+      signal,
+      patience: isTriedOnce ? { ...retryPolicy, mostTries: 1 } : retryPolicy,
+    })
+    switch (outcome.type) {
+      case 'answer':
+        // The type of the handler says what it returns.
+        return outcome.value as T
+      case 'nobody':
+        signal?.throwIfAborted()
+        throw new HaltingError('driver', `The cluster does not answer: ${outcome.because}`)
+      case 'missing':
+        throw new ConfigurationError(`The cluster does not serve sessions: ${outcome.because} Register a worker first.`)
+      case 'refused':
+        throw new ConfigurationError(outcome.because)
+    }
+  }
+}
+
+/** Where Node's `fetch` stores its dispatcher; undici documents the name. */
+const globalDispatcher = Symbol.for('undici.globalDispatcher.1')
+
+type Dispatch = (options: object, handler: object) => boolean
+
+/**
+ * `fetch` for long waits whose caller ends them itself. While an answer is awaited, the timeouts of Node's `fetch` wake the process twice a second, which costs more than
+ * everything else that waiting does. This variant has no timeouts. On other runtimes it is plain `fetch`.
+ */
+export const waitingFetch: typeof fetch = (input, init) => {
+  const dispatcher = withoutTimeouts()
+  return fetch(input, dispatcher === undefined ? init : { ...init, dispatcher })
+}
+
+type Dispatcher = NonNullable<RequestInit['dispatcher']>
+
+function withoutTimeouts(): Dispatcher | undefined {
+  // Later versions of undici have another dispatcher interface.
+  const major = Number(/^\d+/.exec(process.versions['undici'] ?? '')?.[0])
+  if (!(major >= 6 && major <= 7)) return undefined
+  // Absent until the first `fetch`.
+  const usual = (globalThis as { readonly [globalDispatcher]?: { readonly dispatch: Dispatch } })[globalDispatcher]
+  if (usual === undefined) return undefined
+  const dispatch: Dispatch = (options, handler) =>
+    usual.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler)
+  // `fetch` uses nothing else of it.
+  return { dispatch } as unknown as Dispatcher
+}

@@ -1,18 +1,32 @@
 import { randomUUID } from 'node:crypto'
-import { anySignal } from '@halting/core/adapters'
+import { anySignal, messageOf } from '@halting/core/adapters'
 import type { SessionSnapshot } from '@halting/core/session'
 import type { StepRecord } from '@halting/core/steps'
-import { longestWaitMs } from '../service/longest-wait.ts'
+import { maxWaitMs } from '../service/messages.ts'
 import type { FullStatus } from '../service/full-status.ts'
 import type { ClusterClient, ClusterClientOptions } from './client.ts'
-import { liveMessages } from './event-stream.ts'
-import { revivedEvent, revivedSnapshot } from './revived.ts'
-import type { Told } from './told.ts'
+import { reviveEvent, reviveSnapshot } from './revive.ts'
+import type { SessionEventLog } from './session-event-log.ts'
+import { createParser } from 'eventsource-parser'
+import type { LiveMessage } from '../live/live-messages.ts'
 
-/** Why nothing is known of the session at the moment. It is asked again. */
-export type Trouble =
+/** Message for people while the state of a session is unknown. */
+export function troubleText(trouble: ConnectionTrouble, isEngineUp: boolean): string {
+  if (trouble.type === 'failed')
+    return `Cannot follow the session: ${messageOf(trouble.error).replace(/\.$/, '')}. Nothing is lost. Retrying.`
+  const seconds = Math.round(trouble.forMs / 1_000)
+  return isEngineUp
+    ? `No answer for ${seconds} s: the engine accepts requests, but no worker responds, or the engine cannot write because its disk is full. Nothing is lost. Waiting.`
+    : `No answer for ${seconds} s: the engine does not respond. Nothing is lost. Waiting.`
+}
+
+/** Message for people when the cluster responds again. */
+export const troubleOverText = 'The cluster responds again.'
+
+/** Why the state of the session is unknown at the moment. The follower keeps asking. */
+export type ConnectionTrouble =
   | { readonly type: 'failed'; readonly error: unknown }
-  /** The call is not over: it still may be answered. */
+  /** The call is still open and may yet be answered. */
   | { readonly type: 'silent'; readonly forMs: number }
 
 export interface FollowerOptions {
@@ -20,67 +34,68 @@ export interface FollowerOptions {
   readonly sessionId: string
   readonly worker: NonNullable<ClusterClientOptions['worker']>
   readonly fetch: typeof fetch
-  readonly told: Told
-  /** The number of records from which on they are told; those that are there when it begins are passed over when absent. */
+  readonly eventLog: SessionEventLog
+  /** Number of the record from which on records are emitted. Default: those that exist at the beginning are skipped. */
   readonly since?: number | undefined
   readonly onStatus: (status: FullStatus) => void
   readonly onSnapshot: (snapshot: SessionSnapshot) => void
-  /** Somebody works at the session and tells nothing here. */
+  /** A worker is at work, and its live events cannot be read from here. */
   readonly onUnread: (status: FullStatus) => Promise<void>
-  /** Nobody works at the session; how its last run ended was not told yet. */
+  /** No worker is at work. The ending of the last run has not been emitted yet. */
   readonly onLeft: () => Promise<void>
-  /** Nobody works at the session, and all that is on record was told. */
+  /** No worker is at work, and everything on record has been emitted. */
   readonly onIdle: () => Promise<void>
-  /** The cluster does not answer. It is asked again. */
-  readonly onTrouble: (trouble: Trouble) => void
-  /** A call that is not answered for so long after it should have been is trouble; 10 s. */
+  /** The cluster does not answer. The follower keeps asking. */
+  readonly onTrouble: (trouble: ConnectionTrouble) => void
+  /** How long a call may be overdue before it is reported as trouble, in milliseconds. Default: 10 s. */
   readonly silentMs?: number
 }
 
-const usualSilentMs = 10_000
-/** A call is given up after so many times that. */
-const silencesOfCall = 6
-/** Between two looks, however often something changes. */
-const shortestPauseMs = 25
-/** Between two looks while workers are of an older version, which wake nobody; and while the cluster does not answer. */
-const longestPauseMs = 2_000
-/** A worker that can be reached, and does not work at the session yet, is about to: so soon it is looked at again, then in twice the time. */
+const defaultSilentMs = 10_000
+/** A call is abandoned after this many silent periods. */
+const maxSilencesPerCall = 6
+/** Pause between two status requests, however often the session changes. */
+const minPauseMs = 25
+/** Longest pause: for workers of older versions, which wake nobody, and while the cluster does not answer. */
+const maxPauseMs = 2_000
+/** A worker that is reachable but not yet at work will be soon: first wait, doubled each time. */
 const firstWaitMs = 500
-/** The first call after a change waits so long, the next one twice as long. */
+/** Wait of the first long poll after a change, doubled each time. */
 const firstQuietMs = 5_000
-/** A worker that does not accept a connection within this time cannot be reached from here. */
-const connectMs = 3_000
-/** An address that led nowhere is tried again after so long: soon where the failure took no time, as of a worker that starts again. */
-const againMs = { quick: 2_000, slow: 300_000 }
-const quickMs = 500
-/** A worker sends something every 15 s: a connection on which nothing comes for more than twice as long is lost. */
-const longestSilenceMs = 35_000
+/** A worker that does not accept a connection within this time is unreachable from here. */
+const connectTimeoutMs = 3_000
+/** When an unreachable address is tried again: soon if it failed fast, as when a worker restarts. */
+const retryAfterMs = { quick: 2_000, slow: 300_000 }
+const quickFailureMs = 500
+/** A worker sends something every 15 s, so a connection that is silent for more than twice as long is lost. */
+const maxSilenceMs = 35_000
 
-/** What came of reading live events: `away` where the worker does not work at the session, `unreachable` where it cannot be read from here. */
-type Reading = 'read' | 'away' | 'unreachable'
+/** Outcome of reading live events. `away`: the worker is not at work at the session. `unreachable`: it cannot be read from here. */
+type ReadOutcome = 'read' | 'away' | 'unreachable'
 
 /**
- * Follows a session wherever it goes: reads live events of the worker that has it, else waits for a change of the session by one long call after another.
- * F1: records are told in their order, each once. F2: what comes live of a worker is told after the records that the worker had when this came to it. F3: every state of
- * the session but those that follow each other at once is seen, whoever changes it, and whether live events can be read or not.
+ * Follows a session across workers: reads live events of the worker that has it, and otherwise waits for changes by long polls.
+ * F1: records are emitted in order, each once.
+ * F2: live events of a worker are emitted after the records that the worker had when this client connected.
+ * F3: every state of the session is seen, except states that follow each other immediately, by whomever it is changed and whether or not live events are readable.
  */
 export class Follower {
   readonly #options: FollowerOptions
   readonly #stopped = new AbortController()
-  /** Of the calls of this follower: the engine keeps one of them. */
+  /** Name of this follower's calls: the engine keeps the newest. */
   readonly #name = randomUUID()
   #position: number | undefined
   #version: string | undefined
-  #pauseMs = shortestPauseMs
-  /** So often its worker was away, or lost, since the session changed. */
-  #aways = 0
-  /** So many calls in a row have waited for a change, and seen none. */
-  #quiet = 0
-  /** The worker whose address leads nowhere from here, and when it is tried again. */
+  #pauseMs = minPauseMs
+  /** How often its worker was away or lost since the session changed. */
+  #timesAway = 0
+  /** Number of consecutive long polls that saw no change. */
+  #quietCalls = 0
+  /** A worker whose address is unreachable from here, and when to try it again. */
   #unreachable: { readonly url: string; readonly untilMs: number } | undefined
   /** The address that was read last. */
-  #wasRead: string | undefined
-  /** Ends what is waited for. */
+  #lastReadUrl: string | undefined
+  /** Ends the current wait. */
   #wake: (() => void) | undefined
   readonly begun: Promise<void>
   #onBegun: () => void = () => {}
@@ -94,9 +109,9 @@ export class Follower {
     void this.#follow()
   }
 
-  /** Something was asked of the session: it is looked at again at once. */
-  poke(): void {
-    this.#pauseMs = shortestPauseMs
+  /** A request was sent to the session: checks its status at once. */
+  checkNow(): void {
+    this.#pauseMs = minPauseMs
     this.#version = undefined
     this.#wake?.()
   }
@@ -114,28 +129,28 @@ export class Follower {
     const { onTrouble } = this.#options
     while (!this.#isStopped) {
       try {
-        const status = await this.#next()
-        if (status !== undefined && !this.#isStopped) await this.#look(status)
+        const status = await this.#nextStatus()
+        if (status !== undefined && !this.#isStopped) await this.#handleStatus(status)
       } catch (error) {
         this.#version = undefined
         if (!this.#isStopped) onTrouble({ type: 'failed', error })
-        // Who waits for it learns by itself that nobody answers.
+        // Callers that wait for it find out themselves that nobody answers.
         this.#onBegun()
       }
       await this.#pause()
     }
   }
 
-  /** The state of the session once it is another one than that which was seen last. Undefined where it has to be asked for anew: somebody poked, or the call was lost. */
-  async #next(): Promise<FullStatus | undefined> {
-    const { client, sessionId, onTrouble, silentMs = usualSilentMs } = this.#options
+  /** Returns the next status that differs from the last one. Undefined if the status must be requested anew: `checkNow` was called, or the call was lost. */
+  async #nextStatus(): Promise<FullStatus | undefined> {
+    const { client, sessionId, onTrouble, silentMs = defaultSilentMs } = this.#options
     const since = this.#version
     const waitMs = since === undefined ? 0 : this.#waitMs()
     const call = new AbortController()
     const due = performance.now() + waitMs
     let silence = setTimeout(function look() {
       const forMs = performance.now() - due
-      if (forMs >= silentMs * silencesOfCall) return call.abort()
+      if (forMs >= silentMs * maxSilencesPerCall) return call.abort()
       onTrouble({ type: 'silent', forMs })
       silence = setTimeout(look, silentMs / 4)
     }, waitMs + silentMs)
@@ -145,11 +160,11 @@ export class Follower {
         since === undefined
           ? client.status(sessionId, { signal: call.signal })
           : client.changed(sessionId, { since, by: this.#name, waitMs, signal: call.signal })
-      const status = await orAborted(asked, call.signal)
-      if (status !== undefined) this.#seen(status, since)
+      const status = await untilAborted(asked, call.signal)
+      if (status !== undefined) this.#onStatusSeen(status, since)
       return status
     } catch (error) {
-      // A long call may be lost with the worker that it waits at; whether there is trouble is known by asking at once.
+      // A long poll may be lost with its worker. A direct request shows whether the cluster itself is in trouble.
       if (since === undefined) throw error
       this.#version = undefined
       return undefined
@@ -159,85 +174,86 @@ export class Follower {
     }
   }
 
-  #seen({ version }: FullStatus, before: string | undefined): void {
-    if (version !== before) this.#aways = 0
-    this.#quiet = version === before ? this.#quiet + 1 : 0
-    if (version !== undefined) this.#pauseMs = shortestPauseMs
+  #onStatusSeen({ version }: FullStatus, before: string | undefined): void {
+    if (version !== before) this.#timesAway = 0
+    this.#quietCalls = version === before ? this.#quietCalls + 1 : 0
+    if (version !== undefined) this.#pauseMs = minPauseMs
     this.#version = version
   }
 
-  /** So long the next call may wait for a change. A call that waits at a worker which is lost says so only when its time is over: the first ones after a change are short. */
+  /** How long the next long poll may wait. A call to a lost worker fails only when its time is over, so the first calls after a change are short. */
   #waitMs(): number {
-    const ms = this.#aways === 0 ? firstQuietMs * 2 ** this.#quiet : firstWaitMs * 2 ** (this.#aways - 1)
-    return Math.min(longestWaitMs, ms)
+    const ms = this.#timesAway === 0 ? firstQuietMs * 2 ** this.#quietCalls : firstWaitMs * 2 ** (this.#timesAway - 1)
+    return Math.min(maxWaitMs, ms)
   }
 
-  async #look(status: FullStatus): Promise<void> {
-    const { told, onStatus, onUnread, onLeft, onIdle } = this.#options
+  async #handleStatus(status: FullStatus): Promise<void> {
+    const { eventLog, onStatus, onUnread, onLeft, onIdle } = this.#options
     onStatus(status)
     if (this.#position === undefined) {
       this.#position = status.records
-      told.begin(status.runId ?? '')
+      eventLog.begin(status.runId ?? '')
     }
     this.#onBegun()
     await this.#catchUp(status.records)
     if (status.isWorking) {
-      const reading = status.live === undefined ? 'unreachable' : await this.#read(status.live)
-      if (reading === 'read') this.#pauseMs = shortestPauseMs
+      const outcome = status.live === undefined ? 'unreachable' : await this.#readLive(status.live)
+      if (outcome === 'read') this.#pauseMs = minPauseMs
       else await onUnread(status)
-      // Who could be read before, and cannot be reached now, may be lost: what becomes of the session is asked for soon.
+      // A worker that was readable before and is unreachable now may be lost, so the next check is soon.
       const isAway =
-        reading === 'away' || (reading === 'unreachable' && status.live !== undefined && status.live === this.#wasRead)
-      this.#aways = isAway ? this.#aways + 1 : 0
+        outcome === 'away' ||
+        (outcome === 'unreachable' && status.live !== undefined && status.live === this.#lastReadUrl)
+      this.#timesAway = isAway ? this.#timesAway + 1 : 0
       return
     }
     await onLeft()
-    await this.#tellEnd()
+    await this.#emitEnding()
     await onIdle()
   }
 
-  /** Records that the object has, and nobody told. */
+  /** Emits records that the object has and that were not emitted yet. */
   async #catchUp(upTo: number): Promise<void> {
     const { client, sessionId } = this.#options
-    // What a worker tells of may be on its way to the object.
-    for (let left = 50; this.#at < upTo && left > 0 && !this.#isStopped; left--) {
-      const first = this.#at
+    // Records that a worker announces may still be on their way to the object.
+    for (let left = 50; this.#recordCount < upTo && left > 0 && !this.#isStopped; left--) {
+      const first = this.#recordCount
       for (const [index, record] of (await client.records(sessionId, first)).entries())
-        await this.#take(first + index + 1, record)
-      if (this.#at < upTo) await new Promise((resolve) => setTimeout(resolve, 100))
+        await this.#emitRecord(first + index + 1, record)
+      if (this.#recordCount < upTo) await new Promise((resolve) => setTimeout(resolve, 100))
     }
   }
 
-  get #at(): number {
+  get #recordCount(): number {
     return this.#position ?? 0
   }
 
-  async #take(number: number, record: StepRecord): Promise<void> {
-    if (number > this.#at + 1) await this.#catchUp(number - 1)
-    if (number <= this.#at) return
-    // The run before has its result before this one begins.
-    if (record.type === 'start' && record.scope === '') await this.#tellEnd()
-    this.#options.told.onRecord(record)
+  async #emitRecord(number: number, record: StepRecord): Promise<void> {
+    if (number > this.#recordCount + 1) await this.#catchUp(number - 1)
+    if (number <= this.#recordCount) return
+    // The result of the previous run comes before the next run begins.
+    if (record.type === 'start' && record.scope === '') await this.#emitEnding()
+    this.#options.eventLog.onRecord(record)
     this.#position = number
   }
 
-  /** The result of a run that has ended on record is told by its worker, or is had from the object. */
-  async #tellEnd(): Promise<void> {
-    const { client, sessionId, told } = this.#options
-    const { unended } = told
+  /** Emits the result of a run that ended on record, unless its worker has reported it. */
+  async #emitEnding(): Promise<void> {
+    const { client, sessionId, eventLog } = this.#options
+    const { unreportedEnding: unended } = eventLog
     if (unended === undefined) return
     const result = await client.resultOfRun(sessionId, unended.runId)
-    if (result !== undefined) told.end(result)
+    if (result !== undefined) eventLog.end(result)
   }
 
-  /** Reads what a worker tells, until it tells no more. */
-  async #read(url: string): Promise<Reading> {
+  /** Reads the live events of a worker until its stream ends. */
+  async #readLive(url: string): Promise<ReadOutcome> {
     if (url === this.#unreachable?.url && performance.now() < this.#unreachable.untilMs) return 'unreachable'
     const { sessionId, fetch, worker } = this.#options
     const { token, reach = (same) => same } = worker
-    const address = new URL(`/sessions/${encodeURIComponent(sessionId)}/events?since=${this.#at}`, reach(url))
-    const silence = new Silence(this.#stopped.signal)
-    silence.endAfter(connectMs)
+    const address = new URL(`/sessions/${encodeURIComponent(sessionId)}/events?since=${this.#recordCount}`, reach(url))
+    const silence = new SilenceTimeout(this.#stopped.signal)
+    silence.endAfter(connectTimeoutMs)
     const begun = performance.now()
     const response = await fetch(address, {
       signal: silence.signal,
@@ -246,44 +262,47 @@ export class Follower {
     try {
       if (response === undefined) {
         const now = performance.now()
-        this.#unreachable = { url, untilMs: now + (now - begun > quickMs ? againMs.slow : againMs.quick) }
+        this.#unreachable = {
+          url,
+          untilMs: now + (now - begun > quickFailureMs ? retryAfterMs.slow : retryAfterMs.quick),
+        }
         return 'unreachable'
       }
       if (!response.ok) return 'away'
-      this.#wasRead = url
-      return await this.#readFrom(response, silence)
+      this.#lastReadUrl = url
+      return await this.#readStream(response, silence)
     } finally {
       silence.end()
     }
   }
 
-  async #readFrom(response: Response, silence: Silence): Promise<Reading> {
-    const { onSnapshot, told } = this.#options
-    told.cut()
-    let hasTold = false
-    for await (const message of liveMessages(response, () => silence.endAfter(longestSilenceMs))) {
+  async #readStream(response: Response, silence: SilenceTimeout): Promise<ReadOutcome> {
+    const { onSnapshot, eventLog } = this.#options
+    eventLog.onReconnect()
+    let hasReceived = false
+    for await (const message of readLiveMessages(response, () => silence.endAfter(maxSilenceMs))) {
       if (this.#isStopped) break
-      hasTold = true
+      hasReceived = true
       switch (message.type) {
         case 'hello':
           await this.#catchUp(message.records)
           break
         case 'record':
-          await this.#take(message.number, message.record)
+          await this.#emitRecord(message.number, message.record)
           break
         case 'event':
-          told.onEvent(revivedEvent(message.event))
+          eventLog.onEvent(reviveEvent(message.event))
           break
         case 'snapshot':
-          onSnapshot(revivedSnapshot(message.snapshot))
+          onSnapshot(reviveSnapshot(message.snapshot))
           break
         case 'over':
           return 'read'
       }
     }
-    // It was lost, and its worker may be: a call that waits for a change would say so late.
+    // The connection was lost, and its worker may be lost, too. A long poll would notice that late.
     this.#version = undefined
-    return hasTold ? 'read' : 'away'
+    return hasReceived ? 'read' : 'away'
   }
 
   async #pause(): Promise<void> {
@@ -295,12 +314,12 @@ export class Follower {
     })
     clearTimeout(timer)
     this.#wake = undefined
-    this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2)
+    this.#pauseMs = Math.min(maxPauseMs, this.#pauseMs * 2)
   }
 }
 
-/** Ends a connection on which nothing comes for too long. */
-class Silence {
+/** Ends a connection that stays silent for too long. */
+class SilenceTimeout {
   readonly #over = new AbortController()
   readonly signal: AbortSignal
   #timer: NodeJS.Timeout | undefined
@@ -314,15 +333,15 @@ class Silence {
     this.#timer = setTimeout(() => this.end(), ms)
   }
 
-  /** Nothing is read from it any more. */
+  /** Stops reading from the connection. */
   end(): void {
     clearTimeout(this.#timer)
     this.#over.abort()
   }
 }
 
-/** Undefined where it is aborted first. */
-function orAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+/** Undefined if it is aborted first. */
+function untilAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   const aborted = new Promise<undefined>((resolve) =>
     signal.addEventListener('abort', () => resolve(undefined), { once: true }),
   )
@@ -330,4 +349,26 @@ function orAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | unde
     answer.catch((error: unknown) => (signal.aborted ? undefined : Promise.reject(error as Error))),
     aborted,
   ])
+}
+
+/** Yields the live messages of a worker; `onBytes` is called for any received bytes. Ends with the connection, whatever the reason: the journal is authoritative. */
+export async function* readLiveMessages(
+  response: Response,
+  onBytes: () => void = () => {},
+): AsyncGenerator<LiveMessage, void, undefined> {
+  if (response.body === null) return
+  const completed: LiveMessage[] = []
+  // A worker wrote it.
+  const parser = createParser({ onEvent: ({ data }) => void completed.push(JSON.parse(data) as LiveMessage) })
+  const decoder = new TextDecoder()
+  try {
+    onBytes()
+    for await (const bytes of response.body) {
+      onBytes()
+      parser.feed(decoder.decode(bytes, { stream: true }))
+      yield* completed.splice(0)
+    }
+  } catch {
+    return
+  }
 }

@@ -25,21 +25,17 @@ import { foldSession, runsOf } from '@halting/core/steps'
 import { whenIdle, type Opening, type SessionRequest } from '../service/messages.ts'
 import type { FullStatus } from '../service/full-status.ts'
 import type { ClusterClient, ClusterClientOptions } from './client.ts'
-import { AskedLimit } from './asked-limit.ts'
-import { AskedQuestions } from './asked-questions.ts'
-import { AskedSettings } from './asked-settings.ts'
-import { Follower, type Trouble } from './follower.ts'
-import { OwnRequests } from './own-requests.ts'
-import { recordedQuestions } from './recorded-questions.ts'
-import { withRecordedWaits } from './recorded-waits.ts'
-import { checkGoals } from '../goals-of-worker.ts'
-import { shownSnapshot, snapshotOfNothing } from './remote-snapshot.ts'
-import { revivedSnapshot } from './revived.ts'
-import { Told } from './told.ts'
-import { troubleOver, troubleText } from './trouble.ts'
-import { personsMessage } from '../service/persons-message.ts'
+import { PermissionQuestions, LimitQuestions, recordedQuestions } from './open-questions.ts'
+import { RequestedSettings } from './requested-settings.ts'
+import { Follower, type ConnectionTrouble, troubleOverText, troubleText } from './follower.ts'
+import { PendingRequests } from './pending-requests.ts'
+import { rejectGoals } from '../service/check-request.ts'
+import { mergeSnapshot, emptySnapshot, withRecordedWaits } from './remote-snapshot.ts'
+import { reviveSnapshot } from './revive.ts'
+import { SessionEventLog } from './session-event-log.ts'
+import { findPersonsMessage } from '../service/persons-message.ts'
 
-export interface RemoteParts {
+export interface RemoteSessionParts {
   readonly client: ClusterClient
   readonly sessionId: string
   readonly opening?: Opening | undefined
@@ -47,211 +43,213 @@ export interface RemoteParts {
   readonly runId?: string | undefined
   readonly worker: NonNullable<ClusterClientOptions['worker']>
   readonly fetch: typeof fetch
-  /** Whether the engine takes requests, whatever becomes of them. */
+  /** Whether the engine accepts requests, whatever becomes of them. */
   readonly isEngineUp: () => Promise<boolean>
 }
 
 /**
- * A session of a cluster, as a face shows one. What is asked of it goes to the cluster in that order, each once, however often it has to be sent.
- * R1: a message that was handed in is on its way, in a run, or given back by `failed`. R2: events are those of the worker, whichever has the session; after a cut they
- * go on by the records (`Told`, `Follower`). R3: `close` lets go of it here; on the cluster it goes on.
+ * A session on a cluster, with the interface of a local session. Requests are sent to the cluster in order, each once, however often they have to be retried.
+ * R1: a submitted message is pending, in a run, or given back by `failed`.
+ * R2: events are those of the worker that has the session; after a lost connection they continue from the records (`SessionEventLog`, `Follower`).
+ * R3: `close` releases the session here; on the cluster it continues.
  */
 export class RemoteSession implements Session {
   readonly id: string
-  readonly #options: RemoteParts
+  readonly #options: RemoteSessionParts
   readonly #listeners = new EventListeners()
   readonly #follower: Follower
-  readonly #own: OwnRequests
-  readonly #questions = new AskedQuestions((event) => this.#tell(event))
-  readonly #limit = new AskedLimit((event) => {
-    this.#tell(event)
+  readonly #pending: PendingRequests
+  readonly #questions = new PermissionQuestions((event) => this.#emit(event))
+  readonly #limitQuestions = new LimitQuestions((event) => {
+    this.#emit(event)
     this.#listeners.tellOfChange()
   })
-  readonly #settings = new AskedSettings()
-  /** Messages that were taken back, or given back. */
-  readonly #takenBack = new Set<string>()
+  readonly #settings = new RequestedSettings()
+  /** Messages that were retracted or given back. */
+  readonly #retracted = new Set<string>()
   readonly #onSettled: (() => void)[] = []
-  #told: SessionSnapshot
+  #workerSnapshot: SessionSnapshot
   #status: FullStatus | undefined
   #isClosed = false
   #hasTrouble = false
-  #isTroubleTold = false
-  /** Told once, as long as it is the reason. */
-  #whyStalled: string | undefined
-  #isDoneRead = false
-  /** What happened since the records that the caller has, until somebody listens. */
-  #held: SessionEvent[] | undefined
-  /** Runs whose end was told. */
-  readonly #ended = new Set<string>()
+  #isTroubleReported = false
+  /** Emitted once for as long as it is the reason. */
+  #stallMessage: string | undefined
+  #hasReadOutcome = false
+  /** Events since the records that the caller has, until someone listens. */
+  #buffered: SessionEvent[] | undefined
+  /** Runs whose ending was emitted. */
+  readonly #reportedEndings = new Set<string>()
 
-  constructor(options: RemoteParts) {
+  constructor(options: RemoteSessionParts) {
     const { client, sessionId, worker, fetch, since, runId = '', opening } = options
     this.id = sessionId
     this.#options = options
-    this.#told = snapshotOfNothing(sessionId)
-    this.#held = since === undefined ? undefined : []
-    const told = new Told(
+    this.#workerSnapshot = emptySnapshot(sessionId)
+    this.#buffered = since === undefined ? undefined : []
+    const eventLog = new SessionEventLog(
       sessionId,
       (event) => this.#onEvent(event),
       () => this.snapshot,
     )
-    told.begin(runId)
+    eventLog.begin(runId)
     this.#follower = new Follower({
       client,
       sessionId,
       worker,
       fetch,
       since,
-      told,
+      eventLog,
       onStatus: (status) => this.#onStatus(status),
       onSnapshot: (snapshot) => {
-        this.#told = snapshot
-        this.#isDoneRead = false
-        this.#settings.hear(snapshot)
+        this.#workerSnapshot = snapshot
+        this.#hasReadOutcome = false
+        this.#settings.onWorkerSettings(snapshot)
         for (const question of snapshot.questions) this.#questions.ask(question)
-        if (snapshot.limitQuestion !== null) this.#limit.ask(snapshot.limitQuestion)
+        if (snapshot.limitQuestion !== null) this.#limitQuestions.ask(snapshot.limitQuestion)
         this.#listeners.tellOfChange()
       },
-      onUnread: (status) => this.#onUnread(status),
+      onUnread: (status) => this.#onUnreadable(status),
       onLeft: () => this.#onLeft(),
       onIdle: () => this.#onIdle(),
       onTrouble: (trouble) => void this.#onTrouble(trouble),
     })
-    this.#own = new OwnRequests({
+    this.#pending = new PendingRequests({
       client,
       sessionId,
       opening,
-      // What comes of it is told: whoever tells it has to know where to begin.
+      // The outcome is emitted, and for that the follower must know where to begin.
       ready: this.#follower.begun,
-      onSent: () => this.#follower.poke(),
-      hasToldEnd: (runId) => this.#ended.has(runId),
-      onRefused: (error, givenBack) => this.#tell({ type: 'failed', error, givenBack }),
+      onSent: () => this.#follower.checkNow(),
+      isEndReported: (runId) => this.#reportedEndings.has(runId),
+      onRefused: (error, givenBack) => this.#emit({ type: 'failed', error, givenBack }),
     })
   }
 
   get snapshot(): SessionSnapshot {
-    return shownSnapshot(this.#settings.over(this.#told), {
+    return mergeSnapshot(this.#settings.applyTo(this.#workerSnapshot), {
       status: this.#status,
-      own: this.#own.messages,
-      isAsking: this.#own.isAsking,
-      questions: this.#questions.shown(this.#told.questions),
-      limitQuestion: this.#limit.shown(this.#told.limitQuestion),
-      takenBack: this.#takenBack,
+      own: this.#pending.messages,
+      isAsking: this.#pending.isAsking,
+      questions: this.#questions.visible(this.#workerSnapshot.questions),
+      limitQuestion: this.#limitQuestions.visible(this.#workerSnapshot.limitQuestion),
+      takenBack: this.#retracted,
       isClosed: this.#isClosed,
     })
   }
 
   listen(listener: (event: SessionEvent) => void): () => void {
     const stop = this.#listeners.add(listener)
-    // Whoever listens in this turn hears it, too.
-    if (this.#held !== undefined) setImmediate(() => this.#tellHeld())
+    // Listeners that are added in the same turn receive the events, too.
+    if (this.#buffered !== undefined) setImmediate(() => this.#emitBuffered())
     return stop
   }
 
-  #tell(event: SessionEvent): void {
+  #emit(event: SessionEvent): void {
     if (this.#isClosed) return
-    if (this.#held === undefined) this.#listeners.tell(event)
-    else this.#held.push(event)
+    if (this.#buffered === undefined) this.#listeners.tell(event)
+    else this.#buffered.push(event)
   }
 
-  #tellHeld(): void {
-    const held = this.#held ?? []
-    this.#held = undefined
-    for (const event of held) this.#tell(event)
+  #emitBuffered(): void {
+    const buffered = this.#buffered ?? []
+    this.#buffered = undefined
+    for (const event of buffered) this.#emit(event)
   }
 
   #onEvent(event: SessionEvent): void {
-    if (event.type === 'run_start' || event.type === 'taken') this.#own.taken(event.ids)
+    if (event.type === 'run_start' || event.type === 'taken') this.#pending.forget(event.ids)
     if (event.type === 'question') return this.#questions.ask(event.question)
     if (event.type === 'question_closed') return this.#questions.close(event.id, event.because)
-    if (event.type === 'limit_question') return this.#limit.ask(event.request)
-    if (event.type === 'limit_question_closed') return this.#limit.close(event.because)
+    if (event.type === 'limit_question') return this.#limitQuestions.ask(event.request)
+    if (event.type === 'limit_question_closed') return this.#limitQuestions.close(event.because)
     if (event.type === 'run_end') {
       this.#questions.end()
-      this.#limit.end()
+      this.#limitQuestions.end()
       this.#settings.end()
-      this.#ended.add(event.runId)
+      this.#reportedEndings.add(event.runId)
     }
-    this.#tell(event)
+    this.#emit(event)
   }
 
   #onStatus(status: FullStatus): void {
-    if (this.#isTroubleTold) this.#tell({ type: 'note', text: troubleOver })
+    if (this.#isTroubleReported) this.#emit({ type: 'note', text: troubleOverText })
     this.#hasTrouble = false
-    this.#isTroubleTold = false
-    const why = status.stalled?.message
-    if (why !== undefined && why !== this.#whyStalled) this.#tell({ type: 'note', text: why })
-    this.#whyStalled = why
-    if (status.isWorking) this.#isDoneRead = false
+    this.#isTroubleReported = false
+    const reason = status.stalled?.message
+    if (reason !== undefined && reason !== this.#stallMessage) this.#emit({ type: 'note', text: reason })
+    this.#stallMessage = reason
+    if (status.isWorking) this.#hasReadOutcome = false
     if (this.#status?.isWorking !== status.isWorking) this.#listeners.tellOfChange()
     this.#status = status
   }
 
-  /** What a worker asks is on record, too. */
-  async #onUnread(status: FullStatus): Promise<void> {
+  /** Questions of a worker are also on record. */
+  async #onUnreadable(status: FullStatus): Promise<void> {
     const { client, sessionId } = this.#options
     this.#onUnreadLimit(status.limitQuestion ?? null)
-    this.#showWaits(status)
-    const { questions: told } = this.#told
+    this.#updateWaits(status)
+    const { questions: known } = this.#workerSnapshot
     const open = new Set(status.questions.map(({ callId }) => callId))
-    const isSame = told.length === open.size && told.every(({ callId }) => open.has(callId))
+    const isSame = known.length === open.size && known.every(({ callId }) => open.has(callId))
     if (isSame) return
     const questions = open.size === 0 ? [] : await recordedQuestions(client, sessionId, status)
-    this.#told = { ...this.#told, questions }
-    for (const { callId, id } of told) if (!open.has(callId)) this.#questions.close(id, 'answered')
+    this.#workerSnapshot = { ...this.#workerSnapshot, questions }
+    for (const { callId, id } of known) if (!open.has(callId)) this.#questions.close(id, 'answered')
     for (const question of questions) this.#questions.ask(question)
     this.#listeners.tellOfChange()
   }
 
   #onUnreadLimit(limitQuestion: SessionSnapshot['limitQuestion']): void {
-    if (this.#told.limitQuestion?.id === limitQuestion?.id) return
-    this.#told = { ...this.#told, limitQuestion }
-    if (limitQuestion === null) this.#limit.close('answered')
-    else this.#limit.ask(limitQuestion)
+    if (this.#workerSnapshot.limitQuestion?.id === limitQuestion?.id) return
+    this.#workerSnapshot = { ...this.#workerSnapshot, limitQuestion }
+    if (limitQuestion === null) this.#limitQuestions.close('answered')
+    else this.#limitQuestions.ask(limitQuestion)
     this.#listeners.tellOfChange()
   }
 
-  /** Waits for services that are on record: a worker at rest tells nothing of them. */
-  #showWaits({ waits = [] }: FullStatus): void {
-    const shown = withRecordedWaits(this.#told, waits)
-    if (shown === this.#told) return
-    this.#told = shown
+  /** Shows waits for services that are on record: a worker at rest does not report them. */
+  #updateWaits({ waits = [] }: FullStatus): void {
+    const snapshot = withRecordedWaits(this.#workerSnapshot, waits)
+    if (snapshot === this.#workerSnapshot) return
+    this.#workerSnapshot = snapshot
     this.#listeners.tellOfChange()
   }
 
-  /** Before the end is told that records tell: with it, it is known whether there is something to go on with. */
+  /** Reads the outcome before the ending is emitted from records, because it says whether the run can be resumed. */
   async #onLeft(): Promise<void> {
-    if (this.#isDoneRead) return
+    if (this.#hasReadOutcome) return
     const { client, sessionId } = this.#options
     const done = await client.done(sessionId)
-    if (done !== undefined && done.snapshot !== null) this.#told = revivedSnapshot(done.snapshot)
-    this.#isDoneRead = true
+    if (done !== undefined && done.snapshot !== null) this.#workerSnapshot = reviveSnapshot(done.snapshot)
+    this.#hasReadOutcome = true
     this.#listeners.tellOfChange()
   }
 
   async #onIdle(): Promise<void> {
-    await this.#own.look()
-    // A run may have come and gone since the status was asked for: it is told first.
-    if (this.#own.isAsking) return this.#follower.poke()
+    await this.#pending.checkOutcomes()
+    // A run may have begun and ended since the status was requested. Its events come first.
+    if (this.#pending.isAsking) return this.#follower.checkNow()
     for (const settle of this.#onSettled.splice(0)) settle()
   }
 
-  /** Told once, as long as it lasts. */
-  async #onTrouble(trouble: Trouble): Promise<void> {
+  /** Emitted once for as long as the trouble lasts. */
+  async #onTrouble(trouble: ConnectionTrouble): Promise<void> {
     if (this.#hasTrouble) return
     this.#hasTrouble = true
     const isEngineUp = trouble.type === 'silent' && (await this.#options.isEngineUp())
-    // It may be over by now.
-    if (!this.#hasTrouble || this.#isTroubleTold) return
-    this.#isTroubleTold = true
-    this.#tell({ type: 'note', text: troubleText(trouble, isEngineUp) })
+    // The trouble may be over by now.
+    if (!this.#hasTrouble || this.#isTroubleReported) return
+    this.#isTroubleReported = true
+    this.#emit({ type: 'note', text: troubleText(trouble, isEngineUp) })
   }
 
   #send(request: SessionRequest, id: string = randomUUID()): void {
     this.#checkOpen()
-    const again = whenIdle(request) === 'begins' && this.snapshot.status === 'idle' ? this.#settings.again() : undefined
-    if (again !== undefined) this.#own.send({ type: 'set', change: again }, randomUUID())
-    this.#own.send(request, id)
+    const resent =
+      whenIdle(request) === 'begins' && this.snapshot.status === 'idle' ? this.#settings.settingsToResend() : undefined
+    if (resent !== undefined) this.#pending.send({ type: 'set', change: resent }, randomUUID())
+    this.#pending.send(request, id)
     this.#listeners.tellOfChange()
   }
 
@@ -265,7 +263,7 @@ export class RemoteSession implements Session {
     const isThere = this.snapshot.queue.some((message) => message.id === id)
     if (!isThere) return false
     this.#send({ type: 'retract', message: id })
-    this.#takeBack([id])
+    this.#markRetracted([id])
     return true
   }
 
@@ -273,13 +271,13 @@ export class RemoteSession implements Session {
     const { queue, status } = this.snapshot
     this.#send({ type: 'interrupt', ...options })
     const isKept = options.queue !== 'give_back'
-    if (!isKept) this.#takeBack(queue.map(({ id }) => id))
+    if (!isKept) this.#markRetracted(queue.map(({ id }) => id))
     return { wasRunning: status !== 'idle', stillQueued: isKept ? queue : [], givenBack: isKept ? [] : queue }
   }
 
-  #takeBack(ids: readonly string[]): void {
-    for (const id of ids) this.#takenBack.add(id)
-    this.#own.taken(ids)
+  #markRetracted(ids: readonly string[]): void {
+    for (const id of ids) this.#retracted.add(id)
+    this.#pending.forget(ids)
   }
 
   stop(message?: string): void {
@@ -295,8 +293,8 @@ export class RemoteSession implements Session {
 
   set(change: SettingsChange): void {
     this.#checkOpen()
-    checkGoals(change)
-    this.#settings.ask(change)
+    rejectGoals(change)
+    this.#settings.request(change)
     this.#send({ type: 'set', change })
   }
 
@@ -308,12 +306,12 @@ export class RemoteSession implements Session {
     return true
   }
 
-  /** By what is asked of a worker in any case: a limit that is set, or a stop. */
-  answerLimit(id: string, given: LimitAnswer): boolean {
+  /** Answers by the usual requests: sets a limit, or stops the run. */
+  answerLimit(id: string, answer: LimitAnswer): boolean {
     const { limitQuestion } = this.snapshot
     if (limitQuestion?.id !== id || this.#isClosed) return false
-    const { raise } = checkedLimitAnswer(limitQuestion, given)
-    this.#limit.close('answered')
+    const { raise } = checkedLimitAnswer(limitQuestion, answer)
+    this.#limitQuestions.close('answered')
     if (raise === undefined) this.stop('The limit was not raised')
     else this.set({ limits: raise })
     return true
@@ -341,12 +339,10 @@ export class RemoteSession implements Session {
   async rewind({ before, what = 'conversation', dryRun: isDryRun = false }: RewindOptions): Promise<Rewound> {
     this.#checkIdle()
     if (what !== 'conversation')
-      throw new ConfigurationError(
-        'Files of a session on a cluster stay as they are. Take back the conversation alone.',
-      )
+      throw new ConfigurationError('A session on a cluster cannot rewind its files. Rewind only the conversation.')
     const { client, sessionId } = this.#options
     const { transcript } = foldSession(runsOf(await client.records(sessionId)))
-    const { content } = personsMessage(transcript, sessionId, before)
+    const { content } = findPersonsMessage(transcript, sessionId, before)
     if (!isDryRun) {
       this.#send({ type: 'rewind', before })
       await this.settled()
@@ -374,16 +370,16 @@ export class RemoteSession implements Session {
     if (this.#isClosed) return Promise.resolve()
     return new Promise((resolve) => {
       this.#onSettled.push(resolve)
-      this.#follower.poke()
+      this.#follower.checkNow()
     })
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return
-    await this.#own.sent()
-    // They wait on the cluster, and not here.
+    await this.#pending.sent()
+    // They stay open on the cluster.
     this.#questions.end()
-    this.#limit.end()
+    this.#limitQuestions.end()
     this.#listeners.tell({ type: 'closed' })
     this.#isClosed = true
     this.#listeners.clear()

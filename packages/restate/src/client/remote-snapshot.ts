@@ -1,8 +1,9 @@
 import type { QueuedMessage, SessionSnapshot } from '@halting/core/session'
 import type { FullStatus } from '../service/full-status.ts'
+import type { OpenWait } from '../service/status.ts'
 
-/** What is shown of a session before anything is known of it. */
-export function snapshotOfNothing(sessionId: string): SessionSnapshot {
+/** Snapshot of a session before anything is known about it. */
+export function emptySnapshot(sessionId: string): SessionSnapshot {
   return {
     status: 'idle',
     activity: { type: 'idle' },
@@ -51,40 +52,59 @@ export function snapshotOfNothing(sessionId: string): SessionSnapshot {
   }
 }
 
-/** What this client knows beside what a worker told. */
-export interface KnownHere {
+/** What this client knows in addition to the worker's snapshot. */
+export interface ClientState {
   readonly status: FullStatus | undefined
-  /** Messages of this client that no run has taken as far as it knows. */
+  /** Messages of this client that, as far as it knows, no run has taken. */
   readonly own: readonly QueuedMessage[]
-  /** Something was asked for that begins a run, and no run is known to have begun by it. */
+  /** This client has requested a run, and no run is known to have begun for it. */
   readonly isAsking: boolean
-  /** Those that wait for an answer. */
+  /** Open permission requests. */
   readonly questions: SessionSnapshot['questions']
-  /** The question at a limit that waits for an answer. */
+  /** The open question at a limit. */
   readonly limitQuestion: SessionSnapshot['limitQuestion']
-  /** Messages that this client has taken back. No worker may have heard of it yet. */
+  /** Messages that this client has retracted. Workers may not know it yet. */
   readonly takenBack: ReadonlySet<string>
   readonly isClosed: boolean
 }
 
-/** What a client shows: the snapshot of the worker, with what it has asked for and no worker has told of yet. */
-export function shownSnapshot(told: SessionSnapshot, known: KnownHere): SessionSnapshot {
+/** The snapshot that a client shows: that of the worker, with the client's own requests that no worker has reported yet. */
+export function mergeSnapshot(fromWorker: SessionSnapshot, known: ClientState): SessionSnapshot {
   const { own, isAsking, questions, limitQuestion, takenBack, isClosed } = known
   const isWorking = known.status?.isWorking === true || isAsking
-  const isRunning = isWorking || told.status === 'running' || told.status === 'requires_action'
+  const isRunning = isWorking || fromWorker.status === 'running' || fromWorker.status === 'requires_action'
   const waits = questions.length > 0 || limitQuestion !== null
   const status = waits ? 'requires_action' : isRunning ? 'running' : 'idle'
-  const waiting = told.queue.filter(({ id }) => !takenBack.has(id))
+  const waiting = fromWorker.queue.filter(({ id }) => !takenBack.has(id))
   const queued = new Set(waiting.map(({ id }) => id))
   return {
-    ...told,
+    ...fromWorker,
     status: isClosed ? 'closed' : status,
-    activity: status === 'idle' ? { type: 'idle' } : told.activity,
-    // What begins a run does not wait for one.
-    queue: told.status === 'idle' ? waiting : [...waiting, ...own.filter(({ id }) => !queued.has(id))],
+    activity: status === 'idle' ? { type: 'idle' } : fromWorker.activity,
+    // A message that begins a run does not wait for one.
+    queue: fromWorker.status === 'idle' ? waiting : [...waiting, ...own.filter(({ id }) => !queued.has(id))],
     questions,
     limitQuestion,
-    // It is so when the end is told: the work may not be over by then.
-    canResume: told.canResume && !isAsking && !isClosed,
+    // This is known when the ending is emitted, while the work may not be over yet.
+    canResume: fromWorker.canResume && !isAsking && !isClosed,
   }
+}
+
+/** Key of a step of the run itself. Keys of agents' steps begin with the ids of their calls. */
+const runStepKey = /^[^/]+\/[^/]+$/
+
+/** Adds waits for services that are on record and that no worker reports; what the services answered is unknown. Returns the same snapshot if nothing differs. */
+export function withRecordedWaits(fromWorker: SessionSnapshot, waits: readonly OpenWait[]): SessionSnapshot {
+  const { serviceWaits, activity, model } = fromWorker
+  const isSame =
+    waits.length === serviceWaits.length &&
+    waits.every(({ sinceMs }) => serviceWaits.some((known) => known.sinceMs === sinceMs))
+  if (isSame) return fromWorker
+  const shown = waits.map(({ key, sinceMs, untilMs }) => {
+    const known = serviceWaits.find((wait) => wait.sinceMs === sinceMs)
+    return known ?? { callIds: runStepKey.test(key) ? [] : [key], model, sinceMs, untilMs, error: '', message: '' }
+  })
+  const own = shown.find(({ callIds }) => callIds.length === 0)
+  const before: SessionSnapshot['activity'] = activity.type === 'service_wait' ? { type: 'asking', model } : activity
+  return { ...fromWorker, serviceWaits: shown, activity: own === undefined ? before : { type: 'service_wait', ...own } }
 }

@@ -3,56 +3,56 @@ import type { Json } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import type { PayloadStore } from '../payloads/payload-store.ts'
 import { LeftError, type Departure } from '../worker/departure.ts'
-import { readBatch, type ReadBatch } from './batch.ts'
+import { decodeBatch, type DecodedBatch } from './batch.ts'
 import { ClusterLog, type RenewAfter } from './cluster-log.ts'
 import type { Engine, EnginePromise } from './engine.ts'
-import { plainFormat, recordsStep } from './format.ts'
+import { compatibleFormat, recordsStep } from './format.ts'
 import { SessionTexts } from './session-texts.ts'
 
-/** The name under which messages come to an invocation. */
+/** Name of the signal that delivers requests to an invocation. */
 export const mailSignal = 'mail'
 
-/** The name under which an invocation hears that somebody watches its session. */
+/** Name of the signal by which an invocation learns that a client watches its session. */
 export const watchSignal = 'watch'
 
-/** What is on record of an attempt that waits for its turn, now and then: the engine gives up on one from which it hears nothing. */
-const emptyBatch = `{"format":${plainFormat},"records":[]}`
+/** Recorded from time to time by an attempt that waits for its turn: the engine gives up attempts that stay silent. */
+const emptyBatch = `{"format":${compatibleFormat},"records":[]}`
 
-/** What goes on in this process for a session, while the engine says that it does. */
+/** The work at a session in this process. */
 export interface Work {
-  /** A message from outside, as JSON. What the records show as taken comes again after a crash. */
+  /** A message from outside, as JSON. Messages that the records show as taken are delivered again after a crash. */
   deliver(message: string): void
-  /** Somebody cancels the invocation. */
+  /** The invocation was cancelled. */
   cancel(): void
-  /** Everything that came before was delivered. Goes on until the work is over. */
+  /** All earlier messages were delivered. Runs until the work is over. */
   run(): Promise<void>
 }
 
-/** What an attempt knows when its work begins. */
-export interface Found {
-  /** What is on record of this invocation. */
+/** What an attempt has when its work begins. */
+export interface AttemptContext {
+  /** The records of this invocation. */
   readonly records: readonly StepRecord[]
   /** Where new records go. `finish` and `fail` end the attempt. */
   readonly log: ClusterLog
-  /** Aborted when the engine goes on with the session elsewhere, or this process lets go of it at rest. */
+  /** Aborted when the engine continues the session elsewhere, or when this process releases it at rest. */
   readonly gone: AbortSignal
-  /** Whether all that the work does at this moment is waiting: when `gone` is aborted, the session then rests, and else it was left in the middle. */
+  /** Whether the work only waits at this moment. If `gone` is aborted then, the session rests; otherwise it was interrupted. */
   readonly isResting: () => boolean
 }
 
 /** The turn of an attempt among those of its process. */
 export interface AttemptTurn {
-  /** `granted`: the work begins. `waits`: it has waited for so long that the engine has to hear of it; ask again. Rejects after `leave`. */
+  /** `granted`: the work begins. `waits`: the wait was so long that the engine must be sent something; call it again. Rejects after `leave`. */
   next(): Promise<'granted' | 'waits'>
-  /** A message came while it waits. */
+  /** A message arrived while the attempt waits. */
   hear(message: string): void
-  /** Somebody cancels what waits. */
+  /** Someone cancels the waiting attempt. */
   hurry(): void
-  /** The work only waits, such as for a person. `giveUp` is called, once, when another one needs its place. */
+  /** The work only waits, for example for a person. `giveUp` is called, once, when another session needs the place. */
   rests(giveUp: () => void): void
-  /** It works again. */
+  /** The work continues. */
   works(): void
-  /** It waits no longer. Called before the work has begun. */
+  /** The attempt waits no longer. Called before the work has begun. */
   leave(): void
 }
 
@@ -60,56 +60,59 @@ export interface AttemptTurn {
 export interface AttemptOptions<Turn extends AttemptTurn = AttemptTurn> {
   /** The engine of the invocation. */
   readonly engine: Engine
-  /** Where large payloads are; without it all of them are inline. */
+  /** Where large payloads are stored. Default: all payloads are inline. */
   readonly store?: PayloadStore | undefined
-  /** What is known of the session's long texts. */
+  /** Long texts of the session that are known already. */
   readonly texts?: SessionTexts
-  /** When an invocation has enough on record; it never has without it. */
+  /** How much an invocation may put on record before the next one continues. Default: no limit. */
   readonly renewAfter?: RenewAfter | undefined
-  /** Messages that were there before the invocation. */
+  /** Messages that arrived before the invocation. */
   readonly mail?: readonly string[]
   /**
-   * Messages that came before this one and were not told: of those that come while the handler awaits something else, the engine tells the last alone. What is asked
-   * of the engine for it follows from what the engine told.
+   * Returns messages that arrived before this one and were not delivered: while the handler awaits something else, the engine delivers only the newest. It must request the same
+   * of the engine in every attempt.
    */
   readonly missedBefore?: ((message: string) => Promise<readonly string[]>) | undefined
-  /** Other names under which messages come. They are heard as mail is, and of several that come at once one says all. */
+  /** Other signals that deliver messages. Of several that arrive together, one is enough. */
   readonly bells?: readonly string[]
   /**
-   * Begins the work. Called when the engine has nothing more to tell of earlier attempts, and again after work at rest was let go of: `gone` of that is aborted,
-   * and what is begun then finds all that is on record and hears all that came. `turn` is the one that was granted.
+   * Begins the work. Called once the engine has replayed earlier attempts, and again after work at rest was released: then the earlier `gone` is aborted, and the new work finds
+   * all records and receives all messages. `turn` is the turn that was granted.
    */
-  readonly begin: (found: Found, turn?: Turn) => Work | Promise<Work>
-  /** A batch is on record, and the loop has not heard of that. Called in every attempt, with the same batches in the same order. */
-  readonly onBatch?: (batch: ReadBatch) => void
-  /** Somebody watches the session. `message`: as it was sent. Called in every attempt, at the same place between batches. */
+  readonly begin: (context: AttemptContext, turn?: Turn) => Work | Promise<Work>
+  /** Called when a batch is on record, before the loop learns of it. Every attempt gets the same batches in the same order. */
+  readonly onBatch?: (batch: DecodedBatch) => void
+  /** Called when a client watches the session. `message`: as it was sent. Every attempt gets it at the same place between batches. */
   readonly onWatch?: (message: string) => void
   /**
-   * What goes on record, and is so before the first attempt begins its work. Asked once for each attempt that finds nothing of the work on record; undefined for nothing that has to be.
-   * Without it the work begins at once.
+   * Returns a note that is put on record before the first attempt begins its work. Called once for each attempt that finds nothing of the work on record; undefined for no note.
+   * Default: the work begins at once.
    */
   readonly firstNote?: (() => Json | undefined) | undefined
-  /** How this process ends, where it does not just die. */
+  /** How this process ends in order. */
   readonly departure?: Departure | undefined
-  /** Given what lets go of the work at its next lap at which no effect is under way, or at a rest. The attempt goes on: it begins the work anew, when it has its turn again. */
-  readonly onMakeWay?: ((makeWay: () => void) => void) | undefined
-  /** Whether work at a rest is let go of at once, as `onMakeWay` has it done. */
+  /**
+   * Receives a function that releases the work at its next iteration without an open effect, or at a rest. The attempt stays alive: it begins the work anew when it gets its turn
+   * again.
+   */
+  readonly onYieldRequest?: ((makeWay: () => void) => void) | undefined
+  /** Whether work at a rest is released at once, as by `onYieldRequest`. */
   readonly leavesAtRest?: (() => boolean) | undefined
-  /** Asks for the turn of this attempt, before its work begins; `gone` as in `Found`. Without it the work begins at once. */
+  /** Requests the turn of this attempt before its work begins; `gone` as in `AttemptContext`. Default: the work begins at once. */
   readonly turn?: ((gone: AbortSignal) => Turn) | undefined
 }
 
-/** One attempt of the engine at an invocation: what is on record is read, then the work goes on. Gives what the handler gives back. */
+/** Runs one attempt of the engine at an invocation: replays what is on record, then continues the work. Returns what the handler returns. */
 export async function attempt<Turn extends AttemptTurn = AttemptTurn>(options: AttemptOptions<Turn>): Promise<Json> {
-  const going = new Attempt(options)
+  const attempt = new Attempt(options)
   try {
-    return await Promise.race([going.run(), going.left])
+    return await Promise.race([attempt.run(), attempt.left])
   } finally {
-    going.release()
+    attempt.release()
   }
 }
 
-type Came =
+type AttemptEvent =
   | { readonly type: 'batch'; readonly text: string }
   | { readonly type: 'mail'; readonly message: string }
   | { readonly type: 'watch'; readonly message: string }
@@ -117,35 +120,37 @@ type Came =
   | { readonly type: 'cancelled' | 'woke' }
 
 /**
- * E1: this alone awaits promises of the engine, one at a time. E2: what it asks of the engine next follows from what the engine told, so every attempt asks for
- * the same; the loop and its clock have no part in it. E3: the work begins within the first step whose result is not on record, or the one behind `firstNote`, so it knows all that was. E4: at a rest the
- * work may be let go of, which the engine does not see; it begins anew within the next step, as in another attempt. E5: an attempt that waits for its turn writes nothing but
- * what keeps the engine's patience, and leaves at once when this process is to end.
+ * One attempt.
+ * E1: only this class awaits promises of the engine, one at a time.
+ * E2: its next call to the engine follows from what the engine returned, so every attempt makes the same calls; the loop and its clock have no influence.
+ * E3: the work begins within the first step whose result is not on record, or within the step after `firstNote`, so it knows everything before.
+ * E4: at a rest the work may be released, which the engine does not see; it begins anew within the next step, as in another attempt.
+ * E5: an attempt that waits for its turn writes only heartbeats, and leaves at once when this process is to end.
  */
 class Attempt<Turn extends AttemptTurn> {
   readonly #options: AttemptOptions<Turn>
   readonly #engine: Engine
   #log: ClusterLog
   readonly #texts: SessionTexts
-  /** Bytes of what is on record of this invocation. */
+  /** Bytes that this invocation has on record. */
   #bytes = 0
   readonly #records: StepRecord[] = []
-  /** All that came from outside. */
-  readonly #heard: ((work: Work) => void)[] = []
+  /** Everything that arrived from outside. */
+  readonly #inputs: ((work: Work) => void)[] = []
   readonly #messages: string[] = []
   #work: Work | undefined
-  #letGo = sharedAbort()
+  #workReleased = sharedAbort()
   #gone: AbortSignal | undefined
   #hasBegun = false
-  /** Something of the work is on record, or was noted to be. */
+  /** Something of the work is on record, or was noted. */
   #isOnRecord = false
   #turn: Turn | undefined
-  #mail: EnginePromise<Came>
-  #watch: EnginePromise<Came>
-  readonly #bells: Map<string, EnginePromise<Came>>
-  #cancelled: EnginePromise<Came> | undefined
+  #mail: EnginePromise<AttemptEvent>
+  #watch: EnginePromise<AttemptEvent>
+  readonly #bells: Map<string, EnginePromise<AttemptEvent>>
+  #cancelled: EnginePromise<AttemptEvent> | undefined
   #isResting = false
-  #makesWay = false
+  #isYielding = false
   readonly #released = sharedAbort()
   /** Rejects when this process leaves the session while the attempt awaits the engine. */
   readonly left: Promise<never>
@@ -158,7 +163,7 @@ class Attempt<Turn extends AttemptTurn> {
     this.#texts = texts
     this.#log = this.#newLog()
     this.#messages = [...mail]
-    this.#heard = mail.map((message) => (work) => work.deliver(message))
+    this.#inputs = mail.map((message) => (work) => work.deliver(message))
     this.#mail = this.#nextMail()
     this.#watch = this.#nextWatch()
     this.#bells = new Map(bells.map((name) => [name, this.#nextBell(name)]))
@@ -172,9 +177,9 @@ class Attempt<Turn extends AttemptTurn> {
     })
     this.left.catch(() => {})
     this.#watchDeparture()
-    options.onMakeWay?.(() => {
-      if (this.#isResting) return this.#makeRoom()
-      this.#makesWay = true
+    options.onYieldRequest?.(() => {
+      if (this.#isResting) return this.#releaseWork()
+      this.#isYielding = true
       this.#log.leave()
     })
   }
@@ -190,13 +195,13 @@ class Attempt<Turn extends AttemptTurn> {
     if (departure.now.aborted) this.#leave()
   }
 
-  /** The attempt is over: how the process ends is no affair of it any more. */
+  /** The attempt is over: the departure of the process no longer concerns it. */
   release(): void {
     this.#released.abort()
     if (this.#isWaiting) this.#turn?.leave()
   }
 
-  /** Its room is what the invocation may still have on record. */
+  /** The new log may hold what the invocation may still put on record. */
   #newLog(): ClusterLog {
     const { renewAfter, store } = this.#options
     const room = renewAfter && {
@@ -206,7 +211,7 @@ class Attempt<Turn extends AttemptTurn> {
     return new ClusterLog(store, this.#texts, room)
   }
 
-  /** For its turn. */
+  /** Waits for its turn. */
   get #isWaiting(): boolean {
     return this.#turn !== undefined && !this.#hasBegun
   }
@@ -215,111 +220,113 @@ class Attempt<Turn extends AttemptTurn> {
     const { store, onBatch } = this.#options
     for (;;) {
       const step = this.#engine.once(recordsStep, () => this.#take())
-      const { came, heard } = await this.#until(step.map((text) => ({ type: 'batch', text })))
-      if (came.type !== 'batch') continue
-      const batch = await readBatch(came.text, store, this.#texts)
+      const { event, wasWoken } = await this.#until(step.map((text) => ({ type: 'batch', text })))
+      if (event.type !== 'batch') continue
+      const batch = await decodeBatch(event.text, store, this.#texts)
       this.#records.push(...batch.records)
       this.#isOnRecord ||= batch.records.length > 0 || batch.notes !== undefined
-      this.#bytes += came.text.length
+      this.#bytes += event.text.length
       onBatch?.(batch)
-      this.#log.kept()
+      this.#log.onBatchStored()
       if (batch.done !== undefined) return batch.done
-      // What was heard since it was written may have ended the rest.
-      if (batch.restMs !== undefined && !heard) await this.#rest(batch.restMs)
+      // A message that arrived since the batch was written may have ended the rest.
+      if (batch.restMs !== undefined && !wasWoken) await this.#rest(batch.restMs)
     }
   }
 
-  /** Waits for `step`, and hears what comes meanwhile. */
-  async #until(step: EnginePromise<Came>): Promise<{ readonly came: Came; readonly heard: boolean }> {
-    let heard = false
+  /** Waits for `step`, and handles what arrives meanwhile. */
+  async #until(
+    step: EnginePromise<AttemptEvent>,
+  ): Promise<{ readonly event: AttemptEvent; readonly wasWoken: boolean }> {
+    let wasWoken = false
     for (;;) {
-      const came = await this.#engine.first([step, ...this.#fromOutside])
-      if (came.type === 'batch') return { came, heard }
-      await this.#hear(came)
-      // Who watches ends no rest.
-      heard ||= came.type !== 'watch'
+      const event = await this.#engine.first([step, ...this.#fromOutside])
+      if (event.type === 'batch') return { event, wasWoken }
+      await this.#handle(event)
+      // A watching client does not end a rest.
+      wasWoken ||= event.type !== 'watch'
     }
   }
 
   async #rest(ms: number | null): Promise<void> {
     if (this.#options.departure?.soon.aborted === true) throw new LeftError()
     this.#isResting = true
-    const awake = ms === null ? [] : [this.#engine.sleep(ms).map((): Came => ({ type: 'woke' }))]
+    const timers = ms === null ? [] : [this.#engine.sleep(ms).map((): AttemptEvent => ({ type: 'woke' }))]
     const turn = this.#turn
-    // The session may give its place up for another reason, and work again with another turn before it is closed here.
+    // The session may give up its place for another reason, and work again with another turn before it is closed here.
     turn?.rests(() => {
-      if (this.#turn === turn) this.#makeRoom()
+      if (this.#turn === turn) this.#releaseWork()
     })
-    if (this.#makesWay || this.#options.leavesAtRest?.() === true) this.#makeRoom()
-    let came: Came
+    if (this.#isYielding || this.#options.leavesAtRest?.() === true) this.#releaseWork()
+    let event: AttemptEvent
     do {
-      came = await this.#engine.first([...awake, ...this.#fromOutside])
-      await this.#hear(came)
-    } while (came.type === 'watch')
+      event = await this.#engine.first([...timers, ...this.#fromOutside])
+      await this.#handle(event)
+    } while (event.type === 'watch')
     this.#turn?.works()
     this.#isResting = false
   }
 
-  /** Lets go of the work: all that it was is on record. */
-  #makeRoom(): void {
+  /** Releases the work: all of it is on record. */
+  #releaseWork(): void {
     if (this.#work === undefined) return
-    this.#letGo.abort()
+    this.#workReleased.abort()
     this.#log.break()
-    this.#letGo = sharedAbort()
+    this.#workReleased = sharedAbort()
     this.#log = this.#newLog()
     this.#work = undefined
-    this.#makesWay = false
+    this.#isYielding = false
     this.#turn = undefined
     this.#gone = undefined
     this.#hasBegun = false
   }
 
-  get #fromOutside(): readonly EnginePromise<Came>[] {
+  get #fromOutside(): readonly EnginePromise<AttemptEvent>[] {
     const signals = [this.#mail, this.#watch, ...this.#bells.values()]
     return this.#cancelled === undefined ? signals : [...signals, this.#cancelled]
   }
 
-  #nextWatch(): EnginePromise<Came> {
+  #nextWatch(): EnginePromise<AttemptEvent> {
     return this.#engine.signal(watchSignal).map((message) => ({ type: 'watch', message }))
   }
 
-  #nextMail(): EnginePromise<Came> {
+  #nextMail(): EnginePromise<AttemptEvent> {
     return this.#engine.signal(mailSignal).map((message) => ({ type: 'mail', message }))
   }
 
-  #nextBell(name: string): EnginePromise<Came> {
+  #nextBell(name: string): EnginePromise<AttemptEvent> {
     return this.#engine.signal(name).map((message) => ({ type: 'bell', name, message }))
   }
 
-  async #hear(came: Came): Promise<void> {
-    if (came.type === 'mail') {
-      const { message } = came
+  async #handle(event: AttemptEvent): Promise<void> {
+    if (event.type === 'mail') {
+      const { message } = event
       this.#mail = this.#nextMail()
       const missed = (await this.#options.missedBefore?.(message)) ?? []
-      for (const each of [...missed, message]) this.#hearMail(each)
-    } else if (came.type === 'bell') {
-      const { name, message } = came
+      for (const each of [...missed, message]) this.#handleMail(each)
+    } else if (event.type === 'bell') {
+      const { name, message } = event
       this.#bells.set(name, this.#nextBell(name))
-      this.#tell((work) => work.deliver(message))
-    } else if (came.type === 'watch') {
+      this.#forward((work) => work.deliver(message))
+    } else if (event.type === 'watch') {
       this.#watch = this.#nextWatch()
-      this.#options.onWatch?.(came.message)
-    } else if (came.type === 'cancelled') {
+      this.#options.onWatch?.(event.message)
+    } else if (event.type === 'cancelled') {
       this.#cancelled = undefined
-      this.#tell((work) => work.cancel())
+      this.#forward((work) => work.cancel())
       if (this.#isWaiting) this.#turn?.hurry()
     }
   }
 
-  #hearMail(message: string): void {
+  #handleMail(message: string): void {
     this.#messages.push(message)
-    this.#tell((work) => work.deliver(message))
+    this.#forward((work) => work.deliver(message))
     if (this.#isWaiting) this.#turn?.hear(message)
   }
 
-  #tell(what: (work: Work) => void): void {
-    this.#log.stir()
-    this.#heard.push(what)
+  #forward(what: (work: Work) => void): void {
+    this.#log.noteActivity()
+    this.#inputs.push(what)
     if (this.#work !== undefined) what(this.#work)
   }
 
@@ -339,15 +346,16 @@ class Attempt<Turn extends AttemptTurn> {
     try {
       return await this.#log.take()
     } catch (error) {
-      if (!(error instanceof LeftError && this.#makesWay) || this.#options.departure?.soon.aborted === true) throw error
-      this.#makeRoom()
+      if (!(error instanceof LeftError && this.#isYielding) || this.#options.departure?.soon.aborted === true)
+        throw error
+      this.#releaseWork()
       return this.#take()
     }
   }
 
   async #nextTurn(): Promise<'granted' | 'waits'> {
     const { turn } = this.#options
-    this.#gone ??= anySignal([this.#engine.gone, this.#letGo.signal])
+    this.#gone ??= anySignal([this.#engine.gone, this.#workReleased.signal])
     if (turn === undefined) return 'granted'
     if (this.#turn === undefined) {
       const { departure } = this.#options
@@ -363,20 +371,20 @@ class Attempt<Turn extends AttemptTurn> {
     const log = this.#log
     const turn = this.#turn
     try {
-      const gone = (this.#gone ??= anySignal([this.#engine.gone, this.#letGo.signal]))
-      const found = { records: [...this.#records], log, gone, isResting: () => this.#isResting }
-      const work = await this.#begun(found, turn)
+      const gone = (this.#gone ??= anySignal([this.#engine.gone, this.#workReleased.signal]))
+      const context = { records: [...this.#records], log, gone, isResting: () => this.#isResting }
+      const work = await this.#begun(context, turn)
       this.#work = work
-      for (const what of this.#heard) what(work)
+      for (const what of this.#inputs) what(work)
       await work.run()
     } catch (error) {
       log.fail(error)
     }
   }
 
-  async #begun(found: Found, turn: Turn | undefined): Promise<Work> {
+  async #begun(context: AttemptContext, turn: Turn | undefined): Promise<Work> {
     try {
-      return await this.#options.begin(found, turn)
+      return await this.#options.begin(context, turn)
     } catch (error) {
       // No work has begun that would give the turn back.
       turn?.leave()

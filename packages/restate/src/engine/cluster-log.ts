@@ -3,22 +3,22 @@ import type { StepStore, StepRecord } from '@halting/core/steps'
 import type { PayloadStore } from '../payloads/payload-store.ts'
 import { engineClock } from '../http/engine-clock.ts'
 import { LeftError } from '../worker/departure.ts'
-import { checkSize, mostInlineBytes, writtenPacking, writtenRecord } from './batch.ts'
-import { keptFormat, plainFormat } from './format.ts'
-import { packed, type Packing } from './packed-record.ts'
+import { checkSize, maxInlineBytes, encodePackedRecord, encodeRecord } from './batch.ts'
+import { storageFormat, compatibleFormat } from './format.ts'
+import { packRecord, type Packing } from './packed-record.ts'
 import { SessionTexts, type StoredText } from './session-texts.ts'
 
-/** The engine gives up on an attempt from which it hears nothing for as long as its inactivity timeout. */
+/** Heartbeat: the engine gives up an attempt that stays silent for its inactivity timeout. */
 const heartbeatMs = 20_000
-/** So long nothing may have happened before the engine lets go of the process: what a message sets going needs a moment. */
+/** How long nothing may have happened before the process is released: the effects of a message need a moment. */
 const restAfterMs = 200
-const endless: RenewAfter = { records: Infinity, bytes: Infinity }
+const unlimited: RenewAfter = { records: Infinity, bytes: Infinity }
 
-/** How much an invocation has on record before another one goes on with the work: what comes first. */
+/** How much an invocation may put on record before another one continues the work: whichever limit is reached first. */
 export interface RenewAfter {
   /** Number of records. */
   readonly records: number
-  /** Bytes of JSON, about. */
+  /** Approximate bytes of JSON. */
   readonly bytes: number
 }
 
@@ -28,58 +28,60 @@ interface Confirmation {
   readonly reject: (error: HaltingError) => void
 }
 
-/** A record that was appended. */
-interface Waiting {
+/** A record that was appended and not taken yet. */
+interface PendingRecord {
   /** In UTF-16 units of its JSON. */
   readonly length: number
-  /** The same of what goes on record, before anything of it is compressed. */
+  /** The same for the part that goes on record, before compression. */
   readonly onRecord: number
-  /** As JSON; absent where its long texts are apart. */
+  /** As JSON; absent if its long texts are stored separately. */
   readonly text?: string
   readonly packing?: Packing
 }
 
-/** What an invocation gives back whose work another one goes on with: it has as much on record as it may have. */
-const cutWork: Json = Object.freeze({ cut: true })
+/** Returned by an invocation that has reached its limit of records, and whose work another one continues. */
+const cutResult: Json = Object.freeze({ cut: true })
 
 export function isCut(done: Json): boolean {
   return typeof done === 'object' && done !== null && 'cut' in done
 }
 
 /**
- * The records of a session on their way into the engine's journal. The loop appends; the attempt takes them, one batch at a time, and says when one is on record.
- * C1: records are taken in the order in which they were appended, each once. C2: `flush` resolves when all that was appended before it is on record. C3: after
- * `break` nothing is appended or taken and every flush rejects, so that the run breaks: who waits for it to be over hears of it. C4: after `leave` nothing is appended
- * behind a lap at which no effect is under way; what was appended before it is taken, and then the log fails. C5: `cut` does the same, but for its end: the invocation is over
- * then, and another one goes on with the work. C6: so it does by itself when more than its room was appended: a loop that awaits nothing is far ahead of what is on record.
+ * The records of a session on their way into the engine's journal. The loop appends them; the attempt takes them, one batch at a time, and reports when a batch is on record.
+ * C1: records are taken in the order in which they were appended, each once.
+ * C2: `flush` resolves when everything appended before it is on record.
+ * C3: after `break`, nothing is appended or taken and every flush rejects, so that the run breaks and its callers learn of it.
+ * C4: after `leave`, nothing is appended beyond an iteration without open effects. Earlier records are still taken; then the log fails.
+ * C5: `cut` does the same, except that the invocation then ends, and another one continues the work.
+ * C6: the log cuts itself when more than its room was appended, because a loop that awaits nothing runs far ahead of the records.
  */
 export class ClusterLog implements StepStore {
   readonly keeps = 'all'
   readonly #store: PayloadStore | undefined
   readonly #texts: SessionTexts
   readonly #room: RenewAfter
-  readonly #waiting: Waiting[] = []
-  /** Sum of `onRecord` of those that wait. */
-  #waitingLength = 0
+  readonly #pending: PendingRecord[] = []
+  /** Sum of `onRecord` of the pending records. */
+  #pendingLength = 0
   #takenLength = 0
   #taken = 0
   #appended = 0
   #onRecord = 0
-  /** Until when all that goes on is waiting, by `performance.now`; null where it is for a message alone. */
+  /** Until when the work only waits, by `performance.now`; null if it waits for a message only. */
   #rest: { readonly until: number | null } | undefined
-  #stirredAt = 0
+  #lastActivityAt = 0
   #notes: readonly Json[] = []
   #done: Json | undefined
-  #broken: HaltingError | undefined
+  #brokenBy: HaltingError | undefined
   #failed: { readonly error: unknown } | undefined
-  /** `at a lap`: that is to come. `left`: nothing comes any more. */
-  #leaving: 'at a lap' | 'left' | undefined
-  /** `at a lap`: that is to come. `cut`: nothing comes any more in this invocation. */
-  #cutting: 'at a lap' | 'cut' | undefined
-  /** Keys of effects that were begun and have no result. */
-  readonly #underWay = new Set<string>()
+  /** `at an iteration`: leaves at the next one. `left`: nothing more will come. */
+  #leaving: 'at an iteration' | 'left' | undefined
+  /** `at an iteration`: cuts at the next one. `cut`: nothing more will come in this invocation. */
+  #cutting: 'at an iteration' | 'cut' | undefined
+  /** Keys of effects that have begun and have no result. */
+  readonly #openEffects = new Set<string>()
   #wake: (() => void) | undefined
-  /** The first batch of an invocation goes at once: its format is on record before anything is done. */
+  /** The first batch of an invocation is written at once, so that its format is on record before anything is done. */
   #isFirst = true
   readonly #flushes: {
     readonly upTo: number
@@ -87,15 +89,15 @@ export class ClusterLog implements StepStore {
     readonly reject: (error: HaltingError) => void
   }[] = []
 
-  /** Batches that were taken, and of them those that are on record. */
+  /** Batches that were taken, and how many of them are on record. */
   #batches = 0
-  #keptBatches = 0
-  /** How many have something to ask of others before the work may rest. */
+  #storedBatches = 0
+  /** How many callers currently prevent a rest. */
   #holds = 0
   #confirmations: readonly Confirmation[] = []
 
-  /** @param texts What the engine has of long texts: it is not given them again. `room`: what the invocation may still have; without it there is no end. */
-  constructor(store?: PayloadStore, texts: SessionTexts = new SessionTexts(), room: RenewAfter = endless) {
+  /** @param texts Long texts that the engine already has; they are not sent again. `room`: what the invocation may still put on record. Default: no limit. */
+  constructor(store?: PayloadStore, texts: SessionTexts = new SessionTexts(), room: RenewAfter = unlimited) {
     this.#store = store
     this.#texts = texts
     this.#room = room
@@ -103,85 +105,85 @@ export class ClusterLog implements StepStore {
   }
 
   append(record: StepRecord): void {
-    if (this.#broken !== undefined) throw this.#broken
-    // A record is what it is now: what it names may change.
+    if (this.#brokenBy !== undefined) throw this.#brokenBy
+    // The record is serialized now, because the objects in it may change.
     const text = JSON.stringify(record)
     checkSize(text, this.#store)
-    const packing = packed(text, this.#store)
+    const packing = packRecord(text, this.#store)
     const onRecord = packing === undefined ? text.length : this.#lengthOnRecord(packing)
-    this.#waiting.push({ length: text.length, onRecord, ...(packing === undefined ? { text } : { packing }) })
-    this.#waitingLength += onRecord
+    this.#pending.push({ length: text.length, onRecord, ...(packing === undefined ? { text } : { packing }) })
+    this.#pendingLength += onRecord
     this.#appended++
     this.#cutWhenFull()
-    this.#watch(record)
-    this.stir()
+    this.#trackEffects(record)
+    this.noteActivity()
     this.#wake?.()
   }
 
   #lengthOnRecord({ packed: { record, texts } }: Packing): number {
-    const apart = texts.filter(({ sha256, inStore }) => inStore !== true && !this.#texts.has(sha256))
-    return JSON.stringify(record).length + apart.reduce((sum, { bytes }) => sum + bytes, 0)
+    const newTexts = texts.filter(({ sha256, inStore }) => inStore !== true && !this.#texts.has(sha256))
+    return JSON.stringify(record).length + newTexts.reduce((sum, { bytes }) => sum + bytes, 0)
   }
 
   #cutWhenFull(): void {
     const { records, bytes } = this.#room
-    if (this.#appended >= records || this.#takenLength + this.#waitingLength >= bytes) this.cut()
+    if (this.#appended >= records || this.#takenLength + this.#pendingLength >= bytes) this.cut()
   }
 
-  #watch(record: StepRecord): void {
-    if (record.type === 'intent') this.#underWay.add(record.key)
-    else if (record.type === 'result') this.#underWay.delete(record.key)
-    else if (record.type === 'lap' && record.lap.scope === '') this.#stopIfQuiet()
+  #trackEffects(record: StepRecord): void {
+    if (record.type === 'intent') this.#openEffects.add(record.key)
+    else if (record.type === 'result') this.#openEffects.delete(record.key)
+    else if (record.type === 'lap' && record.lap.scope === '') this.#stopIfNoEffectIsOpen()
   }
 
-  /** This process is to end: the session is left at its next lap at which nothing else is under way. */
+  /** This process is to end: leaves the session at its next iteration without open effects. */
   leave(): void {
-    this.#leaving ??= 'at a lap'
+    this.#leaving ??= 'at an iteration'
   }
 
-  /** The invocation has enough on record: another one goes on from the next lap at which nothing else is under way. */
+  /** The invocation has enough on record: another one continues from the next iteration without open effects. */
   cut(): void {
-    this.#cutting ??= 'at a lap'
+    this.#cutting ??= 'at an iteration'
   }
 
-  #stopIfQuiet(): void {
-    if (this.#underWay.size > 0) return
-    if (this.#leaving === 'at a lap') this.#leaving = 'left'
-    else if (this.#cutting === 'at a lap') this.#cutting = 'cut'
+  #stopIfNoEffectIsOpen(): void {
+    if (this.#openEffects.size > 0) return
+    if (this.#leaving === 'at an iteration') this.#leaving = 'left'
+    else if (this.#cutting === 'at an iteration') this.#cutting = 'cut'
     if (this.#isOver) this.break()
   }
 
-  /** Nothing comes any more: what is heard of the work from now on is of a run that goes on elsewhere. */
+  /** Nothing more will come: later calls belong to a run that continues elsewhere. */
   get #isOver(): boolean {
     return this.#leaving === 'left' || this.#cutting === 'cut'
   }
 
   flush(): Promise<void> | undefined {
-    if (this.#broken !== undefined) return Promise.reject(this.#broken)
+    if (this.#brokenBy !== undefined) return Promise.reject(this.#brokenBy)
     if (this.#onRecord === this.#appended) return undefined
     const upTo = this.#appended
     return new Promise((resolve, reject) => this.#flushes.push({ upTo, resolve, reject }))
   }
 
-  /** How many batches were taken. */
+  /** Number of batches that were taken. */
   get batches(): number {
     return this.#batches
   }
 
   /**
-   * Resolves when a batch is on record that was taken after so many: then the engine has taken this attempt for the one that works since. Where nothing else comes, that is an
-   * empty one.
+   * Resolves when a batch is on record that was taken after this many. From then on, the engine regards this attempt as the one that works. Writes an empty batch if there is
+   * nothing else.
    */
   confirmed(afterBatch: number): Promise<void> {
-    if (this.#broken !== undefined) return Promise.reject(this.#broken)
-    if (this.#keptBatches > afterBatch) return Promise.resolve()
+    if (this.#brokenBy !== undefined) return Promise.reject(this.#brokenBy)
+    if (this.#storedBatches > afterBatch) return Promise.resolve()
     return new Promise((resolve, reject) => {
       this.#confirmations = [...this.#confirmations, { afterBatch, resolve, reject }]
       this.#wake?.()
     })
   }
 
-  /** The work does not rest until what this gives is called: at a rest the process may let go of it. */
+  /** Prevents a rest until the returned function is called: at a rest the process may release the work. */
   hold(): () => void {
     this.#holds++
     let isOver = false
@@ -195,102 +197,104 @@ export class ClusterLog implements StepStore {
 
   rests(ms: number | null | undefined): void {
     this.#rest = ms === undefined ? undefined : { until: ms === null ? null : performance.now() + ms }
-    this.stir()
+    this.noteActivity()
     this.#wake?.()
   }
 
-  /** Puts something on record that is no record of the loop: no sooner than what was appended before it. */
+  /** Puts a note on record that is not a record of the loop, no earlier than the records appended before it. */
   note(note: Json): void {
-    // How the work ends here that goes on elsewhere is nothing that happens in the session.
+    // How the work ends here is not part of the session if it continues elsewhere.
     if (this.isBroken) return
     this.#notes = [...this.#notes, note]
     this.#wake?.()
   }
 
   /** Something happens that may end a rest. */
-  stir(): void {
-    this.#stirredAt = performance.now()
+  noteActivity(): void {
+    this.#lastActivityAt = performance.now()
   }
 
-  /** The work is over: what the handler gives back. */
+  /** The work is over. `result`: what the handler returns. */
   finish(result: Json): void {
-    // It is over here, and not in the session: also where this process was let go of in the middle, and closes what it has.
+    // The work is over here but not in the session, for example if it was released while running and closes what it opened.
     if (this.isBroken) return
     this.#done = result
     this.#wake?.()
   }
 
-  /** The work cannot go on here. The engine tries again, from the record. */
+  /** The work cannot continue here. The engine retries it from the records. */
   fail(error: unknown): void {
-    // What the loop says to the end of its log is no failure: what was appended before is taken.
+    // The loop's complaint about the end of its log is not a failure: earlier records are still taken.
     if (this.#isOver) return
     this.#failed ??= { error }
     this.break()
     this.#wake?.()
   }
 
-  /** What happens here from now on is no part of the session. */
+  /** What happens here from now on is not part of the session. */
   get isBroken(): boolean {
-    return this.#broken !== undefined
+    return this.#brokenBy !== undefined
   }
 
-  /** This process has no part in the session any more. */
+  /** This process no longer works at the session. */
   break(): void {
-    const broken = (this.#broken ??= new HaltingError('driver', 'The engine goes on with this session elsewhere.'))
+    const broken = (this.#brokenBy ??= new HaltingError('driver', 'The engine goes on with this session elsewhere.'))
     for (const { reject } of [...this.#flushes.splice(0), ...this.#confirmations]) reject(broken)
     this.#confirmations = []
   }
 
-  /** The next batch, as JSON, when there is one; an empty one where nothing happens for long. */
+  /** Returns the next batch as JSON when there is one, and an empty one if nothing happens for long. */
   async take(): Promise<string> {
     const silentAfter = performance.now() + heartbeatMs
     while (!this.#isFirst && !this.#hasNews && !this.#mayRest && performance.now() < silentAfter)
-      await this.#somethingComes(silentAfter)
-    // What happens in one turn of the event loop goes together: a reply, and the calls that it asks for.
+      await this.#waitForNews(silentAfter)
+    // What happens in one turn of the event loop goes into one batch: a reply, and the calls that it requests.
     await new Promise<void>((resolve) => setImmediate(resolve))
     if (this.#failed !== undefined) throw this.#failed.error
-    if (this.#leaving === 'left' && this.#waiting.length === 0) throw new LeftError()
-    if (this.#broken !== undefined && !this.#isOver) throw this.#broken
+    if (this.#leaving === 'left' && this.#pending.length === 0) throw new LeftError()
+    if (this.#brokenBy !== undefined && !this.#isOver) throw this.#brokenBy
     this.#batches++
-    const waiting = this.#waiting.splice(0, this.#fitting)
-    const notes = this.#waiting.length > 0 ? [] : this.#notes
+    const pending = this.#pending.splice(0, this.#recordsThatFit)
+    const notes = this.#pending.length > 0 ? [] : this.#notes
     if (notes.length > 0) this.#notes = []
-    const after = `${notes.length === 0 ? '' : `,"notes":${JSON.stringify(notes)}`}${this.#after()}`
-    const { texts, records } = await this.#written(waiting)
+    const trailer = `${notes.length === 0 ? '' : `,"notes":${JSON.stringify(notes)}`}${this.#trailer()}`
+    const { texts, records } = await this.#encode(pending)
     const format =
-      waiting.some(({ packing }) => packing !== undefined) || this.#cutting === 'cut' ? keptFormat : plainFormat
-    this.#taken += waiting.length
+      pending.some(({ packing }) => packing !== undefined) || this.#cutting === 'cut' ? storageFormat : compatibleFormat
+    this.#taken += pending.length
     this.#isFirst = false
-    const batch = `{"format":${format},"atMs":${engineClock.now()}${texts},"records":[${records}]${after}}`
+    const batch = `{"format":${format},"atMs":${engineClock.now()}${texts},"records":[${records}]${trailer}}`
     this.#takenLength += batch.length
-    for (const { onRecord } of waiting) this.#waitingLength -= onRecord
+    for (const { onRecord } of pending) this.#pendingLength -= onRecord
     this.#cutWhenFull()
     return batch
   }
 
-  /** Records as they go into a batch, and the texts of theirs that the engine does not have. */
-  async #written(waiting: readonly Waiting[]): Promise<{ readonly texts: string; readonly records: string }> {
+  /** Encodes records for a batch, with those of their texts that the engine does not have. */
+  async #encode(pending: readonly PendingRecord[]): Promise<{ readonly texts: string; readonly records: string }> {
     const store = this.#store
-    const apart: Record<string, StoredText> = {}
-    const written = ({ text, packing }: Waiting): Promise<string> =>
-      packing === undefined ? writtenRecord(text ?? '', store) : writtenPacking(packing, store, apart, this.#texts)
+    const newTexts: Record<string, StoredText> = {}
+    const encode = ({ text, packing }: PendingRecord): Promise<string> =>
+      packing === undefined
+        ? encodeRecord(text ?? '', store)
+        : encodePackedRecord(packing, store, newTexts, this.#texts)
     const records: string[] = []
-    // One after another: texts have the same order whoever is quicker.
-    for (const each of waiting) records.push(await written(each))
-    const texts = Object.keys(apart).length === 0 ? '' : `,"texts":${JSON.stringify(apart)}`
+    // One after another, so that the order of texts does not depend on which is faster.
+    for (const each of pending) records.push(await encode(each))
+    const texts = Object.keys(newTexts).length === 0 ? '' : `,"texts":${JSON.stringify(newTexts)}`
     return { texts, records: records.join(',') }
   }
 
-  /** How many records go into one batch. */
-  get #fitting(): number {
+  /** Number of records that fit into one batch. */
+  get #recordsThatFit(): number {
     let bytes = 0
-    const over = this.#waiting.findIndex(({ length }) => (bytes += length * 3) > mostInlineBytes)
-    return over < 0 ? this.#waiting.length : Math.max(1, over)
+    const over = this.#pending.findIndex(({ length }) => (bytes += length * 3) > maxInlineBytes)
+    return over < 0 ? this.#pending.length : Math.max(1, over)
   }
 
-  #after(): string {
-    if (this.#waiting.length > 0) return ''
-    if (this.#cutting === 'cut') return `,"done":${JSON.stringify(cutWork)}`
+  #trailer(): string {
+    if (this.#pending.length > 0) return ''
+    if (this.#cutting === 'cut') return `,"done":${JSON.stringify(cutResult)}`
     if (this.#done !== undefined) return `,"done":${JSON.stringify(this.#done)}`
     if (this.#rest === undefined || !this.#mayRest) return ''
     const { until } = this.#rest
@@ -298,9 +302,9 @@ export class ClusterLog implements StepStore {
   }
 
   /** The batch that was taken last is on record. */
-  kept(): void {
+  onBatchStored(): void {
     this.#isFirst = false
-    this.#keptBatches = this.#batches
+    this.#storedBatches = this.#batches
     const confirmed = this.#confirmations.filter(({ afterBatch }) => afterBatch < this.#batches)
     this.#confirmations = this.#confirmations.filter(({ afterBatch }) => afterBatch >= this.#batches)
     for (const { resolve } of confirmed) resolve()
@@ -313,7 +317,7 @@ export class ClusterLog implements StepStore {
 
   get #hasNews(): boolean {
     return (
-      this.#waiting.length > 0 ||
+      this.#pending.length > 0 ||
       this.#notes.length > 0 ||
       this.#confirmations.length > 0 ||
       this.#done !== undefined ||
@@ -327,13 +331,13 @@ export class ClusterLog implements StepStore {
       this.#rest !== undefined &&
       this.#holds === 0 &&
       this.#appended === this.#taken &&
-      performance.now() >= this.#stirredAt + restAfterMs
+      performance.now() >= this.#lastActivityAt + restAfterMs
     )
   }
 
-  async #somethingComes(atLatest: number): Promise<void> {
+  async #waitForNews(atLatest: number): Promise<void> {
     const until =
-      this.#rest === undefined || this.#holds > 0 ? atLatest : Math.min(atLatest, this.#stirredAt + restAfterMs)
+      this.#rest === undefined || this.#holds > 0 ? atLatest : Math.min(atLatest, this.#lastActivityAt + restAfterMs)
     let timer: NodeJS.Timeout | undefined
     await new Promise<void>((resolve) => {
       this.#wake = resolve

@@ -1,46 +1,55 @@
 import { RestatePromise, type Context, type internal, type Serde } from '@restatedev/restate-sdk'
-import { checkNode } from './check-node.ts'
 import { atEngineTime } from '../http/engine-clock.ts'
 import type { Engine, EnginePromise } from './engine.ts'
+import { ConfigurationError } from '@halting/core'
 
-/** Restate's context as the port. */
+/** Adapts Restate's context to the `Engine` port. */
 export function restateEngine(context: Context): Engine {
   checkNode()
-  // With `explicitCancellation`, every context of Node has this.
+  // With `explicitCancellation`, every context on Node has this.
   const internalContext = context as internal.ContextInternal
   return {
-    // Nothing is tried again here: a step that fails ends the attempt, and the next one reads the record first.
-    once: (name, effect) => promiseOf(context.run(name, effect, { serde: text })),
-    sleep: (ms) => promiseOf(atEngineTime(() => context.sleep(ms))),
-    signal: (name) => promiseOf(context.signal<string>(name)),
-    cancelled: () => promiseOf(internalContext.cancellation()),
-    // All of them are made here.
-    first: (promises) => RestatePromise.race((promises as readonly Wrapped<never>[]).map(({ promise }) => promise)),
+    // No retries within a step: a step that fails ends the attempt, and the next attempt replays the records first.
+    once: (name, effect) => wrapPromise(context.run(name, effect, { serde: rawText })),
+    sleep: (ms) => wrapPromise(atEngineTime(() => context.sleep(ms))),
+    signal: (name) => wrapPromise(context.signal<string>(name)),
+    cancelled: () => wrapPromise(internalContext.cancellation()),
+    // All of them were created here.
+    first: (promises) =>
+      RestatePromise.race((promises as readonly WrappedPromise<never>[]).map(({ promise }) => promise)),
     gone: context.request().attemptCompletedSignal,
   }
 }
 
-/** As it is: a batch is JSON already, and need not be made a string of JSON. */
-const text: Serde<string> = {
+/** Passes text through: a batch is JSON already and need not be encoded as a JSON string. */
+const rawText: Serde<string> = {
   contentType: 'application/json',
   serialize: (value) => Buffer.from(value),
   deserialize: (bytes) => Buffer.from(bytes).toString('utf8'),
 }
 
-interface Wrapped<T> extends EnginePromise<T> {
+interface WrappedPromise<T> extends EnginePromise<T> {
   readonly promise: RestatePromise<T>
 }
 
-function promiseOf<T>(promise: RestatePromise<T>): Wrapped<T> {
+function wrapPromise<T>(promise: RestatePromise<T>): WrappedPromise<T> {
   return {
     promise,
     map: (change) =>
-      promiseOf(
+      wrapPromise(
         promise.map((value, failure) => {
           if (failure !== undefined) throw failure
-          // It is there where there is no failure.
+          // There is a value if there is no failure.
           return change(value as T)
         }),
       ),
   }
+}
+
+/** @throws ConfigurationError on a Node version on which the engine's SDK would hang silently. */
+export function checkNode(): void {
+  if ('withResolvers' in Promise) return
+  throw new ConfigurationError(
+    `A worker of a cluster needs Node 22 or newer, and this is Node ${process.versions.node}. Clients of a cluster run on this version.`,
+  )
 }

@@ -3,27 +3,27 @@ import { promisify } from 'node:util'
 import { constants, deflateRaw, inflateRawSync } from 'node:zlib'
 import { HaltingError } from '@halting/core'
 
-/** A long text as the engine stores it: as it is or, where that is shorter, compressed (raw deflate) and in base64. */
+/** A long text as the engine stores it: plain or, if that is shorter, compressed (raw deflate) in base64. */
 export type StoredText = string | { readonly deflated: string }
 
 const compress = promisify(deflateRaw)
 
-/** The fastest level: a text of 200 kB takes one (source code) to nine milliseconds (what does not compress) of a thread of its own. */
-export async function storedText(text: string): Promise<StoredText> {
+/** The fastest level: a text of 200 kB takes one millisecond (source code) to nine (incompressible data), in a thread of its own. */
+export async function compressText(text: string): Promise<StoredText> {
   const deflated = (await compress(text, { level: constants.Z_BEST_SPEED })).toString('base64')
   return deflated.length < text.length ? { deflated } : text
 }
 
-function textOf(stored: StoredText): string {
+function expandText(stored: StoredText): string {
   return typeof stored === 'string' ? stored : inflateRawSync(Buffer.from(stored.deflated, 'base64')).toString('utf8')
 }
 
-/** The SHA-256 of a text in UTF-8, in hexadecimal: its name. */
-export function nameOfText(text: string): string {
+/** SHA-256 of a text in UTF-8, in hexadecimal. */
+export function textHash(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** Where an object stores a text. */
+/** Key under which an object stores a text. */
 export function textKey(sha256: string): string {
   return `text/${sha256}`
 }
@@ -32,23 +32,23 @@ export function textKey(sha256: string): string {
 export class SessionTexts {
   readonly #texts = new Map<string, string>()
 
-  /** Whether the engine has this text, as far as is known here. */
+  /** Whether the engine is known to have this text. */
   has(sha256: string): boolean {
     return this.#texts.has(sha256)
   }
 
-  /** Remembers a text of the engine; one that is known stays as it is. */
+  /** Remembers a text that the engine has. A known text is not replaced. */
   add(sha256: string, stored: StoredText): void {
-    if (!this.has(sha256)) this.#texts.set(sha256, textOf(stored))
+    if (!this.has(sha256)) this.#texts.set(sha256, expandText(stored))
   }
 
-  /** @throws HaltingError `driver` for a text that is not there. */
+  /** @throws HaltingError `driver` for a text that is missing. */
   get(sha256: string): string {
     const text = this.#texts.get(sha256)
     if (text === undefined)
       throw new HaltingError(
         'driver',
-        `A text of this session is not there: ${sha256}. Restore the engine's data from a back-up, or remove the session.`,
+        `A text of this session is missing: ${sha256}. Restore the engine's data from a back-up, or remove the session.`,
       )
     return text
   }

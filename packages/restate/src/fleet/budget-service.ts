@@ -6,43 +6,43 @@ import {
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
 import type { JsonObject } from '@halting/core'
-import { guarded } from '../access/guard.ts'
+import { requireProof } from '../access/guard.ts'
 import { isJsonObject, leftOfBudget, mostNanos, newBudget, noLease, type Spent } from '@halting/core/adapters'
-import { badInput } from '../service/checked.ts'
+import { badInput } from '../service/check-input.ts'
 import type { LeaseAnswer, LeaseAsk, LeasedSession, TenantBudget, TenantMoney } from './tenant-money.ts'
 import { changeMoney, leasedSessions, readBudget, readLease, readQueue } from './tenant-state.ts'
 
-/** The budget of a tenant, which is its key. */
+/** Name of the object that holds the budget of a tenant, which is its key. */
 export const budgetObject = 'halting_budget'
 
-/** What a session wants to have in all. */
+/** The total lease that a session requests. */
 export type LeaseRequest = LeasedSession & {
-  /** The turn of work at the session that asks: the number of its first request. */
+  /** Turn of the work that asks: the number of its first request. */
   readonly turn: number
   /** Whole nano-dollars. */
   readonly nanos: number
 }
 
-/** What a session has spent in all. */
+/** The total that a session has spent. */
 type SpentRequest = LeaseRequest & { readonly unknownNanos: number; readonly isOpened?: true }
 
-/** What stands with a tenant, for whoever runs the fleet. */
+/** The budget of a tenant, for operators. */
 export interface BudgetStatus {
   /** Null for no limit. */
   readonly limitUsd: number | null
-  /** What its sessions have spent, as far as they have told: each does when its work is over. */
+  /** What its sessions have spent and reported; each reports when its work is over. */
   readonly settledUsd: number
-  /** Of that, charged at worst case: nobody could say what a request came to. */
+  /** The part of it charged at the worst case, because the usage of a request is unknown. */
   readonly unknownUsd: number
-  /** What sessions at work hold beyond that: they have spent it since, may spend it, or give it back. */
+  /** What running sessions have leased beyond that: they may have spent it since, may spend it, or return it. */
   readonly reservedUsd: number
-  /** `settledUsd` and `reservedUsd` together. */
+  /** Sum of `settledUsd` and `reservedUsd`. */
   readonly leasedUsd: number
   /** What the tenant can still spend, in US dollars; null for no limit. */
   readonly leftUsd: number | null
-  /** Sessions at work that hold a part. */
+  /** Running sessions that have a lease. */
   readonly holders: number
-  /** Sessions that wait for what others have reserved. */
+  /** Sessions that wait for money that others have reserved. */
   readonly waiting: number
 }
 
@@ -50,52 +50,52 @@ export interface BudgetStatus {
 export interface LeaseWaiter {
   /** Id of the session. */
   readonly session: string
-  /** How much more it asks for than it has, in US dollars. */
+  /** How much more it requests than it has, in US dollars. */
   readonly wantedUsd: number
-  /** How much more it needs at least. */
+  /** How much more it needs at least, in US dollars. */
   readonly leastUsd: number
 }
 
-/** A session at work, and its part. */
+/** A running session and its lease. */
 export interface LeaseHolder {
   /** Id of the session. */
   readonly session: string
-  /** What it may have spent in all. */
+  /** What it may spend in all. */
   readonly leasedUsd: number
-  /** What it had spent when it told last. */
+  /** What it had spent when it last reported. */
   readonly settledUsd: number
 }
 
-/** One answer has so many. */
-const mostHolders = 1_000
-/** One call of `raiseAll` has so many. */
-export const mostLeasesAtOnce = 500
-/** A cent more would not be counted exactly. */
-const mostUsd = Math.floor(mostNanos / 1e9)
+/** Maximum number of sessions in one answer. */
+const maxHolders = 1_000
+/** Maximum number of leases in one call of `raiseAll`. */
+export const maxLeasesPerCall = 500
+/** Larger amounts could not be counted exactly. */
+const maxUsd = Math.floor(mostNanos / 1e9)
 
 export type BudgetHandlers = {
-  /** What its sessions may spend together from now on, in US dollars; null for no limit. What they hold above it they keep. */
+  /** Sets what its sessions may spend together, in US dollars; null for no limit. Existing leases above it stay. */
   readonly setLimit: (context: ObjectContext, usd: number | null) => Promise<void>
-  /** Gives what the session may have spent in all. */
+  /** Raises a lease. Returns what the session may spend in all. */
   readonly raiseTo: (context: ObjectContext, request: LeaseRequest) => Promise<number>
-  /** The same for several, in their order. */
+  /** The same for several leases, in order. */
   readonly raiseAll: (context: ObjectContext, requests: readonly LeaseRequest[]) => Promise<readonly number[]>
-  /** What processes that work at sessions ask for, in their order. */
+  /** Requests of processes that work at sessions, answered in order. */
   readonly ask: (context: ObjectContext, asks: readonly LeaseAsk[]) => Promise<readonly LeaseAnswer[]>
-  /** A session is there that spends from the budget. */
-  readonly open: (context: ObjectContext, whose: LeasedSession) => Promise<void>
-  /** Nothing more is asked of a session. */
-  readonly drop: (context: ObjectContext, whose: LeasedSession) => Promise<void>
+  /** A new session spends from the budget. */
+  readonly open: (context: ObjectContext, session: LeasedSession) => Promise<void>
+  /** The session receives no more requests. */
+  readonly drop: (context: ObjectContext, session: LeasedSession) => Promise<void>
   /** The turn of work is over. */
   readonly release: (context: ObjectContext, request: SpentRequest) => Promise<number>
-  /** The session is gone; with what it has spent where it was at work. */
+  /** The session was removed; with what it has spent if it was at work. */
   readonly close: (context: ObjectContext, request: LeasedSession & { readonly spent: Spent | null }) => Promise<number>
-  /** Whether the session holds a part that it may still spend. */
+  /** Whether the session has a lease that it may still spend. */
   readonly isHeld: (context: ObjectSharedContext, session: LeasedSession) => Promise<boolean>
   readonly status: (context: ObjectSharedContext) => Promise<BudgetStatus>
-  /** Those that hold a part, the first thousand by their names. */
+  /** Sessions with a lease, the first thousand by name. */
   readonly holders: (context: ObjectSharedContext) => Promise<readonly LeaseHolder[]>
-  /** Those that wait, in their order, the first thousand. */
+  /** Waiting sessions, the first thousand in order. */
   readonly waiters: (context: ObjectSharedContext) => Promise<readonly LeaseWaiter[]>
 }
 
@@ -106,69 +106,69 @@ export function budgetDefinition(
     name: budgetObject,
     options: {
       enableLazyState: true,
-      // A call comes again while its answer is waited for, no later.
+      // A call is repeated only while its answer is awaited.
       idempotencyRetention: { minutes: 10 },
-      ...guarded(tokens, ['open', 'drop', 'release', 'close', 'isHeld']),
+      ...requireProof(tokens, ['open', 'drop', 'release', 'close', 'isHeld']),
     },
     handlers: {
       setLimit: async (context: ObjectContext, usd: number | null): Promise<void> => {
-        if (usd !== null && !(typeof usd === 'number' && usd >= 0 && usd <= mostUsd))
-          throw badInput(`A limit is a number of US dollars from 0 to ${mostUsd}, or null.`)
-        await changed(context, [], (money) => money.setLimit(usd === null ? null : Math.floor(usd * 1e9)))
+        if (usd !== null && !(typeof usd === 'number' && usd >= 0 && usd <= maxUsd))
+          throw badInput(`A limit must be a number of US dollars from 0 to ${maxUsd}, or null.`)
+        await changeBudget(context, [], (money) => money.setLimit(usd === null ? null : Math.floor(usd * 1e9)))
       },
-      raiseTo: async (context: ObjectContext, given: LeaseRequest): Promise<number> => {
-        const [nanos = 0] = await raiseAll(context, [checkedRequest(given)])
+      raiseTo: async (context: ObjectContext, input: LeaseRequest): Promise<number> => {
+        const [nanos = 0] = await raiseAll(context, [checkLeaseRequest(input)])
         return nanos
       },
-      raiseAll: async (context: ObjectContext, given: readonly LeaseRequest[]): Promise<readonly number[]> => {
-        if (!Array.isArray(given) || given.length > mostLeasesAtOnce)
-          throw badInput(`Leases are asked for in a list of at most ${mostLeasesAtOnce}.`)
-        return raiseAll(context, given.map(checkedRequest))
+      raiseAll: async (context: ObjectContext, input: readonly LeaseRequest[]): Promise<readonly number[]> => {
+        if (!Array.isArray(input) || input.length > maxLeasesPerCall)
+          throw badInput(`Give a list of at most ${maxLeasesPerCall} lease requests.`)
+        return raiseAll(context, input.map(checkLeaseRequest))
       },
-      ask: async (context: ObjectContext, given: readonly LeaseAsk[]): Promise<readonly LeaseAnswer[]> => {
-        if (!Array.isArray(given) || given.length > mostLeasesAtOnce)
-          throw badInput(`Leases are asked for in a list of at most ${mostLeasesAtOnce}.`)
-        return askAll(context, given.map(checkedAsk))
+      ask: async (context: ObjectContext, input: readonly LeaseAsk[]): Promise<readonly LeaseAnswer[]> => {
+        if (!Array.isArray(input) || input.length > maxLeasesPerCall)
+          throw badInput(`Give a list of at most ${maxLeasesPerCall} lease requests.`)
+        return askAll(context, input.map(checkAsk))
       },
       open: handlers.object.exclusive(
         { ingressPrivate: true },
-        (context: ObjectContext, whose: LeasedSession): Promise<void> =>
-          changed(context, [whose], (money) => money.open(whose)),
+        (context: ObjectContext, session: LeasedSession): Promise<void> =>
+          changeBudget(context, [session], (money) => money.open(session)),
       ),
       drop: handlers.object.exclusive(
         { ingressPrivate: true },
-        (context: ObjectContext, whose: LeasedSession): Promise<void> =>
-          changed(context, [whose], (money) => money.drop(whose)),
+        (context: ObjectContext, session: LeasedSession): Promise<void> =>
+          changeBudget(context, [session], (money) => money.drop(session)),
       ),
       release: handlers.object.exclusive(
         { ingressPrivate: true },
-        async (context: ObjectContext, given: SpentRequest): Promise<number> => {
-          const { turn, nanos, ...whose } = checkedRequest(given)
-          const { unknownNanos, isOpened } = given
-          const opened = { ...whose, ...(isOpened === true && { isOpened }) }
-          return changed(context, [whose], (money) => money.release(opened, turn, { nanos, unknownNanos }))
+        async (context: ObjectContext, input: SpentRequest): Promise<number> => {
+          const { turn, nanos, ...session } = checkLeaseRequest(input)
+          const { unknownNanos, isOpened } = input
+          const opened = { ...session, ...(isOpened === true && { isOpened }) }
+          return changeBudget(context, [session], (money) => money.release(opened, turn, { nanos, unknownNanos }))
         },
       ),
       close: handlers.object.exclusive(
         { ingressPrivate: true },
         async (
           context: ObjectContext,
-          { spent, ...whose }: LeasedSession & { readonly spent: Spent | null },
-        ): Promise<number> => changed(context, [whose], (money) => money.close(whose, spent)),
+          { spent, ...session }: LeasedSession & { readonly spent: Spent | null },
+        ): Promise<number> => changeBudget(context, [session], (money) => money.close(session, spent)),
       ),
       isHeld: handlers.object.shared(
         { ingressPrivate: true },
-        async (context: ObjectSharedContext, whose: LeasedSession): Promise<boolean> =>
-          (await readLease(context, whose))?.isHeld === true,
+        async (context: ObjectSharedContext, session: LeasedSession): Promise<boolean> =>
+          (await readLease(context, session))?.isHeld === true,
       ),
-      status: handlers.object.shared(statusOf),
-      holders: handlers.object.shared(holdersOf),
-      waiters: handlers.object.shared(waitersOf),
+      status: handlers.object.shared(readBudgetStatus),
+      holders: handlers.object.shared(readHolders),
+      waiters: handlers.object.shared(readWaiters),
     },
   })
 }
 
-async function statusOf(context: ObjectSharedContext): Promise<BudgetStatus> {
+async function readBudgetStatus(context: ObjectSharedContext): Promise<BudgetStatus> {
   const budget = (await readBudget(context)) ?? newBudget
   const { limitNanos, leasedNanos, spentNanos, unknownNanos, holders, waiting = 0 }: TenantBudget = budget
   const isLimited = limitNanos !== null
@@ -184,20 +184,20 @@ async function statusOf(context: ObjectSharedContext): Promise<BudgetStatus> {
   }
 }
 
-async function holdersOf(context: ObjectSharedContext): Promise<readonly LeaseHolder[]> {
+async function readHolders(context: ObjectSharedContext): Promise<readonly LeaseHolder[]> {
   const found = await leasedSessions(context)
   const holders: LeaseHolder[] = []
-  // The engine's promises are awaited one at a time.
-  for (const whose of found.slice(0, mostHolders)) {
-    const { nanos, spentNanos } = (await readLease(context, whose)) ?? noLease
-    holders.push({ session: whose.session, leasedUsd: nanos / 1e9, settledUsd: spentNanos / 1e9 })
+  // The engine's promises must be awaited one at a time.
+  for (const session of found.slice(0, maxHolders)) {
+    const { nanos, spentNanos } = (await readLease(context, session)) ?? noLease
+    holders.push({ session: session.session, leasedUsd: nanos / 1e9, settledUsd: spentNanos / 1e9 })
   }
   return holders
 }
 
-async function waitersOf(context: ObjectSharedContext): Promise<readonly LeaseWaiter[]> {
+async function readWaiters(context: ObjectSharedContext): Promise<readonly LeaseWaiter[]> {
   const waiters: LeaseWaiter[] = []
-  for (const { session, began, nanos, leastNanos } of (await readQueue(context)).slice(0, mostHolders)) {
+  for (const { session, began, nanos, leastNanos } of (await readQueue(context)).slice(0, maxHolders)) {
     const has = (await readLease(context, { session, began }))?.nanos ?? 0
     const more = (wanted: number): number => Math.max(0, wanted - has) / 1e9
     waiters.push({ session, wantedUsd: more(nanos), leastUsd: more(leastNanos) })
@@ -205,7 +205,7 @@ async function waitersOf(context: ObjectSharedContext): Promise<readonly LeaseWa
   return waiters
 }
 
-async function changed<Answer>(
+async function changeBudget<Answer>(
   context: ObjectContext,
   sessions: readonly LeasedSession[],
   change: (money: TenantMoney) => Answer,
@@ -214,7 +214,8 @@ async function changed<Answer>(
 }
 
 function checkTotal({ leasedNanos }: TenantBudget): void {
-  if (!Number.isSafeInteger(leasedNanos)) throw badInput(`A tenant has at most ${mostUsd} US dollars in all.`)
+  if (!Number.isSafeInteger(leasedNanos))
+    throw badInput(`All leases of a tenant together are limited to ${maxUsd} US dollars.`)
 }
 
 async function askAll(context: ObjectContext, asks: readonly LeaseAsk[]): Promise<readonly LeaseAnswer[]> {
@@ -224,21 +225,21 @@ async function askAll(context: ObjectContext, asks: readonly LeaseAsk[]): Promis
 }
 
 function raiseAll(context: ObjectContext, requests: readonly LeaseRequest[]): Promise<readonly number[]> {
-  return changed(context, requests, (money) =>
-    requests.map(({ turn, nanos, ...whose }) => money.raise(whose, turn, nanos)),
+  return changeBudget(context, requests, (money) =>
+    requests.map(({ turn, nanos, ...session }) => money.raise(session, turn, nanos)),
   )
 }
 
-/** What comes over the ingress may be anything. @throws TerminalError 400 */
-function checkedAsk(given: unknown): LeaseAsk {
-  const { kind, process, sequence, isOpened } = isJsonObject(given) ? given : {}
+/** Input from the ingress may be anything. @throws TerminalError 400 */
+function checkAsk(input: unknown): LeaseAsk {
+  const { kind, process, sequence, isOpened } = isJsonObject(input) ? input : {}
   const isPlain = kind === 'open' || kind === 'leave'
-  const { nanos, ...whose } = checkedRequest(isPlain && isJsonObject(given) ? { ...given, nanos: 0 } : given)
+  const { nanos, ...session } = checkLeaseRequest(isPlain && isJsonObject(input) ? { ...input, nanos: 0 } : input)
   if (typeof process !== 'string' || process === '' || !isAmount(sequence))
-    throw badInput('A process asks for leases by { process, sequence }.')
-  const asking = { ...whose, process, sequence, ...(isOpened === true && { isOpened }) }
+    throw badInput('A lease request of a process needs { process, sequence }.')
+  const asking = { ...session, process, sequence, ...(isOpened === true && { isOpened }) }
   if (isPlain) return { ...asking, kind }
-  return { ...asking, ...checkedKind(given, nanos) }
+  return { ...asking, ...checkAskKind(input, nanos) }
 }
 
 type AskOfKind<Kind extends LeaseAsk['kind']> = Omit<
@@ -247,8 +248,8 @@ type AskOfKind<Kind extends LeaseAsk['kind']> = Omit<
 >
 
 /** @throws TerminalError 400 */
-function checkedKind(given: unknown, nanos: number): AskOfKind<'raise'> | AskOfKind<'join'> | AskOfKind<'report'> {
-  const { kind, leastNanos, chunkNanos, isOver, invocation, spent } = isJsonObject(given) ? given : {}
+function checkAskKind(input: unknown, nanos: number): AskOfKind<'raise'> | AskOfKind<'join'> | AskOfKind<'report'> {
+  const { kind, leastNanos, chunkNanos, isOver, invocation, spent } = isJsonObject(input) ? input : {}
   const chunk = isAmount(chunkNanos) && { chunkNanos }
   const isOfLeast = isAmount(leastNanos) && leastNanos <= nanos
   if (kind === 'raise' && (leastNanos === undefined || isOfLeast))
@@ -256,20 +257,20 @@ function checkedKind(given: unknown, nanos: number): AskOfKind<'raise'> | AskOfK
   if (kind === 'join' && isOfLeast && typeof invocation === 'string' && invocation !== '')
     return { kind, nanos, leastNanos, invocation }
   if (kind === 'report' && isSpent(spent)) return { kind, nanos, spent, ...chunk }
-  throw badInput('A lease is asked for by { kind, nanos }, with what belongs to its kind.')
+  throw badInput('A lease request needs { kind, nanos }, with the fields of its kind.')
 }
 
 function isSpent(value: unknown): value is Spent & JsonObject {
   return isJsonObject(value) && isAmount(value['nanos']) && isAmount(value['unknownNanos'])
 }
 
-/** What comes over the ingress may be anything. @throws TerminalError 400 */
-function checkedRequest(given: unknown): LeaseRequest {
-  const { session, began, turn, nanos } = isJsonObject(given) ? given : {}
+/** Input from the ingress may be anything. @throws TerminalError 400 */
+function checkLeaseRequest(input: unknown): LeaseRequest {
+  const { session, began, turn, nanos } = isJsonObject(input) ? input : {}
   const isNamed = typeof session === 'string' && session !== '' && typeof began === 'string' && !began.includes('/')
-  // The last turn is that of a session that is gone.
+  // The last turn is reserved for removed sessions.
   if (isNamed && isAmount(nanos) && isAmount(turn) && turn < mostNanos) return { session, began, turn, nanos }
-  throw badInput('A lease is asked for by { session, began, turn, nanos }.')
+  throw badInput('A lease request needs { session, began, turn, nanos }.')
 }
 
 function isAmount(value: unknown): value is number {

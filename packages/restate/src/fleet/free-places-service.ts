@@ -1,17 +1,17 @@
 import { object, TerminalError, type ObjectContext, type VirtualObjectDefinition } from '@restatedev/restate-sdk'
 import { isJsonObject } from '@halting/core/adapters'
 import { engineTime } from '../http/engine-clock.ts'
-import { guarded } from '../access/guard.ts'
-import { reported, type KnownPlaces, type OtherPlaces, type PlacesReport } from './free-places.ts'
+import { requireProof } from '../access/guard.ts'
+import { recordReport, type KnownPlaces, type OtherPlaces, type PlacesReport } from './free-places.ts'
 
-/** What workers report to each other; its key is the address that they share. What is kept under the name stays where it changes. */
+/** Name of the object in which workers report their places. Its key is the address that they share. State under an earlier name is lost if it changes. */
 export const fleetObject = 'halting_fleet'
 
 const placesKey = 'places'
 
 type FleetHandlers = {
-  /** A worker reports its places, and is answered with what the others have. */
-  readonly report: (context: ObjectContext, given: PlacesReport) => Promise<OtherPlaces>
+  /** Records the places of a worker, and returns what the others have. */
+  readonly report: (context: ObjectContext, report: PlacesReport) => Promise<OtherPlaces>
 }
 
 export function fleetDefinition(
@@ -19,12 +19,12 @@ export function fleetDefinition(
 ): VirtualObjectDefinition<typeof fleetObject, FleetHandlers> {
   return object({
     name: fleetObject,
-    options: { ...guarded(tokens), enableLazyState: true, idempotencyRetention: 0, journalRetention: 0 },
+    options: { ...requireProof(tokens), enableLazyState: true, idempotencyRetention: 0, journalRetention: 0 },
     handlers: {
-      report: async (context: ObjectContext, given: PlacesReport): Promise<OtherPlaces> => {
-        checkReport(given)
+      report: async (context: ObjectContext, report: PlacesReport): Promise<OtherPlaces> => {
+        checkReport(report)
         const nowMs = await engineTime(context)
-        const { known, others } = reported((await context.get<KnownPlaces>(placesKey)) ?? {}, nowMs, given)
+        const { known, others } = recordReport((await context.get<KnownPlaces>(placesKey)) ?? {}, nowMs, report)
         context.set(placesKey, known)
         return others
       },
@@ -32,13 +32,13 @@ export function fleetDefinition(
   })
 }
 
-/** A worker reports no more places. */
-export const mostPlaces = 1_000_000
+/** Maximum number of places that a worker reports. */
+export const maxPlaces = 1_000_000
 
-function checkReport(given: unknown): void {
+function checkReport(report: unknown): void {
   const isCount = (value: unknown): boolean =>
-    typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= mostPlaces
-  const { worker, free, waiting } = isJsonObject(given) ? given : {}
+    typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= maxPlaces
+  const { worker, free, waiting } = isJsonObject(report) ? report : {}
   if (typeof worker === 'string' && worker.length <= 100 && isCount(free) && isCount(waiting)) return
   throw new TerminalError('Give { "worker": NAME, "free": N, "waiting": N }.', { errorCode: 400 })
 }

@@ -1,45 +1,49 @@
-// What the workers behind one address report of their places, so that none has a queue for long while another one has room.
+// Reports of the places of all workers behind one address, so that no worker has a queue for long while another one has room.
 
-/** What one worker process reports. */
+/** The report of one worker process. */
 export interface PlacesReport {
-  /** Names the process, once and for all. */
+  /** Id of the process. */
   readonly worker: string
-  /** Places that no session has. */
+  /** Places without a session. */
   readonly free: number
-  /** Sessions that wait for one. */
+  /** Sessions that wait for a place. */
   readonly waiting: number
 }
 
-/** What is known of all workers, by their names. JSON. */
+/** The last reports of all workers, by their ids. JSON. */
 export interface KnownPlaces {
   readonly [worker: string]: Omit<PlacesReport, 'worker'> & { readonly atMs: number }
 }
 
-/** What the others have in all. */
+/** The totals of the other workers. */
 export interface OtherPlaces {
   readonly workers: number
   readonly free: number
   readonly waiting: number
 }
 
-/** A worker that has reported nothing for so long is gone. It is some times the longest silence of one that is there (`silenceMs`). */
-const goneMs = 30_000
-/** So many are known at once; those that have been silent for longest are not. */
-const mostKnown = 1_000
-/** A worker reports at least so often. */
-export const silenceMs = 10_000
+/** A worker that has not reported for this long is gone. It is a multiple of the longest interval between reports (`reportEveryMs`). */
+const goneAfterMs = 30_000
+/** Maximum number of known workers; those that have been silent for longest are forgotten. */
+const maxKnown = 1_000
+/** A worker reports at least this often. */
+export const reportEveryMs = 10_000
 
-/** F1: a worker that is gone has no places. F2: time goes on, never back, whoever's clock it is. */
-export function reported(
+/**
+ * Records a report.
+ * F1: a worker that is gone has no places.
+ * F2: time never goes back, whichever clock it comes from.
+ */
+export function recordReport(
   before: KnownPlaces,
   nowMs: number,
   { worker, free, waiting }: PlacesReport,
 ): { readonly known: KnownPlaces; readonly others: OtherPlaces } {
   const latestMs = Math.max(nowMs, ...Object.values(before).map(({ atMs }) => atMs))
   const others = Object.entries(before)
-    .filter(([name, { atMs }]) => name !== worker && atMs >= latestMs - goneMs)
+    .filter(([name, { atMs }]) => name !== worker && atMs >= latestMs - goneAfterMs)
     .toSorted(([, one], [, other]) => one.atMs - other.atMs)
-    .slice(1 - mostKnown)
+    .slice(1 - maxKnown)
   const sum = (what: 'free' | 'waiting'): number => others.reduce((all, [, one]) => all + one[what], 0)
   return {
     known: { ...Object.fromEntries(others), [worker]: { free, waiting, atMs: latestMs } },
@@ -48,10 +52,10 @@ export function reported(
 }
 
 /**
- * How many of its waiting sessions a worker gives away while others have free places: its part of these places, or what it has more than the mean of all queues. Sessions may be
- * shorter than the time between two reports, so a worker that comes needs more of them than it has places.
+ * How many of its waiting sessions a worker gives away while others have free places: its share of these places, or its excess over the mean length of all queues. Sessions may
+ * be shorter than the interval between reports, so an idle worker needs more of them than it has places.
  */
-export function toGiveAway(own: Omit<PlacesReport, 'worker'>, others: OtherPlaces): number {
+export function sessionsToGiveAway(own: Omit<PlacesReport, 'worker'>, others: OtherPlaces): number {
   if (own.free > 0 || own.waiting === 0 || others.free === 0) return 0
   const all = own.waiting + others.waiting
   const part = Math.ceil((others.free * own.waiting) / all)

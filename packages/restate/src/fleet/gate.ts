@@ -1,8 +1,8 @@
-// Who of all the fleet may ask a model now, under one key of a provider. Times are milliseconds since 1970, as whoever calls has them.
+// Admits requests of the whole fleet to a model, under one API key of a provider. Times are milliseconds since 1970, by the clock of the caller.
 
-/** What a provider allows under one key. Null for no limit. */
+/** Limits of a provider under one key. Null for no limit. */
 export interface GateLimits {
-  /** Requests at once. */
+  /** Concurrent requests. */
   readonly requests: number | null
   /** Requests that begin within one minute. */
   readonly requestsPerMinute: number | null
@@ -10,45 +10,45 @@ export interface GateLimits {
   readonly tokensPerMinute: number | null
 }
 
-/** Somebody who wants to ask a model. */
-export interface Asking {
-  /** Names the request, once and for all. */
+/** A request for admission. */
+export interface GateRequest {
+  /** Id of the request. */
   readonly ticket: string
   readonly session: string
-  /** What it may come to. */
+  /** Maximum number of tokens that it may use. */
   readonly tokens: number
-  /** How whoever waits is told. */
+  /** Awakeable that answers the caller. */
   readonly awakeable: string
-  /** The process that asks, and when by its clock, where a session asks in one process at a time. */
+  /** The process that asks, and when by its clock. Given if a session asks in one process at a time. */
   readonly by?: { readonly process: string; readonly atMs: number }
 }
 
-interface Waiting extends Asking {
-  /** How often in a row it was looked for and nobody had renewed it. */
+interface WaitingRequest extends GateRequest {
+  /** Number of consecutive checks that found it not renewed. */
   readonly missed: number
 }
 
-type Admitted = Omit<Waiting, 'awakeable'>
+type AdmittedRequest = Omit<WaitingRequest, 'awakeable'>
 
-/** What may be taken at once. Below zero where more was taken than was said. */
+/** What may be taken at once. Negative if more was used than announced. */
 interface Bucket {
   readonly left: number
   readonly atMs: number
 }
 
-/** What stands at a gate. JSON. */
+/** State of a gate. JSON. */
 export interface Gate {
   readonly limits: GateLimits
-  readonly inside: readonly Admitted[]
-  /** In the order in which they came. */
-  readonly waiting: readonly Waiting[]
-  /** Sessions that wait, whose turn is next first. */
+  readonly inside: readonly AdmittedRequest[]
+  /** In order of arrival. */
+  readonly waiting: readonly WaitingRequest[]
+  /** Sessions that wait, the next one first. */
   readonly order: readonly string[]
   readonly requests: Bucket | null
   readonly tokens: Bucket | null
-  /** The latest time that anybody told. */
+  /** The latest time that any caller gave. */
   readonly nowMs: number
-  /** For operators: how many were let in since the beginning, and how many were lost inside or waiting. */
+  /** For operators: how many were admitted in all, and how many expired. */
   readonly admitted: number
   readonly expired: number
 }
@@ -65,59 +65,61 @@ export const newGate: Gate = Object.freeze({
   expired: 0,
 })
 
-/** What is to be done after a change. */
-export interface Passed {
+/** The new state, and what to do after a change. */
+export interface GateChange {
   readonly gate: Gate
-  /** They may ask now. */
-  readonly admitted: readonly Asking[]
-  /** They wait no more: they left, or were given up. */
-  readonly turnedAway: readonly Asking[]
-  /** When there is room for the next by itself; undefined where that hangs on somebody who is inside, or nobody waits. */
+  /** Requests that may proceed now. */
+  readonly admitted: readonly GateRequest[]
+  /** Requests that wait no more: they left or were dropped. */
+  readonly turnedAway: readonly GateRequest[]
+  /** When the next request becomes admissible by the passing of time. Undefined if that depends on a request inside, or if none waits. */
   readonly wakeMs: number | undefined
 }
 
-/** So often it is looked for tickets that nobody renews: as the engine counts time, in which workers have no part. */
+/** Interval of the check for expired tickets, by the engine's clock, independent of workers. */
 export const tickMs = 10_000
-/** So often workers renew theirs. */
+/** How often workers renew their tickets. */
 export const renewMs = 5_000
-/** After so many looks a worker that said nothing is gone. One look may come before the workers, when the engine was away. */
-const mostMissed = 2
+/** Checks without a renewal after which a worker is gone. After an outage of the engine, one check may come before the workers. */
+const maxMissed = 2
 
 /**
- * Somebody comes.
- * G1: no more are inside than the limit says, unless it was lowered. G2: in any time no more come in than the buckets hold and what flows in meanwhile. G3: the session
- * that waits longest since its last turn is next, and nobody overtakes it: one by one, however many requests another has. G4: a ticket comes in once. G5: what a
- * session had in a process that it has left is given up when it asks in the next one. G6: no clock gives anybody up, and
- * no time in which the engine was away.
+ * Adds a request.
+ * G1: no more are inside than the limit allows, unless it was lowered.
+ * G2: within any time, no more are admitted than the buckets hold and refill.
+ * G3: the session that has waited longest since its last turn is next, and no other overtakes it: one request each, however many it has.
+ * G4: a ticket is admitted once.
+ * G5: tickets of a session in a process that it has left are dropped when it asks in the next one.
+ * G6: neither clocks nor an outage of the engine drop a ticket.
  */
-export function enter(before: Gate, nowMs: number, asking: Asking): Passed {
-  const all = refilled(before, nowMs)
-  const isKnown = [...all.inside, ...all.waiting].some(({ ticket }) => ticket === asking.ticket)
-  if (isKnown) return passed(all, nowMs)
-  const gone = all.waiting.filter((each) => isLeftBy(asking, each))
-  const inside = all.inside.filter((each) => !isLeftBy(asking, each))
-  const gate = withoutWaiting(all, gone)
-  const waiting = [...gate.waiting, { ...asking, missed: 0 }]
-  const order = gate.order.includes(asking.session) ? gate.order : [...gate.order, asking.session]
+export function enter(before: Gate, nowMs: number, request: GateRequest): GateChange {
+  const all = refill(before, nowMs)
+  const isKnown = [...all.inside, ...all.waiting].some(({ ticket }) => ticket === request.ticket)
+  if (isKnown) return advance(all, nowMs)
+  const gone = all.waiting.filter((each) => isSupersededBy(request, each))
+  const inside = all.inside.filter((each) => !isSupersededBy(request, each))
+  const gate = removeWaiting(all, gone)
+  const waiting = [...gate.waiting, { ...request, missed: 0 }]
+  const order = gate.order.includes(request.session) ? gate.order : [...gate.order, request.session]
   const expired = gate.expired + gone.length + all.inside.length - inside.length
-  return passed({ ...gate, inside, waiting, order, expired }, nowMs, gone)
+  return advance({ ...gate, inside, waiting, order, expired }, nowMs, gone)
 }
 
-/** Whether a ticket is of a process that its session has left by now: one request is older than the other. */
-function isLeftBy(asking: Asking, { session, by }: Admitted): boolean {
-  if (session !== asking.session || by === undefined || asking.by === undefined) return false
-  return by.process !== asking.by.process && by.atMs < asking.by.atMs
+/** Whether the ticket belongs to a process that its session has left: its request is older. */
+function isSupersededBy(request: GateRequest, { session, by }: AdmittedRequest): boolean {
+  if (session !== request.session || by === undefined || request.by === undefined) return false
+  return by.process !== request.by.process && by.atMs < request.by.atMs
 }
 
-/** Somebody has asked, or waits no more. `tokens`: what it came to, where that is known. */
-export function leave(gate: Gate, nowMs: number, ticket: string, tokens?: number): Passed {
+/** A request has ended, or waits no more. `tokens`: what it used, if known. */
+export function leave(gate: Gate, nowMs: number, ticket: string, tokens?: number): GateChange {
   const inside = gate.inside.find((each) => each.ticket === ticket)
   const gone = gate.waiting.filter((each) => each.ticket === ticket)
-  const now = refilled(gate, nowMs)
+  const now = refill(gate, nowMs)
   const more = inside === undefined || tokens === undefined ? 0 : inside.tokens - tokens
-  return passed(
+  return advance(
     {
-      ...withoutWaiting(now, gone),
+      ...removeWaiting(now, gone),
       inside: now.inside.filter((each) => each !== inside),
       tokens: now.tokens && { ...now.tokens, left: now.tokens.left + more },
     },
@@ -126,40 +128,41 @@ export function leave(gate: Gate, nowMs: number, ticket: string, tokens?: number
   )
 }
 
-/** The workers of these tickets are there. */
-export function renew(gate: Gate, nowMs: number, tickets: readonly string[]): Passed {
+/** The workers of these tickets are alive. */
+export function renew(gate: Gate, nowMs: number, tickets: readonly string[]): GateChange {
   const renewed = new Set(tickets)
-  const there = <T extends Admitted>(each: T): T => (renewed.has(each.ticket) ? { ...each, missed: 0 } : each)
-  return passed({ ...gate, inside: gate.inside.map(there), waiting: gate.waiting.map(there) }, nowMs)
+  const resetMissed = <T extends AdmittedRequest>(each: T): T =>
+    renewed.has(each.ticket) ? { ...each, missed: 0 } : each
+  return advance({ ...gate, inside: gate.inside.map(resetMissed), waiting: gate.waiting.map(resetMissed) }, nowMs)
 }
 
-/** It is looked for those whom nobody renews. */
-export function tick(before: Gate, nowMs: number): Passed {
-  const once = <T extends Admitted>(each: T): T => ({ ...each, missed: each.missed + 1 })
-  const isThere = ({ missed }: Admitted): boolean => missed < mostMissed
-  const inside = before.inside.map(once).filter(isThere)
-  const all = before.waiting.map(once)
+/** Drops tickets that were not renewed. */
+export function tick(before: Gate, nowMs: number): GateChange {
+  const missedOnceMore = <T extends AdmittedRequest>(each: T): T => ({ ...each, missed: each.missed + 1 })
+  const isThere = ({ missed }: AdmittedRequest): boolean => missed < maxMissed
+  const inside = before.inside.map(missedOnceMore).filter(isThere)
+  const all = before.waiting.map(missedOnceMore)
   const waiting = all.filter(isThere)
   const gone = all.filter((each) => !isThere(each))
   const expired = before.expired + gone.length + before.inside.length - inside.length
-  return passed({ ...withoutWaiting({ ...before, waiting: all }, gone), inside, waiting, expired }, nowMs, gone)
+  return advance({ ...removeWaiting({ ...before, waiting: all }, gone), inside, waiting, expired }, nowMs, gone)
 }
 
-/** Whether it has to be looked for them. */
+/** Whether there are tickets to check. */
 export function hasTickets({ inside, waiting }: Gate): boolean {
   return inside.length > 0 || waiting.length > 0
 }
 
-/** Other limits. Who is inside stays. */
-export function limit(gate: Gate, nowMs: number, limits: GateLimits): Passed {
+/** Changes the limits. Requests inside stay. */
+export function setLimits(gate: Gate, nowMs: number, limits: GateLimits): GateChange {
   const bucket = (before: Bucket | null, most: number | null, mostBefore: number | null): Bucket | null => {
     if (most === null) return null
-    // What was taken stays taken.
+    // Tokens that were taken stay taken.
     const taken = before === null || mostBefore === null ? 0 : mostBefore - before.left
     return { left: most - taken, atMs: now.nowMs }
   }
-  const now = refilled(gate, nowMs)
-  return passed(
+  const now = refill(gate, nowMs)
+  return advance(
     {
       ...now,
       limits,
@@ -170,23 +173,27 @@ export function limit(gate: Gate, nowMs: number, limits: GateLimits): Passed {
   )
 }
 
-/** Time has passed. */
-export function passed(before: Gate, nowMs: number, turnedAway: readonly Asking[] = []): Passed {
-  let gate = refilled(before, nowMs)
-  const admitted: Asking[] = []
-  for (let next = nextOf(gate); next !== undefined && roomAtMs(gate, next) <= gate.nowMs; next = nextOf(gate)) {
+/** Admits what can be admitted at this time. */
+export function advance(before: Gate, nowMs: number, turnedAway: readonly GateRequest[] = []): GateChange {
+  let gate = refill(before, nowMs)
+  const admitted: GateRequest[] = []
+  for (
+    let next = nextRequest(gate);
+    next !== undefined && admissibleAtMs(gate, next) <= gate.nowMs;
+    next = nextRequest(gate)
+  ) {
     admitted.push(next)
-    gate = withAdmitted(gate, next)
+    gate = admit(gate, next)
   }
-  return { gate, admitted, turnedAway, wakeMs: wakeAtMs(gate) }
+  return { gate, admitted, turnedAway, wakeMs: nextWakeMs(gate) }
 }
 
 /** The first request of the session whose turn it is. */
-function nextOf({ order: [session], waiting }: Gate): Waiting | undefined {
+function nextRequest({ order: [session], waiting }: Gate): WaitingRequest | undefined {
   return waiting.find((each) => each.session === session)
 }
 
-function withAdmitted(gate: Gate, next: Waiting): Gate {
+function admit(gate: Gate, next: WaitingRequest): Gate {
   const { awakeable: _awakeable, ...admitted } = next
   const waiting = gate.waiting.filter((each) => each !== next)
   const [, ...others] = gate.order
@@ -201,49 +208,49 @@ function withAdmitted(gate: Gate, next: Waiting): Gate {
   }
 }
 
-function withoutWaiting(gate: Gate, gone: readonly Waiting[]): Gate {
+function removeWaiting(gate: Gate, gone: readonly WaitingRequest[]): Gate {
   if (gone.length === 0) return gate
   const waiting = gate.waiting.filter((each) => !gone.includes(each))
   const order = gate.order.filter((session) => waiting.some((each) => each.session === session))
   return { ...gate, waiting, order }
 }
 
-/** When there is room for it; Infinity while that hangs on somebody who is inside. */
-function roomAtMs({ limits, inside, requests, tokens, nowMs }: Gate, { tokens: wanted }: Asking): number {
+/** When the request is admissible; Infinity if that depends on a request inside. */
+function admissibleAtMs({ limits, inside, requests, tokens, nowMs }: Gate, { tokens: wanted }: GateRequest): number {
   if (limits.requests !== null && inside.length >= limits.requests) return Infinity
   return Math.max(
-    heldAtMs(requests, limits.requestsPerMinute, 1, nowMs),
-    heldAtMs(tokens, limits.tokensPerMinute, wanted, nowMs),
+    availableAtMs(requests, limits.requestsPerMinute, 1, nowMs),
+    availableAtMs(tokens, limits.tokensPerMinute, wanted, nowMs),
   )
 }
 
-/** When a bucket holds so much. What is more than it can hold waits until it is full. */
-function heldAtMs(bucket: Bucket | null, perMinute: number | null, wanted: number, nowMs: number): number {
+/** When a bucket has enough. A request that exceeds its capacity waits until it is full. */
+function availableAtMs(bucket: Bucket | null, perMinute: number | null, wanted: number, nowMs: number): number {
   if (bucket === null || perMinute === null) return nowMs
   const missing = Math.min(wanted, perMinute) - bucket.left
   return missing <= 0 ? nowMs : bucket.atMs + Math.ceil((missing * 60_000) / perMinute)
 }
 
-/** Time goes on, never back, whoever's clock tells it. */
-function refilled(gate: Gate, toldMs: number): Gate {
-  const nowMs = Math.max(gate.nowMs, toldMs)
+/** Time never goes back, whichever clock it comes from. */
+function refill(gate: Gate, callerMs: number): Gate {
+  const nowMs = Math.max(gate.nowMs, callerMs)
   const { limits, requests, tokens } = gate
   return {
     ...gate,
     nowMs,
-    requests: filled(requests, limits.requestsPerMinute, nowMs),
-    tokens: filled(tokens, limits.tokensPerMinute, nowMs),
+    requests: refillBucket(requests, limits.requestsPerMinute, nowMs),
+    tokens: refillBucket(tokens, limits.tokensPerMinute, nowMs),
   }
 }
 
-function filled(bucket: Bucket | null, perMinute: number | null, nowMs: number): Bucket | null {
+function refillBucket(bucket: Bucket | null, perMinute: number | null, nowMs: number): Bucket | null {
   if (bucket === null || perMinute === null) return bucket
   const left = Math.min(perMinute, bucket.left + ((nowMs - bucket.atMs) * perMinute) / 60_000)
   return { left, atMs: nowMs }
 }
 
-function wakeAtMs(gate: Gate): number | undefined {
-  const next = nextOf(gate)
-  const room = next === undefined ? Infinity : roomAtMs(gate, next)
+function nextWakeMs(gate: Gate): number | undefined {
+  const next = nextRequest(gate)
+  const room = next === undefined ? Infinity : admissibleAtMs(gate, next)
   return room === Infinity ? undefined : room
 }

@@ -8,26 +8,26 @@ import { callHandler, type IngressOptions } from './ingress.ts'
 
 /** Options of a gate that limits requests to a provider over all workers. */
 export interface ProviderGateOptions {
-  /** A session asks in one process at a time: what it had in the one that it has left is given up at once. */
+  /** A session asks in one process at a time. Its tickets in the process that it has left are dropped at once. */
   readonly isOneProcessASession?: boolean
-  /** What the provider allows: set before the first request, for all who come to this gate. A limit that is left out is lifted. Without `limits` the gate lets in what it was set to. */
+  /** What the provider allows: set before the first request, for everyone at this gate. An omitted limit is lifted. Without `limits` the gate keeps its current limits. */
   readonly limits?: Partial<GateLimits>
 }
 
-/** So long it is tried to tell a gate that somebody has left. */
+/** How long the client tries to report that a request has left the gate. */
 const leaveMs = 30_000
 const never = sharedAbort().signal
 
-function withRejection(): { readonly promise: Promise<never>; readonly reject: (reason: unknown) => void } {
+function rejectablePromise(): { readonly promise: Promise<never>; readonly reject: (reason: unknown) => void } {
   let reject: (reason: unknown) => void = () => {}
   const promise = new Promise<never>((_resolve, fail) => (reject = fail))
   return { promise, reject }
 }
 
-/** Names this process at every gate. */
+/** Id of this process at every gate. */
 const thisProcess = randomUUID()
 
-/** A gate of the fleet as one worker passes it. Its requests are renewed as long as the process lives. */
+/** A gate of the fleet, as one worker uses it. Its tickets are renewed for as long as the process lives. */
 export class ProviderGate {
   readonly #ingress: IngressOptions
   readonly #key: string
@@ -42,14 +42,14 @@ export class ProviderGate {
     this.#options = options
   }
 
-  /** Waits until the session may ask; gives the way out, which is taken once. Rejects when it is aborted. */
+  /** Waits until the session may send a request. Returns the function that leaves the gate, which has an effect once. Rejects when it is aborted. */
   async enter(session: string, tokens: number, signal: AbortSignal): Promise<(tokens?: number) => void> {
-    await this.#limit(signal)
+    await this.#applyLimits(signal)
     for (;;) {
       const ticket = randomUUID()
       const by = this.#options.isOneProcessASession === true && { process: thisProcess, atMs: engineClock.now() }
       const request: PassRequest = { gate: this.#key, ticket, session, tokens, ...(by !== false && { by }) }
-      this.#hold(ticket)
+      this.#trackTicket(ticket)
       try {
         const isIn = await callHandler(this.#ingress, `${passService}/enter`, request, {
           signal,
@@ -60,13 +60,13 @@ export class ProviderGate {
         this.#leave(ticket)
         throw error
       }
-      // Nobody heard of this process for too long.
-      this.#drop(ticket)
+      // The gate received no renewal from this process for too long.
+      this.#untrackTicket(ticket)
     }
   }
 
-  /** Says once in this process what the provider allows. Who is aborted meanwhile waits no more; the others do. */
-  async #limit(signal: AbortSignal): Promise<void> {
+  /** Sets the limits of the provider once per process. A caller that is aborted meanwhile stops waiting; the others do not. */
+  async #applyLimits(signal: AbortSignal): Promise<void> {
     const { limits } = this.#options
     if (limits === undefined) return
     const path = `${gateObject}/${encodeURIComponent(this.#key)}/setLimits`
@@ -74,19 +74,19 @@ export class ProviderGate {
       this.#limited = undefined
       throw error
     })
-    const { promise: aborted, reject } = withRejection()
+    const { promise: aborted, reject } = rejectablePromise()
     const giveUp = (): void => reject(signal.reason)
     signal.addEventListener('abort', giveUp, { once: true })
     if (signal.aborted) giveUp()
     await Promise.race([this.#limited, aborted]).finally(() => signal.removeEventListener('abort', giveUp))
   }
 
-  #hold(ticket: string): void {
+  #trackTicket(ticket: string): void {
     this.#tickets.add(ticket)
-    this.#renewing ??= setInterval(() => this.#tell('renew', [...this.#tickets]), renewMs).unref()
+    this.#renewing ??= setInterval(() => this.#send('renew', [...this.#tickets]), renewMs).unref()
   }
 
-  #drop(ticket: string): void {
+  #untrackTicket(ticket: string): void {
     this.#tickets.delete(ticket)
     if (this.#tickets.size > 0) return
     clearInterval(this.#renewing)
@@ -95,30 +95,30 @@ export class ProviderGate {
 
   #leave(ticket: string, tokens?: number): void {
     if (!this.#tickets.has(ticket)) return
-    this.#drop(ticket)
-    this.#tell('leave', { ticket, ...(tokens !== undefined && { tokens }) })
+    this.#untrackTicket(ticket)
+    this.#send('leave', { ticket, ...(tokens !== undefined && { tokens }) })
   }
 
-  /** What cannot be told in time is known by its silence. */
-  #tell(handler: 'leave' | 'renew', given: readonly string[] | { readonly ticket: string }): void {
+  /** A call that cannot be delivered in time is noticed by the missing renewal. */
+  #send(handler: 'leave' | 'renew', body: readonly string[] | { readonly ticket: string }): void {
     const path = `${gateObject}/${encodeURIComponent(this.#key)}/${handler}/send`
-    callHandler(this.#ingress, path, given, {
+    callHandler(this.#ingress, path, body, {
       signal: AbortSignal.timeout(handler === 'renew' ? renewMs : leaveMs),
     }).catch(() => {})
   }
 }
 
-type NeverSent = (init: ConstructorParameters<typeof ModelError>[0]) => Error
+type MakeError = (init: ConstructorParameters<typeof ModelError>[0]) => Error
 
 /**
- * The same model, which waits at a gate before each request. Waiting is no part of what a service may take to answer. `neverSent` makes the error of a request
- * that did not get past the gate: a program that has a core of its own knows only errors of that.
+ * Returns a model that waits at a gate before each request. The wait does not count as the service's time to answer. `neverSent` creates the error of a request that did not pass
+ * the gate: a program with its own copy of core recognizes only errors of that copy.
  */
 export function gatedModel(
   model: Model,
   gate: ProviderGate,
   session: string,
-  neverSent: NeverSent = (init) => new ModelError(init),
+  neverSent: MakeError = (init) => new ModelError(init),
 ): Model {
   return {
     ...modelFacts(model),
@@ -128,28 +128,30 @@ export function gatedModel(
         signal.removeEventListener('abort', giveUp)
         leave()
       }
-      // Where the run ends before it asks, nobody else says so.
+      // If the run ends before it sends the request, nobody else leaves the gate.
       signal.addEventListener('abort', giveUp, { once: true })
       return {
         call(request, options) {
           signal.removeEventListener('abort', giveUp)
-          return asked(model, request, options, leave)
+          return callThenLeave(model, request, options, leave)
         },
         leave: giveUp,
       }
     },
     async call(request, options) {
-      const leave = await gate.enter(session, tokensOf(model, request), options.signal).catch((error: unknown) => {
-        throw neverSent(sayingWhy(error))
-      })
-      return asked(model, request, options, leave)
+      const leave = await gate
+        .enter(session, estimateTokens(model, request), options.signal)
+        .catch((error: unknown) => {
+          throw neverSent(gateFailure(error))
+        })
+      return callThenLeave(model, request, options, leave)
     },
   }
 }
 
 type Call = Parameters<Model['call']>
 
-async function asked(model: Model, request: Call[0], options: Call[1], leave: (tokens?: number) => void) {
+async function callThenLeave(model: Model, request: Call[0], options: Call[1], leave: (tokens?: number) => void) {
   try {
     const reply = await model.call(request, options)
     const tokens = totalTokensOf(reply.message.usage)
@@ -161,13 +163,13 @@ async function asked(model: Model, request: Call[0], options: Call[1], leave: (t
   }
 }
 
-/** What it may come to: four characters are a token, about. */
-function tokensOf({ contextWindow }: Model, { system, messages, tools, maxOutputTokens }: ModelRequest): number {
+/** Estimate of the tokens of a request: about four characters each. */
+function estimateTokens({ contextWindow }: Model, { system, messages, tools, maxOutputTokens }: ModelRequest): number {
   const characters = system.length + JSON.stringify(messages).length + JSON.stringify(tools).length
   return Math.min(contextWindow, Math.ceil(characters / 4)) + maxOutputTokens
 }
 
-function sayingWhy(error: unknown): ConstructorParameters<typeof ModelError>[0] {
-  const message = `The request did not get past the gate of the fleet: ${error instanceof Error ? error.message : String(error)}`
+function gateFailure(error: unknown): ConstructorParameters<typeof ModelError>[0] {
+  const message = `The request did not pass the gate of the fleet: ${error instanceof Error ? error.message : String(error)}`
   return { kind: 'connection', message, retryable: true, billed: 'nothing', neverConnected: true }
 }

@@ -1,40 +1,43 @@
 import { HaltingError, type Json } from '@halting/core'
-import { callHandlerOf, type Patience } from '../http/call-handler.ts'
+import { callWithRetries, type RetryPolicy } from '../http/call-handler.ts'
 
-/** A way to the engine for what is no handler: its ingress, by plain HTTP. */
+/** How code outside of handlers reaches the engine: its ingress, by plain HTTP. */
 export interface IngressOptions {
   /** Such as `http://127.0.0.1:8080`. */
   readonly url: string
-  /** Of the cluster, where its workers ask for one. */
+  /** Token of the cluster, if its workers require one. */
   readonly token?: string
-  /** As the runtime has it when absent. */
+  /** Sends the requests. Default: the `fetch` of the runtime. */
   readonly fetch?: typeof fetch
 }
 
 interface CallOptions {
   readonly signal: AbortSignal
-  /** A call of the same name gets the same answer: it is made again where that is lost. */
+  /** Calls with the same key get the same answer, so a lost answer can be requested again. */
   readonly idempotencyKey?: string
 }
 
-/** Without an end; an object that no worker has registered yet is there later. */
-const patience: Patience = { mostTries: Infinity, firstWaitMs: 100, longestWaitMs: 5_000, waitsForWorkers: true }
+/** Retries without end; an object that no worker has registered yet will exist later. */
+const retryPolicy: RetryPolicy = { mostTries: Infinity, firstWaitMs: 100, longestWaitMs: 5_000, waitsForWorkers: true }
 
 /**
- * Calls a handler, again and again while the engine cannot be reached. Rejects when it is aborted.
+ * Calls a handler, and retries while the engine is unreachable. Rejects when it is aborted.
  * @throws HaltingError `driver` for a call that the engine refuses.
  */
 export async function callHandler(
   { url, token, fetch: ask = fetch }: IngressOptions,
   path: string,
-  given: Json,
+  input: Json,
   { signal, idempotencyKey }: CallOptions,
 ): Promise<Json> {
   signal.throwIfAborted()
   const named = idempotencyKey !== undefined && { headers: { 'idempotency-key': idempotencyKey } }
-  const came = await callHandlerOf({ url, token, fetch: ask, ...named }, path, given, { signal, patience })
-  if (came.type === 'answer') return came.value ?? null
+  const outcome = await callWithRetries({ url, token, fetch: ask, ...named }, path, input, {
+    signal,
+    patience: retryPolicy,
+  })
+  if (outcome.type === 'answer') return outcome.value ?? null
   signal.throwIfAborted()
-  const refusal = came.type === 'refused' ? ` (HTTP ${came.status})` : ''
-  throw new HaltingError('driver', `${path}: the engine refuses${refusal}: ${came.because}`)
+  const refusal = outcome.type === 'refused' ? ` (HTTP ${outcome.status})` : ''
+  throw new HaltingError('driver', `${path}: the engine refused the call${refusal}: ${outcome.because}`)
 }

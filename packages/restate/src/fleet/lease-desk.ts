@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { anySignal } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
-import { budgetObject, mostLeasesAtOnce } from './budget-service.ts'
+import { budgetObject, maxLeasesPerCall } from './budget-service.ts'
 import { callHandler, type IngressOptions } from './ingress.ts'
 import type { LeaseAnswer, LeaseAsk } from './tenant-money.ts'
 
@@ -11,27 +11,27 @@ interface Asker {
   readonly reject: (error: unknown) => void
 }
 
-/** From a connection that says nothing for so long nothing is expected any more: the same call is made by another one. All sessions of the tenant wait for it. */
+/** A connection that is silent for this long is abandoned, and the same call is made over another one: all sessions of the tenant wait for it. */
 const silentMs = 15_000
 
-/** Who has money of the tenant in this process. */
-interface Holder {
-  /** Others wait for money. */
-  hearWaiting(): void
+/** A session of this process that has a lease. */
+interface LeaseHolder {
+  /** Other sessions wait for money. */
+  onOthersWaiting(): void
 }
 
 /**
- * Where the sessions of this process ask for the money of one tenant: one call at a time, with all that was asked for meanwhile. The engine takes the calls to a
- * tenant one after another, and each waits for several durable writes: with a call for each session they would wait longer the more there are.
+ * Requests money of one tenant for all sessions of this process: one call at a time, with everything requested meanwhile. The engine handles calls to a tenant one after another,
+ * and each waits for several durable writes, so one call per session would slow down all of them.
  */
 export class LeaseDesk {
   readonly tenant: string
   readonly #ingress: IngressOptions
-  readonly #holders = new Set<Holder>()
+  readonly #holders = new Set<LeaseHolder>()
   #askers: readonly Asker[] = []
   #isAsking = false
-  /** Who waits for the call that is under way. */
-  #heard = new Set<Asker>()
+  /** Callers that wait for the current call. */
+  #inFlight = new Set<Asker>()
   #call = new AbortController()
   #waiting = 0
 
@@ -40,26 +40,26 @@ export class LeaseDesk {
     this.tenant = tenant
   }
 
-  /** How many sessions of the tenant waited for money when the budget was asked last. */
+  /** How many sessions of the tenant waited for money at the last answer of the budget. */
   get waiting(): number {
     return this.#waiting
   }
 
-  add(holder: Holder): void {
+  add(holder: LeaseHolder): void {
     this.#holders.add(holder)
   }
 
-  remove(holder: Holder): void {
+  remove(holder: LeaseHolder): void {
     this.#holders.delete(holder)
   }
 
-  /** Gives the answer of the budget, in the order in which it was asked. Rejects when it is aborted. @throws HaltingError `driver` for what the engine refuses. */
+  /** Returns the budget's answer. Requests are answered in order. Rejects when it is aborted. @throws HaltingError `driver` if the engine refuses. */
   ask(request: LeaseAsk, signal: AbortSignal): Promise<LeaseAnswer> {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         this.#askers = this.#askers.filter((each) => each !== asker)
-        this.#left(asker)
-        // What aborts it says why.
+        this.#onLeft(asker)
+        // The reason of the abort says why.
         reject(signal.reason as Error)
       }
       const asker: Asker = {
@@ -80,26 +80,26 @@ export class LeaseDesk {
     })
   }
 
-  #left(asker: Asker): void {
-    if (this.#heard.delete(asker) && this.#heard.size === 0) this.#call.abort()
+  #onLeft(asker: Asker): void {
+    if (this.#inFlight.delete(asker) && this.#inFlight.size === 0) this.#call.abort()
   }
 
   async #askAll(): Promise<void> {
     if (this.#isAsking) return
     this.#isAsking = true
     while (this.#askers.length > 0) {
-      const asked = this.#askers.slice(0, mostLeasesAtOnce)
+      const asked = this.#askers.slice(0, maxLeasesPerCall)
       this.#askers = this.#askers.slice(asked.length)
-      this.#heard = new Set(asked)
+      this.#inFlight = new Set(asked)
       this.#call = new AbortController()
       try {
         const answers = await this.#askOnce(asked.map(({ request }) => request))
         for (const [index, { resolve, reject }] of asked.entries()) {
           const answer = answers[index]
-          if (answer === undefined) reject(new Error('The budget has answered too little.'))
+          if (answer === undefined) reject(new Error('The budget has not answered all requests.'))
           else resolve(answer)
         }
-        this.#hear(answers)
+        this.#onAnswers(answers)
       } catch (error) {
         for (const { reject } of asked) reject(error)
       }
@@ -107,23 +107,23 @@ export class LeaseDesk {
     this.#isAsking = false
   }
 
-  #hear(answers: readonly LeaseAnswer[]): void {
+  #onAnswers(answers: readonly LeaseAnswer[]): void {
     const last = answers.at(-1)
     if (last === undefined) return
     this.#waiting = last.waiting
-    if (last.waiting > 0) for (const holder of this.#holders) holder.hearWaiting()
+    if (last.waiting > 0) for (const holder of this.#holders) holder.onOthersWaiting()
   }
 
   async #askOnce(requests: readonly LeaseAsk[]): Promise<readonly LeaseAnswer[]> {
     const path = `${budgetObject}/${encodeURIComponent(this.tenant)}/ask`
     const { signal } = this.#call
-    // A call whose answer is lost or late is not made anew: each would wait its turn at the tenant, and the turn of all gets later.
+    // A call whose answer is lost or late must keep its key: a new call would queue at the tenant again and delay all others.
     const idempotencyKey = randomUUID()
     for (;;) {
       const silent = AbortSignal.timeout(silentMs)
       const how = { signal: anySignal([signal, silent]), idempotencyKey }
       try {
-        // The handler gives an answer for each. What was asked is JSON.
+        // The handler returns an answer for each request. Requests are JSON.
         return (await callHandler(this.#ingress, path, [...requests] as Json, how)) as unknown as readonly LeaseAnswer[]
       } catch (error) {
         if (signal.aborted || !silent.aborted) throw error
@@ -132,7 +132,7 @@ export class LeaseDesk {
   }
 }
 
-/** The desks of a process, one a tenant. */
+/** The desks of a process, one for each tenant. */
 export class LeaseDesks {
   readonly #desks = new Map<string, LeaseDesk>()
 

@@ -5,77 +5,79 @@ import type { ClusterLog } from '../engine/cluster-log.ts'
 import type { LeaseDesk } from './lease-desk.ts'
 import type { LeaseAnswer, LeaseAsk } from './tenant-money.ts'
 
-/** So much more than it needs a session takes at once, so that not every request has to ask, where nobody waits for it. What it does not spend goes back. */
+/** How much more than it needs a session takes while no other waits, so that not every request has to ask. It returns what it does not spend. */
 const defaultChunkUsd = 0.05
-/** So long a session may keep what it may not spend at this moment, where nobody waits for it: a next request may follow at once. Less than until it rests. */
+/** How long a session may hold money that it cannot spend now, while no other waits: its next request may follow at once. Shorter than the time until it rests. */
 const keepMs = 100
-/** Another process may have been taken for the one that works at the session, and this one asks again, so often. */
-const mostAsks = 20
+/** How often this process asks again after another one was taken for the one at work. */
+const maxAsks = 20
 
 export interface TenantLeaseOptions {
   readonly desk: LeaseDesk
   readonly session: string
   readonly began: string
   readonly turn: number
-  /** The lease was made by the object of the session. */
+  /** The lease was created by the object of the session. */
   readonly isOpened?: true | undefined
-  /** The work that is told when there is enough. Without it, the session does not wait. */
+  /** The invocation that is notified when there is enough money. Without it, the session does not wait. */
   readonly invocation?: string | undefined
-  /** What the session has on record that another one paid: it is a copy of that. */
+  /** Spending on record that another session paid, because this session is a copy of it. */
   readonly inherited?: Spent
   readonly chunkUsd?: number | undefined
-  /** What it has spent by its records, with requests that were under way at their worst case. */
+  /** What it has spent according to its records, with open requests at their worst case. */
   readonly committed: Spent
-  /** By what is on record, the engine takes this process for the one that works at the session. */
+  /** Once its batches are on record, the engine regards this process as the one at work. */
   readonly log: Pick<ClusterLog, 'flush' | 'batches' | 'confirmed' | 'hold'>
-  /** Aborted when the engine goes on with the session elsewhere, or this process lets go of it. */
+  /** Aborted when the engine continues the session elsewhere, or when this process releases it. */
   readonly gone: AbortSignal
 }
 
-interface Place {
+interface QueuedWait {
   readonly wanted: LeaseWanted
   readonly wake: () => void
   isAwake: boolean
 }
 
-type Asked<Ask> = Ask extends LeaseAsk
+type AskFields<Ask> = Ask extends LeaseAsk
   ? Omit<Ask, 'session' | 'began' | 'turn' | 'process' | 'sequence' | 'isOpened'>
   : never
 
 /**
- * The share of one session in the budget of its tenant, in the process that works at it. What it has is with the engine: this asks.
- * T1: what the session has here is never more than what it has there. T2: something is given back only when a record shows that it will not be spent, and the engine has
- * taken that record since this process asked for the lease: no process that was lost takes money from the one that goes on. T3: the session rests only when the budget has
- * answered all that was to be asked for it: a place in the queue that it takes, or leaves, and what it gives back. At a rest its process may let go of it.
+ * The share of one session in its tenant's budget, in the process that works at the session. The engine has the lease; this class requests changes.
+ * T1: the session never has more here than there.
+ * T2: money is returned only after a record shows that it will not be spent, and after the engine took that record from this process. So a lost process cannot take money from
+ * its successor.
+ * T3: the session rests only when the budget has answered everything: places in the queue that it takes or leaves, and money that it returns. At a rest the process may release
+ * it.
  */
 export class TenantLease implements BudgetLease {
   readonly name: string
-  /** Waits in the queue of the budget. Absent where nobody could tell the session. */
+  /** Waits in the queue of the budget. Absent if nobody could notify the session. */
   readonly wait?: NonNullable<BudgetLease['wait']>
   readonly #options: TenantLeaseOptions
   #process: string = randomUUID()
   #sequence = 0
-  /** What the session has with the budget. */
-  #given = 0
-  /** What of that it may spend: more only by what it asks for, so that nothing is spent of which `#use` does not know. */
-  #nanos = 0
-  /** What it uses; undefined where it was given something since it told. */
+  /** What the session has leased from the budget. */
+  #leasedNanos = 0
+  /** What it may spend of that. It grows only by a request, so that nothing is spent that `#use` does not cover. */
+  #spendableNanos = 0
+  /** What it uses; undefined if it received money since it last reported. */
   #use: LeaseUse | undefined
-  #falls = 0
-  /** Answers that somebody is about to spend by. */
+  #decreases = 0
+  /** Answers whose receivers are about to spend. */
   #growing = 0
-  #places: readonly Place[] = []
+  #waits: readonly QueuedWait[] = []
   #isJoining = false
-  /** Batches that were taken when this process was given the lease. */
+  /** Number of batches taken when this process received the lease. */
   #openedAt = 0
   #isReporting = false
-  #isDue = false
-  /** Calls under way by which it leaves the queue. */
+  #isReportDue = false
+  /** Open calls that leave the queue. */
   #leaving = 0
   #holding: (() => void) | undefined
   #timer: { readonly at: number; readonly handle: NodeJS.Timeout } | undefined
 
-  /** With what the session has of earlier processes. Rejects when it is aborted. */
+  /** Opens the lease, with what earlier processes of the session have left. Rejects when it is aborted. */
   static async open(options: TenantLeaseOptions): Promise<TenantLease> {
     const lease = new TenantLease(options)
     await lease.#open(options.gone)
@@ -92,16 +94,16 @@ export class TenantLease implements BudgetLease {
     if (options.invocation !== undefined) this.wait = (wanted, wake) => this.#wait(wanted, wake)
   }
 
-  /** Until it asks for more, it uses what its records say: what a process that was lost had beyond that is given back. */
+  /** Until it asks for more, it uses what its records show. What a lost process had beyond that is returned. */
   #beginFromRecord({ nanos, unknownNanos }: Spent): void {
     const [usd, unknownUsd] = [nanos / 1e9, unknownNanos / 1e9]
     this.#use = { usd, settledUsd: usd, unknownUsd }
-    this.#nanos = Math.min(this.#given, this.#ownNanos(usd))
+    this.#spendableNanos = Math.min(this.#leasedNanos, this.#ownNanos(usd))
     this.#giveBackUnused()
   }
 
   get usd(): number {
-    return (this.#nanos + this.#inherited.nanos) / 1e9
+    return (this.#spendableNanos + this.#inherited.nanos) / 1e9
   }
 
   get #inherited(): Spent {
@@ -113,8 +115,8 @@ export class TenantLease implements BudgetLease {
     { signal, leastUsd, isOver }: Parameters<BudgetLease['growTo']>[1],
   ): Promise<LeaseShortage | void> {
     this.#growing++
-    // Whoever is answered spends it in this turn of the event loop: nothing is given back before.
-    const answered = (): void => void setImmediate(() => this.#grown())
+    // The caller spends the answer in this turn of the event loop, so nothing is returned before.
+    const onAnswered = (): void => void setImmediate(() => this.#onGrown())
     try {
       const answer = await this.#ask(signal, () => ({
         kind: 'raise',
@@ -124,7 +126,7 @@ export class TenantLease implements BudgetLease {
         chunkNanos: this.#chunkNanos,
       }))
       if (answer.kind === 'has') {
-        this.#nanos = this.#given
+        this.#spendableNanos = this.#leasedNanos
         this.#use = undefined
         return undefined
       }
@@ -133,18 +135,18 @@ export class TenantLease implements BudgetLease {
       if (signal.aborted) return undefined
       throw error
     } finally {
-      answered()
+      onAnswered()
     }
   }
 
-  #grown(): void {
+  #onGrown(): void {
     this.#growing--
-    if (this.#isDue) this.#schedule()
+    if (this.#isReportDue) this.#schedule()
   }
 
-  /** Without what another session paid, in whole nano-dollars, rounded up. */
+  /** Excludes what another session paid. In whole nano-dollars, rounded up. */
   #ownNanos(usd: number): number {
-    // An exact sum has an error in its last digits.
+    // Floating-point sums have an error in their last digits.
     return Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(usd * 1e9 - 1e-3)) - this.#inherited.nanos)
   }
 
@@ -153,70 +155,70 @@ export class TenantLease implements BudgetLease {
   }
 
   #wait(wanted: LeaseWanted, wake: () => void): () => void {
-    const place: Place = { wanted, wake, isAwake: false }
-    this.#places = [...this.#places, place]
-    void this.#join()
+    const wait: QueuedWait = { wanted, wake, isAwake: false }
+    this.#waits = [...this.#waits, wait]
+    void this.#joinQueue()
     return () => {
-      this.#places = this.#places.filter((each) => each !== place)
-      if (this.#places.length === 0) void this.#leaveQueue()
+      this.#waits = this.#waits.filter((each) => each !== wait)
+      if (this.#waits.length === 0) void this.#leaveQueue()
     }
   }
 
-  get #asleep(): readonly Place[] {
-    return this.#places.filter(({ isAwake }) => !isAwake)
+  get #asleep(): readonly QueuedWait[] {
+    return this.#waits.filter(({ isAwake }) => !isAwake)
   }
 
-  /** Takes a place in the queue of the budget for all requests of the session that wait. That there is enough comes as a message to the session: only that ends a rest. */
-  async #join(): Promise<void> {
+  /** Takes one place in the queue of the budget for all waiting requests of the session. A message to the session says that there is enough; only a message ends a rest. */
+  async #joinQueue(): Promise<void> {
     const { invocation = '', gone } = this.#options
     if (this.#isJoining) return
     this.#isJoining = true
-    this.#look()
-    let joined: readonly Place[] = []
+    this.#updateHold()
+    let joined: readonly QueuedWait[] = []
     try {
-      // Another one may come while the answer is awaited.
-      while (this.#asleep.some((place) => !joined.includes(place))) {
+      // Another request may arrive while the answer is awaited.
+      while (this.#asleep.some((wait) => !joined.includes(wait))) {
         joined = this.#asleep
         const { kind } = await this.#ask(gone, () => {
-          // Some may have left while a lost process was told from this one.
+          // Some may have left while this process established that it is the one at work.
           const places = this.#asleep
           if (places.length === 0) return undefined
           const nanos = Math.max(...places.map(({ wanted }) => this.#ownNanos(wanted.usd)))
           const leastNanos = Math.min(...places.map(({ wanted }) => this.#ownNanos(wanted.leastUsd)))
           return { kind: 'join', nanos, leastNanos, invocation }
         })
-        // The budget knows nothing of it.
-        if (kind === 'gone') this.awake()
+        // The budget does not know the session.
+        if (kind === 'gone') this.wakeWaiters()
       }
     } catch {
-      // Who asks again hears what is wrong.
-      if (!gone.aborted) this.awake()
+      // Requests that ask again learn what is wrong.
+      if (!gone.aborted) this.wakeWaiters()
     } finally {
       this.#isJoining = false
       this.#giveBackUnused()
-      this.#look()
+      this.#updateHold()
     }
   }
 
-  /** It waits no more: a place of it, and what it was given there, are free. */
+  /** Leaves the queue: its place, and the money granted there, become free. */
   async #leaveQueue(): Promise<void> {
     this.#leaving++
-    this.#look()
+    this.#updateHold()
     try {
-      await this.#ask(this.#options.gone, () => (this.#places.length > 0 ? undefined : { kind: 'leave' }))
+      await this.#ask(this.#options.gone, () => (this.#waits.length > 0 ? undefined : { kind: 'leave' }))
     } catch {
-      // The session is lost here, or its next request hears of it.
+      // Either the session is lost here, or its next request reports the error.
     } finally {
       this.#leaving--
       this.#giveBackUnused()
-      this.#look()
+      this.#updateHold()
     }
   }
 
-  /** What the budget has yet to be asked keeps the session from its rest. */
-  #look(): void {
+  /** Prevents a rest while the budget has open requests. */
+  #updateHold(): void {
     const { gone, log } = this.#options
-    const isBusy = this.#isDue || this.#isReporting || this.#isJoining || this.#leaving > 0
+    const isBusy = this.#isReportDue || this.#isReporting || this.#isJoining || this.#leaving > 0
     if (isBusy && !gone.aborted) {
       this.#holding ??= log.hold()
       return
@@ -225,40 +227,40 @@ export class TenantLease implements BudgetLease {
     this.#holding = undefined
   }
 
-  /** Those who wait ask again. */
-  awake(): void {
-    for (const place of this.#asleep) {
-      place.isAwake = true
-      place.wake()
+  /** Waiting requests ask again. */
+  wakeWaiters(): void {
+    for (const wait of this.#asleep) {
+      wait.isAwake = true
+      wait.wake()
     }
   }
 
   uses(use: LeaseUse): void {
     this.#use = use
-    // Nothing is under way. Another run of the session may be next, of which this use tells nothing.
-    if (use.usd <= use.settledUsd) this.#nanos = Math.min(this.#nanos, this.#usedNanos(use))
-    this.#falls++
+    // No request is open. The next one may belong to another run of the session, which this use does not cover.
+    if (use.usd <= use.settledUsd) this.#spendableNanos = Math.min(this.#spendableNanos, this.#usedNanos(use))
+    this.#decreases++
     this.#giveBackSoon()
   }
 
-  /** Others of the tenant wait for money. */
-  hearWaiting(): void {
-    // What it was given while it waited stays its own until it has asked.
-    if (this.#places.length === 0) this.#giveBackUnused()
+  /** Other sessions of the tenant wait for money. */
+  onOthersWaiting(): void {
+    // Money granted while it waited stays with the session until it has asked.
+    if (this.#waits.length === 0) this.#giveBackUnused()
   }
 
   #giveBackUnused(): void {
-    if (this.#use !== undefined && this.#given > this.#usedNanos(this.#use)) this.#giveBackSoon()
+    if (this.#use !== undefined && this.#leasedNanos > this.#usedNanos(this.#use)) this.#giveBackSoon()
   }
 
   #giveBackSoon(): void {
-    this.#isDue = true
-    this.#look()
+    this.#isReportDue = true
+    this.#updateHold()
     if (this.#growing === 0) this.#schedule()
   }
 
   get #isWaitedFor(): boolean {
-    return this.#options.desk.waiting > (this.#places.length > 0 ? 1 : 0)
+    return this.#options.desk.waiting > (this.#waits.length > 0 ? 1 : 0)
   }
 
   #schedule(): void {
@@ -274,7 +276,7 @@ export class TenantLease implements BudgetLease {
     this.#timer = { at, handle }
   }
 
-  /** A run that is taken up reads its record first: what that shows is spent all the while, beside what is under way. */
+  /** A resumed run replays its records first. What they show counts as spent all the while, in addition to open requests. */
   #usedNanos({ usd, settledUsd }: LeaseUse): number {
     const settled = this.#ownNanos(settledUsd)
     const onRecord = this.#ownNanos(this.#options.committed.nanos / 1e9)
@@ -295,25 +297,25 @@ export class TenantLease implements BudgetLease {
   async #report(): Promise<void> {
     if (this.#isReporting) return
     this.#isReporting = true
-    this.#isDue = false
+    this.#isReportDue = false
     try {
       await this.#whenOnRecord()
       if (!this.#options.gone.aborted) await this.#reportNow()
     } catch {
-      // The session is lost here, or its next request hears of it.
+      // Either the session is lost here, or its next request reports the error.
     } finally {
       this.#isReporting = false
-      if (this.#isDue && this.#growing === 0) this.#schedule()
-      this.#look()
+      if (this.#isReportDue && this.#growing === 0) this.#schedule()
+      this.#updateHold()
     }
   }
 
-  /** What the session has used less of is on record. */
+  /** Waits until the lower use of the session is on record. */
   async #whenOnRecord(): Promise<void> {
     const { log } = this.#options
     await log.confirmed(this.#openedAt)
-    for (let falls = -1; falls !== this.#falls;) {
-      falls = this.#falls
+    for (let falls = -1; falls !== this.#decreases;) {
+      falls = this.#decreases
       await log.flush()
     }
   }
@@ -321,64 +323,64 @@ export class TenantLease implements BudgetLease {
   async #reportNow(): Promise<void> {
     const use = this.#use
     if (use === undefined || this.#growing > 0) {
-      this.#isDue = use !== undefined
+      this.#isReportDue = use !== undefined
       return
     }
     const nanos = this.#usedNanos(use)
     const isAsking = use.usd > use.settledUsd
-    // A request is under way, and nobody waits: it may keep a little for the next one.
+    // A request is open and no other session waits: a little may stay for the next one.
     const chunkNanos = isAsking ? this.#chunkNanos : 0
     const spent = this.#spentNanos(use)
-    // Nothing beyond it is spent from here on, unless the budget gives it anew.
-    this.#nanos = Math.min(this.#nanos, nanos)
+    // From here on nothing beyond it is spent, unless the budget grants it again.
+    this.#spendableNanos = Math.min(this.#spendableNanos, nanos)
     const { gone } = this.#options
-    const answer = this.#hear(await this.#send(gone, { kind: 'report', nanos, spent, chunkNanos }))
+    const answer = this.#onAnswer(await this.#send(gone, { kind: 'report', nanos, spent, chunkNanos }))
     if (answer.kind !== 'superseded' || gone.aborted) return
     await this.#openAgain(gone)
-    this.#isDue = true
+    this.#isReportDue = true
   }
 
-  /** A process that was lost was heard after this one. Until a record shows that this one works at the session, it gives back nothing. */
+  /** The budget has heard a lost process after this one. Until a record shows that this process is at work, it returns nothing. */
   async #openAgain(signal: AbortSignal): Promise<void> {
     this.#process = randomUUID()
     await this.#open(signal)
   }
 
   async #open(signal: AbortSignal): Promise<LeaseAnswer> {
-    const answer = this.#hear(await this.#send(signal, { kind: 'open' }))
+    const answer = this.#onAnswer(await this.#send(signal, { kind: 'open' }))
     this.#openedAt = this.#options.log.batches
     return answer
   }
 
   /**
-   * Asks, as the process that works at the session. `ask` gives undefined where there is nothing to ask any more.
-   * @throws HaltingError `driver` where another one is taken for that, again and again.
+   * Asks as the process that works at the session. `ask` returns undefined if there is nothing to ask any more.
+   * @throws HaltingError `driver` if another process is repeatedly taken for the one at work.
    */
-  async #ask<Ask extends Asked<LeaseAsk> | undefined>(
+  async #ask<Ask extends AskFields<LeaseAsk> | undefined>(
     signal: AbortSignal,
     ask: () => Ask,
   ): Promise<LeaseAnswer | (undefined extends Ask ? { readonly kind: 'none' } : never)> {
-    for (let asks = 0; asks < mostAsks; asks++) {
+    for (let asks = 0; asks < maxAsks; asks++) {
       const asked = ask()
-      // Where it gives undefined, its type says so.
+      // Its type says whether it can return undefined.
       if (asked === undefined) return { kind: 'none' } as never
-      const answer = this.#hear(await this.#send(signal, asked))
+      const answer = this.#onAnswer(await this.#send(signal, asked))
       if (answer.kind === 'superseded') await this.#openAgain(signal)
       else if (answer.kind !== 'late') return answer
     }
-    throw new HaltingError('driver', 'Another process asks for the money of this session.')
+    throw new HaltingError('driver', 'Another process keeps requesting money for this session.')
   }
 
-  #send(signal: AbortSignal, ask: Asked<LeaseAsk>): Promise<LeaseAnswer> {
+  #send(signal: AbortSignal, ask: AskFields<LeaseAsk>): Promise<LeaseAnswer> {
     const { desk, session, began, turn, isOpened } = this.#options
     const sequence = ++this.#sequence
-    const whose = { session, began, turn, process: this.#process, sequence, ...(isOpened && { isOpened }) }
-    return desk.ask({ ...whose, ...ask }, signal)
+    const identity = { session, began, turn, process: this.#process, sequence, ...(isOpened && { isOpened }) }
+    return desk.ask({ ...identity, ...ask }, signal)
   }
 
-  #hear(answer: LeaseAnswer): LeaseAnswer {
-    if (answer.kind !== 'superseded' && answer.kind !== 'gone') this.#given = answer.nanos
-    this.#nanos = Math.min(this.#nanos, this.#given)
+  #onAnswer(answer: LeaseAnswer): LeaseAnswer {
+    if (answer.kind !== 'superseded' && answer.kind !== 'gone') this.#leasedNanos = answer.nanos
+    this.#spendableNanos = Math.min(this.#spendableNanos, this.#leasedNanos)
     return answer
   }
 
@@ -386,6 +388,6 @@ export class TenantLease implements BudgetLease {
     clearTimeout(this.#timer?.handle)
     this.#timer = undefined
     this.#options.desk.remove(this)
-    this.#look()
+    this.#updateHold()
   }
 }

@@ -10,10 +10,10 @@ import {
 
 // The money of one tenant: its budget, the leases of its sessions, and the sessions that wait for money. No engine, no clock. Amounts are whole nano-dollars.
 
-/** Which session: one of the same name that came before it was another one. */
+/** Identifies a session among those that have had the same name. */
 export type LeasedSession = {
   readonly session: string
-  /** Where it was given its tenant: no other of its name has that. */
+  /** Invocation in which it received its tenant; unique among sessions of the same name. */
   readonly began: string
 }
 
@@ -21,46 +21,46 @@ export const leaseId = ({ session, began }: LeasedSession): string => `${began}/
 
 /** A budget, as it is stored. */
 export interface TenantBudget extends SharedBudget {
-  /** Sessions that have more than they have spent. Absent in what earlier versions stored: then it is `holders`. */
+  /** Sessions that have leased more than they spent. Absent in state of earlier versions: then it is `holders`. */
   readonly reserving?: number
-  /** How often money came back, or the limit was raised. */
+  /** How often money was returned, or the limit was raised. */
   readonly returns?: number
-  /** Sessions that wait. Absent for none. */
+  /** Number of waiting sessions. Absent for none. */
   readonly waiting?: number
 }
 
 /** A lease, as it is stored. */
 export interface TenantLease extends Lease {
-  /** The object of its session made it: without one, calls in its name come late. Absent for sessions of earlier versions. */
+  /** The object of the session created it; otherwise calls in the name of the session are late. Absent for sessions of earlier versions. */
   readonly isOpened?: true
-  /** The process that works at the session, and those that did before. */
+  /** The process that works at the session, and those before it. */
   readonly process?: string
   readonly past?: readonly string[]
-  /** The number of the last call of that process. */
+  /** Number of the last call of that process. */
   readonly sequence?: number
-  /** What it was given while it waited, and has not asked for since. */
+  /** Money granted while it waited, which it has not requested since. */
   readonly grantedNanos?: number
 }
 
-/** A session that waits for money, in the order of arrival. */
+/** A session that waits for money, in order of arrival. */
 export type Waiter = LeasedSession & {
-  /** The work that is told when there is enough. */
+  /** The invocation to notify when there is enough. */
   readonly invocation: string
-  /** What it would have in all, and the least of use. */
+  /** The total lease that it wants, and the least that is useful. */
   readonly nanos: number
   readonly leastNanos: number
-  /** `returns` of the budget when it was last looked at whether something came back. */
+  /** `returns` of the budget when money that came back was last checked for. */
   readonly returns: number
 }
 
-/** What a process asks for one session. */
+/** What a process requests for one session. */
 export type LeaseAsk = LeasedSession & {
-  /** The turn of work at the session: the number of its first request. */
+  /** Turn of the work at the session: the number of its first request. */
   readonly turn: number
   readonly process: string
-  /** Goes up with each call of the process for the session. */
+  /** Increases with each call of the process for the session. */
   readonly sequence: number
-  /** Whether the object of the session has made the lease. */
+  /** Whether the object of the session created the lease. */
   readonly isOpened?: true
 } & (
     | { readonly kind: 'open' }
@@ -69,9 +69,9 @@ export type LeaseAsk = LeasedSession & {
     | {
         readonly kind: 'raise'
         readonly nanos: number
-        /** The least of use. Absent: whatever there is. */
+        /** The least that is useful. Absent: whatever is available. */
         readonly leastNanos?: number
-        /** So much more where nobody waits for it. */
+        /** Additional money to take if no other session waits. */
         readonly chunkNanos?: number
         /** The session has waited for as long as it may. */
         readonly isOver?: true
@@ -79,39 +79,41 @@ export type LeaseAsk = LeasedSession & {
     | { readonly kind: 'join'; readonly nanos: number; readonly leastNanos: number; readonly invocation: string }
     | {
         readonly kind: 'report'
-        /** What it has spent, and what requests under way may cost. */
+        /** What it has spent, plus what open requests may cost. */
         readonly nanos: number
         readonly spent: Spent
         readonly chunkNanos?: number
       }
   )
 
-/** What the budget answers. */
+/** The budget's answer. */
 export interface LeaseAnswer {
   /**
-   * `has`: `nanos` is what was asked for, or all that can come of it. `short`: what others have reserved may come back. `refused`: it would be too little.
-   * `superseded`: another process works at the session. `late`: a later call was heard. `gone`: the session is not there any more.
+   * `has`: `nanos` is what was requested, or all that is possible. `short`: money that others have reserved may come back. `refused`: it could never be enough. `superseded`:
+   * another process works at the session. `late`: a later call was handled before. `gone`: the session no longer exists.
    */
   readonly kind: 'has' | 'short' | 'refused' | 'superseded' | 'late' | 'gone'
-  /** What the session may have spent in all. */
+  /** What the session may spend in all. */
   readonly nanos: number
   /** What others have reserved and not spent, and how many sessions they are. */
   readonly reservedNanos: number
   readonly holders: number
-  /** Sessions that wait, this one included. */
+  /** Waiting sessions, including this one. */
   readonly waiting: number
 }
 
-/** So many processes that worked at a session are remembered, the last ones. */
-const mostPast = 8
-/** No turn of work comes after it. */
+/** Number of past processes that are remembered for each session. */
+const maxPastProcesses = 8
+/** Later than any turn of work. */
 const lastTurn = Number.MAX_SAFE_INTEGER
 
 /**
- * M1: the sum of all leases passes no limit, unless that was lowered or a service billed more than it may. M2: a call that comes again, or after a later one of its
- * session, changes nothing, and one of a process that works at it no more gives up nothing. M3: who waits is served in the order of arrival, and nobody is given what an
- * earlier one waits for. M4: the first one waits only while others have more than they have spent. M5: what was granted to a session that waited stays its own until it
- * has asked again, or leaves: what it reports of its use changes neither that nor its place.
+ * The arithmetic of a tenant's money.
+ * M1: the sum of all leases exceeds no limit, unless it was lowered or a service billed more than allowed.
+ * M2: a repeated or outdated call changes nothing, and a call of a process that no longer works at its session returns nothing.
+ * M3: waiting sessions are served in order of arrival, and no session receives what an earlier one waits for.
+ * M4: the first one waits only while others have more than they have spent.
+ * M5: what was granted to a waiting session stays with it until it asks again or leaves; its reports change neither that nor its place.
  */
 export class TenantMoney {
   #budget: TenantBudget
@@ -133,18 +135,18 @@ export class TenantMoney {
     return this.#queue
   }
 
-  /** Those whose wait is over: they are told to ask again. */
+  /** Sessions whose wait is over: they are notified to ask again. */
   get served(): readonly Waiter[] {
     return this.#served
   }
 
-  /** A lease that is about to be changed. */
+  /** Adds a lease that is about to change. */
   load(id: string, lease: TenantLease | null): void {
     this.#leases.set(id, lease)
   }
 
-  lease(whose: LeasedSession): TenantLease | null {
-    return this.leaseOf(leaseId(whose))
+  lease(leased: LeasedSession): TenantLease | null {
+    return this.leaseOf(leaseId(leased))
   }
 
   leaseOf(id: string): TenantLease | null {
@@ -156,9 +158,9 @@ export class TenantMoney {
     this.#budget = { ...this.#budget, limitNanos, ...(isRaised && this.#oneMoreReturn) }
   }
 
-  /** The session of this name is there: its lease begins. */
-  open(whose: LeasedSession): void {
-    if (this.lease(whose) === null) this.#leases.set(leaseId(whose), { ...noLease, isOpened: true })
+  /** The session exists: its lease begins. */
+  open(leased: LeasedSession): void {
+    if (this.lease(leased) === null) this.#leases.set(leaseId(leased), { ...noLease, isOpened: true })
   }
 
   ask(ask: LeaseAsk): LeaseAnswer {
@@ -181,9 +183,9 @@ export class TenantMoney {
   #begin(ask: LeaseAsk, lease: TenantLease): LeaseAnswer['kind'] {
     const { process, sequence, turn } = ask
     if (lease.past?.includes(process) === true) return 'superseded'
-    // It comes again.
+    // A repeated call.
     if (lease.process === process && lease.turn === turn) return 'late'
-    const past = lease.process === undefined ? [] : [...(lease.past ?? []), lease.process].slice(-mostPast)
+    const past = lease.process === undefined ? [] : [...(lease.past ?? []), lease.process].slice(-maxPastProcesses)
     this.#write(ask, { ...lease, turn, isHeld: true, process, sequence, ...(past.length > 0 && { past }) })
     return 'has'
   }
@@ -202,7 +204,7 @@ export class TenantMoney {
     const wanted = Math.min(nanos, this.#mostOf(lease))
     const isEnough = wanted >= leastNanos && wanted <= lease.nanos + left
     if (isEnough) {
-      // What more there is nobody waits for.
+      // No other session waits for the additional money.
       const more = wanted < nanos || this.#queue.length > 0 ? 0 : chunkNanos
       grow(Math.min(wanted + more, lease.nanos + left))
       return 'has'
@@ -217,87 +219,87 @@ export class TenantMoney {
     return own.returns === returns ? 'refused' : 'short'
   }
 
-  /** It has its place, and is told when its turn has come: also where that is at once. */
+  /** Takes a place in the queue. The session is notified when its turn has come, even if that is at once. */
   #join(
     { session, began, nanos, leastNanos, invocation }: Extract<LeaseAsk, { readonly kind: 'join' }>,
     { grantedNanos: _claimed, ...lease }: TenantLease,
   ): LeaseAnswer['kind'] {
-    const whose = { session, began }
-    const returns = this.#placeOf(whose)?.returns ?? this.#budget.returns ?? 0
-    const waiter = { ...whose, invocation, nanos, leastNanos, returns }
+    const leased = { session, began }
+    const returns = this.#placeOf(leased)?.returns ?? this.#budget.returns ?? 0
+    const waiter = { ...leased, invocation, nanos, leastNanos, returns }
     const wanted = Math.min(nanos, this.#mostOf(lease))
-    // It was served, and a process that goes on with it has not heard so; or nothing will ever be enough.
+    // It was served, and the process that continues it does not know; or the money will never be enough.
     if (wanted <= lease.nanos || wanted < leastNanos) {
-      this.#leave(whose)
-      this.#write(whose, wanted >= leastNanos ? { ...lease, grantedNanos: wanted } : lease)
+      this.#leave(leased)
+      this.#write(leased, wanted >= leastNanos ? { ...lease, grantedNanos: wanted } : lease)
       this.#served.push(waiter)
       return 'short'
     }
-    this.#write(whose, lease)
+    this.#write(leased, lease)
     this.#place(waiter)
     return 'short'
   }
 
-  #withdraw(whose: LeasedSession, { grantedNanos: _claimed, ...lease }: TenantLease): LeaseAnswer['kind'] {
-    this.#leave(whose)
-    this.#write(whose, lease)
+  #withdraw(leased: LeasedSession, { grantedNanos: _claimed, ...lease }: TenantLease): LeaseAnswer['kind'] {
+    this.#leave(leased)
+    this.#write(leased, lease)
     return 'has'
   }
 
   #report(ask: Extract<LeaseAsk, { readonly kind: 'report' }>, lease: TenantLease): void {
     const { nanos, spent, chunkNanos = 0 } = ask
     const least = Math.max(nanos, spent.nanos, lease.grantedNanos ?? 0)
-    const kept = this.#queue.some((each) => leaseId(each) !== leaseId(ask)) ? 0 : chunkNanos
+    const unspentChunk = this.#queue.some((each) => leaseId(each) !== leaseId(ask)) ? 0 : chunkNanos
     this.#write(ask, {
       ...lease,
-      // A run that reads its record counts requests of that once more: they are in what it has.
-      nanos: Math.max(spent.nanos, Math.min(lease.nanos, least + kept)),
+      // A run that replays its records reserves their requests again: they are in what it has.
+      nanos: Math.max(spent.nanos, Math.min(lease.nanos, least + unspentChunk)),
       spentNanos: spent.nanos,
       unknownNanos: spent.unknownNanos,
     })
   }
 
-  /** As workers of earlier versions ask: whatever there is that nobody waits for. Gives what the session has. */
-  raise(whose: LeasedSession, turn: number, nanos: number): number {
-    const lease = this.lease(whose) ?? noLease
+  /** For workers of earlier versions: grants what is available and not waited for. Returns what the session has. */
+  raise(leased: LeasedSession, turn: number, nanos: number): number {
+    const lease = this.lease(leased) ?? noLease
     if (isLate(lease, turn)) return lease.nanos
-    const left = this.#isBehind(whose) ? 0 : leftOfBudget(this.#budget)
+    const left = this.#isBehind(leased) ? 0 : leftOfBudget(this.#budget)
     const raised = lease.nanos + Math.max(0, Math.min(nanos - lease.nanos, left))
-    this.#write(whose, { ...lease, nanos: raised, turn, isHeld: true })
+    this.#write(leased, { ...lease, nanos: raised, turn, isHeld: true })
     return raised
   }
 
-  /** A turn of work is over, and the session has spent so much in all. Gives what it has. */
-  release(whose: LeasedSession & { readonly isOpened?: true }, turn: number, { nanos, unknownNanos }: Spent): number {
-    const found = this.lease(whose)
-    if (found === null && whose.isOpened === true) return 0
+  /** A turn of work is over, and the session has spent this much in all. Returns what it has. */
+  release(leased: LeasedSession & { readonly isOpened?: true }, turn: number, { nanos, unknownNanos }: Spent): number {
+    const found = this.lease(leased)
+    if (found === null && leased.isOpened === true) return 0
     const lease: TenantLease = found ?? noLease
     if (isLate(lease, turn)) return lease.nanos
-    this.#leave(whose)
+    this.#leave(leased)
     const { isOpened } = lease
     const released = { nanos, spentNanos: nanos, unknownNanos, turn, isHeld: false }
-    this.#write(whose, { ...released, ...(isOpened && { isOpened }) })
+    this.#write(leased, { ...released, ...(isOpened && { isOpened }) })
     return nanos
   }
 
-  /** The session is gone. `spent` where it held a part; else it reported that before. Gives what it has spent. */
-  close(whose: LeasedSession, spent: Spent | null): number {
-    const lease = this.lease(whose)
+  /** The session was removed. `spent` if it had a lease; otherwise it reported before. Returns what it has spent. */
+  close(leased: LeasedSession, spent: Spent | null): number {
+    const lease = this.lease(leased)
     if (lease === null) return 0
     const { spentNanos: nanos, unknownNanos, isHeld, isOpened } = lease
-    const given = this.release(whose, lastTurn, isHeld && spent !== null ? spent : { nanos, unknownNanos })
-    // What it has spent is part of the budget. Nothing but its object can make the lease again.
-    if (isOpened === true) this.#leases.set(leaseId(whose), null)
-    return given
+    const released = this.release(leased, lastTurn, isHeld && spent !== null ? spent : { nanos, unknownNanos })
+    // Its spending is part of the budget. Only its object can create the lease again.
+    if (isOpened === true) this.#leases.set(leaseId(leased), null)
+    return released
   }
 
-  /** Nothing more is asked of the session: what it has spent is part of the budget. */
-  drop(whose: LeasedSession): void {
-    const lease = this.lease(whose)
-    if (lease?.isOpened === true && !lease.isHeld) this.#leases.set(leaseId(whose), null)
+  /** The session receives no more requests: its spending is part of the budget. */
+  drop(leased: LeasedSession): void {
+    const lease = this.lease(leased)
+    if (lease?.isOpened === true && !lease.isHeld) this.#leases.set(leaseId(leased), null)
   }
 
-  /** Serves those who wait, as far as the money goes. Gives the id of a lease that has to be loaded first. */
+  /** Serves waiting sessions for as long as there is money. Returns the id of a lease that must be loaded first. */
   serve(): string | undefined {
     for (;;) {
       const [first] = this.#queue
@@ -316,23 +318,23 @@ export class TenantMoney {
     }
   }
 
-  /** What the session would have in all if the others gave back all that they have not spent. */
+  /** What the session could have in all if the others returned everything that they have not spent. */
   #mostOf({ spentNanos }: TenantLease): number {
     const limit = Math.min(this.#budget.limitNanos ?? mostNanos, mostNanos)
     return Math.max(0, limit - (this.#budget.spentNanos - spentNanos))
   }
 
-  /** Whether somebody else came before it. */
-  #isBehind(whose: LeasedSession): boolean {
+  /** Whether another session came before it. */
+  #isBehind(leased: LeasedSession): boolean {
     const [first] = this.#queue
-    return first !== undefined && leaseId(first) !== leaseId(whose)
+    return first !== undefined && leaseId(first) !== leaseId(leased)
   }
 
-  #placeOf(whose: LeasedSession): Waiter | undefined {
-    return this.#queue.find((each) => leaseId(each) === leaseId(whose))
+  #placeOf(leased: LeasedSession): Waiter | undefined {
+    return this.#queue.find((each) => leaseId(each) === leaseId(leased))
   }
 
-  /** Takes its place at the end, or keeps the one that it has. */
+  /** Adds the session at the end, or updates its entry in place. */
   #place(waiter: Waiter): void {
     const isThere = this.#placeOf(waiter) !== undefined
     this.#setQueue(
@@ -342,9 +344,9 @@ export class TenantMoney {
     )
   }
 
-  #leave(whose: LeasedSession): void {
-    if (this.#placeOf(whose) !== undefined)
-      this.#setQueue(this.#queue.filter((each) => leaseId(each) !== leaseId(whose)))
+  #leave(leased: LeasedSession): void {
+    if (this.#placeOf(leased) !== undefined)
+      this.#setQueue(this.#queue.filter((each) => leaseId(each) !== leaseId(leased)))
   }
 
   #setQueue(queue: readonly Waiter[]): void {
@@ -357,9 +359,9 @@ export class TenantMoney {
     return { returns: (this.#budget.returns ?? 0) + 1 }
   }
 
-  #write(whose: LeasedSession, lease: TenantLease): void {
-    const before = this.lease(whose) ?? noLease
-    this.#leases.set(leaseId(whose), lease)
+  #write(leased: LeasedSession, lease: TenantLease): void {
+    const before = this.lease(leased) ?? noLease
+    this.#leases.set(leaseId(leased), lease)
     const { leasedNanos, spentNanos, unknownNanos, holders, reserving = holders } = this.#budget
     const isReserving = Number(lease.nanos > lease.spentNanos) - Number(before.nanos > before.spentNanos)
     this.#budget = {
@@ -373,8 +375,8 @@ export class TenantMoney {
     }
   }
 
-  #answer(whose: LeasedSession, kind: LeaseAnswer['kind']): LeaseAnswer {
-    const { nanos, spentNanos } = this.lease(whose) ?? noLease
+  #answer(leased: LeasedSession, kind: LeaseAnswer['kind']): LeaseAnswer {
+    const { nanos, spentNanos } = this.lease(leased) ?? noLease
     const { leasedNanos, spentNanos: spentOfAll, holders, reserving = holders } = this.#budget
     return {
       kind,

@@ -9,7 +9,7 @@ import {
   type Waiter,
 } from './tenant-money.ts'
 
-// How the money of a tenant is stored in its object: the budget, the queue where somebody waits, and a key for each lease.
+// How the object of a tenant stores its money: the budget, the queue if a session waits, and a key for each lease.
 
 const budgetKey = 'budget'
 const queueKey = 'queue'
@@ -22,30 +22,30 @@ export async function readBudget(context: ObjectContext | ObjectSharedContext): 
 
 export async function readLease(
   context: ObjectContext | ObjectSharedContext,
-  whose: LeasedSession,
+  leased: LeasedSession,
 ): Promise<TenantLease | null> {
-  return context.get<TenantLease>(`${leasePrefix}${leaseId(whose)}`)
+  return context.get<TenantLease>(`${leasePrefix}${leaseId(leased)}`)
 }
 
 export async function readQueue(context: ObjectContext | ObjectSharedContext): Promise<readonly Waiter[]> {
   return (await context.get<readonly Waiter[]>(queueKey)) ?? []
 }
 
-/** Sessions at work that have a lease, by their names. */
+/** Running sessions with a lease, by name. */
 export async function leasedSessions(context: ObjectSharedContext): Promise<readonly LeasedSession[]> {
   const keys = (await context.stateKeys()).filter((key) => key.startsWith(holderPrefix))
-  return keys.map(sessionOf).toSorted((a, b) => (a.session < b.session ? -1 : 1))
+  return keys.map(parseHolderKey).toSorted((a, b) => (a.session < b.session ? -1 : 1))
 }
 
-/** Where a session began holds no slash. */
-function sessionOf(key: string): LeasedSession {
+/** The invocation in which a session began contains no slash. */
+function parseHolderKey(key: string): LeasedSession {
   const rest = key.slice(holderPrefix.length)
   const slash = rest.indexOf('/')
   return { began: rest.slice(0, slash), session: rest.slice(slash + 1) }
 }
 
 /**
- * Changes the money of the tenant, with the leases of these sessions. Then those who wait are served, as far as the money goes, and the work at their sessions is told.
+ * Changes the money of the tenant, with the leases of these sessions. Then serves waiting sessions for as long as there is money, and notifies their work.
  * @throws what `check` throws: then nothing is changed.
  */
 export async function changeMoney<Answer>(
@@ -55,7 +55,7 @@ export async function changeMoney<Answer>(
   check: (budget: TenantBudget) => void,
 ): Promise<{ readonly answer: Answer; readonly money: TenantMoney }> {
   const ids = [...new Set(sessions.map(leaseId))]
-  // All are asked for before one is awaited: the engine answers them together, and each wait is for a durable write.
+  // All are requested before the first is awaited: the engine answers them together, and each wait is for a durable write.
   const budgetToCome = readBudget(context)
   const leasesToCome = ids.map((id) => [id, context.get<TenantLease>(`${leasePrefix}${id}`)] as const)
   const budget = await budgetToCome

@@ -1,25 +1,23 @@
-import { isJsonObject } from '@halting/core/adapters'
+import { isJsonObject, messageOf } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
 import { proofHeaders } from '../access/proof.ts'
-import { below } from './below.ts'
-import { fetchFailure } from './fetch-failure.ts'
 
-/** Where the engine takes requests, and how it is asked. */
+/** Where the engine takes requests, and how to send them. */
 export interface CallOptions {
   /** Such as `http://127.0.0.1:8080`. */
   readonly url: string
-  /** Of the cluster: each call proves that it is known. */
+  /** Token of the cluster: each call proves that the caller knows it. */
   readonly token?: string | undefined
   readonly headers?: { readonly [name: string]: string }
   readonly fetch: typeof fetch
 }
 
-/** What became of a call of a handler. */
-export type Came =
+/** Outcome of a call of a handler. */
+export type CallOutcome =
   | { readonly type: 'answer'; readonly value: Json | undefined }
-  /** It may be called again: nobody was there, or the answer was lost. */
+  /** It may be called again: nobody answered, or the answer was lost. */
   | { readonly type: 'nobody'; readonly because: string }
-  /** No worker has told the engine of the handler. */
+  /** No worker has registered the handler. */
   | { readonly type: 'missing'; readonly because: string }
   | { readonly type: 'refused'; readonly status: number; readonly because: string }
 
@@ -29,13 +27,13 @@ async function callOnce(
   path: string,
   body: string | undefined,
   signal: AbortSignal | undefined,
-): Promise<Came> {
+): Promise<CallOutcome> {
   let response: Response
   let text: string
   try {
-    response = await ask(below(url, path), {
+    response = await ask(urlBelow(url, path), {
       method: 'POST',
-      // The proof is for who is asked.
+      // The proof must not be sent to another server.
       redirect: 'manual',
       headers: {
         ...headers,
@@ -50,79 +48,94 @@ async function callOnce(
     return { type: 'nobody', because: fetchFailure(error) }
   }
   const { ok, status } = response
-  // What a handler gives is JSON.
-  if (ok) return answerIn(text, url, status)
-  if (status === 413) return { type: 'refused', status, because: tooLarge(url, text) }
+  // Handlers return JSON.
+  if (ok) return parseAnswer(text, url, status)
+  if (status === 413) return { type: 'refused', status, because: tooLargeMessage(url, text) }
   const because =
-    sentenceOf(text) ?? `${url} is not where the engine takes requests: HTTP ${status} ${text.slice(0, 200)}`
+    errorMessageIn(text) ?? `${url} is not where the engine takes requests: HTTP ${status} ${text.slice(0, 200)}`
   if (status === 408 || status === 429 || status >= 500) return { type: 'nobody', because }
-  return status === 404 && isOfIngress(text) ? { type: 'missing', because } : { type: 'refused', status, because }
+  return status === 404 && isEngineReply(text) ? { type: 'missing', because } : { type: 'refused', status, because }
 }
 
-function answerIn(text: string, url: string, status: number): Came {
+function parseAnswer(text: string, url: string, status: number): CallOutcome {
   try {
-    // JSON, as it was parsed.
+    // It was parsed from JSON.
     return { type: 'answer', value: text === '' ? undefined : (JSON.parse(text) as Json) }
   } catch {
     return { type: 'refused', status, because: `${url} is not where the engine takes requests: it answers no JSON.` }
   }
 }
 
-/** When it is called again, and how often. */
-export interface Patience {
+/** When and how often a call is repeated. */
+export interface RetryPolicy {
   readonly mostTries: number
   readonly firstWaitMs: number
   readonly longestWaitMs: number
-  /** Whether what nobody has told the engine of is waited for. */
+  /** Whether to wait for a handler that no worker has registered. */
   readonly waitsForWorkers: boolean
 }
 
-/** Calls a handler until there is an answer, or none to come. It resolves soon after an abort, with what came last. */
-export async function callHandlerOf(
+/** Calls a handler until there is an answer, or none will come. After an abort it soon resolves with the last outcome. */
+export async function callWithRetries(
   options: CallOptions,
   path: string,
   input: Json | undefined,
-  { signal, patience }: { readonly signal?: AbortSignal | undefined; readonly patience: Patience },
-): Promise<Came> {
-  const { mostTries, firstWaitMs, longestWaitMs, waitsForWorkers } = patience
+  { signal, patience: retryPolicy }: { readonly signal?: AbortSignal | undefined; readonly patience: RetryPolicy },
+): Promise<CallOutcome> {
+  const { mostTries, firstWaitMs, longestWaitMs, waitsForWorkers } = retryPolicy
   const body = input === undefined ? undefined : JSON.stringify(input)
   for (let tries = 1; ; tries++) {
-    const came = await callOnce(options, path, body, signal)
-    const isMissing = came.type === 'missing' || (came.type === 'refused' && came.status === 404)
-    const isAgain = came.type === 'nobody' || (isMissing && waitsForWorkers)
-    if (!isAgain || tries >= mostTries || signal?.aborted === true) return came
+    const outcome = await callOnce(options, path, body, signal)
+    const isMissing = outcome.type === 'missing' || (outcome.type === 'refused' && outcome.status === 404)
+    const mayRetry = outcome.type === 'nobody' || (isMissing && waitsForWorkers)
+    if (!mayRetry || tries >= mostTries || signal?.aborted === true) return outcome
     await pause(Math.min(longestWaitMs, firstWaitMs * 2 ** (tries - 1)), signal)
   }
 }
 
-/** Ends at an abort, too. */
+/** Resolves after this time, or at an abort. */
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
-    const over = (): void => {
+    const finish = (): void => {
       clearTimeout(timer)
-      signal?.removeEventListener('abort', over)
+      signal?.removeEventListener('abort', finish)
       resolve()
     }
-    const timer = setTimeout(over, ms)
-    signal?.addEventListener('abort', over)
+    const timer = setTimeout(finish, ms)
+    signal?.addEventListener('abort', finish)
   })
 }
 
-function tooLarge(url: string, text: string): string {
-  return `The request is larger than ${url} takes (${text.slice(0, 100)}). Put what is large into a file of the session.`
+function tooLargeMessage(url: string, text: string): string {
+  return `The request is larger than ${url} accepts (${text.slice(0, 100)}). Put what is large into a file of the session.`
 }
 
-function isOfIngress(text: string): boolean {
-  return sentenceOf(text) !== undefined
+function isEngineReply(text: string): boolean {
+  return errorMessageIn(text) !== undefined
 }
 
-/** Of the engine, or of a handler. */
-function sentenceOf(text: string): string | undefined {
+/** The error message of the engine or of a handler. */
+function errorMessageIn(text: string): string | undefined {
   try {
     const body: unknown = JSON.parse(text)
     if (isJsonObject(body) && typeof body['message'] === 'string') return body['message'].slice(0, 1_000)
   } catch {
-    // A page of something else.
+    // Some other kind of page.
   }
   return undefined
+}
+
+/** An address without trailing slashes: people omit them, and the engine adds one. */
+export function trimSlashes(address: string): string {
+  return address.replace(/\/+$/, '')
+}
+
+/** URL of a path at a service whose own address may have a path, such as that of a proxy. */
+export function urlBelow(base: string, path: string): URL {
+  return new URL(trimSlashes(base) + (path.startsWith('/') ? path : `/${path}`))
+}
+
+/** Why a request got no answer: `fetch` hides the reason in the cause of its error. */
+export function fetchFailure(error: unknown): string {
+  return messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error).trim()
 }

@@ -3,23 +3,23 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { ConfigurationError } from '@halting/core'
 import type { SessionListener } from '../service/session-options.ts'
 import { LiveSession } from './live-session.ts'
-import { Unread } from './unread.ts'
+import type { Writable } from 'node:stream'
 
 /** Options of the server that sends live events of sessions. */
 export interface LiveEventsOptions {
-  /** Loopback unless said otherwise. */
+  /** Address to listen on. Default: loopback. */
   readonly host?: string
-  /** A free one when absent. */
+  /** Port to listen on. Default: a free one. */
   readonly port?: number
-  /** Asked of everybody who reads, as `authorization: Bearer TOKEN`. Needed where others than this machine can reach it. */
+  /** Token that readers must send as `authorization: Bearer TOKEN`. Required if other machines can reach the server. */
   readonly token?: string
-  /** The address under which clients reach it; that of host and port when absent. */
+  /** Address at which clients reach the server. Default: built from host and port. */
   readonly url?: string
-  /** So much may wait for readers who do not read, of all of them together, and an eighth of it for one; 128 MiB. */
+  /** Maximum of unread bytes for all readers together; a single reader may have an eighth of it. Default: 128 MiB. */
   readonly mostUnreadBytes?: number
 }
 
-/** For `sessionServices`: tells live what happens in the sessions of this worker, as server-sent events. */
+/** For `sessionServices`: sends what happens in the sessions of this worker, as server-sent events. */
 export interface LiveEvents extends SessionListener {
   /** Address of the stream. */
   readonly url: string
@@ -29,25 +29,25 @@ export interface LiveEvents extends SessionListener {
 
 const path = /^\/sessions\/([^/]+)\/events$/
 const loopback = /^(?:localhost|127(?:\.\d+){3}|::1|\[::1\])$/
-/** A connection on which nothing comes is cut by what lies between. */
+/** Proxies close connections that stay silent for longer. */
 const heartbeatMs = 15_000
-/** A reader that is so far behind is cut off: it comes back, and reads what it missed. */
-const mostUnread = 128 * 1024 * 1024
+/** Default limit of unread bytes. A reader that is too far behind is disconnected; it reconnects and reads what it missed. */
+const maxUnread = 128 * 1024 * 1024
 
 /**
  * Starts the server that sends live events of sessions.
- * @throws ConfigurationError for a host that others reach, without a token.
+ * @throws ConfigurationError for a host that other machines can reach, without a token.
  */
 export async function createLiveEvents(options: LiveEventsOptions = {}): Promise<LiveEvents> {
-  const { host = '127.0.0.1', port = 0, token, mostUnreadBytes = mostUnread } = options
+  const { host = '127.0.0.1', port = 0, token, mostUnreadBytes = maxUnread } = options
   if (token === undefined && !loopback.test(host))
     throw new ConfigurationError(
-      `Live events on ${host} can be reached by others. Give a token, or a loopback address.`,
+      `Other machines can reach live events on ${host}. Give a token, or use a loopback address.`,
     )
   const sessions = new Map<string, LiveSession>()
-  const unread = new Unread(mostUnreadBytes / 8, mostUnreadBytes)
-  const server = createServer((request, response) => answer(request, response, { sessions, token, unread }))
-  await listening(server, port, host)
+  const unread = new UnreadBuffers(mostUnreadBytes / 8, mostUnreadBytes)
+  const server = createServer((request, response) => handleRequest(request, response, { sessions, token, unread }))
+  await listen(server, port, host)
   const address = server.address()
   const own = address !== null && typeof address === 'object' ? address.port : port
   const url = options.url ?? `http://${host.includes(':') ? `[${host}]` : host}:${own}`
@@ -58,7 +58,7 @@ export async function createLiveEvents(options: LiveEventsOptions = {}): Promise
       sessions.set(sessionId, new LiveSession(session))
     },
     onEvent: (sessionId, event) => sessions.get(sessionId)?.onEvent(event),
-    onKept: (sessionId, first, records) => sessions.get(sessionId)?.onKept(first, records),
+    onStored: (sessionId, first, records) => sessions.get(sessionId)?.onStored(first, records),
     onLeave(sessionId, session) {
       const known = sessions.get(sessionId)
       // Another attempt may have begun here by now.
@@ -76,7 +76,7 @@ export async function createLiveEvents(options: LiveEventsOptions = {}): Promise
   return live
 }
 
-function listening(server: Server, port: number, host: string): Promise<void> {
+function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
@@ -86,32 +86,33 @@ function listening(server: Server, port: number, host: string): Promise<void> {
 interface Served {
   readonly sessions: ReadonlyMap<string, LiveSession>
   readonly token: string | undefined
-  readonly unread: Unread
+  readonly unread: UnreadBuffers
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, { sessions, token, unread }: Served): void {
+function handleRequest(request: IncomingMessage, response: ServerResponse, { sessions, token, unread }: Served): void {
   const refuse = (status: number, because: string): void => {
     response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${because}\n`)
   }
-  // What comes here is anybody's.
-  const asked = URL.parse(request.url ?? '/', 'http://worker')
-  const name = path.exec(asked?.pathname ?? '')?.[1]
-  if (request.method !== 'GET' || asked === null || name === undefined)
+  // Anyone may send such a request.
+  const address = URL.parse(request.url ?? '/', 'http://worker')
+  const name = path.exec(address?.pathname ?? '')?.[1]
+  if (request.method !== 'GET' || address === null || name === undefined)
     return refuse(404, 'GET /sessions/KEY/events?since=N')
-  // A page that a name of its own leads here must not read along.
+  // A web page whose domain resolves to this address must not read along.
   const { host = '' } = request.headers
   if (token === undefined && !loopback.test(host.replace(/:\d+$/, '')))
-    return refuse(403, 'Only this machine may read along: use its loopback address.')
-  if (token !== undefined && !isSame(request.headers.authorization ?? '', `Bearer ${token}`))
-    return refuse(401, 'Give the token: authorization: Bearer TOKEN')
-  const session = sessions.get(decoded(name))
-  if (session === undefined) return refuse(404, 'This worker does not work at the session.')
-  const since = Number(asked.searchParams.get('since') ?? request.headers['last-event-id'] ?? 0)
-  if (!Number.isSafeInteger(since) || since < 0) return refuse(400, 'since is the number of records that you have.')
+    return refuse(403, 'Only this machine may read: use its loopback address.')
+  if (token !== undefined && !isSameText(request.headers.authorization ?? '', `Bearer ${token}`))
+    return refuse(401, 'Send the token: authorization: Bearer TOKEN')
+  const session = sessions.get(decodeKey(name))
+  if (session === undefined) return refuse(404, 'This worker is not at work at the session.')
+  const since = Number(address.searchParams.get('since') ?? request.headers['last-event-id'] ?? 0)
+  if (!Number.isSafeInteger(since) || since < 0)
+    return refuse(400, 'since must be the number of records that you have.')
   if (!unread.hasRoom)
     return refuse(
       503,
-      'Other readers of this worker do not read. Come back later; the records of the session tell all.',
+      'Too much data is waiting for other readers of this worker. Retry later, or read the records of the session.',
     )
   stream(response, { session, since, unread })
 }
@@ -119,7 +120,7 @@ function answer(request: IncomingMessage, response: ServerResponse, { sessions, 
 interface Stream {
   readonly session: LiveSession
   readonly since: number
-  readonly unread: Unread
+  readonly unread: UnreadBuffers
 }
 
 function stream(response: ServerResponse, { session, since, unread }: Stream): void {
@@ -140,7 +141,7 @@ function stream(response: ServerResponse, { session, since, unread }: Stream): v
   })
 }
 
-function decoded(name: string): string {
+function decodeKey(name: string): string {
   try {
     return decodeURIComponent(name)
   } catch {
@@ -148,7 +149,67 @@ function decoded(name: string): string {
   }
 }
 
-function isSame(given: string, wanted: string): boolean {
-  const [one, other] = [Buffer.from(given), Buffer.from(wanted)]
+function isSameText(actual: string, expected: string): boolean {
+  const [one, other] = [Buffer.from(actual), Buffer.from(expected)]
   return one.length === other.length && timingSafeEqual(one, other)
+}
+
+/**
+ * Bytes that were written to readers and not read yet.
+ * U1: a reader that is too far behind is disconnected.
+ * U2: if too much waits for all of them together, the one furthest behind is disconnected.
+ * U3: while that is nearly so, no new reader is accepted. A reader that is disconnected or refused loses nothing, because the records have everything.
+ */
+export class UnreadBuffers {
+  readonly #mostOfOne: number
+  readonly #mostOfAll: number
+  readonly #bytes = new Map<Writable, number>()
+  #sum = 0
+
+  constructor(mostOfOne: number, mostOfAll: number) {
+    this.#mostOfOne = mostOfOne
+    this.#mostOfAll = mostOfAll
+  }
+
+  /** Whether another reader may begin. */
+  get hasRoom(): boolean {
+    return this.#sum + this.#mostOfOne <= this.#mostOfAll
+  }
+
+  add(reader: Writable): void {
+    this.#bytes.set(reader, 0)
+    reader.on('drain', () => this.#count(reader))
+    reader.on('close', () => this.#leave(reader))
+  }
+
+  write(reader: Writable, text: string): void {
+    if (!this.#bytes.has(reader)) return
+    if (reader.writableLength > this.#mostOfOne) return this.#cut(reader)
+    reader.write(text)
+    this.#count(reader)
+    while (this.#sum > this.#mostOfAll) this.#cut(this.#furthestBehind)
+  }
+
+  #count(reader: Writable): void {
+    const before = this.#bytes.get(reader)
+    if (before === undefined) return
+    this.#bytes.set(reader, reader.writableLength)
+    this.#sum += reader.writableLength - before
+  }
+
+  get #furthestBehind(): Writable | undefined {
+    const [[reader] = []] = [...this.#bytes].toSorted(([, one], [, other]) => other - one)
+    return reader
+  }
+
+  #cut(reader: Writable | undefined): void {
+    if (reader === undefined) return
+    this.#leave(reader)
+    reader.destroy()
+  }
+
+  #leave(reader: Writable): void {
+    this.#sum -= this.#bytes.get(reader) ?? 0
+    this.#bytes.delete(reader)
+  }
 }

@@ -1,27 +1,28 @@
 import type { Session, SessionEvent } from '@halting/core/session'
 import type { RunEvent } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
-import { framed, type LiveMessage } from './told-live.ts'
+import { encodeServerSentEvent, type LiveMessage } from './live-messages.ts'
 
-/** Who reads the stream of a session. */
+/** A reader of the stream of a session. */
 export interface LiveReader {
   send(text: string): void
   end(): void
 }
 
-/** So many records are told again to who comes back; others are in the object. */
-const mostRecords = 200
+/** How many records a reconnecting reader gets again; earlier ones are in the object. */
+const maxRecords = 200
 
 /**
- * A session that this worker works at, for those who read along.
- * L1: who begins to read is told of the turn that goes on from its beginning: what of it was told before bears the same uuid. L2: records are told in their order.
+ * A session of this worker, for those who read along.
+ * L1: a new reader gets the current turn from its beginning; repeated messages have the same uuid.
+ * L2: records are sent in order.
  */
 export class LiveSession {
   readonly #session: Pick<Session, 'snapshot'>
   readonly #readers = new Set<LiveReader>()
   #position = 0
   #records: { readonly number: number; readonly record: StepRecord }[] = []
-  /** What was told since the last lap but one began: of what came before, the records tell. */
+  /** Events since the beginning of the previous turn; earlier ones are in the records. */
   #events: SessionEvent[] = []
   #eventsOfTurn = 0
 
@@ -33,27 +34,27 @@ export class LiveSession {
     return this.#session === session
   }
 
-  /** `since`: the number of records that the reader has. Gives the way to read no more. */
+  /** Adds a reader that has the first `since` records. Returns a function that removes it. */
   read(reader: LiveReader, since: number): () => void {
-    const send = (message: LiveMessage): void => reader.send(framed(message))
+    const send = (message: LiveMessage): void => reader.send(encodeServerSentEvent(message))
     send({ type: 'hello', records: this.#position })
     for (const { number, record } of this.#records) if (number > since) send({ type: 'record', number, record })
     for (const event of this.#events) send({ type: 'event', event })
-    // What it shows came of what was told.
+    // The snapshot follows from the events before it.
     send({ type: 'snapshot', snapshot: this.#session.snapshot })
     this.#readers.add(reader)
     return () => void this.#readers.delete(reader)
   }
 
-  onKept(first: number, records: readonly StepRecord[]): void {
+  onStored(first: number, records: readonly StepRecord[]): void {
     for (const [index, record] of records.entries()) {
       const number = first + index + 1
       this.#position = number
       this.#records.push({ number, record })
-      this.#tell({ type: 'record', number, record })
+      this.#send({ type: 'record', number, record })
       if (record.type === 'lap' && record.lap.scope === '') this.#nextTurn()
     }
-    this.#records = this.#records.slice(-mostRecords)
+    this.#records = this.#records.slice(-maxRecords)
   }
 
   #nextTurn(): void {
@@ -62,30 +63,30 @@ export class LiveSession {
   }
 
   onEvent(event: SessionEvent): void {
-    if (event.type === 'changed') return this.#tell({ type: 'snapshot', snapshot: this.#session.snapshot })
-    // Closing is the worker's affair: the session is there for the next one.
+    if (event.type === 'changed') return this.#send({ type: 'snapshot', snapshot: this.#session.snapshot })
+    // The worker closes its session; the session itself continues with the next worker.
     if (event.type === 'closed') return
-    if (isTold(event)) this.#events.push(event)
-    // Who hears of the end sees what stands then: whether there is something to go on with.
-    if (event.type === 'run_end') this.#tell({ type: 'snapshot', snapshot: this.#session.snapshot })
-    this.#tell({ type: 'event', event })
+    if (isReplayable(event)) this.#events.push(event)
+    // A reader that learns of the ending needs the current snapshot: it says whether the run can be resumed.
+    if (event.type === 'run_end') this.#send({ type: 'snapshot', snapshot: this.#session.snapshot })
+    this.#send({ type: 'event', event })
   }
 
   end(): void {
-    this.#tell({ type: 'over' })
+    this.#send({ type: 'over' })
     for (const reader of this.#readers) reader.end()
     this.#readers.clear()
   }
 
-  #tell(message: LiveMessage): void {
+  #send(message: LiveMessage): void {
     if (this.#readers.size === 0) return
-    const text = framed(message)
+    const text = encodeServerSentEvent(message)
     for (const reader of this.#readers) reader.send(text)
   }
 }
 
-/** Whether who comes back is told of it again: it is no part of what goes by, such as a piece of a text. */
-function isTold(event: SessionEvent): boolean {
+/** Whether reconnecting clients receive this event again; transient events such as text deltas are not repeated. */
+function isReplayable(event: SessionEvent): boolean {
   switch (event.type) {
     case 'message':
       return event.message.type !== 'stream_event' && event.message.type !== 'tool_progress'
@@ -94,13 +95,13 @@ function isTold(event: SessionEvent): boolean {
     case 'taken':
       return true
     case 'loop':
-      return isToldOfLoop(event.event)
+      return isReplayableRunEvent(event.event)
     default:
       return false
   }
 }
 
-function isToldOfLoop(event: RunEvent): boolean {
+function isReplayableRunEvent(event: RunEvent): boolean {
   switch (event.type) {
     case 'model_start':
     case 'model_update':
@@ -112,7 +113,7 @@ function isToldOfLoop(event: RunEvent): boolean {
     case 'tool_update':
       return false
     case 'agent':
-      return isToldOfLoop(event.event)
+      return isReplayableRunEvent(event.event)
     default:
       return true
   }

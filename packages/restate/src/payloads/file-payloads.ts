@@ -3,20 +3,20 @@ import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
-import { defaultInlineBytes, folderOf, referenceTo, textOf } from './hashed.ts'
+import { defaultInlineBytes, folderNameOf, referenceTo, verifiedText } from './payload-hash.ts'
 import type { PayloadStore, PayloadStores } from './payload-store.ts'
 
 /** Options of a payload store in a shared folder. */
 export interface FilePayloadsOptions {
-  /** A folder that all workers see, such as one of a shared file system. It is made if it is missing. */
+  /** A folder that all workers see, for example on a shared file system. Created if missing. */
   readonly folder: string
-  /** 256 KiB unless said otherwise. */
+  /** Maximum size of inline texts, in bytes. Default: 256 KiB. */
   readonly inlineBytes?: number
 }
 
-/** Payloads as files: a folder for each session, each file named by its SHA-256. What was put outlives a power failure. */
+/** Stores payloads as files: a folder for each session, and each file named by its SHA-256. A stored payload survives a power failure. */
 export function filePayloads({ folder, inlineBytes = defaultInlineBytes }: FilePayloadsOptions): PayloadStores {
-  return { of: (sessionId) => storeIn(join(folder, folderOf(sessionId)), inlineBytes) }
+  return { of: (sessionId) => storeIn(join(folder, folderNameOf(sessionId)), inlineBytes) }
 }
 
 function storeIn(folder: string, inlineBytes: number): PayloadStore {
@@ -26,7 +26,7 @@ function storeIn(folder: string, inlineBytes: number): PayloadStore {
       const content = Buffer.from(text)
       const reference = referenceTo(content)
       const path = join(folder, reference.sha256)
-      // A file has its name once it is whole and on disk.
+      // A file gets its name once it is complete and on disk.
       const there = await stat(path).catch(() => undefined)
       if (there?.size !== content.byteLength) await writeDurably(path, content)
       return reference
@@ -36,7 +36,7 @@ function storeIn(folder: string, inlineBytes: number): PayloadStore {
       const content = await readFile(path).catch((error: unknown) => {
         throw new HaltingError('driver', `A part of this session cannot be read: ${messageOf(error)}`, { cause: error })
       })
-      return textOf(content, reference, path)
+      return verifiedText(content, reference, path)
     },
     remove: () => rm(folder, { recursive: true, force: true }),
   }
@@ -45,7 +45,7 @@ function storeIn(folder: string, inlineBytes: number): PayloadStore {
 async function writeDurably(path: string, content: Uint8Array): Promise<void> {
   const folder = dirname(path)
   const made = await mkdir(folder, { recursive: true, mode: 0o700 })
-  // Another worker may write the same at the same time.
+  // Another worker may write the same file at the same time.
   const draft = `${path}.${randomUUID()}.part`
   try {
     const file = await open(draft, 'wx', 0o600)
@@ -62,12 +62,12 @@ async function writeDurably(path: string, content: Uint8Array): Promise<void> {
   }
   await syncFolder(folder)
   if (made === undefined) return
-  // The name of a folder is in the one above it.
+  // The name of a folder is stored in its parent.
   for (let each = folder; each.length >= made.length; each = dirname(each)) await syncFolder(dirname(each))
 }
 
 async function syncFolder(path: string): Promise<void> {
-  // Some systems open no folders, and some file systems sync none.
+  // Some systems cannot open folders, and some file systems cannot sync them.
   const folder = await open(path, 'r').catch(() => undefined)
   if (folder === undefined) return
   await folder.sync().catch(() => {})

@@ -1,4 +1,4 @@
-/** Where a large text is, by what it holds. */
+/** Reference to a large text, by its hash. */
 export interface PayloadReference {
   readonly type: 'payload'
   /** SHA-256 of its UTF-8, in hexadecimal. */
@@ -8,17 +8,17 @@ export interface PayloadReference {
 }
 
 /**
- * Keeps what is too large for the engine, by its hash. What was put is there, and the same, for all workers. Each session has its own: what it put goes with the
- * session, and nothing else names it.
+ * Stores by hash what is too large for the engine. A stored text is available, unchanged, to all workers. Each session has its own store, which is removed with the session;
+ * nothing else refers to it.
  */
 export interface PayloadStore {
   /** Texts of more bytes than this are put here. */
   readonly inlineBytes: number
-  /** Stores a text; returns where it is. */
+  /** Stores a text; returns a reference to it. */
   put(text: string): Promise<PayloadReference>
-  /** @throws HaltingError `driver` for what is not there, or is not what it was. */
+  /** @throws HaltingError `driver` for content that is missing or was changed. */
   get(reference: PayloadReference): Promise<string>
-  /** Removes all that was put. */
+  /** Removes everything in the store. */
   remove(): Promise<void>
 }
 

@@ -1,7 +1,7 @@
 import { ConfigurationError, HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { AwsClient } from 'aws4fetch'
-import { defaultInlineBytes, folderOf, referenceTo, textOf } from './hashed.ts'
+import { defaultInlineBytes, folderNameOf, referenceTo, verifiedText } from './payload-hash.ts'
 import type { PayloadStore, PayloadStores } from './payload-store.ts'
 
 /** Options of a payload store in an S3 bucket. */
@@ -14,28 +14,28 @@ export interface S3PayloadsOptions {
   readonly secretAccessKey: string
   /** Token of temporary credentials. */
   readonly sessionToken?: string
-  /** Taken from the address of Amazon's service, else `us-east-1`. */
+  /** Region of the bucket. Default: from the address of Amazon's service, otherwise `us-east-1`. */
   readonly region?: string
-  /** Before the names of all objects, such as `halting/`. */
+  /** Prefix of the names of all objects, such as `halting/`. */
   readonly prefix?: string
-  /** 256 KiB unless said otherwise. */
+  /** Maximum size of inline texts, in bytes. Default: 256 KiB. */
   readonly inlineBytes?: number
-  /** How often a request is made at most; 5. */
+  /** Maximum number of attempts of a request. Default: 5. */
   readonly attempts?: number
-  /** How long the first pause between two attempts is, in milliseconds; each other is twice as long. 200. */
+  /** Pause before the second attempt, in milliseconds; each later pause is twice as long. Default: 200. */
   readonly pauseMs?: number
   /** Makes the requests. Default: the `fetch` of the runtime. */
   readonly fetch?: typeof fetch
 }
 
-/** One attempt may take so long. */
+/** Maximum duration of one attempt. */
 const patienceMs = 60_000
 
-/** Payloads as objects of a bucket of S3 or a service that speaks its protocol, with the same names as files have: session, then SHA-256. */
+/** Stores payloads as objects in a bucket of S3 or a compatible service, named like files: session, then SHA-256. */
 export function s3Payloads(options: S3PayloadsOptions): PayloadStores {
   const bucket = new Bucket(options)
   const { inlineBytes = defaultInlineBytes, prefix = '' } = options
-  return { of: (sessionId) => storeIn(bucket, `${prefix}${folderOf(sessionId)}/`, inlineBytes) }
+  return { of: (sessionId) => storeIn(bucket, `${prefix}${folderNameOf(sessionId)}/`, inlineBytes) }
 }
 
 function storeIn(bucket: Bucket, prefix: string, inlineBytes: number): PayloadStore {
@@ -44,7 +44,7 @@ function storeIn(bucket: Bucket, prefix: string, inlineBytes: number): PayloadSt
     async put(text) {
       const content = Buffer.from(text)
       const reference = referenceTo(content)
-      // The service refuses a body that is not what was signed.
+      // The service refuses a body that does not match the signature.
       const headers = { 'x-amz-content-sha256': reference.sha256 }
       await bucket.ask({ method: 'PUT', name: `${prefix}${reference.sha256}`, body: content, headers }, async () => {})
       return reference
@@ -52,12 +52,12 @@ function storeIn(bucket: Bucket, prefix: string, inlineBytes: number): PayloadSt
     async get(reference) {
       const name = `${prefix}${reference.sha256}`
       return bucket.ask({ method: 'GET', name }, async (response) =>
-        textOf(new Uint8Array(await response.arrayBuffer()), reference, name),
+        verifiedText(new Uint8Array(await response.arrayBuffer()), reference, name),
       )
     },
     async remove() {
       for (let names = await bucket.list(prefix), before = ''; names.length > 0; names = await bucket.list(prefix)) {
-        if (names[0] === before) throw new HaltingError('driver', `${prefix}${before} of the bucket cannot be removed.`)
+        if (names[0] === before) throw new HaltingError('driver', `Cannot remove ${prefix}${before} from the bucket.`)
         before = names[0] ?? ''
         for (const name of names) await bucket.ask({ method: 'DELETE', name: `${prefix}${name}` }, async () => {})
       }
@@ -67,7 +67,7 @@ function storeIn(bucket: Bucket, prefix: string, inlineBytes: number): PayloadSt
 
 interface BucketRequest {
   readonly method: string
-  /** Of the object; absent for the bucket. */
+  /** Name of the object; absent for the bucket. */
   readonly name?: string
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
@@ -83,7 +83,7 @@ class Bucket {
 
   constructor(options: S3PayloadsOptions) {
     const { bucketUrl, accessKeyId, secretAccessKey, sessionToken } = options
-    if (!URL.canParse(bucketUrl)) throw new ConfigurationError(`"${bucketUrl}" is no address of a bucket.`)
+    if (!URL.canParse(bucketUrl)) throw new ConfigurationError(`"${bucketUrl}" is not a valid bucket address.`)
     if (accessKeyId === '' || secretAccessKey === '')
       throw new ConfigurationError('A bucket needs accessKeyId and secretAccessKey.')
     this.#url = bucketUrl.replace(/\/+$/, '')
@@ -99,7 +99,7 @@ class Bucket {
     this.#fetch = options.fetch ?? fetch
   }
 
-  /** Names of objects that begin so, without the prefix; a thousand at most. */
+  /** Names of objects with this prefix, without the prefix; at most a thousand. */
   list(prefix: string): Promise<readonly string[]> {
     const query = { 'list-type': '2', prefix }
     return this.ask({ method: 'GET', query }, async (response) => {
@@ -108,14 +108,14 @@ class Bucket {
     })
   }
 
-  /** Asks again where the service is busy, does not answer, or answers with something else than what was put. */
+  /** Sends a request. Retries if the service is busy, does not answer, or returns something else than what was stored. */
   async ask<T>(request: BucketRequest, read: (response: Response) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#attempt(request, read)
       if (outcome.kind === 'done') return outcome.value
       if (!outcome.mayRetry || attempt >= this.#attempts) {
         const { method, name = '' } = request
-        throw new HaltingError('driver', `The bucket does not do ${method} ${name}: ${outcome.why}`)
+        throw new HaltingError('driver', `${method} ${name} failed in the bucket: ${outcome.why}`)
       }
       await new Promise((resolve) => setTimeout(resolve, this.#pauseMs * 2 ** (attempt - 1)))
     }

@@ -2,13 +2,13 @@ import type { Json, SdkResult } from '@halting/core'
 import type { ObjectContext, ObjectSharedContext } from '@restatedev/restate-sdk'
 import type { WorkNote } from './notes.ts'
 
-/** What became of a request. */
+/** Outcome of a request. */
 export type RequestAnswer =
-  /** Nobody has asked for it, or it has no outcome of its own. */
+  /** The request is unknown, or has no outcome of its own. */
   | { readonly state: 'unknown' }
-  /** No run has taken it. */
+  /** No run has taken it yet. */
   | { readonly state: 'waiting' }
-  /** It is in a run that goes on. */
+  /** It is in a run that is still running. */
   | {
       readonly state: 'running'
       /** Id of the run. */
@@ -27,24 +27,24 @@ export type RequestAnswer =
       readonly because: string
     }
 
-/** Nothing else will become of it. */
-export function isOver({ state }: RequestAnswer): boolean {
+/** Whether the outcome is final. */
+export function isFinal({ state }: RequestAnswer): boolean {
   return state === 'answered' || state === 'refused'
 }
 
-type KeptRequest = { readonly runId: string } | { readonly because: string }
+type StoredOutcome = { readonly runId: string } | { readonly because: string }
 
 const requestKey = (id: string): string => `request/${id}`
 const resultKey = (runId: string): string => `result/${runId}`
 
-/** Keeps what a note tells of a request or a run. True when somebody may have waited for it. */
-export function keepAnswer(context: ObjectContext, note: WorkNote): boolean {
+/** Stores what a note says about a request or a run. Returns true if a caller may have waited for it. */
+export function storeAnswer(context: ObjectContext, note: WorkNote): boolean {
   switch (note.type) {
     case 'into_run':
-      for (const id of note.ids) context.set<KeptRequest>(requestKey(id), { runId: note.runId })
+      for (const id of note.ids) context.set<StoredOutcome>(requestKey(id), { runId: note.runId })
       return false
     case 'refused':
-      context.set<KeptRequest>(requestKey(note.id), { because: note.because })
+      context.set<StoredOutcome>(requestKey(note.id), { because: note.because })
       return true
     case 'result':
       // It is JSON.
@@ -57,15 +57,15 @@ export function keepAnswer(context: ObjectContext, note: WorkNote): boolean {
   }
 }
 
-export async function resultOfRun(context: ObjectSharedContext, runId: string): Promise<SdkResult | undefined> {
+export async function readRunResult(context: ObjectSharedContext, runId: string): Promise<SdkResult | undefined> {
   return (await context.get<SdkResult>(resultKey(runId))) ?? undefined
 }
 
-export async function answerTo(context: ObjectSharedContext, id: string, isWaiting: boolean): Promise<RequestAnswer> {
-  const kept = await context.get<KeptRequest>(requestKey(id))
-  if (kept === null) return { state: isWaiting ? 'waiting' : 'unknown' }
-  if ('because' in kept) return { state: 'refused', because: kept.because }
-  const { runId } = kept
-  const result = await resultOfRun(context, runId)
+export async function readAnswer(context: ObjectSharedContext, id: string, isWaiting: boolean): Promise<RequestAnswer> {
+  const stored = await context.get<StoredOutcome>(requestKey(id))
+  if (stored === null) return { state: isWaiting ? 'waiting' : 'unknown' }
+  if ('because' in stored) return { state: 'refused', because: stored.because }
+  const { runId } = stored
+  const result = await readRunResult(context, runId)
   return result === undefined ? { state: 'running', runId } : { state: 'answered', runId, result }
 }

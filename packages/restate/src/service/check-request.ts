@@ -1,8 +1,8 @@
-import type { MessageContent } from '@halting/core'
+import { type MessageContent, ConfigurationError, type SettingsChange } from '@halting/core'
 import { isJsonObject, problemOfAnswer } from '@halting/core/adapters'
 import type { SessionRequest } from './messages.ts'
 
-/** Why a value cannot be that field; undefined where it can. */
+/** Why a value is invalid for a field; undefined if it is valid. */
 type FieldCheck = (value: unknown) => string | undefined
 
 interface Fields {
@@ -10,128 +10,128 @@ interface Fields {
   readonly takes?: { readonly [field: string]: FieldCheck }
 }
 
-export const longestId = 200
-/** JSON that is deeper is written by nobody, and by no serializer: the engine would try the call again for ever. */
-const mostDepth = 500
+export const maxIdLength = 200
+/** No serializer handles deeper JSON: the engine would retry the call forever. */
+const maxDepth = 500
 
-/** How large a request may be, and what to do where it is larger. */
-export interface RequestSize {
+/** Maximum size of a request, and what to do with a larger one. */
+export interface RequestSizeLimit {
   readonly mostBytes: number
   readonly otherwise: string
 }
 
-/** On its way to a worker a request is JSON within JSON, so up to twice as large: the engine takes 32 MiB. */
-export const anyRequest: RequestSize = {
+/** On its way to a worker, a request is JSON within JSON and so up to twice as large; the engine accepts 32 MiB. */
+export const sizeLimitWithStore: RequestSizeLimit = {
   mostBytes: 12 * 1024 * 1024,
-  otherwise: 'Put what is larger into a file of the session.',
+  otherwise: 'Put larger data into a file of the session.',
 }
-/** Its message is in a record that the engine keeps itself, with what belongs to it: at most `mostInlineBytes`. */
-export const requestWithoutStore: RequestSize = {
+/** Without a payload store, its message is in a record that the engine stores, with related data: at most `maxInlineBytes`. */
+export const sizeLimitWithoutStore: RequestSizeLimit = {
   mostBytes: 7 * 1024 * 1024,
   otherwise:
-    'The workers of this cluster have no payload store, which takes more: halting serve --payloads. Or put what is larger into a file of the session.',
+    'The workers of this cluster have no payload store, which takes more: halting serve --payloads. Or put larger data into a file of the session.',
 }
-/** What is known of a copy is written by the cluster: with it a session is given the folder of the other one. */
-const ofCluster = 'forkedFrom'
+/** Only the cluster writes this field of a copy: it gives the session the folder of another one. */
+const clusterOnlyField = 'forkedFrom'
 
-const isText: FieldCheck = (value) => (typeof value === 'string' ? undefined : 'is a text')
-const isName: FieldCheck = (value) =>
-  typeof value === 'string' && value !== '' && value.length <= longestId
+const checkText: FieldCheck = (value) => (typeof value === 'string' ? undefined : 'must be a string')
+const checkName: FieldCheck = (value) =>
+  typeof value === 'string' && value !== '' && value.length <= maxIdLength
     ? undefined
-    : `is a text of 1 to ${longestId} characters`
-const isObject: FieldCheck = (value) => (isJsonObject(value) ? undefined : 'is an object')
-/** The command of a goal would run on the worker whatever its rules say (`checkGoals`). */
-const isChange: FieldCheck = (value) =>
+    : `must be a string of 1 to ${maxIdLength} characters`
+const checkObject: FieldCheck = (value) => (isJsonObject(value) ? undefined : 'must be an object')
+/** The command of a goal would run on the worker regardless of its rules (`rejectGoals`). */
+const checkChange: FieldCheck = (value) =>
   isJsonObject(value) && value['until'] === undefined
     ? undefined
-    : 'is an object without "until": the goals of a session are those that its worker was started with'
-const isOneOf =
+    : 'must be an object without "until": the goals of a session are set when its worker starts'
+const checkOneOf =
   (...values: readonly string[]): FieldCheck =>
   (value) =>
-    typeof value === 'string' && values.includes(value) ? undefined : `is one of ${values.join(', ')}`
+    typeof value === 'string' && values.includes(value) ? undefined : `must be one of ${values.join(', ')}`
 
-const isContent: FieldCheck = (value) => {
-  if (typeof value === 'string') return value.trim() === '' ? 'is not empty' : undefined
+const checkContent: FieldCheck = (value) => {
+  if (typeof value === 'string') return value.trim() === '' ? 'must not be empty' : undefined
   const isList = Array.isArray(value) && value.length > 0
   return isList && value.every((block) => isJsonObject(block) && typeof block['type'] === 'string')
     ? undefined
-    : 'is a text, or a list of blocks such as {"type":"text","text":"…"}'
+    : 'must be a string, or a list of blocks such as {"type":"text","text":"…"}'
 }
 
-const isAnswer: FieldCheck = (value) => {
+const checkAnswer: FieldCheck = (value) => {
   const what =
-    'is {"behavior":"allow","updatedInput":{…}}, where the last is optional, or {"behavior":"deny","message":"…"}'
+    'must be {"behavior":"allow","updatedInput":{…}}, where updatedInput is optional, or {"behavior":"deny","message":"…"}'
   if (!isJsonObject(value) || problemOfAnswer(value) !== undefined) return what
   return value['behavior'] === 'allow' || typeof value['message'] === 'string' ? undefined : what
 }
 
-const isDecisions: FieldCheck = (value) =>
+const checkDecisions: FieldCheck = (value) =>
   isJsonObject(value) &&
   Object.keys(value).length > 0 &&
-  Object.values(value).every((one) => isAnswer(one) === undefined)
+  Object.values(value).every((one) => checkAnswer(one) === undefined)
     ? undefined
-    : 'has an answer for each call: {"CALL":{"behavior":"allow"}}'
+    : 'must have an answer for each call: {"CALL":{"behavior":"allow"}}'
 
-const isMoment: FieldCheck = (value) =>
-  typeof value === 'number' && value >= 0 ? undefined : 'is a number of milliseconds since 1970'
+const checkTimestamp: FieldCheck = (value) =>
+  typeof value === 'number' && value >= 0 ? undefined : 'must be a number of milliseconds since 1970'
 
 const fieldsOf: { readonly [type in SessionRequest['type']]: Fields } = {
-  prompt: { needs: { content: isContent }, takes: { when: isOneOf('now', 'next', 'later') } },
-  retract: { needs: { message: isName } },
+  prompt: { needs: { content: checkContent }, takes: { when: checkOneOf('now', 'next', 'later') } },
+  retract: { needs: { message: checkName } },
   interrupt: {
     takes: {
-      because: isOneOf('user', 'interrupt', 'time', 'budget', 'terminated', 'parent'),
-      queue: isOneOf('keep', 'give_back'),
+      because: checkOneOf('user', 'interrupt', 'time', 'budget', 'terminated', 'parent'),
+      queue: checkOneOf('keep', 'give_back'),
     },
   },
-  retry_now: { needs: { since: isMoment } },
-  stop: { takes: { message: isText } },
-  set: { needs: { change: isChange } },
-  answer: { needs: { callId: isName, answer: isAnswer } },
-  compact: { takes: { instructions: isText } },
-  resume: { takes: { limits: isObject } },
-  approve: { needs: { approvals: isDecisions } },
+  retry_now: { needs: { since: checkTimestamp } },
+  stop: { takes: { message: checkText } },
+  set: { needs: { change: checkChange } },
+  answer: { needs: { callId: checkName, answer: checkAnswer } },
+  compact: { takes: { instructions: checkText } },
+  resume: { takes: { limits: checkObject } },
+  approve: { needs: { approvals: checkDecisions } },
   last_answer: {},
-  rewind: { needs: { before: isName } },
-  stop_task: { needs: { taskId: isName } },
+  rewind: { needs: { before: checkName } },
+  stop_task: { needs: { taskId: checkName } },
   close: {},
 }
 
-/** Why this is no request with a name, in a sentence; undefined where it is one. It may come from anybody. */
-export function problemOfRequest(given: unknown, size: RequestSize = anyRequest): string | undefined {
-  if (!isJsonObject(given)) return 'Give an object: { "id", "request" }.'
-  const { id, request, opening } = given
-  const ofId = isName(id)
-  if (ofId !== undefined) return `The id of a request ${ofId}.`
-  if (opening !== undefined && !isJsonObject(opening)) return 'The opening of a session is an object.'
-  if (opening !== undefined && Object.hasOwn(opening, ofCluster))
-    return `${ofCluster} of an opening is written by the cluster: fork the session.`
-  if (!isJsonObject(request)) return 'A request is an object, such as {"type":"prompt","content":"…"}.'
-  return problemOfFields(request) ?? problemOfSize(given, size)
+/** Why this is not a valid named request, in a sentence; undefined if it is valid. Anyone may send it. */
+export function problemOfRequest(input: unknown, size: RequestSizeLimit = sizeLimitWithStore): string | undefined {
+  if (!isJsonObject(input)) return 'Give an object: { "id", "request" }.'
+  const { id, request, opening } = input
+  const idProblem = checkName(id)
+  if (idProblem !== undefined) return `The id of a request ${idProblem}.`
+  if (opening !== undefined && !isJsonObject(opening)) return 'The opening of a session must be an object.'
+  if (opening !== undefined && Object.hasOwn(opening, clusterOnlyField))
+    return `Only the cluster may set ${clusterOnlyField} in an opening. Fork the session instead.`
+  if (!isJsonObject(request)) return 'A request must be an object, such as {"type":"prompt","content":"…"}.'
+  return problemOfFields(request) ?? problemOfSize(input, size)
 }
 
-function problemOfSize(given: unknown, { mostBytes, otherwise }: RequestSize): string | undefined {
-  if (isTooDeep(given)) return `A request is at most ${mostDepth} lists and objects deep.`
-  const bytes = Buffer.byteLength(JSON.stringify(given))
+function problemOfSize(input: unknown, { mostBytes, otherwise }: RequestSizeLimit): string | undefined {
+  if (isTooDeep(input)) return `A request may be at most ${maxDepth} lists and objects deep.`
+  const bytes = Buffer.byteLength(JSON.stringify(input))
   return bytes > mostBytes
-    ? `A request is at most ${mostBytes} bytes of JSON, and this one has ${bytes}. ${otherwise}`
+    ? `A request may have at most ${mostBytes} bytes of JSON; this one has ${bytes}. ${otherwise}`
     : undefined
 }
 
-/** Why messages cannot go into one run together: with what they name they may be larger than the request was. */
+/** Why messages cannot go into one run together. With the files that they name they may be larger than the request. */
 export function problemOfMessages(
   messages: readonly MessageContent[],
-  { mostBytes, otherwise }: RequestSize,
+  { mostBytes, otherwise }: RequestSizeLimit,
 ): string | undefined {
   const bytes = Buffer.byteLength(JSON.stringify(messages))
   const what =
-    messages.length > 1 ? 'Messages that wait for a run have' : 'With the files that it names the message has'
-  return bytes > mostBytes ? `${what} ${bytes} bytes of JSON, and ${mostBytes} is the most. ${otherwise}` : undefined
+    messages.length > 1 ? 'Messages that wait for a run have' : 'With the files that it names, the message has'
+  return bytes > mostBytes ? `${what} ${bytes} bytes of JSON; the maximum is ${mostBytes}. ${otherwise}` : undefined
 }
 
-function isTooDeep(given: unknown): boolean {
-  let values: readonly unknown[] = [given]
-  for (let depth = 0; depth <= mostDepth; depth++) {
+function isTooDeep(input: unknown): boolean {
+  let values: readonly unknown[] = [input]
+  for (let depth = 0; depth <= maxDepth; depth++) {
     values = values.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []))
     if (values.length === 0) return false
   }
@@ -142,13 +142,24 @@ function problemOfFields(request: { readonly [field: string]: unknown }): string
   const { type } = request
   const types = Object.keys(fieldsOf)
   if (typeof type !== 'string' || !types.includes(type))
-    return `The type of a request ${isOneOf(...types)(type) ?? ''}.`
+    return `The type of a request ${checkOneOf(...types)(type) ?? ''}.`
   // It is one of its keys.
   const { needs = {}, takes = {} } = fieldsOf[type as SessionRequest['type']]
   for (const [field, check] of Object.entries({ ...needs, ...takes })) {
     if (request[field] === undefined && needs[field] === undefined) continue
     const problem = check(request[field])
-    if (problem !== undefined) return `In a request of the type ${type}, ${field} ${problem}.`
+    if (problem !== undefined) return `In a request of type ${type}, ${field} ${problem}.`
   }
   return undefined
+}
+
+/**
+ * The command of a goal runs on the worker, outside the model's control and not subject to the worker's permission rules. Anyone with a client could run anything there.
+ * @throws ConfigurationError for a change that sets goals.
+ */
+export function rejectGoals({ until }: SettingsChange): void {
+  if (until === undefined) return
+  throw new ConfigurationError(
+    'The goals of a session on a cluster are set when its worker starts; nothing was changed. Start the worker with other goals.',
+  )
 }

@@ -11,21 +11,21 @@ import {
   type StepRecord,
 } from '@halting/core/steps'
 import type { Spent } from '@halting/core/adapters'
-import { personsMessage } from './persons-message.ts'
-import { spentIn } from './spent.ts'
+import { findPersonsMessage } from './persons-message.ts'
+import { sessionSpending } from './spending.ts'
 
 type SessionFile = NonNullable<SessionParts['journal']>
 
 export interface ClusterSessionParts {
   readonly sessionId: string
   readonly path: string
-  /** Of earlier invocations the conversation, of this one all. */
+  /** The conversation of earlier invocations, and all records of this one. */
   readonly records: readonly StepRecord[]
   readonly log: StepStore
   readonly lease?: BudgetLease | undefined
 }
 
-/** A session that the engine keeps, as this process has it: what a session object goes on with. */
+/** A session stored in the engine, as this process has it: the journal of a session object. */
 export class ClusterSession implements SessionFile {
   /** Id of the session. */
   readonly sessionId: string
@@ -33,7 +33,7 @@ export class ClusterSession implements SessionFile {
   readonly path: string
   /** Where new records go. */
   readonly log: StepStore
-  /** Its share in the budget of a tenant, where it has one. */
+  /** Its lease on the budget of a tenant, if it has one. */
   readonly lease: BudgetLease | undefined
   #folded: FoldedSession
   readonly #records: StepRecord[]
@@ -65,7 +65,7 @@ export class ClusterSession implements SessionFile {
     return this.#folded.open
   }
 
-  /** The runs that ended, the oldest first. */
+  /** The finished runs, the oldest first. */
   get ended(): readonly EndedRun[] {
     return this.#folded.ended
   }
@@ -75,10 +75,10 @@ export class ClusterSession implements SessionFile {
     return this.#folded.stages ?? []
   }
 
-  /** What the session has spent or may have, in all; null while a run is open. */
+  /** Total that the session has spent or may have spent; null while a run is open. */
   get spent(): Spent | null {
     const folded = foldSession(runsOf(this.#records))
-    return folded.open === undefined ? spentIn(folded) : null
+    return folded.open === undefined ? sessionSpending(folded) : null
   }
 
   /** Whether the conversation was rewound. */
@@ -86,12 +86,12 @@ export class ClusterSession implements SessionFile {
     return this.#folded.isRewound === true
   }
 
-  /** The message of a person to before which `rewind` would go. */
+  /** The message of a person that `rewind` would go back to. */
   async messageOf(message: string): Promise<PersonsMessage> {
     return this.#found(message)
   }
 
-  /** Goes back to before a message of a person, on record when it resolves. */
+  /** Rewinds to before a message of a person. It is on record when this resolves. */
   async rewind(message: string): Promise<PersonsMessage> {
     const found = this.#found(message)
     this.log.append(rewindRecord(this.#folded, found.index))
@@ -103,6 +103,6 @@ export class ClusterSession implements SessionFile {
   #found(message: string): PersonsMessage {
     // Runs of this process are among the records.
     this.#folded = foldSession(runsOf(this.#records))
-    return personsMessage(this.#folded.transcript, this.sessionId, message)
+    return findPersonsMessage(this.#folded.transcript, this.sessionId, message)
   }
 }

@@ -1,88 +1,94 @@
 import { HaltingError } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
-import { wholeRecords } from '../engine/batch.ts'
-import { keptFormat, plainFormat } from '../engine/format.ts'
-import { isPacked, textsIn, type KeptRecord } from '../engine/packed-record.ts'
+import { unpackRecords } from '../engine/batch.ts'
+import { storageFormat, compatibleFormat } from '../engine/format.ts'
+import { isPacked, engineTextNames, type StoredRecord } from '../engine/packed-record.ts'
 import { SessionTexts } from '../engine/session-texts.ts'
 import type { PayloadReference, PayloadStore } from '../payloads/payload-store.ts'
-import { carriedRun, type Carried, type CarriedRun } from './carried-run.ts'
-import { readTexts } from './kept-records.ts'
+import { restoreCarriedRun, type CarriedState, type CarriedRun } from './carried-run.ts'
+import { readTexts } from './stored-records.ts'
 
-/** What is kept of an object, by keys. */
-export interface State {
+/** The state of an object, by key. */
+export interface ObjectState {
   get<T>(key: string): Promise<T | null>
   set(key: string, value: unknown): void
   clear(key: string): void
 }
 
-/** Of what was said in the runs that are over, where it is. */
+/** Where the records of the finished runs are. */
 interface Contents {
   readonly format: number
   readonly pieces: readonly Piece[]
   /** The number of the next piece. */
   readonly next: number
-  /** The run that goes on in the next invocation. */
-  readonly carried?: Carried & {
-    /** How many values its agents' records take. */
+  /** The run that continues in the next invocation. */
+  readonly carried?: CarriedState & {
+    /** How many values hold the records of its agents. */
     readonly pages: number
   }
 }
 
-/** What an invocation leaves to the next one: see `Carried`. */
-export interface Handover extends Carried {
-  /** Records of agents that go on beside the run. */
-  readonly agents: readonly KeptRecord[]
+/** What an invocation leaves to the next one: see `CarriedState`. */
+export interface Handover extends CarriedState {
+  /** Records of agents that run in parallel with the run. */
+  readonly agents: readonly StoredRecord[]
 }
 
-/** Some records, one after another: in the state under their number, or in the payload store. */
+/** Consecutive records, stored in the state under their number or in the payload store. */
 interface Piece {
   readonly number: number
   readonly bytes: number
   readonly reference?: PayloadReference
-  /** Names of the long texts of a piece that is in the payload store; absent for none. */
+  /** Hashes of the long texts of a piece in the payload store; absent for none. */
   readonly texts?: readonly string[]
 }
 
 type Once = (effect: () => Promise<PayloadReference>) => Promise<PayloadReference>
 
-/** A piece has at most so many, but for a record that is larger. */
-const mostPieceBytes = 1024 * 1024
+/** Maximum size of a piece, unless a single record is larger. */
+const maxPieceBytes = 1024 * 1024
 
 const contentsKey = 'conversation'
 const agentsKey = (page: number): string => `carried/${page}`
 const pieceKey = ({ number }: { readonly number: number }): string => `conversation/${number}`
 
-/** The run that goes on in the next invocation of a session; undefined for none. */
-export async function carriedIn(state: Pick<State, 'get'>): Promise<Carried | undefined> {
+/** The run that continues in the next invocation of a session; undefined for none. */
+export async function readCarriedState(state: Pick<ObjectState, 'get'>): Promise<CarriedState | undefined> {
   return (await state.get<Contents>(contentsKey))?.carried
 }
 
-/** Of the records of runs that ended what the next run has to know: what was said, how they ended and what they cost. */
-export function isOfConversation({ type }: StepRecord): boolean {
+/** Whether the next run needs a record of a finished run: its conversation, its ending and its cost. */
+export function belongsToConversation({ type }: StepRecord): boolean {
   return type !== 'intent' && type !== 'result' && type !== 'control'
 }
 
 /**
- * What a session said before, as its object keeps it.
- * P1: what is appended writes itself and pieces that are at most twice as large, so a byte is written again some twenty times at most, however long the session gets. Long texts
- * are apart, and are never written again. P2: what is in the payload store is never written again, and is read only by an attempt that begins work. P3: each attempt
- * asks the engine for the same. P4: what earlier versions read is in a format that they know: only where there are long texts, or a run that was carried, it is a later one.
+ * The conversation of a session, as its object stores it.
+ * P1: appending rewrites only pieces that are at most twice as large as the new one. So each byte is rewritten about twenty times at most, however long the session gets. Long
+ * texts are separate and are never rewritten.
+ * P2: pieces in the payload store are never rewritten, and only an attempt that begins work reads them.
+ * P3: every attempt makes the same calls to the engine.
+ * P4: data is in the format of earlier versions, unless it has long texts or a carried run.
  */
 export class Conversation {
-  readonly #state: State
+  readonly #state: ObjectState
   readonly #store: PayloadStore | undefined
   #contents: Contents
-  /** Of pieces in the state, by their numbers. */
-  readonly #inline: Map<number, readonly KeptRecord[]>
-  /** Of agents of the run that goes on. */
-  readonly #agents: readonly KeptRecord[]
-  /** All long texts of it. */
+  /** Pieces in the state, by number. */
+  readonly #inline: Map<number, readonly StoredRecord[]>
+  /** Records of agents of the run that continues. */
+  readonly #agents: readonly StoredRecord[]
+  /** All its long texts. */
   readonly texts: SessionTexts
 
   private constructor(
-    { state, store, contents }: { readonly state: State; readonly store: PayloadStore | undefined; contents: Contents },
-    inline: Map<number, readonly KeptRecord[]>,
-    agents: readonly KeptRecord[],
+    {
+      state,
+      store,
+      contents,
+    }: { readonly state: ObjectState; readonly store: PayloadStore | undefined; contents: Contents },
+    inline: Map<number, readonly StoredRecord[]>,
+    agents: readonly StoredRecord[],
     texts: SessionTexts,
   ) {
     this.#state = state
@@ -93,90 +99,93 @@ export class Conversation {
     this.texts = texts
   }
 
-  static async read(state: State, store: PayloadStore | undefined): Promise<Conversation> {
-    const contents = (await state.get<Contents>(contentsKey)) ?? { format: plainFormat, pieces: [], next: 1 }
-    const inline = new Map<number, readonly KeptRecord[]>()
+  static async read(state: ObjectState, store: PayloadStore | undefined): Promise<Conversation> {
+    const contents = (await state.get<Contents>(contentsKey)) ?? { format: compatibleFormat, pieces: [], next: 1 }
+    const inline = new Map<number, readonly StoredRecord[]>()
     const texts = new SessionTexts()
-    if (contents.format > keptFormat) return new Conversation({ state, store, contents }, inline, [], texts)
-    // The engine's promises are awaited one at a time.
+    if (contents.format > storageFormat) return new Conversation({ state, store, contents }, inline, [], texts)
+    // The engine's promises must be awaited one at a time.
     for (const piece of contents.pieces)
       if (piece.reference === undefined)
-        inline.set(piece.number, (await state.get<readonly KeptRecord[]>(pieceKey(piece))) ?? [])
-    const agents: KeptRecord[] = []
+        inline.set(piece.number, (await state.get<readonly StoredRecord[]>(pieceKey(piece))) ?? [])
+    const agents: StoredRecord[] = []
     for (let page = 0; page < (contents.carried?.pages ?? 0); page++)
-      agents.push(...((await state.get<readonly KeptRecord[]>(agentsKey(page))) ?? []))
+      agents.push(...((await state.get<readonly StoredRecord[]>(agentsKey(page))) ?? []))
     const named = [
       ...contents.pieces.flatMap((piece) => piece.texts ?? []),
-      ...textsIn([...[...inline.values()].flat(), ...agents]),
+      ...engineTextNames([...[...inline.values()].flat(), ...agents]),
     ]
     await readTexts(state, named, texts)
     return new Conversation({ state, store, contents }, inline, agents, texts)
   }
 
-  /** What it was written in. Nothing but this can be said of it where that is a later one. */
+  /** Format in which it was written. If it is a later one, nothing else can be read. */
   get format(): number {
     return this.#contents.format
   }
 
-  /** The run that the invocation before left to this one. */
-  get carried(): Carried | undefined {
+  /** The run that the previous invocation left to this one. */
+  get carried(): CarriedState | undefined {
     return this.#contents.carried
   }
 
-  /** All of its records, and those of a run that goes on. Asks nothing of the engine. */
+  /** All its records, and those of a run that continues. Makes no call to the engine. */
   async records(): Promise<CarriedRun> {
     const pieces = await Promise.all(this.#contents.pieces.map((piece) => this.#recordsOf(piece)))
-    return carriedRun(pieces.flat(), this.carried, await this.#wholeAgents())
+    return restoreCarriedRun(pieces.flat(), this.carried, await this.#wholeAgents())
   }
 
-  /** What agents of the run that goes on have done, by their steps. */
-  async agents(): Promise<readonly { readonly key: string; readonly kept: KeptRecord }[]> {
+  /** Records of the agents of the run that continues, with their steps. */
+  async agents(): Promise<readonly { readonly key: string; readonly kept: StoredRecord }[]> {
     const whole = await this.#wholeAgents()
-    return this.#agents.map((kept, index) => {
+    return this.#agents.map((stored, index) => {
       const record = whole[index]
-      return { key: record !== undefined && 'key' in record ? record.key : '', kept }
+      return { key: record !== undefined && 'key' in record ? record.key : '', kept: stored }
     })
   }
 
   #wholeAgents(): Promise<readonly StepRecord[]> {
-    return wholeRecords(this.#agents, this.#store, this.texts)
+    return unpackRecords(this.#agents, this.#store, this.texts)
   }
 
   async #recordsOf({ number, reference }: Piece): Promise<readonly StepRecord[]> {
-    const kept = reference === undefined ? this.#inline.get(number) : await this.#stored(reference)
-    return wholeRecords(kept ?? [], this.#store, this.texts)
+    const stored = reference === undefined ? this.#inline.get(number) : await this.#stored(reference)
+    return unpackRecords(stored ?? [], this.#store, this.texts)
   }
 
-  async #stored(reference: PayloadReference): Promise<readonly KeptRecord[]> {
+  async #stored(reference: PayloadReference): Promise<readonly StoredRecord[]> {
     if (this.#store === undefined)
-      throw new HaltingError('driver', 'What was said is in a payload store, and none is given.')
+      throw new HaltingError(
+        'driver',
+        'The conversation is in a payload store, and this worker has none. Configure the store of the other workers.',
+      )
     // `append` put it there.
-    return JSON.parse(await this.#store.get(reference)) as readonly KeptRecord[]
+    return JSON.parse(await this.#store.get(reference)) as readonly StoredRecord[]
   }
 
-  /** `once` does something once, whatever attempt does it. `handover`: the run goes on in another invocation. */
-  async append(records: readonly KeptRecord[], once: Once, handover?: Handover): Promise<void> {
+  /** Appends records. `once` runs an effect once across attempts. `handover`: the run continues in another invocation. */
+  async append(records: readonly StoredRecord[], once: Once, handover?: Handover): Promise<void> {
     const before = this.#contents.carried
     if (records.length === 0 && before === undefined && handover === undefined) return
-    for (const some of inPieces(records)) await this.#appendPiece(some, once)
+    for (const some of splitIntoPieces(records)) await this.#appendPiece(some, once)
     const { carried: _before, ...contents } = this.#contents
     for (let page = 0; page < (before?.pages ?? 0); page++) this.#state.clear(agentsKey(page))
     this.#contents =
-      handover === undefined ? contents : { ...contents, format: keptFormat, carried: this.#carry(handover) }
+      handover === undefined ? contents : { ...contents, format: storageFormat, carried: this.#carry(handover) }
     this.#state.set(contentsKey, this.#contents)
   }
 
   #carry({ agents, ...carried }: Handover): NonNullable<Contents['carried']> {
-    const pages = inPieces(agents)
+    const pages = splitIntoPieces(agents)
     for (const [page, some] of pages.entries()) this.#state.set(agentsKey(page), some)
     return { ...carried, pages: pages.length }
   }
 
-  async #appendPiece(records: readonly KeptRecord[], once: Once): Promise<void> {
+  async #appendPiece(records: readonly StoredRecord[], once: Once): Promise<void> {
     let all = records
     let text = JSON.stringify(all)
     const pieces = [...this.#contents.pieces]
-    for (let last = pieces.at(-1); last !== undefined && mayJoin(last, text); last = pieces.at(-1)) {
+    for (let last = pieces.at(-1); last !== undefined && canMerge(last, text); last = pieces.at(-1)) {
       all = [...(this.#inline.get(last.number) ?? []), ...all]
       text = JSON.stringify(all)
       this.#inline.delete(last.number)
@@ -187,7 +196,7 @@ export class Conversation {
     const bytes = Buffer.byteLength(text)
     const store = this.#store
     if (store !== undefined && bytes > store.inlineBytes) {
-      const texts = textsIn(all)
+      const texts = engineTextNames(all)
       const reference = await once(() => store.put(text))
       pieces.push({ number, bytes, reference, ...(texts.length > 0 && { texts }) })
     } else {
@@ -195,22 +204,22 @@ export class Conversation {
       this.#inline.set(number, all)
       this.#state.set(pieceKey({ number }), all)
     }
-    const format = all.some(isPacked) ? keptFormat : Math.min(this.#contents.format, keptFormat)
+    const format = all.some(isPacked) ? storageFormat : Math.min(this.#contents.format, storageFormat)
     this.#contents = { ...this.#contents, format, pieces, next: number + 1 }
   }
 }
 
-function mayJoin(last: Piece, text: string): boolean {
+function canMerge(last: Piece, text: string): boolean {
   const bytes = Buffer.byteLength(text)
-  return last.reference === undefined && last.bytes <= 2 * bytes && last.bytes + bytes <= mostPieceBytes
+  return last.reference === undefined && last.bytes <= 2 * bytes && last.bytes + bytes <= maxPieceBytes
 }
 
-function inPieces(records: readonly KeptRecord[]): readonly (readonly KeptRecord[])[] {
-  const pieces: KeptRecord[][] = []
+function splitIntoPieces(records: readonly StoredRecord[]): readonly (readonly StoredRecord[])[] {
+  const pieces: StoredRecord[][] = []
   let bytes = Infinity
   for (const record of records) {
     bytes += Buffer.byteLength(JSON.stringify(record))
-    if (bytes > mostPieceBytes) {
+    if (bytes > maxPieceBytes) {
       pieces.push([])
       bytes = Buffer.byteLength(JSON.stringify(record))
     }

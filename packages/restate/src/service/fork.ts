@@ -1,65 +1,69 @@
 import { foldSession, runsOf, type StepRecord } from '@halting/core/steps'
 import type { Spent } from '@halting/core/adapters'
-import { mostInlineBytes } from '../engine/batch.ts'
+import { maxInlineBytes } from '../engine/batch.ts'
 import type { Opening } from './messages.ts'
-import { nothingSpent, spentIn } from './spent.ts'
-import type { State } from './conversation.ts'
+import { noSpending, sessionSpending } from './spending.ts'
+import type { ObjectState } from './conversation.ts'
 
-/** A part of what a session begins with that is a copy of another one. */
-export interface AdoptedPage {
-  /** What is copied. */
+/** One page of the conversation that a forked session begins with. */
+export interface ForkPage {
+  /** Id of the session that is copied. */
   readonly from: string
   readonly opening: Opening
-  /** From 0. They come in order; one that comes again changes nothing. */
+  /** Page number, from 0. Pages arrive in order; a repeated page changes nothing. */
   readonly number: number
   readonly records: readonly StepRecord[]
-  /** What they have cost, which the session that they are of has paid. */
+  /** Their cost, which the original session has paid. */
   readonly spent: Spent
-  /** When the copy was asked for, in milliseconds since 1970; earlier versions do not say it. */
+  /** When the fork was requested, in milliseconds since 1970. Absent from earlier versions. */
   readonly atMs?: number
 }
 
-/** How far the copy has come. Kept: a session is a copy of one other, once. */
-export interface Adopted {
+/** Progress of a fork. It stays stored, because a session is a copy of one other session, once. */
+export interface AdoptionState {
   readonly from: string
   readonly pages: number
-  /** What the other session has paid. */
+  /** What the original session has paid. */
   readonly spent?: Spent
 }
 
-/** The conversation in parts that the engine takes; one that is empty where nothing was said. */
-export function adoptedPages(
+/** Splits the conversation into pages that the engine accepts; one empty page if there is no conversation. */
+export function forkPages(
   from: string,
   opening: Opening,
   conversation: readonly StepRecord[],
   atMs: number,
-): readonly AdoptedPage[] {
+): readonly ForkPage[] {
   const pages: StepRecord[][] = [[]]
   let bytes = 0
   for (const record of conversation) {
     const size = Buffer.byteLength(JSON.stringify(record))
-    if (bytes > 0 && bytes + size > mostInlineBytes) {
+    if (bytes > 0 && bytes + size > maxInlineBytes) {
       pages.push([])
       bytes = 0
     }
     bytes += size
     pages.at(-1)?.push(record)
   }
-  const spent = spentIn(foldSession(runsOf(conversation)))
+  const spent = sessionSpending(foldSession(runsOf(conversation)))
   const common = { from, opening: { ...opening, forkedFrom: from }, spent, atMs }
   return pages.map((records, number) => ({ ...common, number, records }))
 }
 
-export const adoptedKey = 'adopted'
+export const adoptionKey = 'adopted'
 
-/** What another session has paid of this one, which is a copy of that. */
-export async function inheritedBy(state: Pick<State, 'get'>): Promise<Spent> {
-  return (await state.get<Adopted>(adoptedKey))?.spent ?? nothingSpent
+/** What the original session has paid of this forked one. */
+export async function readInheritedSpending(state: Pick<ObjectState, 'get'>): Promise<Spent> {
+  return (await state.get<AdoptionState>(adoptionKey))?.spent ?? noSpending
 }
 
-/** What becomes of a page: it is taken, was taken, or the session is another one. */
-export function pageIn(adopted: Adopted | null, page: AdoptedPage, hasBegun: boolean): 'new' | 'again' | 'refused' {
-  if (adopted === null) return hasBegun || page.number > 0 ? 'refused' : 'new'
-  if (adopted.from !== page.from || page.number > adopted.pages) return 'refused'
-  return page.number === adopted.pages && !hasBegun ? 'new' : 'again'
+/** Whether a page is new, a repetition, or refused because the session is something else. */
+export function pageVerdict(
+  adoption: AdoptionState | null,
+  page: ForkPage,
+  hasBegun: boolean,
+): 'new' | 'again' | 'refused' {
+  if (adoption === null) return hasBegun || page.number > 0 ? 'refused' : 'new'
+  if (adoption.from !== page.from || page.number > adoption.pages) return 'refused'
+  return page.number === adoption.pages && !hasBegun ? 'new' : 'again'
 }

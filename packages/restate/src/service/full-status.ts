@@ -1,36 +1,36 @@
 import { createHash } from 'node:crypto'
 import type { MailboxStatus } from './names.ts'
-import type { Stalled } from './stalled.ts'
+import type { Stall } from './stall.ts'
 import type { SessionStatus } from './status.ts'
 
-/** What stands with a session, and with what was asked of it. */
+/** Status of a session, and of the requests that wait in it. */
 export interface FullStatus extends SessionStatus {
-  /** Somebody works at it, or was called to. */
+  /** A worker is at work, or was called. */
   readonly isWorking: boolean
   /** Whether the session was closed. */
   readonly isClosed: boolean
-  /** How many requests the work has not answered for. */
+  /** Number of requests that the work has not settled. */
   readonly waiting: number
-  /** Differs whenever anything of this does: `changed` waits until it is another one. Absent where a worker of an older version answers. */
+  /** Changes whenever anything in the status changes: `changed` waits for another one. Absent from workers of older versions. */
   readonly version?: string
 }
 
-/** How a session stands: what its records say, its mailbox, and what this worker knows of work that does not continue. */
-interface Facts {
+/** The parts of a status: what the records say, the mailbox, and whether this worker knows that the work has stalled. */
+interface StatusParts {
   readonly session: SessionStatus
   readonly mailbox: MailboxState
-  readonly stalled: Stalled | undefined
+  readonly stalled: Stall | undefined
 }
 
-/** The part of it that the mailbox knows. */
+/** The part that the mailbox knows. */
 export type MailboxState = Pick<MailboxStatus, 'isWorking' | 'isClosed' | 'waiting' | 'asked'>
 
-/** The three parts of a version change independently. Clients send it back as it is. */
-function versionOf({ session, mailbox, stalled }: Facts): string {
+/** The three parts of a version change independently. Clients return it unchanged. */
+function versionOf({ session, mailbox, stalled }: StatusParts): string {
   return [sessionVersion(session), mailboxVersion(mailbox), stalledVersion(stalled)].join('/')
 }
 
-/** All that the status of a session says follows from its records, except where its live events are. */
+/** Everything in the status of a session follows from its records, except the address of its live events. */
 export function sessionVersion({ records, live }: Pick<SessionStatus, 'records' | 'live'>): string {
   return `${records}${live === undefined ? '' : `-${digest(live)}`}`
 }
@@ -39,7 +39,7 @@ export function mailboxVersion({ isWorking, isClosed, waiting, asked }: MailboxS
   return `${asked}-${waiting}${isWorking ? 'w' : ''}${isClosed ? 'c' : ''}`
 }
 
-export function stalledVersion(stalled: Stalled | undefined): string {
+export function stalledVersion(stalled: Stall | undefined): string {
   return stalled === undefined ? '' : digest(stalled.message)
 }
 
@@ -48,9 +48,9 @@ function digest(text: string): string {
 }
 
 /** The answer of `status` and of `changed`. */
-export function fullStatus(facts: Facts): FullStatus {
-  const { session, mailbox, stalled } = facts
+export function fullStatus(parts: StatusParts): FullStatus {
+  const { session, mailbox, stalled } = parts
   const { isWorking, isClosed, waiting } = mailbox
-  const status = { ...session, isWorking, isClosed, waiting, version: versionOf(facts) }
+  const status = { ...session, isWorking, isClosed, waiting, version: versionOf(parts) }
   return stalled === undefined ? status : { ...status, state: 'paused', stalled }
 }

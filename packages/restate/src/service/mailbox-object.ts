@@ -15,7 +15,7 @@ import {
   listen,
   push,
   settle,
-  toldOfWatchers,
+  withWatchNotice,
   unwatch,
   wake,
   wakeWatchers,
@@ -25,12 +25,12 @@ import {
 import {
   isKnown,
   isWaiting,
-  keepOpening,
+  storeOpening,
   readMailbox,
   readOpening,
-  waitingAfter,
+  readWaitingAfter,
   writeMailbox,
-  writePushed,
+  writePushOutcome,
   writeSettled,
   type WaitingPage,
 } from './mailbox-state.ts'
@@ -38,33 +38,33 @@ import type { Opening, PushRequest } from './messages.ts'
 import {
   mailboxObject,
   sessionObject,
-  type Begun,
+  type WorkStart,
   type Listener,
   type MailboxObject,
   type MailboxStatus,
   type SeenState,
   type SessionObject,
   type Watch,
-  type Watched,
+  type WatchResult,
 } from './names.ts'
-import { keepTenancy, readTenancy } from './tenancy.ts'
+import { assignTenancy, readTenancy } from './tenancy.ts'
 import type { SessionServiceOptions } from './session-options.ts'
 
-function namedIn({ tenant }: Opening): string | undefined {
+function defaultTenant({ tenant }: Opening): string | undefined {
   return typeof tenant === 'string' && tenant !== '' ? tenant : undefined
 }
 
-/** Gives the mailbox with nobody who waits. */
-function wakeAll(context: ObjectContext, mailbox: Mailbox): Mailbox {
+/** Wakes all who wait. Returns the mailbox without them. */
+function wakeListenersAndWatchers(context: ObjectContext, mailbox: Mailbox): Mailbox {
   const { mailbox: awake, listeners } = wake(mailbox)
   for (const listener of listeners) context.resolveAwakeable(listener)
-  return wakeWatching(context, awake)
+  return wakeAllWatchers(context, awake)
 }
 
-/** Gives the mailbox with nobody who watches. */
-function wakeWatching(context: ObjectContext, mailbox: Mailbox): Mailbox {
+/** Wakes all watchers. Returns the mailbox without them. */
+function wakeAllWatchers(context: ObjectContext, mailbox: Mailbox): Mailbox {
   const { mailbox: awake, awakeables } = wakeWatchers(mailbox)
-  for (const awakeable of awakeables) context.resolveAwakeable(awakeable, stateOf(awake))
+  for (const awakeable of awakeables) context.resolveAwakeable(awakeable, mailboxStateOf(awake))
   return awake
 }
 
@@ -75,42 +75,53 @@ function signal(context: ObjectContext, invocation: string, name: string, text: 
     .resolve(text)
 }
 
-/** Sends word of who watches to the work, where it needs that. `seen`: null where nobody knows what. */
-function tellWork(context: ObjectContext, invocation: string | undefined, seen: SeenState | null): void {
+/** Notifies the work that there are watchers, if it has to know. `seen`: the state that they have seen; null if unknown. */
+function notifyWork(context: ObjectContext, invocation: string | undefined, seen: SeenState | null): void {
   if (invocation !== undefined) signal(context, invocation, watchSignal, JSON.stringify(seen))
 }
 
-/** The requests of a session as an object of the engine: it is never held for long, so requests come in while the session works. */
+/** Wakes those that wait for a change and, unless `only` is given, the work that listens for settled requests. */
+async function wakeMailbox(context: ObjectContext, only?: 'watchers'): Promise<void> {
+  const mailbox = await readMailbox(context)
+  const isWatched = mailbox.watchers !== undefined || mailbox.watched !== undefined
+  if (only === 'watchers') {
+    if (isWatched) writeMailbox(context, wakeAllWatchers(context, mailbox))
+  } else if (isWatched || mailbox.listeners !== undefined)
+    writeMailbox(context, wakeListenersAndWatchers(context, mailbox))
+}
+
+/** The requests of a session, as an object of the engine. Its handlers are short, so it accepts requests while the session works. */
 export function mailboxDefinition({
-  tenantOf = namedIn,
+  tenantOf = defaultTenant,
 }: Pick<SessionServiceOptions, 'tenantOf'> = {}): VirtualObjectDefinition<string, MailboxObject> {
   return object({
     name: mailboxObject,
-    // Sessions alone ask it: what comes by the ingress goes through the handlers of a session.
+    // Only sessions call it: requests from the ingress go through the handlers of a session.
     options: { enableLazyState: true, journalRetention: 0, ingressPrivate: true },
     handlers: {
-      push: pushTo,
+      push: pushRequest,
 
-      begin: (context: ObjectContext, invocation: string): Promise<Begun> => beginWork(context, invocation, tenantOf),
+      begin: (context: ObjectContext, invocation: string): Promise<WorkStart> =>
+        beginWork(context, invocation, tenantOf),
 
-      /** Nothing is known any more. Those who wait learn of it. */
+      /** Deletes everything. Callers that wait are woken. */
       forget: async (context: ObjectContext): Promise<void> => {
-        wakeAll(context, await readMailbox(context))
+        wakeListenersAndWatchers(context, await readMailbox(context))
         context.clearAll()
       },
 
       waiting: async (context: ObjectContext, after: number): Promise<WaitingPage> =>
-        waitingAfter(context, await readMailbox(context), after),
+        readWaitingAfter(context, await readMailbox(context), after),
 
       settle: async (context: ObjectContext, upTo: number): Promise<WaitingPage> => {
         const before = await readMailbox(context)
-        const mailbox = wakeAll(context, settle(before, upTo))
+        const mailbox = wakeListenersAndWatchers(context, settle(before, upTo))
         writeSettled(context, before, mailbox)
         await dropLeaseIfClosed(context, mailbox)
-        return mailbox.worker === undefined ? { requests: [], hasMore: false } : waitingAfter(context, mailbox, 0)
+        return mailbox.worker === undefined ? { requests: [], hasMore: false } : readWaitingAfter(context, mailbox, 0)
       },
 
-      /** An awakeable is resolved when something is answered for. False where nothing will be. */
+      /** Registers an awakeable that is resolved when a request is settled. Returns false if none will be. */
       listen: async (context: ObjectContext, { awakeable, ifWaiting }: Listener): Promise<boolean> => {
         const mailbox = await readMailbox(context)
         if (mailbox.worker === undefined) return false
@@ -119,29 +130,23 @@ export function mailboxDefinition({
         return true
       },
 
-      wake: async (context: ObjectContext, only?: 'watchers'): Promise<void> => {
-        const mailbox = await readMailbox(context)
-        const isWatched = mailbox.watchers !== undefined || mailbox.watched !== undefined
-        if (only === 'watchers') {
-          if (isWatched) writeMailbox(context, wakeWatching(context, mailbox))
-        } else if (isWatched || mailbox.listeners !== undefined) writeMailbox(context, wakeAll(context, mailbox))
-      },
+      wake: wakeMailbox,
 
-      /** An awakeable is resolved, with the state of the mailbox, when anything changes. Not where it is in another state already. */
-      watch: watchIn,
+      /** Registers an awakeable that is resolved with the state of the mailbox when anything changes. Refused if the state differs already. */
+      watch: registerWatch,
 
       unwatch: async (context: ObjectContext, by: string): Promise<void> =>
         writeMailbox(context, unwatch(await readMailbox(context), by)),
 
-      /** A new session begins with what another one was opened with. */
-      adopt: (context: ObjectContext, opening: Opening): Promise<void> => keepOpening(context, opening),
+      /** Stores the opening of another session for a new one. */
+      adopt: (context: ObjectContext, opening: Opening): Promise<void> => storeOpening(context, opening),
 
-      /** `id`: of a request that is asked about. */
+      /** `id`: of the request in question, or empty. */
       status: handlers.object.shared(async (context: ObjectSharedContext, id: string): Promise<MailboxStatus> => {
         const mailbox = await readMailbox(context)
         const tenancy = await readTenancy(context)
         return {
-          ...stateOf(mailbox),
+          ...mailboxStateOf(mailbox),
           isWaiting: id !== '' && (await isWaiting(context, mailbox, id)),
           opening: (await readOpening(context)) ?? {},
           ...(tenancy !== undefined && { tenancy }),
@@ -151,7 +156,7 @@ export function mailboxDefinition({
   })
 }
 
-/** Nothing more is asked of a session that is closed: its tenant's budget forgets it, and keeps what it has spent. */
+/** A closed session receives no more requests: the tenant's budget drops its lease and keeps its spending. */
 async function dropLeaseIfClosed(context: ObjectContext, { worker, isClosed }: Mailbox): Promise<void> {
   if (isClosed !== true || worker !== undefined) return
   const tenancy = await readTenancy(context)
@@ -160,19 +165,19 @@ async function dropLeaseIfClosed(context: ObjectContext, { worker, isClosed }: M
   context.objectSendClient<BudgetHandlers>({ name: budgetObject }, tenant).drop({ session: context.key, began })
 }
 
-export function stateOf({ worker, isClosed, waiting, next }: Mailbox): MailboxState {
+export function mailboxStateOf({ worker, isClosed, waiting, next }: Mailbox): MailboxState {
   return { isWorking: worker !== undefined, isClosed: isClosed === true, waiting: waiting.length, asked: next }
 }
 
-async function pushTo(context: ObjectContext, { opening, ...named }: PushRequest): Promise<boolean> {
-  if (opening !== undefined) await keepOpening(context, opening)
+async function pushRequest(context: ObjectContext, { opening, ...named }: PushRequest): Promise<boolean> {
+  if (opening !== undefined) await storeOpening(context, opening)
   const pushed = push(await readMailbox(context), named, await isKnown(context, named.id))
-  if (pushed.came === 'closed')
-    throw new TerminalError('The session is closed. Fork it to go on with what it has said.', { errorCode: 409 })
-  if (pushed.came === 'again') return false
-  const mailbox = wakeWatching(context, pushed.mailbox)
-  await writePushed(context, named.id, { ...pushed, mailbox })
-  if (pushed.came === 'moot') {
+  if (pushed.kind === 'closed')
+    throw new TerminalError('The session is closed. Fork it to continue its conversation.', { errorCode: 409 })
+  if (pushed.kind === 'again') return false
+  const mailbox = wakeAllWatchers(context, pushed.mailbox)
+  await writePushOutcome(context, named.id, { ...pushed, mailbox })
+  if (pushed.kind === 'moot') {
     await dropLeaseIfClosed(context, mailbox)
     return false
   }
@@ -183,13 +188,13 @@ async function pushTo(context: ObjectContext, { opening, ...named }: PushRequest
   return true
 }
 
-async function watchIn(context: ObjectContext, { awakeable, by, ifStill, seen }: Watch): Promise<Watched> {
+async function registerWatch(context: ObjectContext, { awakeable, by, ifStill, seen }: Watch): Promise<WatchResult> {
   const before = await readMailbox(context)
-  const state = stateOf(before)
+  const state = mailboxStateOf(before)
   if (mailboxVersion(state) !== ifStill) return { ...state, isWatching: false }
-  const { mailbox, tell } = watch(before, { by, awakeable })
+  const { mailbox, tell: notify } = watch(before, { by, awakeable })
   writeMailbox(context, mailbox)
-  tellWork(context, tell, seen)
+  notifyWork(context, notify, seen)
   return { ...state, isWatching: true }
 }
 
@@ -197,17 +202,17 @@ async function beginWork(
   context: ObjectContext,
   invocation: string,
   tenantOf: (opening: Opening) => string | undefined,
-): Promise<Begun> {
-  const { mailbox, tell } = toldOfWatchers(begin(await readMailbox(context), invocation))
+): Promise<WorkStart> {
+  const { mailbox, tell: notify } = withWatchNotice(begin(await readMailbox(context), invocation))
   writeMailbox(context, mailbox)
-  // What each of them has seen is not kept: they are woken at once.
-  tellWork(context, tell, null)
+  // What each watcher has seen is not stored, so they are woken at once.
+  notifyWork(context, notify, null)
   const opening = (await readOpening(context)) ?? {}
-  const page = await waitingAfter(context, mailbox, 0)
-  // Of what is gone nothing is kept.
+  const page = await readWaitingAfter(context, mailbox, 0)
+  // A session that was removed leaves no state.
   if (page.requests.length === 0) return { ...page, opening }
-  const { isNew, ...tenancy } = await keepTenancy(context, invocation, () => tenantOf(opening))
-  // The last that is asked of the engine: an attempt of a version that did not ask for it can be gone on with.
+  const { isNew, ...tenancy } = await assignTenancy(context, invocation, () => tenantOf(opening))
+  // This is the last call to the engine, so that attempts of a version without it can be continued.
   const sinceMs = await engineTime(context)
   if (isNew === true && tenancy.tenancy !== undefined) {
     const { tenant, began } = tenancy.tenancy

@@ -1,20 +1,20 @@
 import { whenIdle, type NamedRequest, type NumberedRequest, type SessionRequest } from './messages.ts'
 
-/** What the object of a session's requests goes by. What the requests say, and the names that came, it keeps beside (mailbox-state.ts). */
+/** State of the object that holds a session's requests. The requests and their ids are stored separately (mailbox-state.ts). */
 export interface Mailbox {
   /** The number of the next request. */
   readonly next: number
-  /** Requests that the session has not answered for yet, in their order. */
+  /** Requests that the session has not settled yet, in order. */
   readonly waiting: readonly WaitingRequest[]
-  /** Who works at the session: its invocation, or null from when it was called until it is there. Absent while nobody does. */
+  /** The invocation that works at the session; null from its call until it begins. Absent while nothing works. */
   readonly worker?: string | null
-  /** Nothing more is taken. */
+  /** No more requests are accepted. */
   readonly isClosed?: true
-  /** Who is to be woken when something is answered for. */
+  /** Awakeables to resolve when a request is settled. */
   readonly listeners?: readonly string[]
-  /** Who is to be woken at any change; those who came last are the last. */
+  /** Clients to wake at any change, the newest last. */
   readonly watchers?: readonly Watcher[]
-  /** The invocation that has been sent word of them: it wakes them at its next change. */
+  /** The invocation that was notified of the watchers: it wakes them at its next change. */
   readonly watched?: string
 }
 
@@ -23,8 +23,8 @@ interface Watcher {
   readonly awakeable: string
 }
 
-/** So many are kept. Who is not is not woken, and looks again by itself. */
-export const mostWatchers = 200
+/** Maximum number of watchers. Others are not woken, and poll again by themselves. */
+export const maxWatchers = 200
 
 interface WaitingRequest {
   readonly number: number
@@ -33,37 +33,39 @@ interface WaitingRequest {
 
 export const emptyMailbox: Mailbox = Object.freeze({ next: 1, waiting: [] })
 
-/** What becomes of a request. Its number is that of its name, also where it means nothing now: under that name it means nothing later. */
-export type Pushed =
-  | { readonly came: 'again' }
-  | { readonly came: 'closed' }
-  | { readonly came: 'moot'; readonly mailbox: Mailbox; readonly number: number }
+/** Outcome of a push. A request keeps its number and id even if it has no effect now, so the same id has no effect later. */
+export type PushOutcome =
+  | { readonly kind: 'again' }
+  | { readonly kind: 'closed' }
+  | { readonly kind: 'moot'; readonly mailbox: Mailbox; readonly number: number }
   | {
-      readonly came: 'new'
+      readonly kind: 'new'
       readonly mailbox: Mailbox
       readonly number: number
       readonly request: NumberedRequest
-      /** Nobody works at the session: it has to be called. */
+      /** No worker is at work, so the session must be called. */
       readonly call: boolean
     }
 
 /**
- * A request comes; `isKnown` says that one of its name came before.
- * M1: a name counts once. M2: as long as a request waits that begins work, somebody works at the session or was called. M3: numbers go up by one. M4: after `close`
- * nothing new is taken.
+ * Adds a request; `isKnown`: its id was used before.
+ * M1: an id counts once.
+ * M2: while a request waits that begins work, a worker is at work or was called.
+ * M3: numbers increase by one.
+ * M4: after `close`, nothing new is accepted.
  */
-export function push(mailbox: Mailbox, { id, request }: NamedRequest, isKnown: boolean): Pushed {
-  if (isKnown) return { came: 'again' }
-  if (mailbox.isClosed === true) return { came: 'closed' }
+export function push(mailbox: Mailbox, { id, request }: NamedRequest, isKnown: boolean): PushOutcome {
+  if (isKnown) return { kind: 'again' }
+  if (mailbox.isClosed === true) return { kind: 'closed' }
   const number = mailbox.next
   const numbered: Mailbox = { ...mailbox, next: number + 1, ...(request.type === 'close' && { isClosed: true }) }
   const isIdle = mailbox.worker === undefined
   const meaning = isIdle ? whenIdle(request) : 'begins'
-  if (meaning === 'moot') return { came: 'moot', mailbox: numbered, number }
+  if (meaning === 'moot') return { kind: 'moot', mailbox: numbered, number }
   const call = isIdle && meaning === 'begins'
   const waiting = [...mailbox.waiting, { number, type: request.type }]
   return {
-    came: 'new',
+    kind: 'new',
     mailbox: { ...numbered, waiting, ...(call && { worker: null }) },
     number,
     request: { id, request, number },
@@ -71,15 +73,12 @@ export function push(mailbox: Mailbox, { id, request }: NamedRequest, isKnown: b
   }
 }
 
-/** An invocation begins to work at the session; it ends at once where nothing waits, as after the session was removed. */
+/** An invocation begins to work at the session. It ends at once if nothing waits, for example after the session was removed. */
 export function begin(mailbox: Mailbox, invocation: string): Mailbox {
   return mailbox.waiting.length === 0 ? mailbox : { ...mailbox, worker: invocation }
 }
 
-/**
- * All up to this number is answered for. What came since waits; where nothing does, nobody works at the session any more, and what was meant for the run that went on
- * means nothing.
- */
+/** Settles all requests up to this number. Later ones wait. If none of them begins work, the worker is done, and requests meant for the earlier run have no effect. */
 export function settle(mailbox: Mailbox, upTo: number): Mailbox {
   const waiting = mailbox.waiting.filter(({ number }) => number > upTo)
   if (waiting.some(({ type }) => whenIdle({ type }) === 'begins')) return { ...mailbox, waiting }
@@ -87,51 +86,51 @@ export function settle(mailbox: Mailbox, upTo: number): Mailbox {
   return { ...idle, waiting: waiting.filter(({ type }) => whenIdle({ type }) !== 'moot') }
 }
 
-/** Somebody waits until something is answered for. */
+/** Registers a caller that waits until a request is settled. */
 export function listen(mailbox: Mailbox, listener: string): Mailbox {
   return { ...mailbox, listeners: [...(mailbox.listeners ?? []), listener] }
 }
 
 /**
- * Somebody waits for any change. `tell`: the invocation that has to be sent word of it, since it has not been since it woke somebody last.
- * M5: who watches is woken by the mailbox itself, or the work has word of it, or a wake is under way.
+ * Registers a watcher of any change. `tell`: the invocation to notify, unless it was notified since it last woke the watchers.
+ * M5: each watcher is woken by the mailbox itself, or the work knows of it, or a wake is on its way.
  */
 export function watch(
   mailbox: Mailbox,
   { by, awakeable }: Watcher,
 ): { readonly mailbox: Mailbox; readonly tell: string | undefined } {
   const others = (mailbox.watchers ?? []).filter((watcher) => watcher.by !== by)
-  const watchers = [...others, { by, awakeable }].slice(-mostWatchers)
-  return toldOfWatchers({ ...mailbox, watchers })
+  const watchers = [...others, { by, awakeable }].slice(-maxWatchers)
+  return withWatchNotice({ ...mailbox, watchers })
 }
 
-/** Somebody watches no more. */
+/** Removes a watcher. */
 export function unwatch(mailbox: Mailbox, by: string): Mailbox {
   const { watchers = [], ...without } = mailbox
   const others = watchers.filter((watcher) => watcher.by !== by)
   return others.length === 0 ? without : { ...without, watchers: others }
 }
 
-/** Nothing was ever asked of the session, and nobody watches. */
+/** The session has never had a request, and nobody watches it. */
 export function isEmpty({ next, waiting, worker, isClosed, listeners, watchers, watched }: Mailbox): boolean {
   const others = [worker, isClosed, listeners, watchers, watched]
   return next === emptyMailbox.next && waiting.length === 0 && others.every((each) => each === undefined)
 }
 
-/** The work that begins is sent word of those who watch. */
-export function toldOfWatchers(mailbox: Mailbox): { readonly mailbox: Mailbox; readonly tell: string | undefined } {
+/** Marks the work as notified of the watchers, and returns which invocation to notify. */
+export function withWatchNotice(mailbox: Mailbox): { readonly mailbox: Mailbox; readonly tell: string | undefined } {
   const { worker, watched, watchers } = mailbox
   if (watchers === undefined || typeof worker !== 'string' || watched === worker) return { mailbox, tell: undefined }
   return { mailbox: { ...mailbox, watched: worker }, tell: worker }
 }
 
-/** Those who watch are woken, once. */
+/** Removes all watchers, and returns their awakeables. */
 export function wakeWatchers(mailbox: Mailbox): { readonly mailbox: Mailbox; readonly awakeables: readonly string[] } {
   const { watchers = [], watched: _watched, ...without } = mailbox
   return { mailbox: without, awakeables: watchers.map(({ awakeable }) => awakeable) }
 }
 
-/** Those who wait are woken, once. */
+/** Removes all listeners, and returns them. */
 export function wake(mailbox: Mailbox): { readonly mailbox: Mailbox; readonly listeners: readonly string[] } {
   const { listeners = [], ...without } = mailbox
   return { mailbox: without, listeners }

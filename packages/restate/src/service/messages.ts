@@ -8,9 +8,9 @@ import type {
 } from '@halting/core'
 import type { PermissionAnswer } from '@halting/core/adapters'
 
-/** What somebody asks of a session. All but the first begin no run by themselves, unless they say so. */
+/** A request to a session. */
 export type SessionRequest =
-  /** A message. It begins a run where none goes on; else `when` says what becomes of it, as in `Session.prompt`. */
+  /** A message. It begins a run if none is running; otherwise `when` decides, as in `Session.prompt`. */
   | {
       readonly type: 'prompt'
       /** The message. */
@@ -18,27 +18,27 @@ export type SessionRequest =
       /** What becomes of it while a run is running. Default: `now`. */
       readonly when?: 'now' | 'next' | 'later'
     }
-  /** Takes back a message that no run has taken. */
+  /** Retracts a message that no run has taken. */
   | {
       readonly type: 'retract'
       /** Id of the message. */
       readonly message: string
     }
-  /** Ends the run that goes on, at once. */
+  /** Ends the current run at once. */
   | {
       readonly type: 'interrupt'
       /** Who interrupts, and why. */
       readonly because?: AbortCause
-      /** What becomes of messages that wait. Default: `keep`. */
+      /** What becomes of waiting messages. Default: `keep`. */
       readonly queue?: 'keep' | 'give_back'
     }
-  /** Ends the run that goes on at its next checkpoint. */
+  /** Ends the current run at its next cancellation point. */
   | {
       readonly type: 'stop'
-      /** For the record, in words. */
+      /** A reason, for the record. */
       readonly message?: string
     }
-  /** Ends the waits for services of the run that goes on which began by then, in milliseconds since 1970 as `waits` of the status has it: no later one, whenever it is heard. */
+  /** Ends waits for services that began at or before `since`, as in `waits` of the status. Later waits are not affected, whenever the request arrives. */
   | {
       readonly type: 'retry_now'
       /** Milliseconds since 1970. */
@@ -49,72 +49,72 @@ export type SessionRequest =
       /** The settings to change. */
       readonly change: SettingsChange
     }
-  /** To the question about this call. */
+  /** Answers the permission request for this call. */
   | {
       readonly type: 'answer'
       /** Id of the call. */
       readonly callId: string
-      /** What the person answered. */
+      /** The answer. */
       readonly answer: PermissionAnswer
     }
-  /** Makes the conversation shorter: begins a run. */
+  /** Compacts the conversation. Begins a run. */
   | {
       readonly type: 'compact'
-      /** What the summary is to contain, in words. */
+      /** What the summary should contain. */
       readonly instructions?: string
     }
-  /** Goes on with the run that was left: begins one. */
+  /** Continues the run that was interrupted. Begins a run. */
   | {
       readonly type: 'resume'
       /** Limits for the run that continues. Default: those it had. */
       readonly limits?: LimitsChange
     }
-  /** Goes on with a run that waits for approval, with what a person said: begins one. */
+  /** Continues a run that waits for approval, with the answers. Begins a run. */
   | {
       readonly type: 'approve'
       /** Answers by call id. */
       readonly approvals: { readonly [callId: string]: PermissionDecision }
     }
-  /** Asks for one last answer, without tools: begins a run. */
+  /** Requests one last answer without tools. Begins a run. */
   | { readonly type: 'last_answer' }
-  /** The conversation goes back to before a message of the person. */
+  /** Rewinds the conversation to before a message of the person. */
   | {
       readonly type: 'rewind'
       /** Id of the message. */
       readonly before: string
     }
-  /** Ends a command, or an agent, in the background. */
+  /** Stops a background command or agent. */
   | {
       readonly type: 'stop_task'
       /** Id of the task. */
       readonly taskId: string
     }
-  /** Ends what goes on, and takes nothing more: the session is over. What it has said can be read and forked. */
+  /** Ends the current run and closes the session. Its conversation can still be read and forked. */
   | { readonly type: 'close' }
 
-/** A request with the name under which it counts once. */
+/** A request with its id. */
 export interface NamedRequest {
-  /** The name; a second request with it changes nothing. */
+  /** The id; a second request with it has no effect. */
   readonly id: string
   /** The request. */
   readonly request: SessionRequest
 }
 
-/** One that a session has taken in: they are numbered in the order in which it hears of them. */
+/** A request that a session has accepted. Requests are numbered in order of arrival. */
 export interface NumberedRequest extends NamedRequest {
   readonly number: number
 }
 
-/** How a session is opened for the first time. JSON; what it means is the worker's affair. */
+/** How to open a new session. JSON that only the worker interprets. */
 export type Opening = JsonObject
 
-/** What a request is given with. */
+/** A request, with the opening for a new session. */
 export interface PushRequest extends NamedRequest {
-  /** How the session is opened, if it is new. */
+  /** How to open the session if it is new. */
   readonly opening?: Opening
 }
 
-/** What a request means where no run goes on: it begins work, waits for what does, or means nothing. */
+/** What a request means while no run is running: it begins work, waits for a request that does, or has no effect. */
 export function whenIdle({ type }: Pick<SessionRequest, 'type'>): 'begins' | 'waits' | 'moot' {
   switch (type) {
     case 'prompt':
@@ -137,13 +137,16 @@ export function whenIdle({ type }: Pick<SessionRequest, 'type'>): 'begins' | 'wa
   }
 }
 
-/** Whether it ends work that has not begun, too: such a request waits for no place. */
+/** Whether it also ends work that has not begun. Such a request waits for no place. */
 export function isUrgent({ type }: Pick<SessionRequest, 'type'>): boolean {
   return type === 'interrupt' || type === 'stop' || type === 'close'
 }
 
-/** The name under which the budget of a tenant sends its message: one of its own, so that neither covers a request. */
+/** Name of the signal from the budget of a tenant. It is separate, so that neither signal hides the other. */
 export const moneySignal = 'money'
 
-/** What the budget of a tenant tells the work at a session that waits for money: to ask again. Requests have numbers from 1. */
+/** The message of a tenant's budget to a session that waits for money: ask again. Requests have numbers from 1. */
 export const moneyMail: string = JSON.stringify({ number: 0, id: 'money', request: { type: 'money' } })
+
+/** Maximum wait of a long poll: load balancers often close a connection that is silent for a minute. */
+export const maxWaitMs = 50_000

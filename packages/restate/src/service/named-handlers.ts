@@ -1,28 +1,28 @@
 import type { JsonObject } from '@halting/core'
 import { deniedByUser } from '@halting/core/adapters'
 import { handlers, type ObjectSharedContext } from '@restatedev/restate-sdk'
-import { badInput, checkedInput, checkedRequest } from './checked.ts'
-import type { RequestSize } from './check-request.ts'
+import { badInput, checkFields, checkRequest } from './check-input.ts'
+import type { RequestSizeLimit } from './check-request.ts'
 import type { PushRequest, SessionRequest } from './messages.ts'
 import type { SessionStatus } from './status.ts'
 
-/** A request was taken in. */
-export interface Taken {
-  /** Its name: what becomes of it is asked about by it. */
+/** A request was accepted. */
+export interface AcceptedRequest {
+  /** Its id, by which to ask for its outcome. */
   readonly id: string
-  /** False for one that came before, or that means nothing now. */
+  /** False for a repeated request, and for one that has no effect now. */
   readonly isNew: boolean
 }
 
 export interface NamedHandlersOptions {
   readonly push: (context: ObjectSharedContext, request: PushRequest) => Promise<boolean>
   readonly status: (context: ObjectSharedContext) => Promise<SessionStatus>
-  readonly size: RequestSize
+  readonly size: RequestSizeLimit
 }
 
-type Handler = (context: ObjectSharedContext, given: unknown) => Promise<Taken>
+type Handler = (context: ObjectSharedContext, input: unknown) => Promise<AcceptedRequest>
 
-/** Fields that each of them takes, beside those of its request. */
+/** Fields that each of them accepts in addition to those of its request. */
 const common = ['id', 'opening']
 
 type NamedRequests =
@@ -38,7 +38,7 @@ type NamedRequests =
   | 'setLimits'
   | 'close'
 
-/** The requests by names of their own, for who has the ingress alone: `POST /halting_session/KEY/prompt` with `{ "content": "…" }`. */
+/** A handler for each kind of request, for callers that only have the ingress: `POST /halting_session/KEY/prompt` with `{ "content": "…" }`. */
 export function namedHandlers({ push, status, size }: NamedHandlersOptions): {
   readonly [name in NamedRequests]: Handler
 } {
@@ -47,42 +47,42 @@ export function namedHandlers({ push, status, size }: NamedHandlersOptions): {
     requestOf: (fields: JsonObject, context: ObjectSharedContext) => JsonObject | Promise<JsonObject>,
   ) => {
     const handle: Handler = async (context, given) => {
-      const input = checkedInput(given, [...common, ...takes])
+      const input = checkFields(given, [...common, ...takes])
       const { id = context.rand.uuidv4(), opening, ...fields } = input
       const named = { id, request: await requestOf(fields, context), ...(opening !== undefined && { opening }) }
-      const request = checkedRequest(named, size)
+      const request = checkRequest(named, size)
       return { id: request.id, isNew: await push(context, request) }
     }
     return handlers.object.shared(handle)
   }
 
-  /** What a person says to calls: to those that a run asks about, or to those that one has ended for. */
-  const decided = (fields: readonly string[], decision: (given: JsonObject) => JsonObject) =>
-    handler(['callId', ...fields], async ({ callId, ...given }, context) => {
+  /** Answers a permission request: of a run that still waits, or of a run that ended to wait for approval. */
+  const decisionHandler = (fields: readonly string[], decision: (input: JsonObject) => JsonObject) =>
+    handler(['callId', ...fields], async ({ callId, ...input }, context) => {
       if (typeof callId !== 'string') throw badInput('Give the callId of the call.')
-      const answer = decision(given)
+      const answer = decision(input)
       const { state, reason } = await status(context)
       const isOver = state === 'idle' && reason === 'needs_approval'
       return isOver ? { type: 'approve', approvals: { [callId]: answer } } : { type: 'answer', callId, answer }
     })
 
-  const plain = (type: SessionRequest['type'], takes: readonly string[], more: JsonObject = {}) =>
+  const requestHandler = (type: SessionRequest['type'], takes: readonly string[], more: JsonObject = {}) =>
     handler(takes, (fields) => ({ type, ...fields, ...more }))
 
   return {
-    prompt: plain('prompt', ['content', 'when']),
-    steer: plain('prompt', ['content'], { when: 'next' }),
-    followUp: plain('prompt', ['content'], { when: 'later' }),
-    interrupt: plain('interrupt', ['because', 'queue']),
-    stop: plain('stop', ['message']),
-    resume: plain('resume', ['limits']),
-    compact: plain('compact', ['instructions']),
-    approve: decided(['updatedInput'], (given) => ({ behavior: 'allow', ...given })),
-    deny: decided(['message'], ({ message = deniedByUser }) => ({ behavior: 'deny', message })),
+    prompt: requestHandler('prompt', ['content', 'when']),
+    steer: requestHandler('prompt', ['content'], { when: 'next' }),
+    followUp: requestHandler('prompt', ['content'], { when: 'later' }),
+    interrupt: requestHandler('interrupt', ['because', 'queue']),
+    stop: requestHandler('stop', ['message']),
+    resume: requestHandler('resume', ['limits']),
+    compact: requestHandler('compact', ['instructions']),
+    approve: decisionHandler(['updatedInput'], (input) => ({ behavior: 'allow', ...input })),
+    deny: decisionHandler(['message'], ({ message = deniedByUser }) => ({ behavior: 'deny', message })),
     setLimits: handler(['limits'], ({ limits }) => {
       if (limits === undefined) throw badInput('Give the limits: { "limits": { "maxTurns": 20 } }.')
       return { type: 'set', change: { limits } }
     }),
-    close: plain('close', []),
+    close: requestHandler('close', []),
   }
 }

@@ -1,91 +1,91 @@
 import type { ObjectContext, ObjectSharedContext } from '@restatedev/restate-sdk'
-import type { AdoptedPage } from './fork.ts'
+import type { ForkPage } from './fork.ts'
 import type { WaitingPage } from './mailbox-state.ts'
 import type { Tenancy } from './tenancy.ts'
 import type { Opening, PushRequest } from './messages.ts'
 
-/** Names of the objects. What is kept under them stays where they change. */
+/** Name of the virtual object of a session. Stored state does not move if a name changes. */
 export const sessionObject = 'halting_session'
-/** The name of the virtual object that holds the messages of a session. */
+/** Name of the virtual object that holds the requests of a session. */
 export const mailboxObject = 'halting_mailbox'
 
 /** What an invocation begins with. */
-export interface Begun extends WaitingPage {
+export interface WorkStart extends WaitingPage {
   readonly opening: Opening
   readonly tenancy?: Tenancy
-  /** When the invocation began, in milliseconds since 1970; absent where another version has begun it. */
+  /** When the invocation began, in milliseconds since 1970. Absent if another version began it. */
   readonly sinceMs?: number
-  /** Why nothing comes of the work: its opening names a tenant that it may not have. */
+  /** Why the work is refused: its opening names a tenant that it may not use. */
   readonly refusal?: string
 }
 
-/** What others are told of a mailbox. */
+/** State of a mailbox, for callers. */
 export interface MailboxStatus {
-  /** Somebody works at the session, or was called to. */
+  /** A worker is at work, or was called. */
   readonly isWorking: boolean
   readonly isClosed: boolean
-  /** How many requests the work has not answered for. */
+  /** Number of requests that the work has not settled. */
   readonly waiting: number
-  /** Whether the one that was asked about is among them. */
+  /** Whether the request in question is among them. */
   readonly isWaiting: boolean
-  /** The number of the next request: it changes with each. */
+  /** The number of the next request, which changes with each request. */
   readonly asked: number
   readonly opening: Opening
   readonly tenancy?: Tenancy
 }
 
-/** Who is to be woken when something is answered for. */
+/** A caller that waits until a request is settled. */
 export interface Listener {
   readonly awakeable: string
-  /** Only while the request of this name waits. */
+  /** Register only while the request with this id waits. */
   readonly ifWaiting?: string
 }
 
-/** The state of a session that somebody who watches it has seen. */
+/** The state of a session that a watcher has seen. */
 export interface SeenState {
   readonly records: number
   readonly live?: string
 }
 
-/** Who is to be woken when anything changes. */
+/** A client that waits for any change. */
 export interface Watch {
   readonly awakeable: string
-  /** A client. Its next call takes the place of this one. */
+  /** Name of the client. Its next call replaces this one. */
   readonly by: string
-  /** Only while the mailbox is in the state of this version. */
+  /** Register only while the mailbox has this version. */
   readonly ifStill: string
   readonly seen: SeenState
 }
 
-/** The state of a mailbox, and whether it keeps somebody who watches. */
-export interface Watched extends Pick<MailboxStatus, 'isWorking' | 'isClosed' | 'waiting' | 'asked'> {
+/** State of a mailbox, and whether it registered the watcher. */
+export interface WatchResult extends Pick<MailboxStatus, 'isWorking' | 'isClosed' | 'waiting' | 'asked'> {
   readonly isWatching: boolean
 }
 
-/** What the objects ask of each other. */
+/** Handlers that other objects call. */
 export type MailboxObject = {
   push(context: ObjectContext, request: PushRequest): Promise<boolean>
-  begin(context: ObjectContext, invocation: string): Promise<Begun>
+  begin(context: ObjectContext, invocation: string): Promise<WorkStart>
   waiting(context: ObjectContext, after: number): Promise<WaitingPage>
   settle(context: ObjectContext, upTo: number): Promise<WaitingPage>
   listen(context: ObjectContext, listener: Listener): Promise<boolean>
-  /** `watchers`: those alone who wait for any change. An older version wakes all. */
+  /** `watchers`: only those that wait for any change. Older versions wake all. */
   wake(context: ObjectContext, only?: 'watchers'): Promise<void>
-  watch(context: ObjectContext, watch: Watch): Promise<Watched>
+  watch(context: ObjectContext, watch: Watch): Promise<WatchResult>
   unwatch(context: ObjectContext, by: string): Promise<void>
   adopt(context: ObjectContext, opening: Opening): Promise<void>
   forget(context: ObjectContext): Promise<void>
   status(context: ObjectSharedContext, id: string): Promise<MailboxStatus>
 }
-/** Who removes a session may say of it. */
+/** Conditions of a removal. */
 export type RemoveRequest = {
-  /** It goes only if it has so many records, no run goes on and nothing waits. */
+  /** Remove only if the session has this many records, no run is running and nothing waits. */
   readonly ifRecords?: number
-  /** It has waited once for the invocation that goes on with a run, when there were so many records. */
+  /** The removal has waited once for the invocation that continues a run, when there were this many records. */
   readonly behind?: number
 }
 export type SessionObject = {
   remove(context: ObjectContext, given: RemoveRequest): Promise<boolean>
   work(context: ObjectContext): Promise<void>
-  adopt(context: ObjectContext, page: AdoptedPage): Promise<boolean>
+  adopt(context: ObjectContext, page: ForkPage): Promise<boolean>
 }

@@ -1,27 +1,27 @@
 import type { Json, SdkResult } from '@halting/core'
-import type { NotedAttempt } from '../attempts/deaths.ts'
+import type { AttemptRecord } from '../attempts/deaths.ts'
 
-/** What the work at a session puts on record beside the records of its loop: everything that others ask about and that no record tells. */
+/** What the work at a session puts on record in addition to the records of its loop: facts that others ask for and that no record has. */
 export type WorkNote =
-  /** An attempt begins, in the worker that tells live events here. */
+  /** An attempt begins. `url`: where its worker sends live events. */
   | { readonly type: 'at'; readonly url: string | null }
   /** The first attempt of a turn begins in this process. */
-  | ({ readonly type: 'attempt' } & NotedAttempt)
-  /** The outcome of these requests is on record: they are not done again. */
+  | ({ readonly type: 'attempt' } & AttemptRecord)
+  /** The outcome of these requests is on record: they are not handled again. */
   | { readonly type: 'settled'; readonly numbers: readonly number[] }
-  /** The run that these requests went into. */
+  /** The run that took these requests. */
   | { readonly type: 'into_run'; readonly ids: readonly string[]; readonly runId: string }
   | { readonly type: 'result'; readonly runId: string; readonly result: SdkResult }
-  /** A request that nothing comes of, and why. */
+  /** A request that was refused, and why. */
   | { readonly type: 'refused'; readonly id: string; readonly because: string }
 
-/** For the log. */
-export function writtenNote(note: WorkNote): Json {
+/** Encodes a note for the log. */
+export function encodeNote(note: WorkNote): Json {
   // Results are JSON.
   return note as unknown as Json
 }
 
-/** As `writtenNote` wrote it. */
-export function readNote(note: Json): WorkNote {
+/** Decodes what `encodeNote` encoded. */
+export function decodeNote(note: Json): WorkNote {
   return note as unknown as WorkNote
 }

@@ -1,10 +1,10 @@
 import { ConfigurationError, type Transcript } from '@halting/core'
 import { personsMessages, placeOfMessage, type PersonsMessage } from '@halting/core/steps'
 
-/** A message of a person, by its id or a uuid that was told of it. @throws ConfigurationError where there is none. */
-export function personsMessage(transcript: Transcript, sessionId: string, message: string): PersonsMessage {
+/** Finds a message of a person by its id or by a uuid that was emitted for it. @throws ConfigurationError if no message matches. */
+export function findPersonsMessage(transcript: Transcript, sessionId: string, message: string): PersonsMessage {
   const index = placeOfMessage(transcript, message, [sessionId])
   const found = personsMessages(transcript).find((each) => each.index === index)
   if (found !== undefined) return found
-  throw new ConfigurationError(`No message of a person is named ${message.slice(0, 100)} in the session ${sessionId}.`)
+  throw new ConfigurationError(`The session ${sessionId} has no message ${message.slice(0, 100)} of a person.`)
 }

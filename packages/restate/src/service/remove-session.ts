@@ -2,32 +2,32 @@ import { foldSession, runsOf, type StepRecord } from '@halting/core/steps'
 import type { ObjectContext } from '@restatedev/restate-sdk'
 import type { AttemptsObject } from '../attempts/attempts-object.ts'
 import { attemptsObject } from '../attempts/set-aside.ts'
-import { wholeRecords } from '../engine/batch.ts'
+import { unpackRecords } from '../engine/batch.ts'
 import type { ServedRecord } from '../engine/packed-record.ts'
 import { budgetObject, type BudgetHandlers } from '../fleet/budget-service.ts'
 import type { PayloadStore } from '../payloads/payload-store.ts'
-import { checkedInput, checkedNumber } from './checked.ts'
-import { carriedIn } from './conversation.ts'
-import { inheritedBy } from './fork.ts'
-import { recordsSince } from './kept-records.ts'
+import { checkFields, checkRecordCount } from './check-input.ts'
+import { readCarriedState } from './conversation.ts'
+import { readInheritedSpending } from './fork.ts'
+import { readRecordsPage } from './stored-records.ts'
 import { mailboxObject, sessionObject, type MailboxObject, type RemoveRequest, type SessionObject } from './names.ts'
 import type { SessionServiceOptions } from './session-options.ts'
-import { spentBeyond, spentIn } from './spent.ts'
+import { withoutInherited, sessionSpending } from './spending.ts'
 import { readStatus } from './status.ts'
 import type { Tenancy } from './tenancy.ts'
 
-/** What somebody who removes a session says of it. @throws TerminalError 400 */
-export function removeRequestIn(given: unknown): RemoveRequest {
-  const { ifRecords, behind } = checkedInput(given, ['ifRecords', 'behind'])
+/** Parses a removal request. @throws TerminalError 400 */
+export function parseRemoveRequest(input: unknown): RemoveRequest {
+  const { ifRecords, behind } = checkFields(input, ['ifRecords', 'behind'])
   return {
-    ...(ifRecords !== undefined && { ifRecords: checkedNumber(ifRecords) }),
-    ...(behind !== undefined && { behind: checkedNumber(behind) }),
+    ...(ifRecords !== undefined && { ifRecords: checkRecordCount(ifRecords) }),
+    ...(behind !== undefined && { behind: checkRecordCount(behind) }),
   }
 }
 
 /**
- * All that is kept of the session goes, when no work goes on. What is asked under its name afterwards is asked of a new one. With `ifRecords` it stays where it has another
- * number of records, or something waits in it. Gives whether it is gone.
+ * Deletes everything stored for the session once no work is running. Later requests under its id start a new session. With `ifRecords`, keeps the session if it has another
+ * number of records or anything waits in it. Returns whether it was removed.
  */
 export async function removeSession(
   context: ObjectContext,
@@ -36,17 +36,17 @@ export async function removeSession(
 ): Promise<boolean> {
   const mailbox = context.objectClient<MailboxObject>({ name: mailboxObject }, context.key)
   const { tenancy, isWorking, waiting } = await mailbox.status('')
-  if (ifRecords !== undefined || (await carriedIn(context)) !== undefined) {
+  if (ifRecords !== undefined || (await readCarriedState(context)) !== undefined) {
     const { records, state } = await readStatus(context)
     const isAsSeen = records === ifRecords && !isWorking && waiting === 0 && state === 'idle'
     if (ifRecords !== undefined && !isAsSeen) return false
-    // The invocation that goes on with the run is next in line: this waits until that is over, too. If it was there and did nothing, somebody has killed it.
+    // The invocation that continues the run is next in line, so this waits until that is over, too. If it was there and did nothing, it was killed.
     if (ifRecords === undefined && isWorking && behind !== records) {
       context.objectSendClient<SessionObject>({ name: sessionObject }, context.key).remove({ behind: records })
       return false
     }
   }
-  if (tenancy !== undefined) await giveUpLease(context, tenancy, payloads?.of(context.key))
+  if (tenancy !== undefined) await closeLease(context, tenancy, payloads?.of(context.key))
   await mailbox.forget()
   await context.objectClient<AttemptsObject>({ name: attemptsObject }, context.key).forget()
   await context.run('remove payloads', async () => payloads?.of(context.key).remove())
@@ -55,26 +55,29 @@ export async function removeSession(
   return true
 }
 
-/** What a session that is removed has spent stays spent; what it held beyond that is free. */
-async function giveUpLease(
+/** The spending of a removed session stays in the budget; what it had leased beyond that becomes free. */
+async function closeLease(
   context: ObjectContext,
   { tenant, began }: Tenancy,
   store: PayloadStore | undefined,
 ): Promise<void> {
   const budget = context.objectClient<BudgetHandlers>({ name: budgetObject }, tenant)
-  const whose = { session: context.key, began }
-  const isHeld = await budget.isHeld(whose)
+  const session = { session: context.key, began }
+  const isHeld = await budget.isHeld(session)
   const spent = isHeld
-    ? spentBeyond(spentIn(foldSession(runsOf(await allRecords(context, store)))), await inheritedBy(context))
+    ? withoutInherited(
+        sessionSpending(foldSession(runsOf(await allRecords(context, store)))),
+        await readInheritedSpending(context),
+      )
     : null
-  await budget.close({ ...whose, spent })
+  await budget.close({ ...session, spent })
 }
 
 async function allRecords(context: ObjectContext, store: PayloadStore | undefined): Promise<readonly StepRecord[]> {
-  const kept: ServedRecord[] = []
+  const all: ServedRecord[] = []
   for (;;) {
-    const { records } = await recordsSince(context, kept.length, store)
-    if (records.length === 0) return wholeRecords(kept, store)
-    kept.push(...records)
+    const { records } = await readRecordsPage(context, all.length, store)
+    if (records.length === 0) return unpackRecords(all, store)
+    all.push(...records)
   }
 }

@@ -4,54 +4,55 @@ import type { PreparedPrompt, WorkerSession } from './session-options.ts'
 
 export interface RequestsInOrderOptions {
   readonly prepare: WorkerSession['prepare']
-  /** Messages that are in a run on record: nothing of them is made ready again. */
+  /** Messages that are in a run on record: they are not prepared again. */
   readonly onRecord: ReadonlySet<string>
-  /** `prepared` is there for a prompt that was made ready. */
+  /** `prepared` is given for a prompt that was prepared. */
   readonly hear: (request: NumberedRequest, prepared?: PreparedPrompt) => void
   readonly refuse: (request: NumberedRequest, error: unknown) => void
 }
 
 /**
- * Requests in the order in which they came, where a prompt has to be made ready before it is heard.
- * Q1: nothing overtakes what came before. Q2: what ends a run ends what is made ready before it: that prompt is refused.
+ * Handles requests in order, although prompts have to be prepared first.
+ * Q1: no request overtakes an earlier one.
+ * Q2: a request that ends a run also ends the preparation of an earlier prompt, which is refused.
  */
 export class RequestsInOrder {
   readonly #options: RequestsInOrderOptions
-  readonly #behind: NumberedRequest[] = []
-  #making: { readonly controller: AbortController; readonly over: Promise<void> } | undefined
+  readonly #queued: NumberedRequest[] = []
+  #preparing: { readonly controller: AbortController; readonly over: Promise<void> } | undefined
 
   constructor(options: RequestsInOrderOptions) {
     this.#options = options
   }
 
   get isBusy(): boolean {
-    return this.#making !== undefined
+    return this.#preparing !== undefined
   }
 
   take(request: NumberedRequest): void {
-    if (this.#making === undefined) return this.#next(request)
-    this.#behind.push(request)
+    if (this.#preparing === undefined) return this.#next(request)
+    this.#queued.push(request)
     if (isUrgent(request.request)) this.abort()
   }
 
-  /** What is made ready is not wanted any more. */
+  /** Aborts the current preparation. */
   abort(): void {
-    this.#making?.controller.abort()
+    this.#preparing?.controller.abort()
   }
 
-  /** Resolves when nothing is made ready. */
+  /** Resolves when nothing is being prepared. */
   async over(): Promise<void> {
-    while (this.#making !== undefined) await this.#making.over
+    while (this.#preparing !== undefined) await this.#preparing.over
   }
 
   #next(request: NumberedRequest): void {
     const { prepare, onRecord, hear } = this.#options
     if (prepare === undefined || request.request.type !== 'prompt' || onRecord.has(request.id)) return hear(request)
     const controller = new AbortController()
-    this.#making = { controller, over: this.#make(prepare, request, request.request.content, controller.signal) }
+    this.#preparing = { controller, over: this.#prepare(prepare, request, request.request.content, controller.signal) }
   }
 
-  async #make(
+  async #prepare(
     prepare: NonNullable<WorkerSession['prepare']>,
     request: NumberedRequest,
     content: MessageContent,
@@ -61,14 +62,14 @@ export class RequestsInOrder {
     try {
       const prepared = await prepare(content, signal)
       signal.throwIfAborted()
-      this.#making = undefined
+      this.#preparing = undefined
       hear(request, prepared)
     } catch (error) {
-      this.#making = undefined
-      refuse(request, signal.aborted ? new Error('It was taken back before a run took it.') : error)
+      this.#preparing = undefined
+      refuse(request, signal.aborted ? new Error('It was retracted before a run took it.') : error)
     }
     while (!this.isBusy) {
-      const next = this.#behind.shift()
+      const next = this.#queued.shift()
       if (next === undefined) return
       this.#next(next)
     }

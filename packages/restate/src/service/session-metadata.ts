@@ -1,19 +1,19 @@
-import { keptFormat } from '../engine/format.ts'
+import { storageFormat } from '../engine/format.ts'
 
 const formatField = 'halting.format'
 const takesOverField = 'halting.takes-over'
 
-/** What a worker tells of itself to others, by way of the engine. */
+/** What a worker announces to other workers by way of the engine. */
 export interface WorkerMetadata {
-  /** Of what it keeps of sessions; undefined for a worker that did not say. */
+  /** Its storage format; undefined if the worker does not announce it. */
   readonly format: number | undefined
-  /** It goes on with sessions that run elsewhere, from their next lap. */
+  /** It takes over sessions that run elsewhere, from their next iteration. */
   readonly takesOver: boolean
 }
 
-/** As the engine keeps it with the service. */
+/** Encodes the metadata for the engine. */
 export function sessionMetadata(takesOver: boolean): Record<string, string> {
-  return { [formatField]: String(keptFormat), ...(takesOver && { [takesOverField]: 'yes' }) }
+  return { [formatField]: String(storageFormat), ...(takesOver && { [takesOverField]: 'yes' }) }
 }
 
 export function readMetadata(metadata: Readonly<Record<string, string>> | null | undefined): WorkerMetadata {

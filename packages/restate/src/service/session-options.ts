@@ -9,21 +9,21 @@ import type { Places } from '../worker/places.ts'
 import type { WorkerListener } from '../worker/worker-events.ts'
 import type { ClusterSession } from './cluster-session.ts'
 import type { Opening } from './messages.ts'
-import type { Stalled } from './stalled.ts'
+import type { Stall } from './stall.ts'
 
 /** A session that this process is to work at. */
 export interface SessionToOpen {
   /** Id of the session. */
   readonly sessionId: string
-  /** What whoever began it said of it. */
+  /** The opening that came with its first request. */
   readonly opening: Opening
-  /** Whose budget it spends from; undefined for nobody's. */
+  /** The tenant whose budget it spends from; undefined for none. */
   readonly tenant?: string | undefined
-  /** What is kept of it: the `journal` of a session object. */
+  /** Its stored records: the `journal` of a session object. */
   readonly journal: ClusterSession
-  /** Aborted when the engine goes on with the session in another process, or this one lets go of it as it waits. */
+  /** Aborted when the engine continues the session in another process, or when this process releases it at rest. */
   readonly gone: AbortSignal
-  /** Milliseconds since 1970 by the engine's clock: what the session compares or stores across processes is by this. Default: the clock of this machine. */
+  /** Milliseconds since 1970 by the engine's clock, for times that the session compares or stores across processes. Default: the clock of this machine. */
   readonly now?: () => number
 }
 
@@ -38,68 +38,71 @@ export interface PreparedPrompt {
 /** A session as a worker opens it. */
 export interface WorkerSession extends Session {
   /**
-   * Makes a prompt ready, such as looking up the files that it names: once for each that is in no run on record, so again where a worker is lost meanwhile. What it
-   * throws refuses the prompt. Without it a prompt is sent as it is.
+   * Prepares a prompt, for example by reading the files that it names. Called once for each prompt that is in no run on record, so again if a worker is lost meanwhile. An error
+   * refuses the prompt. Default: the prompt is sent unchanged.
    */
   readonly prepare?: (content: MessageContent, signal: AbortSignal) => Promise<PreparedPrompt>
 }
 
-/** Who hears of the sessions of this process, such as `liveEvents` makes it. */
+/** Is notified of the sessions of this process, such as the listener of `createLiveEvents`. */
 export interface SessionListener {
-  /** Where it tells others; null where it does not. It is on record with each attempt. */
+  /** Address at which it serves live events; null if it does not. It is put on record with each attempt. */
   readonly url: string | null
-  /** This process works at a session from here on. */
+  /** This process begins to work at a session. */
   onOpen(sessionId: string, session: Pick<Session, 'snapshot'>): void
   /** Something happened in a session. */
   onEvent(sessionId: string, event: SessionEvent): void
-  /** Records are kept. `first` is the number of the first of them. */
-  onKept(sessionId: string, first: number, records: readonly StepRecord[]): void
-  /** This process has let go of a session. */
+  /** Records were stored. `first` is the number of the first of them. */
+  onStored(sessionId: string, first: number, records: readonly StepRecord[]): void
+  /** This process has released a session. */
   onLeave(sessionId: string, session: Pick<Session, 'snapshot'>): void
 }
 
 /** Options of the service that runs sessions. */
 export interface SessionServiceOptions {
   /**
-   * Opens a session in this process. It is closed when nothing is left to do in it. Rejecting makes the engine try again, here or elsewhere; rejecting with a
-   * `SessionRefusedError` refuses what was asked of a session that has no open run.
+   * Opens a session in this process. It is closed when nothing is left to do. If it rejects, the engine retries, here or elsewhere. If it rejects with a `SessionRefusedError`
+   * and the session has no open run, its requests are refused.
    */
   readonly open: (session: SessionToOpen) => Promise<WorkerSession>
-  /** A session is removed: so is what this worker has of it beside the records, such as its folder. May be called more than once. */
+  /** Removes what this worker has of a removed session besides its records, such as its folder. May be called more than once. */
   readonly onRemove?: (sessionId: string) => Promise<void>
-  /** With them, a call from outside has to prove that it knows one of them (the `token` of a client). All workers of a cluster have the same. */
+  /** Tokens of the cluster: a call from outside has to prove that it knows one of them (the `token` of a client). Must be the same on all workers. */
   readonly tokens?: readonly string[]
-  /** Where what is large is kept. All workers of a cluster have the same. */
+  /** Where large data is stored. Must be the same on all workers. */
   readonly payloads?: PayloadStores
   /**
-   * Whose budget a session works within, by its opening; undefined for nobody's. Asked until it names one, which the session keeps: no other worker and no other
-   * opening changes it. What it throws refuses the work. Without it, it is the `tenant` that the opening names.
+   * The tenant whose budget a session spends from, by its opening; undefined for none. Called until it names one, which the session then keeps, whatever other workers or
+   * openings say. An error refuses the work. Default: the `tenant` of the opening.
    */
   readonly tenantOf?: (opening: Opening) => string | undefined
   /**
-   * The way back to the engine, for a session that has a tenant, and for noticing which session ends its workers: one that ended three without progress is set aside. Without it
-   * such a session is tried again and again.
+   * The way back to the engine. Needed for sessions with a tenant, and for detecting sessions that kill their workers: a session that killed three without progress is set aside.
+   * Without it, such a session is retried again and again.
    */
   readonly ingress?: IngressOptions
-  /** Where the engine reaches this process, for people who look where a session ended it; undefined where that is unknown. */
+  /** Address at which the engine reaches this process, shown to people who look for where a session killed it; undefined if unknown. */
   readonly workerUrl?: () => string | undefined
-  /** How much more than it needs such a session takes of the budget at once, in US dollars. */
+  /** How much more than it needs a session takes from the budget at once, in US dollars. */
   readonly chunkUsd?: number
-  /** Why the work at a session does not go on, as far as this process knows; undefined while it does. `status` tells it. Asked for each status: it answers from memory. */
-  readonly stalledOf?: (sessionId: string) => Stalled | undefined
+  /**
+   * Why the work at a session has stalled, as far as this process knows; undefined while it continues. Part of `status`, and called for each status, so it must answer from
+   * memory.
+   */
+  readonly stalledOf?: (sessionId: string) => Stall | undefined
   /** Is notified of what happens in the sessions of this process. Default: nobody. */
   readonly listener?: SessionListener
-  /** Places of this process: other sessions wait in their order. A session that only waits, such as for a person, gives its place to one of them. Default: no limit. */
+  /** Places of this process; further sessions wait in order. A session that only waits, for example for a person, gives its place to another. Default: no limit. */
   readonly places?: Places
-  /** Is notified of what changes with the sessions of this process, for whoever operates it. It must not throw. Default: nobody. */
+  /** Is notified of operational events of the sessions of this process. It must not throw. Default: nobody. */
   readonly onEvent?: WorkerListener
   /**
-   * How much the work at a session puts on record before it goes on as another invocation of the engine, at the next turn at which nothing is under way: what a worker
-   * reads that takes the session up, and what the engine stores of running work, have a bound. Nobody else notices. Default: 20,000 records or 20 MB.
+   * How much the work at a session puts on record before it continues in a new invocation of the engine, at the next turn without open effects. This bounds what a worker reads
+   * to take over a session, and what the engine stores. Clients do not notice. Default: 20,000 records or 20 MB.
    */
   readonly renewAfter?: RenewAfter
-  /** How this process ends, where it does not just die. */
+  /** How this process ends in order. */
   readonly departure?: Departure
-  /** Sessions that run on a worker of another version, whose format of what is kept this one reads, come to this one at their next lap. */
+  /** Takes over sessions that run on workers of another version, at their next iteration, if this version reads their storage format. */
   readonly takesOver?: boolean
 }

@@ -1,16 +1,17 @@
 import type { ServiceDefinition, VirtualObjectDefinition } from '@restatedev/restate-sdk'
 import { attemptsDefinition } from '../attempts/attempts-object.ts'
-import { checkNode } from '../engine/check-node.ts'
+import { checkNode } from '../engine/restate-engine.ts'
 import { budgetDefinition } from '../fleet/budget-service.ts'
 import { fleetDefinition } from '../fleet/free-places-service.ts'
 import { gateDefinition, passDefinition } from '../fleet/gate-service.ts'
-import { pulseDefinition } from '../worker/pulse-service.ts'
+import { pulseDefinition } from '../worker/engine-pulse.ts'
 import { mailboxDefinition } from './mailbox-object.ts'
 import { sessionDefinition } from './session-object.ts'
 import type { SessionServiceOptions } from './session-options.ts'
 
 /**
- * The session as an object of the engine: one invocation at a time works at it, and anybody asks. With it what all sessions share: money, turns at a provider, and how a worker sees that the engine writes.
+ * The services of a worker: the session as an object of the engine, at which one invocation at a time works, and what all sessions share. That is the budgets, the gates to
+ * providers, and a check that the engine can write.
  * @throws ConfigurationError on Node 20: the engine's SDK needs 22.
  */
 export function sessionServices(

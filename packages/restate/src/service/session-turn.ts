@@ -1,29 +1,30 @@
 import type { AttemptTurn } from '../engine/attempt.ts'
 import { LeftError } from '../worker/departure.ts'
 import type { Ticket } from '../worker/places.ts'
-import type { Holding } from './held-sessions.ts'
+import type { SessionLock } from './session-locks.ts'
 import { isUrgent, type NumberedRequest } from './messages.ts'
 
 /**
- * The turn of a session in this process: an attempt that was here before has left, and a place is free.
- * T1: a session that has waited for an attempt before it, or for its place, begins only if the engine still wants it here. T2: a request that is to end what waits needs
- * no place. T3: until its work begins, it gives its place back as soon as the engine has no part in it any more, whatever its attempt waits for.
+ * The turn of a session in this process: the previous attempt has left, and a place is free.
+ * T1: a session that has waited for a previous attempt or for its place begins only if the engine still wants it here.
+ * T2: a request that ends waiting work needs no place.
+ * T3: until its work begins, the session returns its place as soon as the engine gives up the attempt, whatever that waits for.
  */
 export class SessionTurn implements AttemptTurn {
-  /** Settles when nobody else in this process works at the session. */
-  readonly #entered: Promise<Holding>
+  /** Settles when no other attempt in this process works at the session. */
+  readonly #lock: Promise<SessionLock>
   readonly #ticket: Ticket
-  /** It waits no longer, and has begun nothing. */
+  /** Called when it stops waiting without having begun. */
   readonly #onLeft: () => void
-  /** Whether it has had its place, or has left. */
+  /** Whether it has received its place, or has left. */
   #isOver = false
-  /** `begun`: who works at the session gives its place back. */
+  /** `begun`: the work at the session returns the place. */
   #state: 'waits' | 'begun' | 'left' = 'waits'
-  /** Numbers of requests that an earlier attempt has heard, with their outcome. */
+  /** Numbers of requests that an earlier attempt has settled. */
   readonly #settled: ReadonlySet<number>
 
   constructor(
-    entered: Promise<Holding>,
+    entered: Promise<SessionLock>,
     ticket: Ticket,
     {
       settled,
@@ -31,12 +32,12 @@ export class SessionTurn implements AttemptTurn {
       onLeft,
     }: { readonly settled: ReadonlySet<number>; readonly gone: AbortSignal; onLeft: () => void },
   ) {
-    this.#entered = entered
+    this.#lock = entered
     this.#ticket = ticket
     this.#settled = settled
     this.#onLeft = onLeft
     const giveUp = (): void => {
-      // Where it has begun, it is the session that has to be closed first.
+      // If the work has begun, the session must be closed first.
       if (this.#state === 'waits') this.leave()
     }
     if (gone.aborted) giveUp()
@@ -50,23 +51,23 @@ export class SessionTurn implements AttemptTurn {
   }
 
   /**
-   * The work at the session begins: who does it gives the place back, and lets go of the session. Resolves when nobody else in this process works at it.
-   * @throws LeftError where the turn was given up meanwhile.
+   * The work at the session begins; it will return the place and release the session. Resolves when no other attempt in this process works at it.
+   * @throws LeftError if the turn was given up meanwhile.
    */
-  async begin(): Promise<Holding> {
+  async begin(): Promise<SessionLock> {
     if (this.#state === 'left') throw new LeftError()
     this.#state = 'begun'
-    return this.#entered
+    return this.#lock
   }
 
   async next(): Promise<'granted' | 'waits'> {
-    const came = await this.#ticket.next()
-    if (came === 'granted') this.#isOver = true
-    return came
+    const outcome = await this.#ticket.next()
+    if (outcome === 'granted') this.#isOver = true
+    return outcome
   }
 
   hear(message: string): void {
-    // Only the mailbox sends them.
+    // Only the mailbox sends messages.
     const { number, request } = JSON.parse(message) as NumberedRequest
     if (isUrgent(request) && !this.#settled.has(number)) this.#ticket.hurry()
   }
@@ -88,7 +89,7 @@ export class SessionTurn implements AttemptTurn {
     this.#isOver = true
     this.#state = 'left'
     this.#ticket.leave()
-    this.#entered.then(
+    this.#lock.then(
       ({ release }) => release(),
       () => {},
     )

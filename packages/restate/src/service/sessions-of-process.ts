@@ -1,72 +1,71 @@
-import { foldSession, runsOf } from '@halting/core/steps'
-import { ConfigurationError } from '@halting/core'
-import type { Found, Work } from '../engine/attempt.ts'
+import { foldSession, runsOf, recordedResult, type StepRecord } from '@halting/core/steps'
+import { ConfigurationError, type SdkResult, type TranscriptEntry, type RunResult } from '@halting/core'
+import type { AttemptContext, Work } from '../engine/attempt.ts'
 import { LeaseDesks } from '../fleet/lease-desk.ts'
 import { TenantLease } from '../fleet/tenant-lease.ts'
 import type { Spent } from '@halting/core/adapters'
-import type { Carried, CarriedRun } from './carried-run.ts'
+import type { CarriedState, CarriedRun } from './carried-run.ts'
 import { engineClock } from '../http/engine-clock.ts'
-import { requestWithoutStore } from './check-request.ts'
+import { sizeLimitWithoutStore } from './check-request.ts'
 import { ClusterSession } from './cluster-session.ts'
 import { Places } from '../worker/places.ts'
-import { HeldSessions, type Holding } from './held-sessions.ts'
+import { SessionLocks, type SessionLock } from './session-locks.ts'
 import { SessionTurn } from './session-turn.ts'
 import type { Opening } from './messages.ts'
 import { sessionObject } from './names.ts'
-import { spentIn } from './spent.ts'
+import { sessionSpending } from './spending.ts'
 import type { Tenancy } from './tenancy.ts'
-import { writtenNote } from './notes.ts'
-import { Presence } from './presence.ts'
-import { messagesIn, openRunOf, untoldResults } from './open-run.ts'
-import { openedOrRefused, RefusedWork } from './refused.ts'
+import { encodeNote } from './notes.ts'
+import { openOrRefuse, RefusedWork } from './refused-work.ts'
 import type { SessionServiceOptions } from './session-options.ts'
 import type { WorkRecord } from './work-record.ts'
-import { SessionWork } from './work.ts'
+import { SessionWork, type OpenRun } from './work.ts'
+import type { SessionOfWorker, WorkerListener } from '../worker/worker-events.ts'
 
-export interface WorkToBegin {
+export interface PendingWork {
   readonly sessionId: string
   readonly opening: Opening
   readonly tenancy: Tenancy | undefined
-  /** What of its records another session paid. */
+  /** The part of its recorded spending that another session paid. */
   readonly inherited: Spent
-  /** Why nothing comes of it, if nothing does. */
+  /** Why its requests are refused; undefined if they are not. */
   readonly refusal: string | undefined
-  /** The number of its first request: turns of work at a session go up. */
+  /** Number of its first request, which increases from turn to turn. */
   readonly turn: number
   /** The conversation of earlier invocations, and the run that one of them has left to this one. */
   readonly before: CarriedRun
-  /** Of that run what its records do not tell. */
-  readonly carried?: Carried | undefined
+  /** What the records do not tell about that run. */
+  readonly carried?: CarriedState | undefined
   readonly record: WorkRecord
-  readonly found: Found
-  /** The work as the engine names it: who has money for the session tells it. */
+  readonly attempt: AttemptContext
+  /** Id of the invocation, by which the budget notifies it. */
   readonly invocation?: string
   /** The session is open in this process until `closed` settles. */
   readonly onOpen?: (closed: Promise<void>) => void
 }
 
-/** A session that comes to this process. */
-export interface SessionArrival {
+/** A session that arrives at this process. */
+export interface ArrivingSession {
   readonly sessionId: string
   readonly tenant: string | undefined
-  /** Since when there is this work, in milliseconds since 1970; undefined where nobody knows: it has just come. */
+  /** When the work arose, in milliseconds since 1970; undefined if unknown: then it counts as new. */
   readonly sinceMs: number | undefined
-  /** Aborted when the engine goes on with it elsewhere. */
+  /** Aborted when the engine continues it elsewhere. */
   readonly gone: AbortSignal
   /** Numbers of requests whose outcome is on record. */
   readonly settled: ReadonlySet<number>
 }
 
-function whyLeft(departure: SessionServiceOptions['departure']): string {
+function reasonLeft(departure: SessionServiceOptions['departure']): string {
   return departure?.soon.aborted === true
-    ? 'this worker gives its sessions up'
+    ? 'this worker gives up its sessions'
     : 'the engine has ended the attempt and continues elsewhere, or here later'
 }
 
 /** The sessions that this process works at. */
 export class SessionsOfProcess {
   readonly #options: SessionServiceOptions
-  readonly #held = new HeldSessions()
+  readonly #locks = new SessionLocks()
   readonly #desks = new LeaseDesks()
   readonly #places: Places
 
@@ -75,10 +74,10 @@ export class SessionsOfProcess {
     this.#places = options.places ?? new Places()
   }
 
-  /** The session has its place in the order from here on. An attempt of it that was here before leaves. */
-  arrive({ sessionId, tenant, sinceMs, gone, settled }: SessionArrival): SessionTurn {
-    const entered = this.#held.enter(sessionId, gone)
-    // Another worker's clock may be ahead: nobody waits behind those that come later.
+  /** Enters the session in the queue for places. A previous attempt of it in this process leaves. */
+  register({ sessionId, tenant, sinceMs, gone, settled }: ArrivingSession): SessionTurn {
+    const entered = this.#locks.acquire(sessionId, gone)
+    // Another worker's clock may be ahead: the session must not wait behind later ones.
     const sinceHere = Math.min(sinceMs ?? Infinity, engineClock.now())
     const ticket = this.#places.ask({ group: tenant ?? '', sinceMs: sinceHere })
     const { departure, onEvent: report } = this.#options
@@ -86,16 +85,16 @@ export class SessionsOfProcess {
     if (!ticket.hasPlace) report?.({ type: 'session_waiting', ...about })
     const onLeft = (): void => {
       const hasNoPart = gone.aborted || departure?.soon.aborted === true
-      const because = hasNoPart ? whyLeft(departure) : 'another worker has a free place'
+      const because = hasNoPart ? reasonLeft(departure) : 'another worker has a free place'
       report?.({ type: 'session_left', ...about, because })
     }
     return new SessionTurn(entered, ticket, { settled, gone, onLeft })
   }
 
-  /** `turn` was granted; without one the session has to wait for nobody but an attempt that was here before. */
-  async begin(work: WorkToBegin, turn?: SessionTurn): Promise<Work> {
-    const { sessionId, found } = work
-    const { leaveBy, release } = await (turn?.begin() ?? this.#held.enter(sessionId, found.gone))
+  /** Begins the work. `turn` was granted; without one, the session waits only for a previous attempt in this process. */
+  async begin(work: PendingWork, turn?: SessionTurn): Promise<Work> {
+    const { sessionId, attempt: found } = work
+    const { leaveBy, release } = await (turn?.begin() ?? this.#locks.acquire(sessionId, found.gone))
     const leave = (): void => {
       release()
       turn?.leave()
@@ -108,9 +107,9 @@ export class SessionsOfProcess {
     }
   }
 
-  async #open(work: WorkToBegin, { leaveBy, release }: Holding): Promise<Work> {
+  async #open(work: PendingWork, { leaveBy, release }: SessionLock): Promise<Work> {
     const { open, listener, departure, payloads, onEvent: report } = this.#options
-    const { sessionId, opening, tenancy, refusal, before, carried, record, found, onOpen } = work
+    const { sessionId, opening, tenancy, refusal, before, carried, record, attempt: found, onOpen } = work
     const { log, gone, isResting } = found
     const records = [...before.open, ...found.records]
     const lease = await this.#leaseOf(work)
@@ -126,23 +125,23 @@ export class SessionsOfProcess {
       release()
       return new RefusedWork(refusal, { log, spent: null })
     }
-    const opened = await openedOrRefused(open({ sessionId, opening, tenant, journal, gone, now: engineClock.now }))
+    const opened = await openOrRefuse(open({ sessionId, opening, tenant, journal, gone, now: engineClock.now }))
     if (opened.kind === 'refused') {
-      // A run that goes on is not given up: the engine tries again, and tells why.
+      // An open run is not given up: the engine retries and reports why.
       if (journal.open !== undefined) throw opened.error
       release()
       return new RefusedWork(opened.error.message, { log, spent: journal.spent })
     }
     const { session } = opened
-    const presence = new Presence(sessionId, tenant, report)
+    const presence = new PresenceReporter(sessionId, tenant, report)
     const closed = new Promise<void>((resolve) => {
       session.listen((event) => {
-        // How a run breaks here that goes on elsewhere is no end of it.
-        if (event.type === 'run_end' && !log.isBroken) presence.ran(event.terminal)
+        // If the run continues elsewhere, its failure here is not its ending.
+        if (event.type === 'run_end' && !log.isBroken) presence.reportRunEnd(event.terminal)
         if (event.type !== 'closed') return
-        // The work at a session whose log is broken is over here, and not in the session.
-        if (log.isBroken) presence.left(whyLeft(departure))
-        else presence.ended()
+        // If the log is broken, the work is over here but not in the session.
+        if (log.isBroken) presence.reportLeft(reasonLeft(departure))
+        else presence.reportEnd()
         release()
         resolve()
       })
@@ -151,11 +150,11 @@ export class SessionsOfProcess {
     onOpen?.(closed)
     if (listener !== undefined) {
       listener.onOpen(sessionId, session)
-      log.note(writtenNote({ type: 'at', url: listener.url }))
+      log.note(encodeNote({ type: 'at', url: listener.url }))
     }
     leaveBy(() => {
-      if (isResting() && departure?.soon.aborted !== true) presence.rests()
-      else presence.left(whyLeft(departure))
+      if (isResting() && departure?.soon.aborted !== true) presence.reportRest()
+      else presence.reportLeft(reasonLeft(departure))
       listener?.onLeave(sessionId, session)
       log.break()
       session.close().catch(() => {})
@@ -164,30 +163,30 @@ export class SessionsOfProcess {
       session,
       log,
       settled: record.settled,
-      openRun: openRunOf(records),
-      onRecord: messagesIn(carried === undefined ? records : [...before.ended, ...records]),
-      untold: untoldResults(sessionId, before.ended, records, record.told, carried?.untold),
+      openRun: findOpenRun(records),
+      onRecord: messageIdsIn(carried === undefined ? records : [...before.ended, ...records]),
+      unreported: unreportedResults(sessionId, before.ended, records, record.reportedRuns, carried?.untold),
       onEvent(event) {
-        // How a run breaks here that goes on elsewhere is nothing that happens in the session.
+        // If the run continues elsewhere, its failure here is not an event of the session.
         if (!log.isBroken) listener?.onEvent(sessionId, event)
       },
       spent: () => journal.spent,
-      onMoney: () => lease?.awake(),
-      ...(payloads === undefined && { size: requestWithoutStore }),
+      onMoney: () => lease?.wakeWaiters(),
+      ...(payloads === undefined && { size: sizeLimitWithoutStore }),
     })
   }
 
-  async #leaseOf(work: WorkToBegin): Promise<TenantLease | undefined> {
-    const { sessionId: session, tenancy, inherited, turn, before, found, invocation } = work
+  async #leaseOf(work: PendingWork): Promise<TenantLease | undefined> {
+    const { sessionId: session, tenancy, inherited, turn, before, attempt: found, invocation } = work
     if (tenancy === undefined) return undefined
     const { ingress, chunkUsd } = this.#options
     if (ingress === undefined)
       throw new ConfigurationError(
-        `The session is of the tenant ${tenancy.tenant}, and this worker has no \`ingress\` to ask for money.`,
+        `The session belongs to the tenant ${tenancy.tenant}, and this worker has no \`ingress\` to reach its budget.`,
       )
     const { tenant, began, isOpened } = tenancy
     const { records, log, gone } = found
-    const committed = spentIn(foldSession(runsOf([...before.ended, ...before.open, ...records])))
+    const committed = sessionSpending(foldSession(runsOf([...before.ended, ...before.open, ...records])))
     const desk = this.#desks.of(ingress, tenant)
     return TenantLease.open({
       desk,
@@ -202,5 +201,99 @@ export class SessionsOfProcess {
       log,
       gone,
     })
+  }
+}
+
+function hasEnded(run: readonly StepRecord[]): boolean {
+  return run.some((record) => record.type === 'end' && record.scope === '')
+}
+
+function runIdOf([first]: readonly StepRecord[]): string {
+  return first?.type === 'start' ? first.start.run.runId : ''
+}
+
+/** The run that did not end, and the messages in it; undefined for none. */
+export function findOpenRun(records: readonly StepRecord[]): OpenRun | undefined {
+  const run = runsOf(records).at(-1)
+  const [first] = run ?? []
+  if (run === undefined || first?.type !== 'start' || hasEnded(run)) return undefined
+  // If records of past iterations are omitted, these still have the messages that were taken.
+  return { runId: runIdOf(run), ids: [...messageIdsIn(run)], isWithoutMessage: messageIdsIn([first]).size === 0 }
+}
+
+/** Entries that a record adds to the transcript of its scope. Entries after the last iteration are in the end record. */
+export function entriesAddedBy(record: StepRecord): readonly TranscriptEntry[] {
+  if (record.type === 'start') return record.start.added
+  if (record.type === 'lap') return record.lap.added
+  return record.type === 'end' ? record.added : []
+}
+
+/** Ids of the messages in the runs of these records. */
+export function messageIdsIn(records: readonly StepRecord[]): ReadonlySet<string> {
+  const ids = records.flatMap((record) =>
+    record.type === 'control'
+      ? (record.control.messages ?? []).map(({ id }) => id)
+      : entriesAddedBy(record).flatMap((entry) => (entry.kind === 'user' && entry.inboxId) || []),
+  )
+  return new Set(ids)
+}
+
+/** Results of ended runs that were not reported. `records` are those of this invocation; `before` is the conversation, in which only the runs of `unreported` lack a report. */
+export function unreportedResults(
+  sessionId: string,
+  before: readonly StepRecord[],
+  records: readonly StepRecord[],
+  reported: ReadonlySet<string>,
+  unreported: readonly string[] = [],
+): readonly { readonly runId: string; readonly result: SdkResult }[] {
+  const earlier = runsOf(before)
+  const runs = [...earlier, ...runsOf(records)]
+  return runs.flatMap((run, index) => {
+    const runId = runIdOf(run)
+    if (!hasEnded(run) || reported.has(runId) || (index < earlier.length && !unreported.includes(runId))) return []
+    const result = recordedResult(sessionId, runs.slice(0, index + 1))
+    return result === undefined ? [] : [{ runId, result }]
+  })
+}
+
+/** Reports the start of a session's work in this process, and its end once, whichever way of ending is noticed first. */
+export class PresenceReporter {
+  readonly #about: SessionOfWorker
+  readonly #report: WorkerListener | undefined
+  #reason: string | undefined
+  #isOver = false
+
+  constructor(session: string, tenant: string | undefined, report: WorkerListener | undefined) {
+    this.#about = { session, ...(tenant !== undefined && { tenant }) }
+    this.#report = report
+    report?.({ type: 'session_started', ...this.#about })
+  }
+
+  /** A run of the session ended here. */
+  reportRunEnd({ reason, committedUsd, totalTokens, summary }: RunResult): void {
+    if (this.#isOver) return
+    this.#reason = reason
+    const { requests, toolResults } = summary
+    const figures = { usd: committedUsd, tokens: totalTokens, requests, toolCalls: toolResults }
+    this.#report?.({ type: 'run_ended', ...this.#about, reason, ...figures })
+  }
+
+  reportEnd(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    const reason = this.#reason
+    this.#report?.({ type: 'session_ended', ...this.#about, ...(reason !== undefined && { reason }) })
+  }
+
+  reportRest(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#report?.({ type: 'session_resting', ...this.#about })
+  }
+
+  reportLeft(because: string): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#report?.({ type: 'session_left', ...this.#about, because })
   }
 }

@@ -1,19 +1,19 @@
 import type { LimitRequest } from '@halting/core'
 import { inputSummary, isJsonObject, textOf } from '@halting/core/adapters'
 import type { EndedRun, PendingApproval, RunStart, StepRecord } from '@halting/core/steps'
-import type { State } from './conversation.ts'
-import type { Stalled } from './stalled.ts'
+import type { ObjectState } from './conversation.ts'
+import type { Stall } from './stall.ts'
 import type { Tenancy } from './tenancy.ts'
 
-/** A call that a person has to say something to. */
+/** A call that waits for permission. */
 export interface OpenQuestion {
   /** Id of the call. */
   readonly callId: string
   /** The step that waits. */
   readonly key: string
-  /** Name of the tool. Absent where the record does not have the call, and for questions of earlier versions. */
+  /** Name of the tool. Absent if the record lacks the call, and for questions of earlier versions. */
   readonly toolName?: string
-  /** What of the call's input tells what it is about, such as its command: one line of at most 200 characters. Absent as `toolName` is. */
+  /** Summary of the call's input, such as its command: one line of at most 200 characters. Absent when `toolName` is. */
   readonly about?: string
 }
 
@@ -25,43 +25,43 @@ export interface OpenWait {
   readonly untilMs: number
 }
 
-/** What stands with a session, as its records tell. JSON. */
+/** Status of a session, derived from its records. JSON. */
 export interface SessionStatus {
-  /** `paused`: there is work, and it does not go on; `stalled` says why. */
+  /** `paused`: the work has stalled; `stalled` says why. */
   readonly state: 'idle' | 'running' | 'requires_action' | 'paused'
-  /** Why the work does not continue; absent while it does. */
-  readonly stalled?: Stalled
+  /** Why the work has stalled; absent while it continues. */
+  readonly stalled?: Stall
   /** When the first record of the session was stored, in milliseconds since 1970. Absent before, and for sessions of earlier versions. */
   readonly beganMs?: number
   /** When the last record of the session was stored, in milliseconds since 1970. Absent before, and for sessions of earlier versions that have not worked since. */
   readonly changedMs?: number
   /**
-   * What earlier runs of the session came to, without what the current or last one carried over from them: with its figures, those of the session. Absent for nothing, and for
-   * sessions of earlier versions.
+   * Totals of earlier runs, excluding what the current or last run carried over from them. Together with its figures, they are the totals of the session. Absent for nothing, and
+   * for sessions of earlier versions.
    */
   readonly earlier?: {
     /** Turns. */
     readonly turns: number
-    /** US dollars, with what was charged at worst case. */
+    /** US dollars, including charges at the worst case. */
     readonly usd: number
     /** Input and output tokens. */
     readonly tokens: number
   }
-  /** Runs that the session has begun. Absent before, and for sessions of earlier versions. */
+  /** Number of runs. Absent before the first, and for sessions of earlier versions. */
   readonly runs?: number
-  /** What was asked first: one line of at most 100 characters. Absent before, and where it was no text. */
+  /** The first prompt: one line of at most 100 characters. Absent before, and if it had no text. */
   readonly title?: string
-  /** Whose budget the session spends from; absent where it spends from no tenant's. */
+  /** The tenant whose budget the session spends from; absent for none. */
   readonly tenant?: string
   /** Id of the current run, or of the last one; absent before the first. */
   readonly runId?: string
   /** Why the last run ended. */
   readonly reason?: string
-  /** Turns, dollars and tokens of the run that goes on, or of the last one; with what it may have spent. */
+  /** Turns, dollars and tokens of the current or last run, including what it may have spent. */
   readonly turns: number
   /** US dollars. */
   readonly usd: number
-  /** Of `usd`, charged at worst case: nobody could say what a request came to. Absent for nothing. */
+  /** The part of `usd` charged at the worst case, because the usage of a request is unknown. Absent for nothing. */
   readonly unknownUsd?: number
   /** Input and output tokens. */
   readonly tokens: number
@@ -69,11 +69,11 @@ export interface SessionStatus {
   readonly questions: readonly OpenQuestion[]
   /** Requests of the run and of its agents that wait for their services; absent for none. */
   readonly waits?: readonly OpenWait[]
-  /** The run pauses at a limit, and asks whether it is raised; absent where it does not. */
+  /** The question at a limit at which the run pauses; absent if it does not. */
   readonly limitQuestion?: LimitRequest
-  /** Records that the session has. */
+  /** Number of records of the session. */
   readonly records: number
-  /** Where the worker tells live events that works at the session; absent while none does, or it tells none. */
+  /** Where the worker at work serves live events; absent if there is no such worker. */
   readonly live?: string
 }
 
@@ -88,45 +88,49 @@ const newStatus: SessionStatus = Object.freeze({
 
 export const statusKey = 'status'
 
-export async function readStatus(state: Pick<State, 'get'>): Promise<SessionStatus> {
+export async function readStatus(state: Pick<ObjectState, 'get'>): Promise<SessionStatus> {
   return (await state.get<SessionStatus>(statusKey)) ?? newStatus
 }
 
-/** With whose budget the session spends from. */
+/** Adds the tenant whose budget the session spends from. */
 export function withTenant(status: SessionStatus, tenancy: Tenancy | undefined): SessionStatus {
   return tenancy === undefined ? status : { ...status, tenant: tenancy.tenant }
 }
 
-/** The step that has the question at a limit on record, and the one that waits for its answer. */
+/** Key of the step that records the question at a limit. Another step waits for the answer. */
 const limitQuestion = /\/limit_question:\d+:/
 
-/** The step of a wait for a service, beside the retry that it takes the place of. */
+/** Key of the step that waits for a service, in place of a retry. */
 const serviceWait = /\.service$/
 
 const approval = /\/approval:\d+:\d+:(.+)$/
 
-/** What no record tells, of the moment in which records came. */
+/** Facts about a batch of records that the records do not tell. */
 export interface RecordedMoment {
   /** When they were put on record, in milliseconds since 1970. */
   readonly atMs?: number | undefined
-  /** The calls that wait for an answer then, with what they are about. */
+  /** The calls that wait for an answer at that time, with their inputs. */
   readonly pending?: () => readonly PendingApproval[]
 }
 
-/** What stands after further records. */
+/** The status after further records. */
 export function statusAfter(
   before: SessionStatus,
   records: readonly StepRecord[],
   { atMs, pending }: RecordedMoment = {},
 ): SessionStatus {
-  const after = withTopics(records.reduce(afterRecord, before), before, pending)
+  const after = describeNewQuestions(records.reduce(afterRecord, before), before, pending)
   if (atMs === undefined) return after
   const beganMs = before.records === 0 ? atMs : before.beganMs
   return { ...after, changedMs: atMs, ...(beganMs !== undefined && { beganMs }) }
 }
 
-/** Questions that just came up, with what they are about. */
-function withTopics(status: SessionStatus, before: SessionStatus, pending: RecordedMoment['pending']): SessionStatus {
+/** Adds tool names and summaries to new questions. */
+function describeNewQuestions(
+  status: SessionStatus,
+  before: SessionStatus,
+  pending: RecordedMoment['pending'],
+): SessionStatus {
   const isNew = (question: OpenQuestion): boolean => !before.questions.includes(question)
   if (pending === undefined || !status.questions.some(isNew)) return status
   const calls = pending()
@@ -134,37 +138,37 @@ function withTopics(status: SessionStatus, before: SessionStatus, pending: Recor
     const call = isNew(question) ? calls.find(({ key }) => key === question.key) : undefined
     return call === undefined || call.tool === ''
       ? question
-      : { ...question, toolName: call.tool, about: topicOf(call.input) }
+      : { ...question, toolName: call.tool, about: summaryOf(call.input) }
   })
   return { ...status, questions }
 }
 
-/** Counted in UTF-16 units. */
-const longestTopic = 200
-const longestTitle = 100
+/** In UTF-16 units. */
+const maxSummaryLength = 200
+const maxTitleLength = 100
 
-/** In one line, in which every line end is seen. */
-function topicOf(input: unknown): string {
+/** In one line, with visible line ends. */
+function summaryOf(input: unknown): string {
   if (isJsonObject(input) && Object.keys(input).length === 0) return ''
-  return cut(inputSummary(input).replaceAll(/\r\n|\r|\n/g, '⏎'), longestTopic)
+  return truncate(inputSummary(input).replaceAll(/\r\n|\r|\n/g, '⏎'), maxSummaryLength)
 }
 
-/** What is cut says so. */
-function cut(text: string, longest: number): string {
+/** Marks a truncated text with an ellipsis. */
+function truncate(text: string, longest: number): string {
   if (text.length <= longest) return text
   return `${text.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
 }
 
-/** With what was asked first. */
+/** Adds the title: the first prompt. */
 function withTitle(status: SessionStatus, added: RunStart['added']): SessionStatus {
   if (status.title !== undefined) return status
   const said = added.find((entry) => entry.kind === 'user' && entry.origin === 'prompt')
   const content = said?.kind === 'user' ? said.message.content : ''
-  const title = cut(textOf(content).slice(0, 4_096).replaceAll(/\s+/g, ' ').trim(), longestTitle)
+  const title = truncate(textOf(content).slice(0, 4_096).replaceAll(/\s+/g, ' ').trim(), maxTitleLength)
   return title === '' ? status : { ...status, title }
 }
 
-/** How many runs have begun with one more, and what those before it came to, where that is known. */
+/** The number of runs with one more, and the totals of the runs before it, if known. */
 function runsAfter(before: SessionStatus, carried: EndedRun['spent']): Pick<SessionStatus, 'runs' | 'earlier'> {
   const { runs = 0, records, earlier = { turns: 0, usd: 0, tokens: 0 } } = before
   if (before.runs === undefined && records > 0) return {}
@@ -206,7 +210,7 @@ function afterRecord(before: SessionStatus, record: StepRecord): SessionStatus {
           status,
           (status.waits ?? []).filter(({ key }) => key !== record.key),
         )
-      // The record has what the loop asked.
+      // The record has the question of the loop.
       if (limitQuestion.test(record.key))
         return { ...status, state: 'requires_action', limitQuestion: record.value as LimitRequest }
       if (record.key === status.limitQuestion?.id) return { ...withoutLimit(status), state: 'running' }

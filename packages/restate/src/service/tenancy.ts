@@ -1,29 +1,29 @@
 import { messageOf } from '@halting/core/adapters'
-import type { State } from './conversation.ts'
+import type { ObjectState } from './conversation.ts'
 
-/** Whose money a session spends. */
+/** The tenant of a session. */
 export type Tenancy = {
   readonly tenant: string
-  /** The invocation that it was chosen for: no other session has that, also of the same name. */
+  /** The invocation in which it was assigned; unique among sessions of the same name. */
   readonly began: string
-  /** Its lease is made when it is chosen: what is asked for in its name without one comes late. Absent for sessions of earlier versions. */
+  /** The lease was created with the assignment, so a request without a lease is late. Absent for sessions of earlier versions. */
   readonly isOpened?: true
 }
 
 const tenancyKey = 'tenancy'
 
-export async function readTenancy(state: Pick<State, 'get'>): Promise<Tenancy | undefined> {
+export async function readTenancy(state: Pick<ObjectState, 'get'>): Promise<Tenancy | undefined> {
   return (await state.get<Tenancy>(tenancyKey)) ?? undefined
 }
 
-/** A session has one tenant as long as it is there. */
-export async function keepTenancy(
-  state: State,
+/** Assigns a tenant to the session, once for its lifetime. */
+export async function assignTenancy(
+  state: ObjectState,
   began: string,
   tenantOf: () => string | undefined,
 ): Promise<{ readonly tenancy?: Tenancy; readonly isNew?: true; readonly refusal?: string }> {
-  const kept = await readTenancy(state)
-  if (kept !== undefined) return { tenancy: kept }
+  const existing = await readTenancy(state)
+  if (existing !== undefined) return { tenancy: existing }
   let tenant
   try {
     tenant = tenantOf()

@@ -1,42 +1,40 @@
 import type { SdkResult } from '@halting/core'
 import { pendingOnRecord, type StepRecord } from '@halting/core/steps'
 import type { ObjectContext } from '@restatedev/restate-sdk'
-import type { ReadBatch } from '../engine/batch.ts'
+import type { DecodedBatch } from '../engine/batch.ts'
 import { isCut } from '../engine/cluster-log.ts'
-import type { KeptRecord } from '../engine/packed-record.ts'
+import type { StoredRecord } from '../engine/packed-record.ts'
 import { textKey, type StoredText } from '../engine/session-texts.ts'
-import { keepAnswer } from './answers.ts'
-import { RunSoFar, type Carried } from './carried-run.ts'
-import { isOfConversation, type Handover } from './conversation.ts'
-import { recordsKey, type StoredRecords } from './kept-records.ts'
+import { storeAnswer } from './answers.ts'
+import { CarriedStateBuilder, type CarriedState } from './carried-run.ts'
+import { belongsToConversation, type Handover } from './conversation.ts'
+import { recordsKey, type StoredRecordsPage } from './stored-records.ts'
 import { mailboxObject, type MailboxObject, type SeenState } from './names.ts'
-import { readNote, type WorkNote } from './notes.ts'
+import { decodeNote, type WorkNote } from './notes.ts'
 import type { SessionListener } from './session-options.ts'
 import { statusAfter, statusKey, type SessionStatus } from './status.ts'
 
-/** Steps of replies, of what was decided of their calls, and of questions about these. */
-const ofQuestions = /(?:^|\/)(?:model|permission|hook:beforeToolUse|approval):/
+/** Keys of the steps of replies, of decisions about their calls, and of permission requests. */
+const questionStep = /(?:^|\/)(?:model|permission|hook:beforeToolUse|approval):/
 
-/**
- * What the work at a session has put on record so far, and what of it the object keeps for those who ask. Everything follows from batches, so every attempt keeps the same.
- */
+/** What the work at a session has put on record so far, and what the object stores of it for callers. Everything follows from batches, so every attempt stores the same. */
 export class WorkRecord {
   readonly #context: ObjectContext
   readonly #listener: SessionListener | undefined
   #status: SessionStatus
-  /** Of the run that goes on, as far as it is on record here: what tells what its questions are about. */
-  #ofRun: StepRecord[] = []
-  readonly #run: RunSoFar
-  /** Runs that ended on record, and whose result is not there. */
-  readonly #untold: Set<string>
-  /** What the next work has to know of it. */
-  readonly said: KeptRecord[] = []
+  /** Records of the current run that tell what its questions are about. */
+  #runRecords: StepRecord[] = []
+  readonly #run: CarriedStateBuilder
+  /** Runs that ended on record, and whose result is not on record. */
+  readonly #unreportedRuns: Set<string>
+  /** Records that the next run needs. */
+  readonly conversation: StoredRecord[] = []
   readonly settled: Set<number>
   readonly results: SdkResult[]
   readonly refused: { readonly id: string; readonly because: string }[]
   /** Runs whose result is on record. */
-  readonly told: Set<string> = new Set()
-  /** Somebody has to be woken at the next change. */
+  readonly reportedRuns: Set<string> = new Set()
+  /** Watchers have to be woken at the next change. */
   #isWatched = false
 
   constructor(
@@ -45,47 +43,47 @@ export class WorkRecord {
     {
       listener,
       carried,
-      run = new RunSoFar(),
+      run = new CarriedStateBuilder(),
     }: {
       readonly listener?: SessionListener | undefined
-      /** What the invocation before has left. */
-      readonly carried?: Carried | undefined
-      readonly run?: RunSoFar
+      /** What the previous invocation left. */
+      readonly carried?: CarriedState | undefined
+      readonly run?: CarriedStateBuilder
     } = {},
   ) {
     this.#context = context
     this.#status = status
     this.#listener = listener
     this.#run = run
-    this.#untold = new Set(carried?.untold)
+    this.#unreportedRuns = new Set(carried?.untold)
     this.settled = new Set(carried?.settled)
     this.results = [...(carried?.results ?? [])]
     this.refused = [...(carried?.refused ?? [])]
   }
 
-  /** What another invocation needs, which goes on from the last lap. */
+  /** What the invocation needs that continues from the last iteration. */
   get handover(): Handover {
     const { runId, folds, agents } = this.#run
     const { results, refused } = this
-    return { runId, folds, agents, settled: [...this.settled], results, refused, untold: [...this.#untold] }
+    return { runId, folds, agents, settled: [...this.settled], results, refused, untold: [...this.#unreportedRuns] }
   }
 
-  onBatch(batch: ReadBatch): void {
-    const notes = (batch.notes ?? []).map(readNote)
-    const answers = notes.map((note) => this.#take(note))
-    this.keepTexts(batch.texts ?? {})
-    if (batch.records.length > 0) this.keep(batch.records, batch.kept, batch.atMs)
-    // At the end the mailbox wakes who waits as it settles.
+  onBatch(batch: DecodedBatch): void {
+    const notes = (batch.notes ?? []).map(decodeNote)
+    const answers = notes.map((note) => this.#applyNote(note))
+    this.storeTexts(batch.texts ?? {})
+    if (batch.records.length > 0) this.storeRecords(batch.records, batch.stored, batch.atMs)
+    // At the end, settling the mailbox wakes everyone.
     const isCutHere = batch.done !== undefined && isCut(batch.done)
     if (batch.done !== undefined && !isCutHere) return
     if (answers.includes(true)) this.#wake()
-    // Who watches is not known to the invocation that goes on.
+    // The invocation that continues the run does not know the watchers.
     else if (isCutHere) this.#wake('watchers')
     else if (this.#isWatched && (batch.records.length > 0 || notes.some(({ type }) => type === 'at')))
       this.#wake('watchers')
   }
 
-  /** Somebody watches. The message says what they have seen; null where nobody knows what. */
+  /** A client watches the session. The message says what state it has seen; null if unknown. */
   onWatch(message: string): void {
     // Only the mailbox sends it.
     const seen = JSON.parse(message) as SeenState | null
@@ -101,38 +99,40 @@ export class WorkRecord {
     else mailbox.wake(only)
   }
 
-  /** Long texts that records name. */
-  keepTexts(texts: Readonly<Record<string, StoredText>>): void {
+  /** Stores long texts that records refer to. */
+  storeTexts(texts: Readonly<Record<string, StoredText>>): void {
     for (const [sha256, stored] of Object.entries(texts)) this.#context.set<StoredText>(textKey(sha256), stored)
   }
 
-  /** `atMs`: when they were put on record, in milliseconds since 1970, where that is known. */
-  keep(records: readonly StepRecord[], kept: readonly KeptRecord[], atMs?: number): void {
+  /** `atMs`: when they were put on record, in milliseconds since 1970, if known. */
+  storeRecords(records: readonly StepRecord[], stored: readonly StoredRecord[], atMs?: number): void {
     if (records.length === 0) return
     const first = this.#status.records
-    this.said.push(...records.flatMap((record, at) => (isOfConversation(record) ? kept.slice(at, at + 1) : [])))
-    for (const [at, record] of records.entries()) this.#note(record, kept[at] ?? record)
-    this.#context.set<StoredRecords>(recordsKey(first), { first, records: kept })
+    this.conversation.push(
+      ...records.flatMap((record, at) => (belongsToConversation(record) ? stored.slice(at, at + 1) : [])),
+    )
+    for (const [at, record] of records.entries()) this.#note(record, stored[at] ?? record)
+    this.#context.set<StoredRecordsPage>(recordsKey(first), { first, records: stored })
     this.#setStatus(this.#statusAfter(records, atMs))
-    this.#listener?.onKept(this.#context.key, first, records)
+    this.#listener?.onStored(this.#context.key, first, records)
   }
 
-  #note(record: StepRecord, kept: KeptRecord): void {
-    this.#run.note(record, kept)
+  #note(record: StepRecord, stored: StoredRecord): void {
+    this.#run.note(record, stored)
     const { runId } = this.#run
-    if (record.type === 'end' && record.scope === '' && !this.told.has(runId)) this.#untold.add(runId)
+    if (record.type === 'end' && record.scope === '' && !this.reportedRuns.has(runId)) this.#unreportedRuns.add(runId)
   }
 
   #statusAfter(records: readonly StepRecord[], atMs: number | undefined): SessionStatus {
     for (const record of records) {
-      if (record.type === 'start' && record.scope === '') this.#ofRun = []
-      if ((record.type === 'result' || record.type === 'intent') && ofQuestions.test(record.key))
-        this.#ofRun.push(record)
+      if (record.type === 'start' && record.scope === '') this.#runRecords = []
+      if ((record.type === 'result' || record.type === 'intent') && questionStep.test(record.key))
+        this.#runRecords.push(record)
     }
-    return statusAfter(this.#status, records, { atMs, pending: () => pendingOnRecord(this.#ofRun) })
+    return statusAfter(this.#status, records, { atMs, pending: () => pendingOnRecord(this.#runRecords) })
   }
 
-  /** Nobody works at the session any more. */
+  /** No worker is at work any more. */
   leave(): void {
     const { live: _live, ...status } = this.#status
     this.#setStatus(status)
@@ -143,8 +143,8 @@ export class WorkRecord {
     this.#context.set(statusKey, status)
   }
 
-  /** True when somebody may have waited for what it tells. */
-  #take(note: WorkNote): boolean {
+  /** Returns true if a caller may have waited for what it says. */
+  #applyNote(note: WorkNote): boolean {
     switch (note.type) {
       case 'at': {
         const { live: _live, ...status } = this.#status
@@ -156,8 +156,8 @@ export class WorkRecord {
         break
       case 'result':
         this.results.push(note.result)
-        this.told.add(note.runId)
-        this.#untold.delete(note.runId)
+        this.reportedRuns.add(note.runId)
+        this.#unreportedRuns.delete(note.runId)
         break
       case 'refused':
         this.refused.push({ id: note.id, because: note.because })
@@ -166,6 +166,6 @@ export class WorkRecord {
       case 'attempt':
         break
     }
-    return keepAnswer(this.#context, note)
+    return storeAnswer(this.#context, note)
   }
 }

@@ -4,35 +4,34 @@ import type { InterruptOptions, QueuedMessage, Question, SessionEvent, SessionSn
 import type { ClusterLog } from '../engine/cluster-log.ts'
 import type { Work } from '../engine/attempt.ts'
 import type { Spent } from '@halting/core/adapters'
-import { checkGoals } from '../goals-of-worker.ts'
-import { problemOfMessages, type RequestSize } from './check-request.ts'
+import { problemOfMessages, type RequestSizeLimit, rejectGoals } from './check-request.ts'
 import { moneyMail, whenIdle, type NumberedRequest } from './messages.ts'
-import { writtenNote, type WorkNote } from './notes.ts'
+import { encodeNote, type WorkNote } from './notes.ts'
 import { RequestsInOrder } from './requests-in-order.ts'
 import type { PreparedPrompt, WorkerSession } from './session-options.ts'
 
-/** What the work gives back. */
+/** What the work returns. */
 export type WorkEnd = {
-  /** All requests up to this number are answered for. */
+  /** All requests up to this number are settled. */
   readonly upTo: number
-  /** What stood then: what shows a session at which nobody works. Null where it could not be opened. */
+  /** The last snapshot, which is shown while no worker is at work. Null if the session could not be opened. */
   readonly snapshot: SessionSnapshot | null
-  /** What the session has spent or may have, in all, in whole nano-dollars; null where a run is left open. */
+  /** Total that the session has spent or may have spent, in whole nano-dollars; null if a run is left open. */
   readonly committedNanos: number | null
-  /** Of that, charged at worst case. */
+  /** The part of it charged at the worst case. */
   readonly unknownNanos: number | null
 }
 
-export function figuresOf(spent: Spent | null): Pick<WorkEnd, 'committedNanos' | 'unknownNanos'> {
+export function spendingFields(spent: Spent | null): Pick<WorkEnd, 'committedNanos' | 'unknownNanos'> {
   return { committedNanos: spent?.nanos ?? null, unknownNanos: spent?.unknownNanos ?? null }
 }
 
-/** The run that is on record and did not end. */
+/** A run on record that did not end. */
 export interface OpenRun {
   readonly runId: string
-  /** Messages that are in it, by their names. */
+  /** Ids of the messages in it. */
   readonly ids: readonly string[]
-  /** It began with no message: a request began it whose outcome may not be on record. */
+  /** It began without a message: by a request whose outcome may not be on record. */
   readonly isWithoutMessage: boolean
 }
 
@@ -44,68 +43,69 @@ export interface SessionWorkOptions {
   /** Numbers of requests whose outcome is on record. */
   readonly settled: ReadonlySet<number>
   readonly openRun: OpenRun | undefined
-  /** Runs that ended on record, and whose result is not there: a process was lost between the two. */
-  readonly untold: readonly { readonly runId: string; readonly result: SdkResult }[]
+  /** Runs that ended on record, and whose result is not on record: a process was lost in between. */
+  readonly unreported: readonly { readonly runId: string; readonly result: SdkResult }[]
   readonly onEvent: (event: SessionEvent) => void
   readonly spent: () => Spent | null
   /** The budget of its tenant may have enough now. */
   readonly onMoney?: () => void
-  /** Messages that wait go into one record. So large it may be: what would not fit beside the others is refused. */
-  readonly size?: RequestSize
+  /** Maximum size of the waiting messages, which go into one record. A message that does not fit is refused. */
+  readonly size?: RequestSizeLimit
 }
 
 /**
- * One session in this process, as requests drive it.
- * W1: requests are heard in the order of their numbers, each once in a process. A message counts once by its name, whatever happens; one of the others is heard again
- * in the next process, until its outcome is on record. W2: the work ends when no run goes on and every request was heard; what comes after that is not heard here.
- * W3: what becomes of a request that begins or enters a run is on record: the run, whose result is, or why there is none.
+ * One session in this process, driven by requests.
+ * W1: requests are handled in order, each once in a process. A message counts once by its id, whatever happens. Any other request is handled again in the next process, until its
+ * outcome is on record.
+ * W2: the work ends when no run is running and every request was handled; later requests are not handled here.
+ * W3: the outcome of a request that begins or enters a run is on record: the run whose result answers it, or why no run does.
  */
 export class SessionWork implements Work {
   readonly #options: SessionWorkOptions
-  #heardUpTo = 0
-  /** Requests that begin a run each, without a message, before any message does. */
+  #handledUpTo = 0
+  /** Requests that each begin a run without a message, before any message does. */
   #beginning: readonly NumberedRequest[] = []
-  /** Those whose outcome is there when the run that goes on ends. */
+  /** Requests that are settled by the end of the current run. */
   #settledByEnd: readonly number[] = []
   #runId: string | undefined
-  /** By call, to questions of the run that goes on or is about to. */
+  /** Answers by call, for questions of the current or next run. */
   readonly #answers = new Map<string, PermissionAnswer>()
-  /** The newest wait for a service that a person wants to end, by when it began. */
+  /** Waits for services that began up to then are to end, because a person said so. */
   #retryUpTo = -1
   #mayHaveBegunOpenRun: boolean
   #isEnding = false
-  readonly #inOrder: RequestsInOrder
+  readonly #requests: RequestsInOrder
 
   constructor(options: SessionWorkOptions) {
     this.#options = options
-    const { session, openRun, untold, onRecord = new Set() } = options
-    this.#inOrder = new RequestsInOrder({
+    const { session, openRun, unreported, onRecord = new Set() } = options
+    this.#requests = new RequestsInOrder({
       prepare: session.prepare,
       onRecord,
-      hear: (request, prepared) => this.#hear(request, prepared),
-      refuse: (request, error) => this.#refuseHeard(request, error),
+      hear: (request, prepared) => this.#handle(request, prepared),
+      refuse: (request, error) => this.#settleAndRefuse(request, error),
     })
     this.#mayHaveBegunOpenRun = openRun?.isWithoutMessage === true
-    for (const { runId, result } of untold) this.#note({ type: 'result', runId, result })
+    for (const { runId, result } of unreported) this.#note({ type: 'result', runId, result })
     session.listen((event) => this.#onEvent(event))
     if (openRun === undefined) return
-    this.#entered(openRun.ids, openRun.runId)
+    this.#noteMessagesInRun(openRun.ids, openRun.runId)
     session.resume()
   }
 
   #note(note: WorkNote): void {
-    this.#options.log.note(writtenNote(note))
+    this.#options.log.note(encodeNote(note))
   }
 
   #settle(numbers: readonly number[]): void {
     if (numbers.length > 0) this.#note({ type: 'settled', numbers })
   }
 
-  #entered(ids: readonly string[], runId: string): void {
+  #noteMessagesInRun(ids: readonly string[], runId: string): void {
     if (ids.length > 0) this.#note({ type: 'into_run', ids, runId })
   }
 
-  /** A run that goes on does so: of what begins or enters none a person is told in words. */
+  /** The current run continues. A person learns of the refusal in words if the request does not begin or enter a run. */
   #refuse({ id, request }: Pick<NumberedRequest, 'id' | 'request'>, error: unknown): void {
     const because = messageOf(error)
     this.#note({ type: 'refused', id, because })
@@ -118,11 +118,11 @@ export class SessionWork implements Work {
   #onEvent(event: SessionEvent): void {
     this.#options.onEvent(event)
     if (event.type === 'run_start') {
-      this.#began(event.runId, event.ids)
+      this.#onRunStart(event.runId, event.ids)
     } else if (event.type === 'taken') {
-      if (this.#runId !== undefined) this.#entered(event.ids, this.#runId)
+      if (this.#runId !== undefined) this.#noteMessagesInRun(event.ids, this.#runId)
     } else if (event.type === 'loop') {
-      // It is told while the wait opens.
+      // The event comes while the wait opens.
       if (this.#retryUpTo >= 0 && beginsWait(event.event)) queueMicrotask(() => this.#retry())
     } else if (event.type === 'question') {
       this.#answer(event.question)
@@ -133,23 +133,23 @@ export class SessionWork implements Work {
       this.#settle(this.#settledByEnd)
       this.#settledByEnd = []
     } else if (event.type === 'failed' && event.isAfterRun !== true) {
-      this.#failed(event.error, event.givenBack)
+      this.#onFailed(event.error, event.givenBack)
     }
   }
 
-  #began(runId: string, ids: readonly string[]): void {
+  #onRunStart(runId: string, ids: readonly string[]): void {
     this.#runId = runId
-    this.#entered(ids, runId)
+    this.#noteMessagesInRun(ids, runId)
     if (ids.length > 0 || runId === this.#options.openRun?.runId) return
     const [request, ...others] = this.#beginning
     this.#beginning = others
     if (request === undefined) return
-    this.#entered([request.id], runId)
+    this.#noteMessagesInRun([request.id], runId)
     this.#settle([request.number])
   }
 
-  /** What cannot be begun is refused, and the session goes on. With anything else the engine tries again, here or elsewhere. */
-  #failed(error: unknown, givenBack: readonly QueuedMessage[]): void {
+  /** Refuses what cannot begin, and the session continues. After any other error the engine retries, here or elsewhere. */
+  #onFailed(error: unknown, givenBack: readonly QueuedMessage[]): void {
     if (!(error instanceof ConfigurationError)) return this.#options.log.fail(error)
     for (const { id } of givenBack) this.#note({ type: 'refused', id, because: messageOf(error) })
     const [request, ...others] = this.#beginning
@@ -160,29 +160,29 @@ export class SessionWork implements Work {
   }
 
   deliver(text: string): void {
-    // Only the mailbox sends them.
+    // Only the mailbox sends messages.
     const request = JSON.parse(text) as NumberedRequest
     if (text === moneyMail) return this.#options.onMoney?.()
-    if (this.#isEnding || request.number <= this.#heardUpTo) return
-    this.#heardUpTo = request.number
+    if (this.#isEnding || request.number <= this.#handledUpTo) return
+    this.#handledUpTo = request.number
     if (this.#options.settled.has(request.number)) return
-    this.#inOrder.take(request)
+    this.#requests.take(request)
   }
 
-  #hear(request: NumberedRequest, prepared?: PreparedPrompt): void {
+  #handle(request: NumberedRequest, prepared?: PreparedPrompt): void {
     try {
-      this.#do(request, prepared)
+      this.#perform(request, prepared)
     } catch (error) {
-      this.#refuseHeard(request, error)
+      this.#settleAndRefuse(request, error)
     }
   }
 
-  #refuseHeard(request: NumberedRequest, error: unknown): void {
+  #settleAndRefuse(request: NumberedRequest, error: unknown): void {
     this.#settle([request.number])
     this.#refuse(request, error)
   }
 
-  #do(numbered: NumberedRequest, prepared?: PreparedPrompt): void {
+  #perform(numbered: NumberedRequest, prepared?: PreparedPrompt): void {
     const { session, onRecord } = this.#options
     const { number, id, request } = numbered
     switch (request.type) {
@@ -200,7 +200,7 @@ export class SessionWork implements Work {
         this.#begin(numbered, () => session.compact(request.instructions))
         return
       case 'retract':
-        if (session.retract(request.message)) this.#takenBack([request.message])
+        if (session.retract(request.message)) this.#noteRetracted([request.message])
         return
       case 'interrupt':
         this.#interrupt(number, request)
@@ -214,19 +214,19 @@ export class SessionWork implements Work {
         return
       case 'retry_now':
         this.#settledByEnd = [...this.#settledByEnd, number]
-        // Also before the wait is open in this process: it is waited for again after a crash, and after a rest.
+        // Also before the wait is open in this process: it opens again after a crash and after a rest.
         this.#retryUpTo = Math.max(this.#retryUpTo, request.since)
         this.#retry()
         return
       case 'set':
-        checkGoals(request.change)
+        rejectGoals(request.change)
         session.set(request.change)
         return
       case 'answer':
-        // Nobody asks.
+        // No question is open.
         if (session.snapshot.status === 'idle') return
         this.#settledByEnd = [...this.#settledByEnd, number]
-        // The first counts, also before the question is there: it is asked again after a crash.
+        // The first answer counts, even before the question is there: it is asked again after a crash.
         if (!this.#answers.has(request.callId)) this.#answers.set(request.callId, request.answer)
         for (const question of session.snapshot.questions) this.#answer(question)
         return
@@ -255,27 +255,27 @@ export class SessionWork implements Work {
     if (problem !== undefined) throw new ConfigurationError(problem)
   }
 
-  /** Begins a run without a message. It may be the one that is on record: its process was lost before this request's outcome was. */
+  /** Begins a run without a message. It may be the open run on record, whose process was lost before this request's outcome was on record. */
   #begin(numbered: NumberedRequest, begin: () => void): void {
     const { openRun } = this.#options
     if (openRun !== undefined && this.#mayHaveBegunOpenRun) {
       this.#mayHaveBegunOpenRun = false
-      this.#entered([numbered.id], openRun.runId)
+      this.#noteMessagesInRun([numbered.id], openRun.runId)
       this.#settle([numbered.number])
       return
     }
     begin()
-    // It tells in a later turn.
+    // Its event comes in a later turn.
     this.#beginning = [...this.#beginning, numbered]
   }
 
   #interrupt(number: number, how: InterruptOptions): void {
     this.#settledByEnd = [...this.#settledByEnd, number]
-    this.#takenBack(this.#options.session.interrupt(how).givenBack.map(({ id }) => id))
+    this.#noteRetracted(this.#options.session.interrupt(how).givenBack.map(({ id }) => id))
   }
 
-  #takenBack(ids: readonly string[]): void {
-    for (const id of ids) this.#note({ type: 'refused', id, because: 'It was taken back before a run took it.' })
+  #noteRetracted(ids: readonly string[]): void {
+    for (const id of ids) this.#note({ type: 'refused', id, because: 'It was retracted before a run took it.' })
   }
 
   #answer({ id, callId }: Question): void {
@@ -283,7 +283,7 @@ export class SessionWork implements Work {
     if (answer !== undefined) this.#options.session.answer(id, answer)
   }
 
-  /** Ends what waits, where a wait is open that a person wants to end. */
+  /** Ends the open waits that a person wants to end. */
   #retry(): void {
     const { session } = this.#options
     if (session.snapshot.serviceWaits.some(({ sinceMs }) => sinceMs <= this.#retryUpTo)) session.retryNow()
@@ -299,24 +299,24 @@ export class SessionWork implements Work {
   }
 
   cancel(): void {
-    this.#inOrder.abort()
+    this.#requests.abort()
     this.#options.session.interrupt({ queue: 'give_back' })
   }
 
-  /** Goes on until nothing is left to do. */
+  /** Runs until nothing is left to do. */
   async run(): Promise<void> {
     const { session, log, spent } = this.#options
     let upTo
     do {
-      upTo = this.#heardUpTo
-      await this.#inOrder.over()
+      upTo = this.#handledUpTo
+      await this.#requests.over()
       await session.settled()
-    } while (upTo !== this.#heardUpTo || this.#inOrder.isBusy)
+    } while (upTo !== this.#handledUpTo || this.#requests.isBusy)
     this.#isEnding = true
     const { snapshot } = session
     await session.close()
-    const end: WorkEnd = { upTo, snapshot, ...figuresOf(spent()) }
-    // What a snapshot holds is JSON, or has it.
+    const end: WorkEnd = { upTo, snapshot, ...spendingFields(spent()) }
+    // A snapshot is JSON, or has a JSON form.
     log.finish(end as unknown as Json)
   }
 }

@@ -1,27 +1,29 @@
 import { sharedAbort } from '@halting/core/adapters'
 
 /**
- * How a process gives up its sessions, so that it may end and another goes on with them.
- * D1: after `begin` no attempt begins here. D2: one that goes on ends at the next lap at which nothing else is under way, or at a rest; after `hurry` at once.
- * D3: `over` settles when nothing is left of any. D4: `giveWay` does what `begin` does, until `stay`: the process goes on. After `begin` there is no way back.
+ * How a process gives up its sessions, so that it can end and another one continues them.
+ * D1: after `begin` no attempt begins here.
+ * D2: a running attempt ends at its next iteration without open effects, or at a rest; after `hurry` at once.
+ * D3: `over` settles when no attempt is left.
+ * D4: `giveWay` does the same as `begin` until `stay` is called: the process keeps running. `begin` cannot be undone.
  */
 export class Departure {
   #soon = sharedAbort()
   #isFinal = false
   readonly #now = sharedAbort()
-  readonly #held = new Set<Promise<unknown>>()
+  readonly #pending = new Set<Promise<unknown>>()
 
-  /** Aborted from `begin` or `giveWay` on. */
+  /** Aborted by `begin` or `giveWay`. */
   get soon(): AbortSignal {
     return this.#soon.signal
   }
 
-  /** Aborted from `hurry` on. */
+  /** Aborted by `hurry`. */
   get now(): AbortSignal {
     return this.#now.signal
   }
 
-  /** This process ends: it takes nothing that others leave. */
+  /** This process is ending: it takes over no sessions. */
   get isFinal(): boolean {
     return this.#isFinal
   }
@@ -32,12 +34,12 @@ export class Departure {
     this.#soon.abort()
   }
 
-  /** Another worker goes on with all sessions of this one. */
+  /** Lets another worker continue all sessions of this one. */
   giveWay(): void {
     this.#soon.abort()
   }
 
-  /** Takes `giveWay` back, for attempts that begin from now on. */
+  /** Undoes `giveWay`, for attempts that begin from now on. */
   stay(): void {
     if (!this.#isFinal && this.soon.aborted) this.#soon = sharedAbort()
   }
@@ -49,22 +51,22 @@ export class Departure {
     this.#now.abort()
   }
 
-  /** Something that has to come to an end first. */
+  /** Adds work that has to end first. */
   hold(work: Promise<unknown>): void {
-    const held: Promise<unknown> = work.catch(() => undefined).finally(() => this.#held.delete(held))
-    this.#held.add(held)
+    const pending: Promise<unknown> = work.catch(() => undefined).finally(() => this.#pending.delete(pending))
+    this.#pending.add(pending)
   }
 
   /** Settles when no attempt is left. */
   async over(): Promise<void> {
-    while (this.#held.size > 0) await Promise.all(this.#held)
+    while (this.#pending.size > 0) await Promise.all(this.#pending)
   }
 }
 
 const leftMessage =
   'This worker leaves the session. The engine goes on with it in another one, or here when this one works again.'
 
-/** Why an attempt ends here: the engine goes on with the session elsewhere, or here when this process is back. */
+/** Thrown to end an attempt here: the engine continues the session elsewhere, or here when this process is back. */
 export class LeftError extends Error {
   constructor() {
     super(leftMessage)
@@ -72,7 +74,7 @@ export class LeftError extends Error {
   }
 }
 
-/** Whether the engine was told so of the last attempt. */
-export function isLeft(failure: string | null): boolean {
+/** Whether the last attempt ended with a `LeftError`. */
+export function isLeftFailure(failure: string | null): boolean {
   return failure?.includes(leftMessage) === true
 }

@@ -1,21 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { messageOf } from '@halting/core/adapters'
-import { askAdmin, rowsOf, type AdminRequest } from '../http/ask-admin.ts'
-import { withoutSlash } from '../http/below.ts'
-import { fetchFailure } from '../http/fetch-failure.ts'
+import { messageOf, anySignal } from '@halting/core/adapters'
+import { trimSlashes, urlBelow, fetchFailure } from '../http/call-handler.ts'
 import { attemptsObject, setAsideKey } from '../attempts/set-aside.ts'
 import { sessionObject } from '../service/names.ts'
+import { engineClock } from '../http/engine-clock.ts'
 
 const betweenTriesMs = 500
-/** The names of all services of a worker begin so. */
-const ownPrefix = 'halting_'
+/** Prefix of the names of all services of a worker. */
+const servicePrefix = 'halting_'
 const patienceMs = 60_000
-/** So long the engine may take to get an answer from a worker. */
+/** How long the engine may take to get an answer from a worker. */
 const reachMs = 3_000
-/** So many sessions are asked about in one query. */
-const mostNames = 500
+/** Maximum number of sessions in one query. */
+const maxNamesPerQuery = 500
 
-/** A worker as the engine knows it. */
+/** A worker that is registered with the engine. */
 export interface Deployment {
   readonly id: string
   readonly uri: string
@@ -24,34 +23,34 @@ export interface Deployment {
 
 type Metadata = Readonly<Record<string, string>> | null | undefined
 
-/** Where the engine calls a worker, under one of the names that it has for it. Several may have one address. */
+/** The address of a registration. Several registrations may have the same address. */
 export interface DeploymentAddress {
   readonly id: string
   readonly uri: string
-  /** It serves services of other programs, too. */
+  /** It also serves services of other programs. */
   readonly isShared?: boolean
 }
 
-/** Anything that is not over and goes on at one worker alone, or that was tried there last. */
+/** An unfinished invocation that is bound to one worker, or was last tried there. */
 export interface BoundInvocation {
   readonly id: string
   readonly deployment: string
-  /** Not bound yet: it is tried where new calls go. */
+  /** Not bound yet: it is retried wherever new calls go. */
   readonly isFree: boolean
   readonly status: string
-  /** Undefined for what is not the work at a session, such as who waits for a result. */
+  /** Undefined for invocations other than the work at a session, for example one that waits for a result. */
   readonly sessionId: string | undefined
 }
 
-/** The work at a session that nobody does at this moment. */
+/** Work at a session that is not running at this moment. */
 export interface WorkOfSession {
-  /** Its name in the engine. */
+  /** Id of the invocation. */
   readonly id: string
   readonly sessionId: string
   readonly status: 'suspended' | 'backing-off' | 'paused'
   /** The worker that it is bound to. */
   readonly deployment: string | null
-  /** What the last attempt came to, where it failed. */
+  /** The error of the last attempt, if it failed. */
   readonly failure: string | null
 }
 
@@ -83,51 +82,51 @@ interface WorkRow {
   readonly modified_at?: string
 }
 
-/** What paused work failed with last. */
+/** The last failure of paused work. */
 interface PausedFailure {
-  /** When its invocation changed last, as the engine writes it: it does not change while it stays paused. */
+  /** When its invocation last changed, as the engine writes it. It does not change while it stays paused. */
   readonly modifiedAt: string | undefined
   readonly failure: string
 }
 
-/** What a worker asks of the administration of the engine. */
+/** A worker's requests to the admin API of the engine. */
 export class EngineAdmin {
   readonly #base: string
-  /** Of the work that `workThatRests` found paused, by its name in the engine. */
+  /** Failures of the work that `restingWork` found paused, by invocation. */
   #failures: ReadonlyMap<string, PausedFailure> = new Map()
 
   constructor(url: string) {
-    this.#base = withoutSlash(url)
+    this.#base = trimSlashes(url)
   }
 
   /**
-   * The engine knows the worker at this address from now on; one that it knows is asked again what it serves. Tries for a minute while the engine, or the
-   * worker from the engine's side, is not there yet; `onWait` is told why, once for each reason.
+   * Registers the worker at this address; for a known worker, the engine discovers its services again. Retries for a minute while the engine, or the worker from the engine's
+   * side, is not reachable. `onWait` is called with the reason, once for each reason.
    */
   async register(worker: string, signal?: AbortSignal, onWait: (because: string) => void = () => {}): Promise<void> {
     const until = performance.now() + patienceMs
-    let told = ''
+    let lastReported = ''
     for (;;) {
       try {
-        await askAdmin(this.#base, { ...registration(worker), signal })
+        await requestAdmin(this.#base, { ...registration(worker), signal })
         return
       } catch (error) {
         signal?.throwIfAborted()
         const because = `${this.#base} did not take ${worker}: ${fetchFailure(error)}`
         if (performance.now() > until) throw new Error(because, { cause: error })
-        if (because !== told) onWait(because)
-        told = because
+        if (because !== lastReported) onWait(because)
+        lastReported = because
       }
       await pause(betweenTriesMs, undefined, { signal })
     }
   }
 
-  /** Its answer is dated, as all are (`EngineClock`). Settles soon, also where there is none. */
+  /** Sends a request so that the date of its answer updates the `EngineClock`. Settles soon, even without an answer. */
   async readClock(): Promise<void> {
-    await askAdmin(this.#base, { path: '/health', answerMs: 1_000 }).catch(() => undefined)
+    await requestAdmin(this.#base, { path: '/health', answerMs: 1_000 }).catch(() => undefined)
   }
 
-  /** Why the engine does not know the worker at this address; undefined where it does. */
+  /** Why the engine does not know the worker at this address; undefined if it does. */
   async whyUnknown(worker: string): Promise<string | undefined> {
     try {
       const isKnown = (await this.deployments()).some(({ uri }) => sameAddress(uri, worker))
@@ -137,57 +136,57 @@ export class EngineAdmin {
     }
   }
 
-  /** Every address at which the engine has sessions worked at. */
+  /** All registrations that serve sessions. */
   async deployments(): Promise<readonly DeploymentAddress[]> {
-    // Its administration answers so.
-    const { deployments } = (await askAdmin(this.#base, { path: '/deployments' })) as {
+    // The admin API answers so.
+    const { deployments } = (await requestAdmin(this.#base, { path: '/deployments' })) as {
       deployments: readonly { readonly id: string; readonly uri?: string; readonly services?: readonly NamedRow[] }[]
     }
     return deployments.flatMap(({ id, uri, services = [] }) => {
       const names = services.map(({ name }) => name)
       if (uri === undefined || !names.includes(sessionObject)) return []
-      return [{ id, uri, isShared: !names.every((name) => name.startsWith(ownPrefix)) }]
+      return [{ id, uri, isShared: !names.every((name) => name.startsWith(servicePrefix)) }]
     })
   }
 
-  /** Where new sessions go; undefined while that is nowhere. */
+  /** Where new sessions go; undefined if nowhere. */
   async latest(deployments: readonly DeploymentAddress[]): Promise<Deployment | undefined> {
-    // Its administration answers so.
-    const service = (await askAdmin(this.#base, { path: `/services/${sessionObject}` })) as ServiceRow
+    // The admin API answers so.
+    const service = (await requestAdmin(this.#base, { path: `/services/${sessionObject}` })) as ServiceRow
     const found = deployments.find(({ id }) => id === service.deployment_id)
     return found && { ...found, metadata: service.metadata }
   }
 
-  /** Whether the engine itself gets an answer from the worker at this address. Changes nothing. */
+  /** Whether the engine gets an answer from the worker at this address. Changes nothing. */
   async reaches(worker: string): Promise<boolean> {
     const { path, method, body } = registration(worker)
     try {
-      await askAdmin(this.#base, { path, method, body: { ...body, dry_run: true }, answerMs: reachMs })
+      await requestAdmin(this.#base, { path, method, body: { ...body, dry_run: true }, answerMs: reachMs })
       return true
     } catch (error) {
-      // The engine's refusal has a status. It waits for who accepts a connection and says nothing; of an engine that is away nothing is known.
+      // A refusal of the engine has a status, and a timeout means that a worker accepted the connection and stayed silent. If the engine itself is away, nothing is known.
       if (/^\d{3} /.test(messageOf(error)) || (error instanceof Error && error.name === 'TimeoutError')) return false
       throw error
     }
   }
 
-  /** New sessions go to this worker. */
+  /** Directs new sessions to this worker. */
   async announce(worker: string): Promise<void> {
-    await askAdmin(this.#base, registration(worker))
+    await requestAdmin(this.#base, registration(worker))
   }
 
-  /** All that is bound to these names goes on at this address with its next attempt; what an attempt is under way of goes on where it is. */
+  /** Changes the address of a registration. Everything bound to it continues there with its next attempt; a running attempt stays where it is. */
   async readdress(deployment: string, uri: string): Promise<void> {
-    await askAdmin(this.#base, { path: `/deployments/${deployment}`, method: 'PATCH', body: { uri } })
+    await requestAdmin(this.#base, { path: `/deployments/${deployment}`, method: 'PATCH', body: { uri } })
   }
 
-  /** What is not over and bound to one of these names, and what is tried there without being bound. */
+  /** Unfinished invocations that are bound to these registrations, and those retried there without being bound. */
   async boundTo(deployments: readonly string[]): Promise<readonly BoundInvocation[]> {
     if (deployments.length === 0) return []
-    const names = deployments.map(literal).join(', ')
-    const rows = await rowsOf<BoundRow>(
+    const names = deployments.map(sqlLiteral).join(', ')
+    const rows = await queryRows<BoundRow>(
       this.#base,
-      `SELECT id, target_service_name, target_handler_name, target_service_key, status, pinned_deployment_id, last_attempt_deployment_id FROM sys_invocation WHERE status <> 'completed' AND starts_with(target_service_name, '${ownPrefix}') AND (pinned_deployment_id IN (${names}) OR (pinned_deployment_id IS NULL AND status = 'backing-off' AND last_attempt_deployment_id IN (${names})))`,
+      `SELECT id, target_service_name, target_handler_name, target_service_key, status, pinned_deployment_id, last_attempt_deployment_id FROM sys_invocation WHERE status <> 'completed' AND starts_with(target_service_name, '${servicePrefix}') AND (pinned_deployment_id IN (${names}) OR (pinned_deployment_id IS NULL AND status = 'backing-off' AND last_attempt_deployment_id IN (${names})))`,
     )
     return rows.map(({ id, status, pinned_deployment_id: pinned, target_service_key: key, ...row }) => ({
       id,
@@ -201,12 +200,12 @@ export class EngineAdmin {
     }))
   }
 
-  /** What the engine stores of each of these sessions, by its key. */
+  /** State of an object for each of these sessions, by session. */
   async stateOf(object: string, key: string, sessions: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const found = new Map<string, string>()
-    for (let at = 0; at < sessions.length; at += mostNames) {
-      const names = sessions.slice(at, at + mostNames).map(literal)
-      const rows = await rowsOf<{ readonly service_key: string; readonly value_utf8: string }>(
+    for (let at = 0; at < sessions.length; at += maxNamesPerQuery) {
+      const names = sessions.slice(at, at + maxNamesPerQuery).map(sqlLiteral)
+      const rows = await queryRows<{ readonly service_key: string; readonly value_utf8: string }>(
         this.#base,
         `SELECT service_key, value_utf8 FROM state WHERE service_name = '${object}' AND key = '${key}' AND service_key IN (${names.join(', ')})`,
       )
@@ -215,35 +214,35 @@ export class EngineAdmin {
     return found
   }
 
-  /** Statuses of sessions without a run that goes on, as JSON, behind this name and in the order of their names. */
+  /** Statuses of sessions without a current run, as JSON, ordered by id, after this one. */
   async idleSessions(
     after: string,
     limit: number,
   ): Promise<readonly { readonly session: string; readonly status: string }[]> {
-    const rows = await rowsOf<{ readonly service_key: string; readonly value_utf8: string }>(
+    const rows = await queryRows<{ readonly service_key: string; readonly value_utf8: string }>(
       this.#base,
-      `SELECT service_key, value_utf8 FROM state WHERE service_name = '${sessionObject}' AND key = 'status' AND value_utf8 LIKE '%"state":"idle"%' AND service_key > ${literal(after)} ORDER BY service_key LIMIT ${limit}`,
+      `SELECT service_key, value_utf8 FROM state WHERE service_name = '${sessionObject}' AND key = 'status' AND value_utf8 LIKE '%"state":"idle"%' AND service_key > ${sqlLiteral(after)} ORDER BY service_key LIMIT ${limit}`,
     )
     return rows.map(({ service_key: session, value_utf8: status }) => ({ session, status }))
   }
 
-  /** What a worker says of itself. */
+  /** The metadata that a worker announces. */
   async metadataOf(deployment: string): Promise<Metadata> {
-    // Its administration answers so.
-    const { services } = (await askAdmin(this.#base, { path: `/deployments/${deployment}` })) as {
+    // The admin API answers so.
+    const { services } = (await requestAdmin(this.#base, { path: `/deployments/${deployment}` })) as {
       services: readonly ServiceRow[]
     }
     return services.find(({ name }) => name === sessionObject)?.metadata
   }
 
   /**
-   * Work that is tried again or paused; with `besides` also what is suspended and bound to other names than those. One query, however many sessions there are, and
-   * one for each 500 that were paused since it was asked last.
+   * Work that is being retried or paused; with `besides`, also suspended work that is bound to other registrations. It takes one query, however many sessions there are, and one
+   * more for each 500 that were paused since the last call.
    */
-  async workThatRests(besides?: readonly string[]): Promise<readonly WorkOfSession[]> {
-    const names = besides?.map(literal).join(', ')
+  async restingWork(besides?: readonly string[]): Promise<readonly WorkOfSession[]> {
+    const names = besides?.map(sqlLiteral).join(', ')
     const suspended = names === undefined ? '' : ` OR (status = 'suspended' AND pinned_deployment_id NOT IN (${names}))`
-    const rows = await rowsOf<WorkRow>(
+    const rows = await queryRows<WorkRow>(
       this.#base,
       `SELECT id, target_service_key, status, pinned_deployment_id, last_failure, modified_at FROM sys_invocation WHERE target_service_name = '${sessionObject}' AND target_handler_name = 'work' AND (status IN ('backing-off', 'paused')${suspended})`,
     )
@@ -265,46 +264,46 @@ export class EngineAdmin {
       if (before !== undefined && before.modifiedAt === modifiedAt) known.set(id, before)
       else unread.set(id, modifiedAt)
     }
-    for (const [id, failure] of await failuresOf(this.#base, [...unread.keys()]))
+    for (const [id, failure] of await readFailures(this.#base, [...unread.keys()]))
       known.set(id, { modifiedAt: unread.get(id), failure })
     return known
   }
 
   /** Which of these sessions are set aside, and why, as a clause. */
   async setAside(sessionIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const rows = await rowsOf<{ readonly service_key: string; readonly because: string | null }>(
+    const rows = await queryRows<{ readonly service_key: string; readonly because: string | null }>(
       this.#base,
-      `SELECT service_key, json_get_str(value_utf8, 'because') AS because FROM state WHERE service_name = '${attemptsObject}' AND key = '${setAsideKey}' AND service_key IN (${sessionIds.map(literal).join(', ')})`,
+      `SELECT service_key, json_get_str(value_utf8, 'because') AS because FROM state WHERE service_name = '${attemptsObject}' AND key = '${setAsideKey}' AND service_key IN (${sessionIds.map(sqlLiteral).join(', ')})`,
     )
     return new Map(
       rows.map(({ service_key: sessionId, because }) => [sessionId, because ?? 'its work has ended workers']),
     )
   }
 
-  /** Nothing happens where it is paused already, or is over. */
+  /** Pauses an invocation. Has no effect if it is already paused or over. */
   async pause(invocation: string): Promise<void> {
     await this.#change(`/invocations/${invocation}/pause`)
   }
 
-  /** Has the worker of this deployment go on with it. False, and nothing happens, where it goes on already, or is not paused yet. */
+  /** Resumes an invocation at a registration. Returns false, without effect, if it is running or not paused yet. */
   async resume(invocation: string, deployment: string): Promise<boolean> {
     return this.#change(`/invocations/${invocation}/resume?deployment=${deployment}`)
   }
 
-  /** What the last attempt came to, of an invocation that is paused. */
+  /** The error of the last attempt of a paused invocation. */
   async failureOf(invocation: string): Promise<string | null> {
-    return (await failuresOf(this.#base, [invocation])).get(invocation) ?? null
+    return (await readFailures(this.#base, [invocation])).get(invocation) ?? null
   }
 
-  /** It is tried again now where it is bound to. Nothing happens where it goes on already. */
+  /** Retries an invocation now, where it is bound. Has no effect if it is running. */
   async retryNow(invocation: string): Promise<void> {
     await this.#change(`/invocations/${invocation}/resume`)
   }
 
-  /** What it refuses is not to be done any more. */
+  /** A refusal means that there is nothing to change any more. */
   async #change(path: string): Promise<boolean> {
     try {
-      await askAdmin(this.#base, { path, method: 'PATCH' })
+      await requestAdmin(this.#base, { path, method: 'PATCH' })
       return true
     } catch (error) {
       if (/^\d{3} /.test(messageOf(error))) return false
@@ -313,23 +312,23 @@ export class EngineAdmin {
   }
 }
 
-/** What these paused invocations failed with last. Nothing of one that was paused without a failure. */
-async function failuresOf(admin: string, invocations: readonly string[]): Promise<ReadonlyMap<string, string>> {
+/** The last failures of these paused invocations. Omits those that were paused without a failure. */
+async function readFailures(admin: string, invocations: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
-  for (let at = 0; at < invocations.length; at += mostNames) {
-    const names = invocations.slice(at, at + mostNames).map(literal)
-    const rows = await rowsOf<{ readonly id: string; readonly failure?: string | null }>(
+  for (let at = 0; at < invocations.length; at += maxNamesPerQuery) {
+    const names = invocations.slice(at, at + maxNamesPerQuery).map(sqlLiteral)
+    const rows = await queryRows<{ readonly id: string; readonly failure?: string | null }>(
       admin,
       `SELECT id, json_get_str(event_json, 'last_failure', 'error_message') AS failure FROM sys_journal_events WHERE event_type = 'Paused' AND id IN (${names.join(', ')}) ORDER BY appended_at`,
     )
-    // One that was paused before tells so first.
+    // Ordered by time, so the last pause wins.
     for (const { id, failure } of rows) if (typeof failure === 'string') found.set(id, failure)
   }
   return found
 }
 
-/** A text in the engine's query language. */
-function literal(text: string): string {
+/** A string literal in the engine's query language. */
+function sqlLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }
 
@@ -338,5 +337,44 @@ function registration(worker: string): AdminRequest {
 }
 
 export function sameAddress(a: string, b: string): boolean {
-  return withoutSlash(a) === withoutSlash(b)
+  return trimSlashes(a) === trimSlashes(b)
+}
+
+const defaultAnswerMs = 5_000
+
+interface AdminRequest {
+  readonly path: string
+  readonly method?: 'GET' | 'POST' | 'PATCH'
+  readonly body?: object
+  readonly signal?: AbortSignal | undefined
+  /** How long to wait for an answer. Default: 5 s. */
+  readonly answerMs?: number
+}
+
+/** Sends a request to the admin API of the engine. Returns the answer, parsed from JSON. @throws Error with status and text if it is refused. */
+async function requestAdmin(
+  admin: string,
+  { path, method = 'GET', body, signal, answerMs = defaultAnswerMs }: AdminRequest,
+): Promise<unknown> {
+  const timeout = AbortSignal.timeout(answerMs)
+  const onDate = engineClock.ask()
+  const response = await fetch(urlBelow(admin, path), {
+    method,
+    signal: signal === undefined ? timeout : anySignal([signal, timeout]),
+    headers: { accept: 'application/json', ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  onDate(response.headers.get('date'))
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${response.status} ${text.slice(0, 500)}`)
+  return text === '' ? undefined : JSON.parse(text)
+}
+
+/** Runs a query in the engine's SQL. */
+async function queryRows<T>(admin: string, query: string): Promise<readonly T[]> {
+  // The admin API answers so.
+  const { rows } = (await requestAdmin(admin, { path: '/query', method: 'POST', body: { query } })) as {
+    readonly rows: readonly T[]
+  }
+  return rows
 }

@@ -11,41 +11,41 @@ import {
 
 const betweenLooksMs = 2_000
 
-/** What a worker sees when it looks at the engine. */
-export interface Seen {
+/** What a worker sees in the admin API of the engine. */
+export interface EngineSnapshot {
   /** Where new sessions go. */
   readonly latest: Deployment
-  /** That is this worker. */
+  /** Whether that is this worker. */
   readonly isHere: boolean
-  /** What it says of itself, also where that is this one. */
+  /** Metadata of that worker, which may be this one. */
   readonly takesOver: boolean
   readonly format: number | undefined
-  /** Where the engine reaches this worker. */
+  /** Address at which the engine reaches this worker. */
   readonly url: string
-  /** Every worker that the engine knows. */
+  /** All workers that the engine knows. */
   readonly deployments: readonly DeploymentAddress[]
-  /** The names that the engine has for this worker: one, and one of each worker whose work came to this one. */
-  readonly here: readonly string[]
-  /** Work that goes on nowhere at this moment. */
+  /** Registrations at the address of this worker: its own, and those of workers whose work moved here. */
+  readonly ownDeployments: readonly string[]
+  /** Work that is not running at this moment. */
   readonly resting: readonly WorkOfSession[]
 }
 
-/** Does something about what was seen. */
-export type Watcher = (seen: Seen, signal: AbortSignal) => void | Promise<void>
+/** Reacts to a snapshot. */
+export type Watcher = (snapshot: EngineSnapshot, signal: AbortSignal) => void | Promise<void>
 
 // Spec R-WORK-6a.
 /**
- * The one loop in which a worker looks at the administration of the engine: every two seconds, by a fixed number of requests, whatever there is to see. Each watcher is told in
- * its turn; one that fails is told again with the next look, and keeps no other from being told.
+ * The loop in which a worker reads the admin API of the engine: every two seconds, with a fixed number of requests. It calls the watchers one after another. A watcher that fails
+ * is called again with the next snapshot and does not affect the others.
  */
 export class EngineWatch {
   readonly #admin: EngineAdmin
   readonly #url: string
   readonly #watchers: readonly Watcher[]
-  readonly #over = sharedAbort()
-  /** How often a look failed, in all. */
+  readonly #stopped = sharedAbort()
+  /** Total number of failed reads. */
   failures = 0
-  /** Since when every look fails, by `performance.now`, and why the last one did; undefined while they succeed. */
+  /** Since when every read fails, by `performance.now`, and why the last one did; undefined while they succeed. */
   failure: { readonly since: number; readonly because: string } | undefined
 
   constructor(admin: EngineAdmin, url: string, watchers: readonly Watcher[]) {
@@ -56,11 +56,11 @@ export class EngineWatch {
   }
 
   end(): void {
-    this.#over.abort()
+    this.#stopped.abort()
   }
 
   async #watch(): Promise<void> {
-    const { signal } = this.#over
+    const { signal } = this.#stopped
     while (!signal.aborted) {
       try {
         await this.#look(signal)
@@ -80,10 +80,19 @@ export class EngineWatch {
     if (latest === undefined) return
     const isHere = sameAddress(latest.uri, this.#url)
     const { format, takesOver } = readMetadata(latest.metadata)
-    const here = deployments.filter(({ uri }) => sameAddress(uri, this.#url)).map(({ id }) => id)
-    const resting = await this.#admin.workThatRests(isHere && takesOver ? here : undefined)
-    const seen: Seen = { url: this.#url, latest, isHere, takesOver, format, deployments, here, resting }
+    const ownDeployments = deployments.filter(({ uri }) => sameAddress(uri, this.#url)).map(({ id }) => id)
+    const resting = await this.#admin.restingWork(isHere && takesOver ? ownDeployments : undefined)
+    const snapshot: EngineSnapshot = {
+      url: this.#url,
+      latest,
+      isHere,
+      takesOver,
+      format,
+      deployments,
+      ownDeployments,
+      resting,
+    }
     for (const watcher of this.#watchers)
-      if (!signal.aborted) await Promise.resolve(watcher(seen, signal)).catch(() => undefined)
+      if (!signal.aborted) await Promise.resolve(watcher(snapshot, signal)).catch(() => undefined)
   }
 }

@@ -1,41 +1,46 @@
-import { keptFormat } from '../engine/format.ts'
+import { storageFormat } from '../engine/format.ts'
 import { readMetadata, type WorkerMetadata } from '../service/session-metadata.ts'
-import { formatIn } from '../service/stalled.ts'
-import { isLeft, type Departure } from './departure.ts'
+import { failedFormat } from '../service/stall.ts'
+import { isLeftFailure, type Departure } from './departure.ts'
 import type { EngineAdmin, WorkOfSession } from './engine-admin.ts'
-import type { Seen } from './engine-watch.ts'
+import type { EngineSnapshot } from './engine-watch.ts'
 import type { WorkerListener } from './worker-events.ts'
 
-/** What a worker that new sessions go to does with the work at a session that does not go on. */
+/** What the worker that gets new sessions does with stalled or suspended work. */
 export type Move = 'here' | 'pause' | 'pause, then here'
 
 export interface MoveFrom {
-  /** Where this worker is in the engine. */
-  readonly here: string
+  /** Registration of this worker. */
+  readonly ownDeployment: string
   readonly takesOver: boolean
-  /** What the worker is that the work is bound to. */
+  /** Metadata of the worker that the work is bound to. */
   readonly boundTo: WorkerMetadata | undefined
 }
 
 /**
- * Undefined where it stays as it is. What is of another format waits, paused, for who can read it. A suspended session waits for the engine alone, and one that its
- * worker has left has no effect under way: those can go on elsewhere.
+ * Decides how to move work; undefined if it stays. Work in another format is paused until a worker that can read it resumes it. Suspended sessions wait for the engine only, and
+ * sessions that their worker left have no open effects, so both can move.
  */
-export function moveOf(work: WorkOfSession, { here, takesOver, boundTo }: MoveFrom): Move | undefined {
+export function decideMove(
+  work: WorkOfSession,
+  { ownDeployment: here, takesOver, boundTo }: MoveFrom,
+): Move | undefined {
   const { status, deployment, failure } = work
-  const format = formatIn(failure)
+  const format = failedFormat(failure)
   const whenHere = status === 'backing-off' ? 'pause, then here' : 'here'
-  if (format !== undefined && format > keptFormat) return status === 'backing-off' ? 'pause' : undefined
-  // The engine tries it again by itself here.
+  if (format !== undefined && format > storageFormat) return status === 'backing-off' ? 'pause' : undefined
+  // The engine itself retries it here.
   if (format !== undefined) return status === 'backing-off' && deployment === here ? undefined : whenHere
-  if (!takesOver || deployment === here || (boundTo?.format ?? Infinity) > keptFormat) return undefined
-  return status === 'suspended' || isLeft(failure) ? whenHere : undefined
+  if (!takesOver || deployment === here || (boundTo?.format ?? Infinity) > storageFormat) return undefined
+  return status === 'suspended' || isLeftFailure(failure) ? whenHere : undefined
 }
 
 /**
- * Sessions go from one version of a worker to another. O1: a worker leaves its sessions, at a lap at which no effect is under way, when new ones go to a worker
- * that takes over and reads what it writes; it works at them again when that one is gone. O2: the worker that takes over has the engine bind to it what was left.
- * O3: all that is known of it is with the engine: whoever is lost in the middle is followed by another one of its address.
+ * Moves sessions from one version of a worker to the next.
+ * O1: a worker leaves its sessions, at an iteration without open effects, when new ones go to a worker that takes over and reads its format. It works at them again if that
+ * worker is gone.
+ * O2: the worker that takes over has the engine bind the abandoned work to it.
+ * O3: all state is in the engine, so a worker that is lost in the middle is replaced by another one at its address.
  */
 export class HandOver {
   readonly #admin: EngineAdmin
@@ -50,34 +55,34 @@ export class HandOver {
     this.#departure = departure
   }
 
-  async see(seen: Seen): Promise<void> {
-    const { latest, isHere, takesOver, format } = seen
-    const isFollowed = !isHere && takesOver && (format ?? 0) >= keptFormat
-    this.#tell(isFollowed ? latest.uri : undefined)
+  async update(snapshot: EngineSnapshot): Promise<void> {
+    const { latest, isHere, takesOver, format } = snapshot
+    const isFollowed = !isHere && takesOver && (format ?? 0) >= storageFormat
+    this.#setSuccessor(isFollowed ? latest.uri : undefined)
     if (isFollowed) this.#departure.giveWay()
     else this.#departure.stay()
-    if (isHere) await this.#collect(seen)
+    if (isHere) await this.#collect(snapshot)
   }
 
   /** Sets and reports who takes over. */
-  #tell(successor: string | undefined): void {
+  #setSuccessor(successor: string | undefined): void {
     if (successor === this.successor) return
     this.successor = successor
     this.#report(successor === undefined ? { type: 'staying' } : { type: 'giving_way', address: successor })
   }
 
-  async #collect({ latest: { id: here }, here: names, takesOver, resting }: Seen): Promise<void> {
+  async #collect({ latest: { id: here }, ownDeployments: names, takesOver, resting }: EngineSnapshot): Promise<void> {
     const known = new Map<string, WorkerMetadata | undefined>()
-    // There may be thousands that wait for a person here.
-    for (const seen of resting) {
-      const isHere = seen.deployment !== null && names.includes(seen.deployment)
-      const work = isHere ? { ...seen, deployment: here } : seen
+    // Thousands of sessions may wait for a person here.
+    for (const snapshot of resting) {
+      const isHere = snapshot.deployment !== null && names.includes(snapshot.deployment)
+      const work = isHere ? { ...snapshot, deployment: here } : snapshot
       const { id, deployment } = work
       if (deployment !== null && takesOver && !known.has(deployment))
         known.set(deployment, await this.#admin.metadataOf(deployment).then(readMetadata))
-      const move = moveOf(work, { here, takesOver, boundTo: known.get(deployment ?? '') })
+      const move = decideMove(work, { ownDeployment: here, takesOver, boundTo: known.get(deployment ?? '') })
       if (move === 'pause' || move === 'pause, then here') await this.#admin.pause(id)
-      // What is not paused yet is looked at again.
+      // Work that is not paused yet is handled with the next snapshot.
       if (move === 'here' || move === 'pause, then here') await this.#admin.resume(id, here)
     }
   }

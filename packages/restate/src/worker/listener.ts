@@ -9,31 +9,31 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 
 export interface ListenerOptions {
   readonly host: string
-  /** 0 for any that is free. */
+  /** Port to listen on; 0 for any free one. */
   readonly port: number
-  /** A connection on which nothing comes for so long is cut, but for those of engines; 15 s. */
+  /** How long a connection may be silent before it is closed, except those of engines. Default: 15 s. */
   readonly silenceMs?: number
-  /** The engine speaks HTTP/2. */
+  /** Handles requests of the engine, which speaks HTTP/2. */
   readonly http2: (request: Http2ServerRequest, response: Http2ServerResponse) => void
-  /** People, probes and clients speak HTTP/1. */
+  /** Handles requests of people, probes and clients, which speak HTTP/1. */
   readonly http1: (request: IncomingMessage, response: ServerResponse) => void
 }
 
-/** One port for the engine and for everybody else. */
+/** One port for the engine and for everyone else. */
 export interface Listener {
   readonly port: number
-  /** No connection is taken any more, and the engine begins nothing on those that are there; what goes on goes on. */
+  /** Accepts no more connections, and no new calls on existing ones; running calls continue. */
   drain(): void
-  /** The engine begins nothing more on the connections that are there, and makes others; what goes on goes on. */
+  /** Accepts no new calls on existing connections, so the engine opens others; running calls continue. */
   renew(): void
-  /** Every connection ends. */
+  /** Closes all connections. */
   close(): Promise<void>
 }
 
-/** How a connection of HTTP/2 begins. */
+/** First bytes of an HTTP/2 connection. */
 const preface = 'PRI'
 
-/** Rejects when the port cannot be had. */
+/** Starts to listen. Rejects if the port is not available. */
 export async function listen({ host, port, silenceMs = 15_000, http2, http1 }: ListenerOptions): Promise<Listener> {
   const engine = createHttp2Server(http2)
   const patience = {
@@ -43,11 +43,11 @@ export async function listen({ host, port, silenceMs = 15_000, http2, http1 }: L
   }
   const others = createHttpServer(patience, http1)
   others.timeout = silenceMs
-  // It does not listen itself, and looks for requests that come byte by byte only from then on.
+  // It does not listen itself, and without this event it would not check for requests that arrive byte by byte.
   others.emit('listening')
-  /** Connections of the engine on which it may begin something. */
+  /** Connections on which the engine may begin calls. */
   const sessions = new Set<ServerHttp2Session>()
-  // A connection that is said to go away is ended by the engine at its next call, with all that goes on. One that takes no more streams is left alone.
+  // After GOAWAY, the engine ends a connection at its next call, with all running calls. A connection that accepts no more streams stays open.
   const retire = (): void => {
     for (const session of sessions) if (!session.destroyed) session.settings({ maxConcurrentStreams: 0 })
     sessions.clear()
@@ -56,12 +56,12 @@ export async function listen({ host, port, silenceMs = 15_000, http2, http1 }: L
   engine.on('session', (session) => {
     sessions.add(session)
     session.on('close', () => sessions.delete(session))
-    // A connection that breaks is the engine's affair: it makes another.
+    // If a connection breaks, the engine opens another one.
     session.on('error', () => undefined)
   })
   const server = createServer((socket) => {
     sockets.add(socket)
-    // Frames are small and go at once: one that waited for an acknowledgement would add some 40 ms to each record that a turn waits for.
+    // Frames are small and must go out at once: waiting for an acknowledgement would add some 40 ms to each record that a turn waits for.
     socket.setNoDelay(true)
     socket.on('close', () => sockets.delete(socket))
     socket.on('error', () => undefined)
@@ -88,7 +88,7 @@ export async function listen({ host, port, silenceMs = 15_000, http2, http1 }: L
     server.listen(port, host, resolve)
   })
   return {
-    // It listens at a port, so its address has one.
+    // It listens on a port, so its address has one.
     port: (server.address() as AddressInfo).port,
     drain() {
       server.close()
@@ -97,7 +97,7 @@ export async function listen({ host, port, silenceMs = 15_000, http2, http1 }: L
     renew: retire,
     async close() {
       const closed = new Promise((resolve) => server.close(resolve))
-      // It ends looking, too; it has no port to close.
+      // This also ends its checks; it has no port to close.
       others.close()
       for (const socket of sockets) socket.destroy()
       await closed

@@ -1,16 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { isJsonObject } from '@halting/core/adapters'
-import { setAsideIn } from '../attempts/set-aside.ts'
-import { keptFormat } from '../engine/format.ts'
+import { findSetAsideMessage } from '../attempts/set-aside.ts'
+import { storageFormat } from '../engine/format.ts'
 import type { Opening } from '../service/messages.ts'
 import { mailboxObject, sessionObject } from '../service/names.ts'
 import { readMetadata } from '../service/session-metadata.ts'
 import type { BoundInvocation, EngineAdmin } from './engine-admin.ts'
 import type { WorkerListener } from './worker-events.ts'
 
-/** So many requests to the administration at once. */
-const atOnce = 16
-/** The engine pauses what is tried again at once; it says so a moment later. */
+/** Maximum number of concurrent admin requests. */
+const maxConcurrent = 16
+/** The engine pauses work that is being retried at once, but reports it a moment later. */
 const triesUntilPaused = 10
 const betweenTriesMs = 50
 
@@ -18,9 +18,9 @@ const betweenTriesMs = 50
 export interface SessionToMove {
   /** Id of the session. */
   readonly sessionId: string
-  /** What whoever began it said of it. */
+  /** The opening that came with its first request. */
   readonly opening: Opening
-  /** Nothing is on record of it yet: no worker has made a folder for it that matters. */
+  /** It has no records yet, so no worker has a folder for it that matters. */
   readonly isNew: boolean
 }
 
@@ -39,20 +39,20 @@ export interface LostWorkOptions {
     | 'stateOf'
   >
   readonly report: WorkerListener
-  /** Whether this worker has what it needs to continue a session; without it, it has always. */
+  /** Whether this worker has what it needs to continue a session. Default: always. */
   readonly canOpen?: ((session: SessionToMove) => boolean | Promise<boolean>) | undefined
 }
 
-/** What is bound to one name of a lost worker. */
+/** The work bound to one registration of a lost worker. */
 export interface LostBinding {
   readonly address: string
-  /** The name that the engine has for it. */
+  /** Id of the registration. */
   readonly name: string
   readonly bound: readonly BoundInvocation[]
-  /** It serves other programs, too: their calls would come here. */
+  /** It also serves other programs, whose calls would come here. */
   readonly isShared: boolean
-  /** A name of this worker, and its address. */
-  readonly here: string
+  /** A registration of this worker; `url` is its address. */
+  readonly ownDeployment: string
   readonly url: string
 }
 
@@ -64,7 +64,7 @@ export interface StayingWork {
   readonly bound: readonly BoundInvocation[]
 }
 
-/** How a worker takes what is bound to a lost one. */
+/** Takes over the work bound to a lost worker. */
 export class LostWork {
   readonly #options: LostWorkOptions
 
@@ -72,12 +72,12 @@ export class LostWork {
     this.#options = options
   }
 
-  /** Tells what stays with the lost worker, and why. */
+  /** Takes what it can, and returns what stays with the lost worker, and why. */
   async take(lost: LostBinding): Promise<StayingWork> {
     const { admin, report } = this.#options
     const { name, bound, isShared, address, url } = lost
     if (bound.length === 0) return { why: 'folder', bound }
-    if ((readMetadata(await admin.metadataOf(name)).format ?? Infinity) > keptFormat) return { why: 'format', bound }
+    if ((readMetadata(await admin.metadataOf(name)).format ?? Infinity) > storageFormat) return { why: 'format', bound }
     const openable = await this.#openable(bound)
     const isStaying = ({ sessionId }: BoundInvocation): boolean => sessionId !== undefined && !openable.has(sessionId)
     const staying = bound.filter(isStaying)
@@ -87,7 +87,7 @@ export class LostWork {
       for (const { id } of bound) moved.add(id)
       await this.retry(bound)
     } else
-      await inParts(
+      await inBatches(
         bound.filter((each) => !isStaying(each)),
         async (each) => {
           if (await this.#takeOne(each, lost)) moved.add(each.id)
@@ -99,15 +99,15 @@ export class LostWork {
     return { why: 'folder', bound: staying }
   }
 
-  /** Has the engine try now what it would try later. */
+  /** Makes the engine retry now what it would retry later. */
   async retry(bound: readonly BoundInvocation[]): Promise<void> {
-    await inParts(
+    await inBatches(
       bound.filter(({ status }) => status === 'backing-off'),
       ({ id }) => this.#options.admin.retryNow(id),
     )
   }
 
-  async #takeOne({ id, status }: BoundInvocation, { address, here }: LostBinding): Promise<boolean> {
+  async #takeOne({ id, status }: BoundInvocation, { address, ownDeployment: here }: LostBinding): Promise<boolean> {
     const { admin } = this.#options
     switch (status) {
       case 'suspended':
@@ -116,7 +116,7 @@ export class LostWork {
         await admin.pause(id)
         break
       case 'paused':
-        // By a worker that was lost before it had it resumed. What was paused for another reason stays paused.
+        // It was paused by a worker that was lost before it resumed it. Work that was paused for another reason stays paused.
         if (!isPausedForMove(await admin.failureOf(id), address)) return false
         break
       default:
@@ -129,7 +129,7 @@ export class LostWork {
     return false
   }
 
-  /** Sessions that this worker has what it needs for. */
+  /** The sessions that this worker has what it needs for. */
   async #openable(bound: readonly BoundInvocation[]): Promise<ReadonlySet<string>> {
     const { admin, canOpen } = this.#options
     const sessions = bound.flatMap(({ sessionId }) => (sessionId === undefined ? [] : [sessionId]))
@@ -137,25 +137,25 @@ export class LostWork {
     const openings = await admin.stateOf(mailboxObject, 'opening', sessions)
     const statuses = await admin.stateOf(sessionObject, 'status', sessions)
     const openable = new Set<string>()
-    await inParts(sessions, async (sessionId) => {
-      const opening = objectIn(openings.get(sessionId))
-      const isNew = !(Number(objectIn(statuses.get(sessionId))['records']) > 0)
+    await inBatches(sessions, async (sessionId) => {
+      const opening = parseObject(openings.get(sessionId))
+      const isNew = !(Number(parseObject(statuses.get(sessionId))['records']) > 0)
       if (await canOpen({ sessionId, opening, isNew })) openable.add(sessionId)
     })
     return openable
   }
 }
 
-/** A session that is set aside names the worker that it ended last, and waits for somebody to release it. */
+/** The failure of a session that is set aside may also name a worker; that session waits for a person to release it. */
 function isPausedForMove(failure: string | null, address: string): boolean {
-  return failure?.includes(`'${address}/`) === true && setAsideIn(failure) === undefined
+  return failure?.includes(`'${address}/`) === true && findSetAsideMessage(failure) === undefined
 }
 
-function objectIn(text: string | undefined): Opening {
+function parseObject(text: string | undefined): Opening {
   const value: unknown = JSON.parse(text ?? '{}')
   return isJsonObject(value) ? value : {}
 }
 
-async function inParts<T>(all: readonly T[], each: (one: T) => Promise<void>): Promise<void> {
-  for (let at = 0; at < all.length; at += atOnce) await Promise.all(all.slice(at, at + atOnce).map(each))
+async function inBatches<T>(all: readonly T[], each: (one: T) => Promise<void>): Promise<void> {
+  for (let at = 0; at < all.length; at += maxConcurrent) await Promise.all(all.slice(at, at + maxConcurrent).map(each))
 }

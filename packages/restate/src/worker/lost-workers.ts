@@ -1,67 +1,69 @@
 import { engineClock } from '../http/engine-clock.ts'
-import { below, withoutSlash } from '../http/below.ts'
-import { lostWorkerStall, type Stalled } from '../service/stalled.ts'
+import { urlBelow, trimSlashes } from '../http/call-handler.ts'
+import { lostWorkerStall, type Stall } from '../service/stall.ts'
 import type { Departure } from './departure.ts'
 import type { BoundInvocation } from './engine-admin.ts'
-import type { Seen } from './engine-watch.ts'
+import type { EngineSnapshot } from './engine-watch.ts'
 import { LostWork, type LostWorkOptions, type StayingWork } from './lost-work.ts'
 
-/** So long, and so often in a row, a worker does not answer before the engine is asked about it. */
+/** How long, and how often in a row, a worker must fail to answer before the engine is asked about it. */
 const silentMs = 7_500
-const leastFailures = 3
-/** Workers act one after another, so that each finds what the one before it did. */
+const minFailures = 3
+/** Workers act one after another, so that each sees what the previous one did. */
 const betweenTurnsMs = 2_000
 const latestTurn = 4
-/** A worker that accepts connections and says nothing is given so long each time. */
+/** How long a worker that accepts connections may take to answer. */
 const probeMs = 1_500
-/** So long a worker is left alone to which nothing is bound, or that the engine reaches. */
+/** How long to ignore a worker without bound work, or one that the engine reaches. */
 const quietMs = 30_000
-/** So long what stays with a lost worker is left alone. */
+/** How long to wait before trying again with work that stays with a lost worker. */
 const betweenTriesMs = 10_000
 
 export interface LostWorkersOptions extends LostWorkOptions {
   readonly departure: Departure
-  /** Whether the worker at this address answers. */
+  /** Whether the worker at this address answers. Default: asks its `/live`. */
   readonly probe?: (address: string) => Promise<boolean>
-  /** The clock that runs on, in milliseconds; `performance.now` without it. */
+  /** Monotonic clock, in milliseconds. Default: `performance.now`. */
   readonly now?: () => number
 }
 
 /** A worker that does not answer. */
-interface Silent {
+interface SilentWorker {
   failures: number
-  /** In milliseconds since 1970, and by the clock that runs on. */
+  /** In milliseconds since 1970; `since` is by the monotonic clock. */
   readonly sinceMs: number
   readonly since: number
   isLost: boolean
-  /** By the clock that runs on. */
+  /** By the monotonic clock. */
   quietUntil: number
-  /** Sessions that wait for it, by their ids. */
-  waiting: ReadonlyMap<string, Stalled>
+  /** Sessions that wait for it, by id. */
+  waiting: ReadonlyMap<string, Stall>
 }
 
 interface LostWorker {
   readonly address: string
-  /** The names that the engine has for it. */
+  /** Its registrations. */
   readonly names: readonly string[]
-  readonly silent: Silent
+  readonly silent: SilentWorker
   readonly bound: readonly BoundInvocation[]
   /** New sessions go there. */
   readonly isLatest: boolean
 }
 
 /**
- * What was bound to a worker that does not come back goes on here. L1: a worker is lost when it answered none of some ten seconds' probes and the engine does not reach it
- * either. L2: the engine gets the address of this worker for all that is bound to it, in one change: no journal is touched, what waits stays asleep, and an attempt that is
- * under way goes on where it is. So several workers may do it at once, and the lost one may live. L3: where this worker cannot open all of its sessions, it takes those
- * that it can, one by one; the others wait for the lost one, and say so. L4: new sessions go to a worker that lives. L5: a worker that was taken for lost has its own work
- * bound to it again when the engine reaches it.
+ * Continues the work of a worker that does not come back.
+ * L1: a worker is lost if it answered no probe for about ten seconds and the engine does not reach it either.
+ * L2: the engine is given the address of this worker for everything bound to the lost one, in one change. No journal is touched, suspended work stays suspended, and a running
+ * attempt stays where it is. So several workers may do it at once, and the lost one may be alive.
+ * L3: if this worker cannot open all sessions, it takes those that it can, one by one; the others report that they wait for the lost worker.
+ * L4: new sessions go to a worker that is alive.
+ * L5: a worker that was mistaken for lost gets its own registrations back when the engine reaches it.
  */
 export class LostWorkers {
   readonly #options: LostWorkersOptions
   readonly #work: LostWork
-  readonly #silent = new Map<string, Silent>()
-  /** The names that the engine had for this worker when it knew it. */
+  readonly #silent = new Map<string, SilentWorker>()
+  /** Registrations of this worker when the engine last knew it. */
   #names: readonly string[] = []
 
   constructor(options: LostWorkersOptions) {
@@ -69,8 +71,8 @@ export class LostWorkers {
     this.#work = new LostWork(options)
   }
 
-  /** Why the work at a session does not go on, where it waits for a worker that is lost. */
-  of(sessionId: string): Stalled | undefined {
+  /** The stall of a session that waits for a lost worker; undefined for others. */
+  stallOf(sessionId: string): Stall | undefined {
     for (const { waiting } of this.#silent.values()) {
       const stalled = waiting.get(sessionId)
       if (stalled !== undefined) return stalled
@@ -78,19 +80,19 @@ export class LostWorkers {
     return undefined
   }
 
-  async see(seen: Seen): Promise<void> {
-    await this.#comeBack(seen)
+  async update(snapshot: EngineSnapshot): Promise<void> {
+    await this.#reclaimWork(snapshot)
     const others = new Map<string, string[]>()
-    for (const { id, uri } of seen.deployments) {
-      const address = withoutSlash(uri)
-      if (address !== withoutSlash(seen.url)) others.set(address, [...(others.get(address) ?? []), id])
+    for (const { id, uri } of snapshot.deployments) {
+      const address = trimSlashes(uri)
+      if (address !== trimSlashes(snapshot.url)) others.set(address, [...(others.get(address) ?? []), id])
     }
     for (const address of this.#silent.keys()) if (!others.has(address)) this.#silent.delete(address)
-    await Promise.all([...others].map(([address, names]) => this.#look(address, names, seen)))
+    await Promise.all([...others].map(([address, names]) => this.#probeWorker(address, names, snapshot)))
   }
 
-  /** L5. Nothing is done for a worker that the engine never knew. */
-  async #comeBack({ here, url, deployments }: Seen): Promise<void> {
+  /** L5. Does nothing for a worker that the engine never knew. */
+  async #reclaimWork({ ownDeployments: here, url, deployments }: EngineSnapshot): Promise<void> {
     const { admin, departure } = this.#options
     if (here.length > 0) this.#names = here
     const away = here.length > 0 || departure.isFinal ? [] : this.#names
@@ -99,8 +101,8 @@ export class LostWorkers {
     for (const name of taken) await admin.readdress(name, url)
   }
 
-  async #look(address: string, names: readonly string[], seen: Seen): Promise<void> {
-    const { admin, report, probe = answers } = this.#options
+  async #probeWorker(address: string, names: readonly string[], snapshot: EngineSnapshot): Promise<void> {
+    const { admin, report, probe = isAlive } = this.#options
     const began = this.#now
     const known = this.#silent.get(address)
     if (known !== undefined && began < known.quietUntil) return
@@ -109,23 +111,23 @@ export class LostWorkers {
       if (known?.isLost === true) report({ type: 'worker_back', address })
       return
     }
-    const silent = known ?? newlySilent(began)
+    const silent = known ?? newSilentWorker(began)
     this.#silent.set(address, silent)
     silent.failures++
-    if (silent.failures < leastFailures || this.#now < silent.since + silentMs + this.#turn(seen) * betweenTurnsMs)
+    if (silent.failures < minFailures || this.#now < silent.since + silentMs + this.#turn(snapshot) * betweenTurnsMs)
       return
     const bound = await admin.boundTo(names)
-    const isLatest = names.includes(seen.latest.id)
+    const isLatest = names.includes(snapshot.latest.id)
     if (bound.length === 0 && !isLatest) {
       silent.waiting = new Map()
       silent.quietUntil = this.#now + quietMs
     } else if (!silent.isLost && (await admin.reaches(address)))
-      // It is asked again from the beginning.
-      this.#silent.set(address, { ...newlySilent(this.#now + quietMs), quietUntil: this.#now + quietMs })
+      // It starts from the beginning again.
+      this.#silent.set(address, { ...newSilentWorker(this.#now + quietMs), quietUntil: this.#now + quietMs })
     else {
       if (!silent.isLost) report({ type: 'worker_lost', address })
       silent.isLost = true
-      await this.#settle({ address, names, silent, bound, isLatest }, seen)
+      await this.#takeOver({ address, names, silent, bound, isLatest }, snapshot)
     }
   }
 
@@ -133,26 +135,26 @@ export class LostWorkers {
     return (this.#options.now ?? performance.now.bind(performance))()
   }
 
-  /** Where this worker is among those that may live. */
-  #turn({ deployments, url }: Seen): number {
-    const living = [...new Set(deployments.map(({ uri }) => withoutSlash(uri)))].filter((at) => !this.#silent.has(at))
-    return Math.min(latestTurn, Math.max(0, living.toSorted().indexOf(withoutSlash(url))))
+  /** Position of this worker among those that may be alive. */
+  #turn({ deployments, url }: EngineSnapshot): number {
+    const living = [...new Set(deployments.map(({ uri }) => trimSlashes(uri)))].filter((at) => !this.#silent.has(at))
+    return Math.min(latestTurn, Math.max(0, living.toSorted().indexOf(trimSlashes(url))))
   }
 
-  async #settle(
+  async #takeOver(
     { address, names, silent, bound, isLatest }: LostWorker,
-    { here: [here], url, deployments }: Seen,
+    { ownDeployments: [here], url, deployments }: EngineSnapshot,
   ): Promise<void> {
     const { admin, departure } = this.#options
     // The engine may not know this worker.
     const mayTake = here !== undefined && !departure.isFinal && (await admin.reaches(url))
     if (mayTake && isLatest) await admin.announce(url)
     const isShared = (name: string): boolean => deployments.some((each) => each.id === name && each.isShared === true)
-    const waiting = new Map<string, Stalled>()
+    const waiting = new Map<string, Stall>()
     for (const name of names) {
       const ofName = bound.filter(({ deployment, isFree }) => deployment === name && !isFree)
       const staying: StayingWork = mayTake
-        ? await this.#work.take({ address, name, bound: ofName, isShared: isShared(name), here, url })
+        ? await this.#work.take({ address, name, bound: ofName, isShared: isShared(name), ownDeployment: here, url })
         : { why: 'nobody', bound: ofName }
       for (const { id, sessionId } of staying.bound)
         if (sessionId !== undefined)
@@ -160,19 +162,19 @@ export class LostWorkers {
     }
     silent.waiting = waiting
     if (waiting.size > 0) silent.quietUntil = this.#now + betweenTriesMs
-    // What is not bound is tried where new calls go.
+    // Unbound invocations are retried wherever new calls go.
     if (mayTake || !isLatest) await this.#work.retry(bound.filter(({ isFree }) => isFree))
   }
 }
 
-function newlySilent(since: number): Silent {
+function newSilentWorker(since: number): SilentWorker {
   return { failures: 0, sinceMs: engineClock.now(), since, isLost: false, quietUntil: 0, waiting: new Map() }
 }
 
-/** Whether anything that is a worker answers there. */
-async function answers(address: string): Promise<boolean> {
+/** Whether a worker answers at this address. */
+async function isAlive(address: string): Promise<boolean> {
   try {
-    const response = await fetch(below(address, '/live'), { signal: AbortSignal.timeout(probeMs) })
+    const response = await fetch(urlBelow(address, '/live'), { signal: AbortSignal.timeout(probeMs) })
     await response.body?.cancel()
     return response.ok
   } catch {

@@ -1,18 +1,19 @@
-/** What decides when a waiting session gets its place. */
+/** Decides when a waiting session gets its place. */
 export interface QueuedPlace {
-  /** Whose session it is: groups take turns. */
+  /** Group of the session, such as its tenant: groups take turns. */
   readonly group: string
-  /** Since when the session has had this work, in milliseconds since 1970. Within a group the oldest is next. */
+  /** When the work of the session arose, in milliseconds since 1970. Within a group the oldest is next. */
   readonly sinceMs: number
 }
 
 /**
- * The order in which sessions that wait get places.
- * Q1: groups take turns, one place each, whatever the number of their sessions; a group that comes is behind those that are there. Q2: within a group the session that
- * has waited longest is next, and of equal ones the one that came first. Q3: each entry leaves once.
+ * The order in which waiting sessions get places.
+ * Q1: groups take turns, one place each, however many sessions they have; a new group goes to the end.
+ * Q2: within a group, the session that has waited longest is next; among equals, the one added first.
+ * Q3: each entry leaves once.
  */
 export class PlaceQueue<T extends QueuedPlace> implements Iterable<T> {
-  /** A map has its keys in the order in which they were set: the first group is next. */
+  /** A map iterates in insertion order: the first group is next. */
   readonly #groups = new Map<string, T[]>()
   #size = 0
 
@@ -29,7 +30,7 @@ export class PlaceQueue<T extends QueuedPlace> implements Iterable<T> {
     group.splice(place, 0, entry)
   }
 
-  /** Takes out the one that is next. */
+  /** Removes and returns the next entry. */
   next(): T | undefined {
     for (const [name, group] of this.#groups) {
       const entry = group.shift()
@@ -41,7 +42,7 @@ export class PlaceQueue<T extends QueuedPlace> implements Iterable<T> {
     return undefined
   }
 
-  /** False where it is not there. */
+  /** Returns false if it is not in the queue. */
   remove(entry: T): boolean {
     const group = this.#groups.get(entry.group)
     const place = group?.indexOf(entry) ?? -1
@@ -52,7 +53,7 @@ export class PlaceQueue<T extends QueuedPlace> implements Iterable<T> {
     return true
   }
 
-  /** Those that wait, group by group. */
+  /** All entries, group by group. */
   *[Symbol.iterator](): IterableIterator<T> {
     for (const group of this.#groups.values()) yield* group
   }

@@ -1,23 +1,23 @@
 import { LeftError } from './departure.ts'
 import { PlaceQueue, type QueuedPlace } from './place-queue.ts'
 
-/** A wait of this length is reported to whoever waits. It is shorter than what the engine allows an attempt to be silent. */
+/** A wait of this length is reported to the caller. It is shorter than the time for which the engine lets an attempt be silent. */
 const beatMs = 40_000
 const betweenBeatsMs = 5_000
 
 /** One session's claim to a place. */
 export interface Ticket {
-  /** `granted`: it has a place until `leave`. `waits`: it has waited for so long that the engine has to hear of it; ask again. Rejects after `leave`. */
+  /** `granted`: it has a place until `leave`. `waits`: the wait was so long that the engine must be sent something; call it again. Rejects after `leave`. */
   next(): Promise<'granted' | 'waits'>
-  /** It has a place. */
+  /** Whether it has a place. */
   readonly hasPlace: boolean
-  /** Grants it a place now, even if all are taken: a person wants to end what waits. */
+  /** Grants it a place now, even if all are taken: a person wants to end waiting work. */
   hurry(): void
-  /** The session only waits, such as for a person. `giveUp` is called, once, when another session needs the place. */
+  /** The session only waits, for example for a person. `giveUp` is called, once, when another session needs the place. */
   rests(giveUp: () => void): void
   /** The session works again. */
   works(): void
-  /** Gives the place back, or waits no longer. Calling it again has no effect. */
+  /** Returns the place, or stops waiting. Calling it again has no effect. */
   leave(): void
 }
 
@@ -26,9 +26,11 @@ class Claim implements Ticket, QueuedPlace {
   readonly sinceMs: number
   readonly #places: Places
   state: 'waits' | 'granted' | 'left' = 'waits'
-  /** Since when the engine has heard nothing of it, by `performance.now`. */
+  /** Since when the engine has received nothing from it, by `performance.now`. */
   silentSince = 0
-  #asked: { readonly resolve: (came: 'granted' | 'waits') => void; readonly reject: (error: Error) => void } | undefined
+  #waitingCall:
+    | { readonly resolve: (outcome: 'granted' | 'waits') => void; readonly reject: (error: Error) => void }
+    | undefined
   giveUp: (() => void) | undefined
 
   constructor(places: Places, { group, sinceMs }: QueuedPlace) {
@@ -45,14 +47,14 @@ class Claim implements Ticket, QueuedPlace {
     if (this.state === 'granted') return Promise.resolve('granted')
     if (this.state === 'left') return Promise.reject(new LeftError())
     this.silentSince = performance.now()
-    return new Promise((resolve, reject) => (this.#asked = { resolve, reject }))
+    return new Promise((resolve, reject) => (this.#waitingCall = { resolve, reject }))
   }
 
-  settle(came: 'granted' | 'waits' | 'left'): void {
-    const asked = this.#asked
-    this.#asked = undefined
-    if (came === 'left') asked?.reject(new LeftError())
-    else asked?.resolve(came)
+  settle(outcome: 'granted' | 'waits' | 'left'): void {
+    const asked = this.#waitingCall
+    this.#waitingCall = undefined
+    if (outcome === 'left') asked?.reject(new LeftError())
+    else asked?.resolve(outcome)
   }
 
   hurry(): void {
@@ -73,9 +75,11 @@ class Claim implements Ticket, QueuedPlace {
 }
 
 /**
- * The places of a worker process: at most so many sessions work at once, and the others wait in the order of `PlaceQueue`.
- * P1: no more places are taken than there are, but for those of `hurry`. P2: a place that comes free goes to the next session at once. P3: sessions that rest give
- * their places to those that wait, the one that rests longest first, and no more of them than wait. P4: there is one timer, however many wait.
+ * The places of a worker process: a limited number of sessions work at once, and the others wait in the order of `PlaceQueue`.
+ * P1: no more places are taken than exist, except by `hurry`.
+ * P2: a free place goes to the next session at once.
+ * P3: resting sessions give their places to waiting ones, the one that rests longest first, and no more of them than wait.
+ * P4: there is one timer, however many wait.
  */
 export class Places {
   /** Maximum number of sessions that work at the same time; Infinity for no limit. */
@@ -83,15 +87,15 @@ export class Places {
   readonly #queue = new PlaceQueue<Claim>()
   #taken = 0
   readonly #resting = new Set<Claim>()
-  /** Those that were told to give up their place and have it still. */
+  /** Claims that were asked to give up their place and still have it. */
   readonly #leaving = new Set<Claim>()
-  #beats: NodeJS.Timeout | undefined
+  #heartbeat: NodeJS.Timeout | undefined
 
   constructor(most: number = Infinity) {
     this.most = most
   }
 
-  /** Places that nobody has. */
+  /** Free places. */
   get free(): number {
     return Math.max(0, this.most - this.#taken)
   }
@@ -107,14 +111,14 @@ export class Places {
   }
 
   /** Asks for a place. */
-  ask(whose: QueuedPlace): Ticket {
-    const claim = new Claim(this, whose)
+  ask(session: QueuedPlace): Ticket {
+    const claim = new Claim(this, session)
     this.#queue.add(claim)
     this.#fill()
     return claim
   }
 
-  /** Has so many sessions wait no longer, evenly from the first to the last: the engine begins them again, at a worker that has room. */
+  /** Removes this many sessions from the queue, evenly from first to last: the engine begins them again, at a worker that has room. */
   giveAway(count: number): void {
     const all: Claim[] = []
     for (let claim = this.#queue.next(); claim !== undefined; claim = this.#queue.next()) all.push(claim)
@@ -126,7 +130,7 @@ export class Places {
         claim.settle('left')
       }
     }
-    this.#beat()
+    this.#updateHeartbeat()
   }
 
   /** Grants the claim a place, even if all are taken (`Ticket.hurry`). */
@@ -137,7 +141,7 @@ export class Places {
     this.#fill()
   }
 
-  /** The place of this claim may go to another session from now on: `giveUp` is called, once, when one needs it. */
+  /** From now on another session may get the place of this claim: `giveUp` is called, once, when one needs it. */
   rests(claim: Claim, giveUp: () => void): void {
     if (claim.state !== 'granted') return
     claim.giveUp = giveUp
@@ -145,7 +149,7 @@ export class Places {
     this.#reclaim()
   }
 
-  /** The place of this claim is needed by its own session again. */
+  /** The session of this claim needs its place again. */
   works(claim: Claim): void {
     this.#resting.delete(claim)
     claim.giveUp = undefined
@@ -171,7 +175,7 @@ export class Places {
       this.#grant(claim)
     }
     this.#reclaim()
-    this.#beat()
+    this.#updateHeartbeat()
   }
 
   #grant(claim: Claim): void {
@@ -180,7 +184,7 @@ export class Places {
     claim.settle('granted')
   }
 
-  /** Has as many resting sessions give up their places as wait. */
+  /** Makes as many resting sessions give up their places as there are waiting ones. */
   #reclaim(): void {
     for (const claim of this.#resting) {
       if (this.#leaving.size >= this.#queue.size) return
@@ -191,13 +195,13 @@ export class Places {
     }
   }
 
-  #beat(): void {
+  #updateHeartbeat(): void {
     if (this.#queue.size === 0) {
-      clearInterval(this.#beats)
-      this.#beats = undefined
+      clearInterval(this.#heartbeat)
+      this.#heartbeat = undefined
       return
     }
-    this.#beats ??= setInterval(() => {
+    this.#heartbeat ??= setInterval(() => {
       const before = performance.now() - beatMs
       for (const claim of this.#queue) if (claim.silentSince < before) claim.settle('waits')
     }, betweenBeatsMs).unref()

@@ -6,60 +6,60 @@ import type { EngineWatch } from './engine-watch.ts'
 import type { HandOver } from './hand-over.ts'
 import type { WorkerListener } from './worker-events.ts'
 
-/** Whoever asks has given up by then. */
+/** Probes give up after this time. */
 const answerMs = 3_700
-/** So long the engine may fail to tell what rests, such as while a node of it starts. */
+/** How long the engine may fail to report resting work, for example while one of its nodes starts. */
 const lookMs = 6_000
 
 export interface ReadinessOptions {
   readonly handOver: Pick<HandOver, 'successor'>
   readonly departure: Pick<Departure, 'soon'>
   readonly engine: Pick<EngineAdmin, 'whyUnknown'>
-  /** Of this worker. */
+  /** Address of this worker. */
   readonly url: string
   readonly watch: Pick<EngineWatch, 'failure'>
-  /** Undefined where the worker does not know where the engine takes requests. */
+  /** Undefined if the worker does not know the engine's ingress. */
   readonly pulse: Pick<EnginePulse, 'whyNot'> | undefined
   readonly report: WorkerListener
 }
 
-/** Whether this worker can really do work. A change is reported when somebody asks. */
+/** Whether this worker can work. A change is reported when someone asks. */
 export class Readiness {
   readonly #options: ReadinessOptions
-  /** What was said last; undefined before. */
+  /** The last answer; undefined before the first. */
   #last: { readonly because: string | undefined } | undefined
-  /** However many ask at once, the engine is asked once. */
-  #looking: Promise<string | undefined> | undefined
+  /** Concurrent callers share one check. */
+  #pendingLook: Promise<string | undefined> | undefined
 
   constructor(options: ReadinessOptions) {
     this.#options = options
   }
 
-  /** What is not looked at. */
+  /** What is not checked, in words; undefined if everything is. */
   get unchecked(): string | undefined {
     return this.#options.pulse === undefined
-      ? 'whether the engine can write: this worker does not know where it takes requests'
+      ? 'whether the engine can write: this worker does not know the address of its ingress'
       : undefined
   }
 
-  /** As a clause; undefined where it can. Settles within four seconds. */
+  /** Why it cannot work, as a clause; undefined if it can. Settles within four seconds. */
   async whyNot(): Promise<string | undefined> {
     const giveUp = new AbortController()
     const late = pause(answerMs, 'the engine does not answer', { signal: giveUp.signal, ref: false })
-    const because = await Promise.race([this.#looked(), late.catch(() => undefined)])
+    const because = await Promise.race([this.#currentLook(), late.catch(() => undefined)])
     giveUp.abort()
-    this.#tell(because)
+    this.#report(because)
     return because
   }
 
-  #looked(): Promise<string | undefined> {
-    this.#looking ??= this.#look().finally(() => (this.#looking = undefined))
-    return this.#looking
+  #currentLook(): Promise<string | undefined> {
+    this.#pendingLook ??= this.#look().finally(() => (this.#pendingLook = undefined))
+    return this.#pendingLook
   }
 
   async #look(): Promise<string | undefined> {
     const { handOver, departure, engine, url, pulse, watch } = this.#options
-    if (handOver.successor !== undefined) return `${handOver.successor} takes the sessions of this worker over`
+    if (handOver.successor !== undefined) return `${handOver.successor} takes over the sessions of this worker`
     if (departure.soon.aborted) return 'this worker is about to end'
     const [unknown, cannotWrite] = await Promise.all([engine.whyUnknown(url), pulse?.whyNot()])
     const { failure } = watch
@@ -70,8 +70,8 @@ export class Readiness {
     return unknown ?? cannotWrite ?? cannotRead
   }
 
-  /** How long it goes on is no change. */
-  #tell(because: string | undefined): void {
+  /** A different duration in the reason is not a change. */
+  #report(because: string | undefined): void {
     const isChange = this.#last === undefined || (this.#last.because === undefined) !== (because === undefined)
     this.#last = { because }
     if (!isChange) return

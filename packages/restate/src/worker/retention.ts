@@ -4,34 +4,34 @@ import { engineClock } from '../http/engine-clock.ts'
 import { sessionObject } from '../service/names.ts'
 import type { SessionStatus } from '../service/status.ts'
 import type { EngineAdmin } from './engine-admin.ts'
-import type { Seen } from './engine-watch.ts'
+import type { EngineSnapshot } from './engine-watch.ts'
 import type { WorkerListener } from './worker-events.ts'
 
-/** A session of an earlier version, as it was seen first. */
+/** A session of an earlier version, as first seen. */
 interface FirstSeen {
   readonly records: number
   readonly atMs: number
 }
 
-/** A session that has rested for a shorter time is never removed. */
-export const shortestRetainMs = 3_600_000
-/** A worker that has just begun may not be the one that stays. */
+/** Minimum of `retainMs`. */
+export const minRetainMs = 3_600_000
+/** A worker that has just started may soon be replaced. */
 const firstAfterMs = 300_000
 const betweenMs = 3_600_000
-/** Where more is to go, it goes soon. */
+/** If more is to be removed, the next round follows soon. */
 const moreAfterMs = 60_000
-const mostAtOnce = 500
-/** One that is not gone after so long is left for the next time: something else goes on in it. */
-const patienceOfOneMs = 30_000
-/** So many in a row that cannot be removed are no affair of theirs. */
-const mostFailures = 5
+const maxRemovals = 500
+/** A removal that takes longer is left for the next round: the session may be busy. */
+const removalTimeoutMs = 30_000
+/** After this many failures, the cause is probably not the sessions. */
+const maxFailures = 5
 const pageSize = 500
 
-/** What a retention asks of the engine. */
+/** What a retention needs of the engine. */
 export interface RetentionPorts {
-  /** Sessions without a run that goes on, behind this name, in the order of their names. */
+  /** Sessions without a current run, ordered by id, after this one. */
   idle(after: string, limit: number): Promise<readonly { readonly session: string; readonly status: SessionStatus }[]>
-  /** Removes a session that has so many records and in which nothing waits. False where it is another one now. */
+  /** Removes a session that has this many records and in which nothing waits. Returns false if it has changed. */
   remove(session: string, records: number, signal: AbortSignal): Promise<boolean>
 }
 
@@ -47,7 +47,7 @@ export function retentionPorts(admin: EngineAdmin, ingress: IngressOptions): Ret
         ingress,
         `${sessionObject}/${encodeURIComponent(session)}/remove`,
         { ifRecords: records },
-        // A call that still waits is not made a second time.
+        // With the key, a call that still waits is not made twice.
         { signal, idempotencyKey: `retain/${session}/${records}` },
       )) === true,
   }
@@ -55,26 +55,28 @@ export function retentionPorts(admin: EngineAdmin, ingress: IngressOptions): Ret
 
 export interface RetentionOptions {
   readonly ports: RetentionPorts
-  /** So long a session rests before it goes. */
+  /** How long a session must rest before it is removed, in milliseconds. */
   readonly retainMs: number
   readonly report: WorkerListener
-  /** Milliseconds since 1970, by the clock that sessions are dated with. Default: the engine's. */
+  /** Milliseconds since 1970, by the clock that dates sessions. Default: the engine's. */
   readonly now?: () => number
   /** How long one removal may take. Default: 30 seconds. */
   readonly patienceMs?: number
 }
 
 /**
- * Removes sessions that nobody has used for long: some minutes after a worker has begun, then once an hour, while new sessions go to it.
- * K1: a session goes only if no run goes on, nobody is asked, nothing waits, and it is as it was seen. K2: of a session of which nobody knows when it changed, the time begins when
- * this process sees it first. K3: so many go at once at most, and others soon after. K4: one that cannot be removed keeps no other.
+ * Removes sessions that have not been used for long: first some minutes after a worker has started, then once an hour, while new sessions go to it.
+ * K1: a session is removed only if no run is running, no question is open, nothing waits, and it has not changed.
+ * K2: if it is unknown when a session changed, the time begins when this process first sees it.
+ * K3: the number of removals at once is limited; the rest follow soon.
+ * K4: a session that cannot be removed does not block others.
  */
 export class Retention {
   readonly #options: RetentionOptions
   readonly #now: () => number
-  /** For what passes in this process alone. */
+  /** Monotonic clock for durations within this process. */
   readonly #steady: () => number
-  /** Of sessions that earlier versions wrote: how many records there were, and when that was first seen. */
+  /** Sessions that earlier versions wrote: how many records they had, and when that was first seen. */
   #firstSeen = new Map<string, FirstSeen>()
   #nextAt: number
   #isBusy = false
@@ -86,15 +88,15 @@ export class Retention {
     this.#nextAt = this.#steady() + firstAfterMs
   }
 
-  /** Others are not kept waiting. */
-  see({ isHere, resting }: Pick<Seen, 'isHere' | 'resting'>, signal: AbortSignal): void {
+  /** Starts a round if one is due, without waiting for it. */
+  update({ isHere, resting }: Pick<EngineSnapshot, 'isHere' | 'resting'>, signal: AbortSignal): void {
     if (!isHere || this.#isBusy || this.#steady() < this.#nextAt) return
     this.#isBusy = true
     const stuck = new Set(resting.map(({ sessionId }) => sessionId))
     void this.#sweep(stuck, signal).finally(() => (this.#isBusy = false))
   }
 
-  /** @param stuck Sessions whose work does not go on: a removal would wait behind it. */
+  /** @param stuck Sessions whose work has stalled: a removal would wait behind it. */
   async #sweep(stuck: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
     const { report } = this.#options
     this.#nextAt = this.#steady() + betweenMs
@@ -103,17 +105,17 @@ export class Retention {
     let because = ''
     try {
       for (const { session, records } of await this.#due()) {
-        if (signal.aborted || failed >= mostFailures) break
+        if (signal.aborted || failed >= maxFailures) break
         if (stuck.has(session)) continue
-        if (removed >= mostAtOnce) {
+        if (removed >= maxRemovals) {
           this.#nextAt = this.#steady() + moreAfterMs
           break
         }
-        const came = await this.#remove(session, records, signal)
-        if (typeof came === 'string') {
+        const outcome = await this.#remove(session, records, signal)
+        if (typeof outcome === 'string') {
           failed++
-          because ||= came
-        } else if (came) removed++
+          because ||= outcome
+        } else if (outcome) removed++
       }
     } catch (error) {
       because = messageOf(error)
@@ -123,9 +125,9 @@ export class Retention {
     if (removed > 0) report({ type: 'sessions_removed', count: removed })
   }
 
-  /** Whether it is gone; why not, where that cannot be said. */
+  /** Whether the session was removed; an error message if that is unknown. */
   async #remove(session: string, records: number, signal: AbortSignal): Promise<boolean | string> {
-    const { ports, patienceMs = patienceOfOneMs } = this.#options
+    const { ports, patienceMs = removalTimeoutMs } = this.#options
     const late = AbortSignal.timeout(patienceMs)
     try {
       return await ports.remove(session, records, anySignal([signal, late]))
@@ -134,7 +136,7 @@ export class Retention {
     }
   }
 
-  /** What has rested for long enough. */
+  /** Sessions that have rested for long enough. */
   async #due(): Promise<readonly { readonly session: string; readonly records: number }[]> {
     const before = this.#now() - this.#options.retainMs
     const seen = new Map<string, FirstSeen>()

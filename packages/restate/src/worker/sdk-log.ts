@@ -7,49 +7,49 @@ type About = Parameters<LoggerTransport>[0]
 
 /** The same failure is reported again after this time. */
 const quietMs = 600_000
-const mostKnown = 1_000
+const maxKnown = 1_000
 
-/** Attempts that end by one of these are continued by the engine as they should be, and nobody has to do anything. */
-const expected = [
-  // LeftError, and what its log says to a run. The SDK puts a status before it where a step failed by it.
+/** The engine continues attempts that end with one of these errors, and nobody has to act. */
+const expectedErrors = [
+  // LeftError, and the error of its log in a run. If a step failed with it, the SDK prefixes a status.
   /This worker leaves the session\./,
   /goes on with this session elsewhere/,
-  // It is reported as an event of its own.
+  // It is reported as a separate event.
   /This session is set aside: /,
 ]
 
 /** A connection ended. */
-const ofConnection = /Premature close|Got abort error from connection/
+const connectionError = /Premature close|Got abort error from connection/
 
 /**
- * Makes events of what the SDK of the engine logs: failures, each once for its session until another one comes or ten minutes are over. What a caller was answered (HTTP 4xx)
- * and what the engine continues as planned is no trouble.
+ * Converts log entries of the engine's SDK into events. A failure is reported once for its session until another one occurs or ten minutes have passed. Answers to callers (HTTP
+ * 4xx) and attempts that the engine continues as planned are not failures.
  */
 export class SdkLog {
   readonly #report: WorkerListener
   readonly #isEnding: () => boolean
   readonly #known = new Map<string, { readonly message: string; readonly at: number }>()
 
-  /** @param isEnding This worker gives its sessions up, and so its connections. */
+  /** @param isEnding This worker gives up its sessions, and with them its connections. */
   constructor(report: WorkerListener, isEnding: () => boolean = () => false) {
     this.#report = report
     this.#isEnding = isEnding
   }
 
-  take(about: Pick<About, 'level' | 'context'>, said: readonly unknown[]): void {
+  take(about: Pick<About, 'level' | 'context'>, parts: readonly unknown[]): void {
     const level = levelOf(about.level)
-    // Who may ask it is the network's affair, and said in the guide.
-    if (level === undefined || String(said[0]).startsWith('Accepting requests without validating')) return
-    const error = said.find((each) => each instanceof Error)
-    if (error !== undefined && isNoTrouble(error)) return
-    if (this.#isEnding() && said.some((each) => ofConnection.test(String(each)))) return
+    // Access is a matter of the network; the guide explains it.
+    if (level === undefined || String(parts[0]).startsWith('Accepting requests without validating')) return
+    const error = parts.find((each) => each instanceof Error)
+    if (error !== undefined && isExpected(error)) return
+    if (this.#isEnding() && parts.some((each) => connectionError.test(String(each)))) return
     const { serviceName, handlerName, key, invocationTarget } = about.context ?? {}
     const session = serviceName === sessionObject || serviceName === mailboxObject ? key : undefined
     const where = session === undefined ? invocationTarget : handlerName
     const what =
       error === undefined
-        ? said.map(String).join(' ').trim()
-        : `${messageOf(error).replace(/\.?$/, '.')} The engine tries it again.`
+        ? parts.map(String).join(' ').trim()
+        : `${messageOf(error).replace(/\.?$/, '.')} The engine retries it.`
     const message = where === undefined ? what : `${where}: ${what}`
     if (this.#isKnown(`${serviceName} ${key} ${handlerName}`, message)) return
     this.#report({ type: 'trouble', level, message, ...(session !== undefined && { session }) })
@@ -62,7 +62,7 @@ export class SdkLog {
     this.#known.delete(what)
     this.#known.set(what, { message, at: now })
     const [oldest] = this.#known.keys()
-    if (this.#known.size > mostKnown && oldest !== undefined) this.#known.delete(oldest)
+    if (this.#known.size > maxKnown && oldest !== undefined) this.#known.delete(oldest)
     return false
   }
 }
@@ -71,8 +71,8 @@ function levelOf(level: string): 'warn' | 'error' | undefined {
   return level === 'error' || level === 'warn' ? level : undefined
 }
 
-function isNoTrouble(error: Error): boolean {
-  // Of a `TerminalError`: what the caller is answered.
+function isExpected(error: Error): boolean {
+  // A `TerminalError`, which the caller receives.
   const code = 'code' in error ? Number(error.code) : NaN
-  return (code >= 400 && code < 500) || expected.some((each) => each.test(error.message))
+  return (code >= 400 && code < 500) || expectedErrors.some((each) => each.test(error.message))
 }

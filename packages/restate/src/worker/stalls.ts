@@ -1,5 +1,5 @@
-import { setAsideIn } from '../attempts/set-aside.ts'
-import { setAsideStall, stalledOf, type Stalled } from '../service/stalled.ts'
+import { findSetAsideMessage } from '../attempts/set-aside.ts'
+import { setAsideStall, stallOf, type Stall } from '../service/stall.ts'
 import type { EngineAdmin, WorkOfSession } from './engine-admin.ts'
 
 type StallsAdmin = Pick<EngineAdmin, 'pause' | 'retryNow' | 'setAside'>
@@ -8,32 +8,33 @@ type StallsAdmin = Pick<EngineAdmin, 'pause' | 'retryNow' | 'setAside'>
 const looks = 3
 
 /**
- * Sessions whose work does not go on, as this worker saw them when it looked last: who asks for a status costs the engine's administration nothing. Work of a session that
- * its attempts have set aside is paused here: the engine would try it again for hours. It may have been released since it was looked at; so what was paused here is resumed
- * where it is not set aside any more.
+ * Stalled sessions according to the last snapshot, so that a status request costs the engine's admin API nothing. Pauses the work of sessions that are set aside, because the
+ * engine would retry it for hours. A person may have released the session since the snapshot. So work that was paused here is resumed if its session is no longer set aside.
  */
 export class Stalls {
   readonly #admin: StallsAdmin
-  #known: ReadonlyMap<string, Stalled> = new Map()
-  /** How often it is still looked whether a person has released what was paused here, by invocation. */
+  #known: ReadonlyMap<string, Stall> = new Map()
+  /** How many more snapshots are checked for a release of work that was paused here, by invocation. */
   readonly #looksLeft = new Map<string, number>()
 
   constructor(admin: StallsAdmin) {
     this.#admin = admin
   }
 
-  async see(resting: readonly WorkOfSession[]): Promise<void> {
-    // The engine tells the last failure alone, and work that is paused while it goes on fails by that.
-    const asked = resting.filter(({ status, failure }) => status === 'paused' || setAsideIn(failure) !== undefined)
+  async update(resting: readonly WorkOfSession[]): Promise<void> {
+    // The engine reports only the last failure, and pausing running work replaces it.
+    const asked = resting.filter(
+      ({ status, failure }) => status === 'paused' || findSetAsideMessage(failure) !== undefined,
+    )
     let reasons: ReadonlyMap<string, string> = new Map()
-    // Who is told that a session is set aside releases it: first it is paused.
+    // People release a session once they learn that it is set aside, so it must be paused before that.
     try {
       reasons = await this.#setAside(asked)
       // A person may have released it meanwhile.
       if (await this.#pauseSetAside(resting, reasons)) reasons = await this.#setAside(asked)
       await this.#resumeReleased(resting, reasons)
     } finally {
-      this.#known = stallsIn(resting, reasons)
+      this.#known = findStalls(resting, reasons)
     }
   }
 
@@ -41,7 +42,7 @@ export class Stalls {
     return works.length === 0 ? new Map() : this.#admin.setAside(works.map(({ sessionId }) => sessionId))
   }
 
-  /** Whether there was any. */
+  /** Returns whether any work was paused. */
   async #pauseSetAside(resting: readonly WorkOfSession[], reasons: ReadonlyMap<string, string>): Promise<boolean> {
     let isAnyPaused = false
     for (const { id, sessionId, status } of resting) {
@@ -61,19 +62,19 @@ export class Stalls {
     for (const { id, sessionId } of paused) if (!reasons.has(sessionId)) await this.#admin.retryNow(id)
   }
 
-  of(sessionId: string): Stalled | undefined {
+  stallOf(sessionId: string): Stall | undefined {
     return this.#known.get(sessionId)
   }
 }
 
-function stallsIn(
+function findStalls(
   resting: readonly WorkOfSession[],
   reasons: ReadonlyMap<string, string>,
-): ReadonlyMap<string, Stalled> {
-  const known = new Map<string, Stalled>()
+): ReadonlyMap<string, Stall> {
+  const known = new Map<string, Stall>()
   for (const work of resting) {
     const because = reasons.get(work.sessionId)
-    const stall = because === undefined ? stalledOf(work) : setAsideStall(work, because)
+    const stall = because === undefined ? stallOf(work) : setAsideStall(work, because)
     if (stall !== undefined) known.set(work.sessionId, stall)
   }
   return known

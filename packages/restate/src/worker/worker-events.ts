@@ -1,4 +1,4 @@
-/** A session that a worker event is about. */
+/** The session that an event is about. */
 export interface SessionOfWorker {
   /** Id of the session. */
   readonly session: string
@@ -7,17 +7,17 @@ export interface SessionOfWorker {
 }
 
 /**
- * What changed with a worker or with one of its sessions: one event for each change of state, as the worker saw it. No event has a prompt, an answer of a model or
- * the output of a tool in it. Other types may be added.
+ * A change of a worker or of one of its sessions: one event for each change of state, as the worker saw it. Events never contain prompts, answers of models or output of tools.
+ * Other types may be added.
  */
 export type WorkerEvent =
   /** The session waits for a place in this process (`--concurrency`). */
   | (SessionOfWorker & { readonly type: 'session_waiting' })
-  /** This process works at the session from here on. Again after a rest, and after another worker had it. */
+  /** This process begins to work at the session. Emitted again after a rest, and after another worker had it. */
   | (SessionOfWorker & { readonly type: 'session_started' })
-  /** The session waits for a person, a timer or a limit, and has no place in this process any more. */
+  /** The session waits for a person, a timer or a limit, and no longer has a place in this process. */
   | (SessionOfWorker & { readonly type: 'session_resting' })
-  /** A run of the session ended here. Figures are those of the whole run, also of what other workers did of it. */
+  /** A run of the session ended here. Its figures are those of the whole run, including what other workers did. */
   | (SessionOfWorker & {
       readonly type: 'run_ended'
       /** Why it ended. */
@@ -34,7 +34,7 @@ export type WorkerEvent =
   /** Nothing is left to do in the session. */
   | (SessionOfWorker & {
       readonly type: 'session_ended'
-      /** The ending of its last run; absent where no run ended here. */
+      /** The ending of its last run; absent if no run ended here. */
       readonly reason?: string
     })
   /** This process leaves the session, and the engine continues it elsewhere or here later. */
@@ -46,12 +46,12 @@ export type WorkerEvent =
   /** This worker had the engine bind the session's work to another worker. */
   | (SessionOfWorker & {
       readonly type: 'session_moved'
-      /** The address of the worker that had it; absent where unknown. */
+      /** The address of the worker that had it; absent if unknown. */
       readonly from?: string
-      /** The address of the worker that gets it; absent where unknown. */
+      /** The address of the worker that gets it; absent if unknown. */
       readonly to?: string
     })
-  /** The session is not worked at any more until a person releases it. */
+  /** No worker works at the session until a person releases it. */
   | (SessionOfWorker & {
       readonly type: 'session_set_aside'
       /** Why, as a clause. */
@@ -59,44 +59,44 @@ export type WorkerEvent =
     })
   /** A person released a session that was set aside. */
   | (SessionOfWorker & { readonly type: 'session_released' })
-  /** Sessions that nobody has used for long were removed (`retainMs`). */
+  /** Sessions that were not used for long were removed (`retainMs`). */
   | {
       readonly type: 'sessions_removed'
       /** How many. */
       readonly count: number
     }
-  /** A worker does not answer any more. */
+  /** A worker no longer answers. */
   | {
       readonly type: 'worker_lost'
-      /** The one under which the engine knows it. */
+      /** Its address at the engine. */
       readonly address: string
     }
   /** A worker that was lost answers again. */
   | {
       readonly type: 'worker_back'
-      /** The one under which the engine knows it. */
+      /** Its address at the engine. */
       readonly address: string
     }
   /** This worker leaves its sessions to another one. */
   | {
       readonly type: 'giving_way'
-      /** That of the worker that takes over. */
+      /** Address of the worker that takes over. */
       readonly address: string
     }
   /** The worker that took over is gone: this one works at sessions again. */
   | { readonly type: 'staying' }
-  /** Whether this worker can do work has changed. */
+  /** Whether this worker can work has changed. */
   | {
       readonly type: 'ready'
-      /** It can. */
+      /** Whether it can. */
       readonly isReady: boolean
-      /** Why it cannot, as a clause; absent where it can. */
+      /** Why it cannot, as a clause; absent if it can. */
       readonly because?: string
     }
-  /** Something failed and is tried again, or needs a person. */
+  /** Something failed and is retried, or needs a person. */
   | {
       readonly type: 'trouble'
-      /** An error needs somebody to look; a warning may pass by itself. */
+      /** An error needs attention; a warning may pass by itself. */
       readonly level: 'warn' | 'error'
       /** What failed, in a sentence. */
       readonly message: string

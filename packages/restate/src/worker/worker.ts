@@ -3,9 +3,8 @@ import { ConfigurationError } from '@halting/core'
 import { createEndpointHandler } from '@restatedev/restate-sdk'
 import type { IngressOptions } from '../fleet/ingress.ts'
 import type { SessionServiceOptions } from '../service/session-options.ts'
-import { engineClock } from '../http/engine-clock.ts'
+import { engineClock, type EngineClock } from '../http/engine-clock.ts'
 import { sessionServices } from '../service/session-service.ts'
-import { ClockWatch } from './clock-watch.ts'
 import { Departure } from './departure.ts'
 import { EngineAdmin } from './engine-admin.ts'
 import { EnginePulse } from './engine-pulse.ts'
@@ -17,50 +16,50 @@ import { LostWorkers } from './lost-workers.ts'
 import { answerProbe } from './probes.ts'
 import { Readiness } from './readiness.ts'
 import { Places } from './places.ts'
-import { Retention, retentionPorts, shortestRetainMs } from './retention.ts'
+import { Retention, retentionPorts, minRetainMs } from './retention.ts'
 import { SdkLog } from './sdk-log.ts'
 import { SharePlaces } from './share-places.ts'
 import { Stalls } from './stalls.ts'
-import type { WorkerEvent } from './worker-events.ts'
+import type { WorkerEvent, WorkerListener } from './worker-events.ts'
 
 /** Options of a worker. */
 export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf' | 'places' | 'workerUrl'> {
   /** Address to listen on. */
   readonly host: string
-  /** 0 for any that is free. */
+  /** Port to listen on; 0 for any free one. */
   readonly port: number
-  /** Where the engine is administered: `http://127.0.0.1:9070`. */
+  /** Address of the engine's admin API, such as `http://127.0.0.1:9070`. */
   readonly admin: string
-  /** Under which the engine reaches this worker, or what stands before several; `http://HOST:PORT` without it. */
+  /** Address at which the engine reaches this worker, or a load balancer in front of several. Default: `http://HOST:PORT`. */
   readonly advertise?: string
-  /** Public keys of the engine, `publickeyv1_…`: only requests that are signed by one of them are answered. */
+  /** Public keys of the engine, `publickeyv1_…`: only requests signed with one of them are answered. */
   readonly identityKeys?: readonly string[]
   /**
-   * Whether this worker has what it needs to continue a session whose worker is lost, such as its folder. Asked before the session is moved here; where the answer is
-   * no, the session waits for its worker. Default: yes.
+   * Whether this worker has what it needs to continue a session whose worker is lost, such as its folder. Called before the session is moved here; if not, the session waits for
+   * its worker. Default: yes.
    */
   readonly canOpen?: (session: SessionToMove) => boolean | Promise<boolean>
-  /** Maximum number of sessions that work here at the same time; others wait in their order, and lose nothing. Default: no limit. */
+  /** Maximum number of sessions that work here at the same time; others wait in order, without loss. Default: no limit. */
   readonly concurrency?: number
   /**
-   * Sessions that have not changed for so many milliseconds are removed with all that is stored of them, where no run goes on and nobody is asked anything. At least an
-   * hour (3,600,000); needs `ingress`. Default: none is removed.
+   * Removes sessions that have not changed for this many milliseconds, with everything stored for them, if no run is running and no question is open. At least an hour
+   * (3,600,000); needs `ingress`. Default: none is removed.
    */
   readonly retainMs?: number
   /** What `GET /metrics` on the worker's port answers. Default: 404. */
   readonly metrics?: {
-    /** The text, in Prometheus' format 0.0.4, with what the worker knows of itself. */
+    /** Returns the text in Prometheus' format 0.0.4, with the worker's figures. */
     readonly read: (figures: WorkerFigures) => Promise<string>
-    /** Asked of everybody who reads, as `authorization: Bearer TOKEN`; null where nobody may. Default: programs of this machine may, under its loopback address. */
+    /** Token that readers must send as `authorization: Bearer TOKEN`; null if nobody may read. Default: programs of this machine may, by its loopback address. */
     readonly token?: string | null
   }
 }
 
-/** What a worker knows of itself, for its metrics. */
+/** Figures of a worker, for its metrics. */
 export interface WorkerFigures {
   /** What `GET /ready` would answer. */
   readonly isReady: boolean
-  /** How often this worker could not read the engine's administration. */
+  /** How often this worker could not read the engine's admin API. */
   readonly engineLookFailures: number
   /** Maximum number of sessions at work; null for no limit. */
   readonly places: number | null
@@ -74,33 +73,33 @@ export interface WorkerFigures {
 export interface Worker {
   /** The port that it listens on. */
   readonly port: number
-  /** Where the engine reaches it. */
+  /** Address at which the engine reaches it. */
   readonly url: string
-  /** Tells the engine of it. Waits for an engine that is not there yet. */
+  /** Registers the worker with the engine. Waits for an engine that is not reachable yet. */
   register(signal?: AbortSignal): Promise<void>
-  /** Undefined when it serves, and the engine knows it and can write; else why not. `GET /ready` says the same. */
+  /** Why the worker is not ready; undefined if it serves, and the engine knows it and can write. `GET /ready` answers the same. */
   whyNotReady(): Promise<string | undefined>
   /**
-   * Takes no new work, ends what goes on at the next lap at which nothing is under way, and after `graceMs` at once: the engine goes on with it elsewhere. Settles
-   * when no session is left in this process, and soon after `graceMs` in any case.
+   * Accepts no new work, ends running work at its next iteration without open effects, and after `graceMs` at once: the engine continues it elsewhere. Settles when no session is
+   * left in this process, and soon after `graceMs` in any case.
    */
   drain(graceMs: number): Promise<void>
   /** Stops the server at once. */
   close(): Promise<void>
 }
 
-/** What is told to end ends within this time, or is left to the end of the process. */
+/** How long work may take to stop; after that it is left to the end of the process. */
 const closingMs = 10_000
 
-/** Begins to serve. Rejects when the port cannot be had. */
+/** Starts a worker. Rejects if the port is not available. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { host, port, advertise, identityKeys = [], metrics, ...inside } = options
-  const parts = partsOf(inside)
+  const parts = createParts(inside)
   const { service, report, departure, places, engine, handOver, stalls, lost, sdkLog, retention } = parts
-  // The first session finds the engine's time, where the engine is there.
+  // The first session needs the engine's time, if the engine is reachable.
   await engine.readClock()
   const inProcess = {
-    stalledOf: (sessionId: string) => lost.of(sessionId) ?? stalls.of(sessionId),
+    stalledOf: (sessionId: string) => lost.stallOf(sessionId) ?? stalls.stallOf(sessionId),
     workerUrl: () => url,
   }
   const listener = await listen({
@@ -125,20 +124,20 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { ingress } = service
   const share = ingress && new SharePlaces({ ingress, url, places, renewConnections: () => listener.renew() })
   const watch = new EngineWatch(engine, url, [
-    ({ resting }) => stalls.see(resting),
-    () => parts.clocks.see(),
-    (seen) => handOver.see(seen),
-    (_seen, signal) => share?.look(signal),
-    (seen, signal) => retention?.see(seen, signal),
-    // Last: it waits for workers that do not answer.
-    (seen) => lost.see(seen),
+    ({ resting }) => stalls.update(resting),
+    () => parts.clocks.update(),
+    (snapshot) => handOver.update(snapshot),
+    (_seen, signal) => share?.update(signal),
+    (snapshot, signal) => retention?.update(snapshot, signal),
+    // Last, because it waits for workers that do not answer.
+    (snapshot) => lost.update(snapshot),
   ])
   const pulse = ingress && new EnginePulse(ingress)
   const readiness = new Readiness({ handOver, departure, engine, url, watch, pulse, report })
   const figures = (isReady: boolean): WorkerFigures => ({
     isReady,
     engineLookFailures: watch.failures,
-    ...figuresOf(places),
+    ...placeFigures(places),
   })
   return {
     port: listener.port,
@@ -152,7 +151,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       departure.begin()
       listener.drain()
       void share?.leave()
-      await settled(departure, graceMs)
+      await waitForSessions(departure, graceMs)
     },
     close() {
       watch.end()
@@ -161,20 +160,20 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   }
 }
 
-/** @throws ConfigurationError for a time that is too short, and where there is no way to the engine. */
-function retentionOf(
+/** @throws ConfigurationError for a time that is too short, and without a way to the engine. */
+function createRetention(
   { retainMs, ingress }: { readonly retainMs: number | undefined; readonly ingress: IngressOptions | undefined },
   engine: EngineAdmin,
   report: (event: WorkerEvent) => void,
 ): Retention | undefined {
   if (retainMs === undefined) return undefined
-  if (!(retainMs >= shortestRetainMs))
-    throw new ConfigurationError(`retainMs is at least ${shortestRetainMs}, an hour; it is ${retainMs}.`)
-  if (ingress === undefined) throw new ConfigurationError('retainMs needs `ingress`, the way to the engine.')
+  if (!(retainMs >= minRetainMs))
+    throw new ConfigurationError(`retainMs must be at least ${minRetainMs} (an hour); it is ${retainMs}.`)
+  if (ingress === undefined) throw new ConfigurationError('retainMs needs `ingress`, the address of the engine.')
   return new Retention({ ports: retentionPorts(engine, ingress), retainMs, report })
 }
 
-function figuresOf({ most, taken, waiting }: Places): Pick<WorkerFigures, 'places' | 'atWork' | 'waiting'> {
+function placeFigures({ most, taken, waiting }: Places): Pick<WorkerFigures, 'places' | 'atWork' | 'waiting'> {
   return { places: Number.isFinite(most) ? most : null, atWork: taken, waiting }
 }
 
@@ -182,8 +181,8 @@ function urlAt(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** What a worker is made of beside its port. */
-function partsOf({
+/** Creates the parts of a worker other than its port. */
+function createParts({
   admin,
   concurrency,
   retainMs,
@@ -201,19 +200,46 @@ function partsOf({
     places: new Places(concurrency),
     handOver: new HandOver(engine, departure, report),
     stalls: new Stalls(engine),
-    retention: retentionOf({ retainMs, ingress: service.ingress }, engine, report),
+    retention: createRetention({ retainMs, ingress: service.ingress }, engine, report),
     sdkLog: new SdkLog(report, () => departure.soon.aborted),
     clocks: new ClockWatch(engineClock, report),
     lost: new LostWorkers({ admin: engine, departure, report, canOpen }),
   }
 }
 
-/** Waits for what goes on, hurries it after `graceMs`, and waits no longer than a little beyond that. */
-async function settled(departure: Departure, graceMs: number): Promise<void> {
+/** Waits for running sessions, hurries them after `graceMs`, and waits only a little beyond that. */
+async function waitForSessions(departure: Departure, graceMs: number): Promise<void> {
   const hurry = setTimeout(() => departure.hurry(), graceMs)
   const giveUp = new AbortController()
   const enough = pause(graceMs + closingMs, undefined, { signal: giveUp.signal }).catch(() => undefined)
   await Promise.race([departure.over(), enough])
   giveUp.abort()
   clearTimeout(hurry)
+}
+
+/** A person should set a clock that is off by more. */
+const maxClockOffsetMs = 30_000
+
+/** Reports once when the clock of this machine differs from the engine's. */
+export class ClockWatch {
+  readonly #clock: Pick<EngineClock, 'offsetMs'>
+  readonly #report: WorkerListener
+  #isReported = false
+
+  constructor(clock: Pick<EngineClock, 'offsetMs'>, report: WorkerListener) {
+    this.#clock = clock
+    this.#report = report
+  }
+
+  update(): void {
+    const { offsetMs } = this.#clock
+    const isOff = Math.abs(offsetMs) > maxClockOffsetMs
+    if (isOff && !this.#isReported)
+      this.#report({
+        type: 'trouble',
+        level: 'warn',
+        message: `The clock of this machine is ${Math.round(Math.abs(offsetMs) / 1_000)} s ${offsetMs < 0 ? 'ahead of' : 'behind'} the engine's. Sessions use the engine's time; set the clock.`,
+      })
+    this.#isReported = isOff
+  }
 }

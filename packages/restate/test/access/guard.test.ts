@@ -1,7 +1,7 @@
 // Holds rules of docs/spec: R-CLU-16, R-CLU-16a.
 import { ConfigurationError } from '@halting/core'
 import { expect, test } from 'vitest'
-import { guarded, type Guarded } from '../../src/access/guard.ts'
+import { requireProof, type HandlerGuard } from '../../src/access/guard.ts'
 import { proofHeader, proofHeaders } from '../../src/access/proof.ts'
 import { createClusterClient } from '../../src/client/cluster-client.ts'
 import { budgetDefinition } from '../../src/fleet/budget-service.ts'
@@ -19,16 +19,16 @@ interface Call {
   readonly headers: { readonly [name: string]: string }
 }
 
-/** What a service that is guarded answers to a call: `done`, or the code that it is refused with. */
+/** The answer of a guarded service to a call: `done`, or the status of the refusal. */
 async function answerTo(tokens: readonly string[] | undefined, call: Call): Promise<unknown> {
   const { service, handler, key, body, headers } = call
-  const [provider] = guarded(tokens, ['inner']).hooks ?? []
+  const [provider] = requireProof(tokens, ['inner']).hooks ?? []
   const request = {
     target: { service, handler, ...(key !== undefined && { key }) },
     headers: new Map(Object.entries(headers)),
     body: new TextEncoder().encode(body),
   }
-  // It reads nothing else.
+  // The guard reads nothing else.
   const hooks = provider?.({ request } as unknown as Parameters<typeof provider>[0])
   const intercept = hooks?.interceptor?.handler
   try {
@@ -42,7 +42,7 @@ async function answerTo(tokens: readonly string[] | undefined, call: Call): Prom
 const call = { service: 'halting_session', key: 'a/b c', handler: 'prompt', body: '{"content":"x"}' }
 const path = '/halting_session/a%2Fb%20c/prompt'
 
-test('a call is answered with proof of a token of the cluster, and not without', async () => {
+test('a handler answers a call that proves a token of the cluster, and refuses others', async () => {
   const headers = proofHeaders(token, path, call.body)
   expect(await answerTo([token], { ...call, headers })).toBe('done')
   expect(await answerTo(['another that nobody guesses', token], { ...call, headers })).toBe('done')
@@ -55,7 +55,7 @@ test('a call is answered with proof of a token of the cluster, and not without',
   ).toBe(403)
 })
 
-test('a proof is of one call: of this body, to this handler of this session', async () => {
+test('a proof is valid for one body, one handler and one session', async () => {
   const headers = proofHeaders(token, path, call.body)
   expect(headers[proofHeader]).not.toContain(token)
   for (const other of [
@@ -69,7 +69,7 @@ test('a proof is of one call: of this body, to this handler of this session', as
   expect(await answerTo([token], { service: 'halting_session', handler: 'prompt', body: call.body, headers })).toBe(403)
 })
 
-test('what handlers ask of each other needs no proof, and without a token nothing does', async () => {
+test('internal handlers need no proof, and without tokens no handler does', async () => {
   expect(await answerTo([token], { ...call, handler: 'inner', headers: {} })).toBe('done')
   expect(await answerTo(undefined, { ...call, headers: {} })).toBe('done')
   expect(await answerTo([], { ...call, headers: {} })).toBe('done')
@@ -81,7 +81,7 @@ test.each([
   ['the same, of a browser that says so', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }],
   ['a name that leads here, and no referrer', { 'user-agent': 'Mozilla/5.0', host: 'rebound.example' }],
   ['a page that gives another name of its browser', { 'user-agent': 'x', 'accept-language': 'en' }],
-])('without a token a web page is not answered by GET: %s', async (_, headers) => {
+])('without a token, a GET by a web page is refused: %s', async (_, headers) => {
   expect(await answerTo(undefined, { ...call, handler: 'remove', body: '', headers })).toBe(403)
 })
 
@@ -90,11 +90,11 @@ test.each([
   ['Node.js', { 'user-agent': 'node', 'accept-language': '*', 'sec-fetch-mode': 'cors', 'content-length': '0' }],
   ['Node.js behind a proxy', { 'user-agent': 'node', 'accept-language': '*', 'sec-fetch-mode': 'cors' }],
   ['Deno', { 'user-agent': 'Deno/2.5', 'accept-language': '*', 'content-length': '0' }],
-])('without a token a program is answered, also without input: %s', async (_, headers) => {
+])('without a token, a program is answered, also without input: %s', async (_, headers) => {
   expect(await answerTo(undefined, { ...call, handler: 'remove', body: '', headers })).toBe('done')
 })
 
-test('the client and the calls of workers prove that they know the token, and do not tell it', async () => {
+test('clients and workers prove that they know the token without sending it', async () => {
   const asked: Call[] = []
   const ask: typeof fetch = async (input, init) => {
     const parts = (input as URL).pathname.slice(1).split('/').map(decodeURIComponent)
@@ -120,7 +120,7 @@ test('the client and the calls of workers prove that they know the token, and do
   }
 })
 
-test('the engine keeps from the outside what asks for no proof, and nothing else', () => {
+test('handlers without a proof are private to the engine, and no others', () => {
   const options = {
     open: () => Promise.reject(new Error('Nothing is opened.')),
     tokens: [token],
@@ -131,24 +131,25 @@ test('the engine keeps from the outside what asks for no proof, and nothing else
     gateDefinition([token]),
     passDefinition([token]),
   ]) {
-    const { name, options: given, ...parts } = definition as unknown as { name: string; options: Guarded }
+    const { name, options: handlerOptions, ...parts } = definition as unknown as { name: string; options: HandlerGuard }
     const [handlers = {}] = Object.values(parts) as readonly Readonly<Record<string, object>>[]
     const isOpen = (handler: string): boolean =>
-      // It reads nothing else.
-      given.hooks?.[0]?.({ request: { target: { service: name, handler } } } as never).interceptor === undefined
-    // The SDK keeps the options of a handler under a symbol of it.
+      // The guard reads nothing else.
+      handlerOptions.hooks?.[0]?.({ request: { target: { service: name, handler } } } as never).interceptor ===
+      undefined
+    // The SDK stores the options of a handler under one of its symbols.
     const isInner = (handle: object): boolean =>
       Object.getOwnPropertySymbols(handle).some((symbol) => {
-        const kept = Reflect.get(handle, symbol) as { readonly options?: { readonly ingressPrivate?: boolean } }
-        return kept.options?.ingressPrivate === true
+        const internals = Reflect.get(handle, symbol) as { readonly options?: { readonly ingressPrivate?: boolean } }
+        return internals.options?.ingressPrivate === true
       })
     for (const [handler, handle] of Object.entries(handlers))
       expect({ name, handler, isOpen: isOpen(handler) }).toEqual({ name, handler, isOpen: isInner(handle) })
   }
 })
 
-test('a token that can be guessed is none', () => {
-  expect(() => guarded(['short'])).toThrow(ConfigurationError)
-  expect(() => guarded(['short'])).not.toThrow('"short"')
+test('a token that can be guessed is rejected', () => {
+  expect(() => requireProof(['short'])).toThrow(ConfigurationError)
+  expect(() => requireProof(['short'])).not.toThrow('"short"')
   expect(() => createClusterClient({ ingress: 'http://engine', token: 'short' })).toThrow(ConfigurationError)
 })

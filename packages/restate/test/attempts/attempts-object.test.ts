@@ -1,19 +1,19 @@
-// Holds rules of docs/spec: R-POIS-1, R-POIS-2: what the object of a session's attempts does with what comes over the ingress.
+// Holds rules of docs/spec: R-POIS-1, R-POIS-2: how the object of a session's attempts handles input from the ingress.
 import type { ObjectContext } from '@restatedev/restate-sdk'
 import { expect, test } from 'vitest'
 import { attemptsDefinition, type AttemptsObject } from '../../src/attempts/attempts-object.ts'
 import { MemoryState } from '../support/memory-state.ts'
 
-/** The object of a session, over a state in memory. What is sent is JSON. */
+/** The object of a session over in-memory state. Input is JSON. */
 function attemptsOf() {
   const state = new MemoryState()
   const { object: all } = attemptsDefinition({}) as unknown as { readonly object: AttemptsObject }
-  const call = async (name: keyof AttemptsObject, given?: unknown): Promise<unknown> => {
-    const handler = all[name] as (context: ObjectContext, given: unknown) => Promise<unknown>
-    // These handlers use nothing else of it.
+  const call = async (name: keyof AttemptsObject, input?: unknown): Promise<unknown> => {
+    const handler = all[name] as (context: ObjectContext, input: unknown) => Promise<unknown>
+    // These handlers use nothing else.
     return handler(
       state as unknown as ObjectContext,
-      given === undefined ? undefined : JSON.parse(JSON.stringify(given)),
+      input === undefined ? undefined : JSON.parse(JSON.stringify(input)),
     )
   }
   return { state, call }
@@ -33,20 +33,20 @@ test.each([
   ['nothing', undefined],
   ['no attempt', { ...begin('p'), attempt: {} }],
   ['no date', { ...begin('p'), attempt: { ...noted('p'), atMs: undefined } }],
-  ['a date that is none', { ...begin('p'), attempt: { ...noted('p'), atMs: 1e300 } }],
+  ['an invalid date', { ...begin('p'), attempt: { ...noted('p'), atMs: 1e300 } }],
   ['a worker that is no address', { ...begin('p'), attempt: { ...noted('p'), worker: { toString: 1 } } }],
   ['a name that is large', { ...begin('p'), attempt: { ...noted('p'), process: 'x'.repeat(1e6) } }],
-  ['a first attempt that is none', { ...begin('p'), first: { attempt: 1 } }],
+  ['an invalid first attempt', { ...begin('p'), first: { attempt: 1 } }],
   ['a turn that is no number of a request', { ...begin('p'), turn: 1e300 }],
-  ['laps that are none', { ...begin('p'), laps: 'many' }],
+  ['invalid laps', { ...begin('p'), laps: 'many' }],
   ['a word for a truth', { ...begin('p'), isAlone: 'yes' }],
-])('an attempt that is none is answered with 400, and nothing is stored: %s', async (_, given) => {
+])('an invalid attempt is answered with 400 and not stored: %s', async (_, input) => {
   const { state, call } = attemptsOf()
-  await expect(call('begin', given)).rejects.toMatchObject({ code: 400 })
+  await expect(call('begin', input)).rejects.toMatchObject({ code: 400 })
   expect([...state.values]).toEqual([])
 })
 
-test('a session is set aside, and what else was sent is not stored', async () => {
+test('a session is set aside, and unknown fields are not stored', async () => {
   const { state, call } = attemptsOf()
   for (const process of ['a', 'b', 'c'])
     await call('begin', { ...begin(process), attempt: { ...noted(process), more: 'x' } })
@@ -55,7 +55,7 @@ test('a session is set aside, and what else was sent is not stored', async () =>
   expect(JSON.stringify([...state.values])).not.toContain('more')
 })
 
-test('of a session that is gone a late call stores nothing', async () => {
+test('a late call stores nothing for a removed session', async () => {
   const { state, call } = attemptsOf()
   await call('prove', { turn: 1, attempt: 'of p' })
   await call('accompany', { turn: 1, attempt: 'of p' })

@@ -1,22 +1,22 @@
-// Holds rules of docs/spec: R-POIS-1 to R-POIS-4: which session ends its workers, whatever is at work beside it.
+// Holds rules of docs/spec: R-POIS-1 to R-POIS-4: detects the session that kills its workers, whatever else is at work there.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
   accompanyAttempt,
   beginAttempt,
   excuseAttempt,
-  lapsOfProgress,
-  mostDeaths,
+  iterationsOfProgress,
+  maxDeaths,
   noAttempts,
-  provenAttempt,
+  confirmProgress,
   releaseAttempts,
   type Attempts,
   type BeginAttempt,
-  type NotedAttempt,
+  type AttemptRecord,
 } from '../../src/attempts/deaths.ts'
-import { Isolation, type Place } from '../../src/attempts/isolation.ts'
+import { Isolation, type IsolationSlot } from '../../src/attempts/isolation.ts'
 
-const noted = (attempt: string, process = attempt): NotedAttempt => ({ attempt, process, worker: null, atMs: 0 })
+const noted = (attempt: string, process = attempt): AttemptRecord => ({ attempt, process, worker: null, atMs: 0 })
 const asked = (attempt: string, more: Partial<BeginAttempt> = {}): BeginAttempt => ({
   turn: 1,
   attempt: noted(attempt),
@@ -27,20 +27,20 @@ const asked = (attempt: string, more: Partial<BeginAttempt> = {}): BeginAttempt 
   ...more,
 })
 
-/** What it is told, attempt after attempt. */
-function told(...begins: readonly BeginAttempt[]): readonly string[] {
+/** The verdicts of these attempts, in order. */
+function verdictsOf(...begins: readonly BeginAttempt[]): readonly string[] {
   let attempts = noAttempts
   return begins.map((begin) => {
-    const came = beginAttempt(attempts, begin)
-    attempts = came.attempts
-    return came.begun.type
+    const outcome = beginAttempt(attempts, begin)
+    attempts = outcome.attempts
+    return outcome.begun.type
   })
 }
 
-test('the third death in a row without progress sets a session aside, until it is released', () => {
+test('the third death in a row without progress sets a session aside until it is released', () => {
   const alone = { isAlone: true }
   const first = noted('a')
-  expect(told(asked('b', { first }), asked('c'), asked('c', alone), asked('d'), asked('d', alone))).toEqual([
+  expect(verdictsOf(asked('b', { first }), asked('c'), asked('c', alone), asked('d'), asked('d', alone))).toEqual([
     'go',
     'alone',
     'go',
@@ -60,7 +60,7 @@ test('the third death in a row without progress sets a session aside, until it i
   })
 })
 
-test('an attempt that rested, was excused, is of this process or of an earlier turn is no death', () => {
+test('an attempt that rested, was excused, or belongs to this process or an earlier turn is not a death', () => {
   const { attempts } = beginAttempt(noAttempts, asked('a'))
   const deathsOf = (before: Attempts, begin: BeginAttempt) => beginAttempt(before, begin).attempts.deaths.length
   expect(deathsOf(attempts, asked('b'))).toBe(1)
@@ -73,22 +73,22 @@ test('an attempt that rested, was excused, is of this process or of an earlier t
   expect(excuseAttempt(found, 1, 'a').deaths, 'it was cut off, and lives').toEqual([])
 })
 
-test('laps of progress take deaths back, and fewer do not', () => {
+test('enough iterations of progress clear the deaths, and fewer do not', () => {
   const { attempts } = beginAttempt(beginAttempt(noAttempts, asked('a')).attempts, asked('b'))
   const deathsAfter = (laps: number) => beginAttempt(attempts, asked('c', { laps })).attempts.deaths.length
-  expect([0, lapsOfProgress - 1, lapsOfProgress].map(deathsAfter)).toEqual([2, 2, 1])
-  expect(provenAttempt(attempts, 'b').deaths).toEqual([])
-  expect(provenAttempt(attempts, 'a').deaths, 'of another attempt nothing is known').toHaveLength(1)
+  expect([0, iterationsOfProgress - 1, iterationsOfProgress].map(deathsAfter)).toEqual([2, 2, 1])
+  expect(confirmProgress(attempts, 'b').deaths).toEqual([])
+  expect(confirmProgress(attempts, 'a').deaths, 'of another attempt nothing is known').toHaveLength(1)
 })
 
-test('a death beside others decides nothing, and the next time alone is longer', () => {
+test('a death among other sessions decides nothing and doubles the next time alone', () => {
   let { attempts } = beginAttempt(noAttempts, asked('b', { first: noted('a') }))
   const alone = (name: string) => beginAttempt(attempts, asked(name, { isAlone: true }))
   const before = alone('c').begun
   attempts = accompanyAttempt(alone('c').attempts, 'c')
   const after = alone('d').begun
   expect([before.type, after.type]).toEqual(['go', 'go'])
-  expect(after.deaths).toHaveLength(mostDeaths - 1)
+  expect(after.deaths).toHaveLength(maxDeaths - 1)
   const times = [before, after].map((begun) => (begun.type === 'go' ? begun.aloneMs : 0))
   expect(times[1]).toBe((times[0] ?? 0) * 2)
   const released = beginAttempt(releaseAttempts(attempts), asked('e')).begun
@@ -97,7 +97,7 @@ test('a death beside others decides nothing, and the next time alone is longer',
 
 interface AtWork {
   readonly process: Process
-  readonly place: Place
+  readonly place: IsolationSlot
   readonly attempt: string
   readonly provenAt: number
 }
@@ -112,7 +112,7 @@ class Process {
   }
 }
 
-/** Workers that are started again when they end, and sessions, of which some end theirs. */
+/** A model of workers that restart when they die, and of sessions, some of which kill their worker. */
 class Model {
   readonly processes: Process[]
   readonly sessions: {
@@ -146,12 +146,12 @@ class Model {
     const attempt = `a${this.#names++}`
     const ask = (isAlone: boolean) => {
       const { laps } = session
-      const came = beginAttempt(
+      const outcome = beginAttempt(
         session.attempts,
         asked(attempt, { attempt: noted(attempt, process.id), laps, isAlone }),
       )
-      session.attempts = came.attempts
-      return came.begun
+      session.attempts = outcome.attempts
+      return outcome.begun
     }
     try {
       let place = await isolation.enter(over.signal)
@@ -165,11 +165,11 @@ class Model {
         session.isSetAside = true
         place.leave()
       } else if (!over.signal.aborted) {
-        const provenAt = place.isAlone ? (begun.deaths.at(-1)?.laps ?? 0) + lapsOfProgress : Infinity
+        const provenAt = place.isAlone ? (begun.deaths.at(-1)?.laps ?? 0) + iterationsOfProgress : Infinity
         session.atWork = { process, place, attempt, provenAt }
       }
     } catch {
-      // The process ended as it waited.
+      // The process died while it waited.
     } finally {
       session.isBeginning = false
     }
@@ -181,10 +181,10 @@ class Model {
     session.laps++
     const { attempt, place, provenAt } = session.atWork
     if (session.laps >= provenAt) {
-      session.attempts = provenAttempt(session.attempts, attempt)
+      session.attempts = confirmProgress(session.attempts, attempt)
       place.share()
     }
-    if (place.makeWay.aborted) this.leave(index)
+    if (place.yieldRequested.aborted) this.leave(index)
   }
 
   leave(index: number): void {
@@ -203,7 +203,7 @@ class Model {
     session.atWork.place.share()
   }
 
-  /** The session ends its process, with all that is at work there. */
+  /** The session kills its process, with everything at work there. */
   kill(index: number): void {
     const process = this.sessions[index]?.atWork?.process
     if (process === undefined) return
@@ -216,7 +216,7 @@ class Model {
 
 const settled = (): Promise<void> => new Promise(setImmediate)
 
-test('nobody is set aside but who ends its workers, in whatever order they begin, make progress, leave and are ended', async () => {
+test('only a session that kills its workers is set aside, in any order of begins, progress, departures and deaths', async () => {
   const action = fc.record({
     what: fc.constantFrom('begin', 'all', 'all', 'lap', 'kill', 'kill', 'leave', 'accompany'),
     session: fc.nat(5),
@@ -249,7 +249,7 @@ test('nobody is set aside but who ends its workers, in whatever order they begin
   )
 })
 
-test('who ends its worker at each attempt is set aside after three ends, and all others go on', async () => {
+test('a session that kills its worker at each attempt is set aside after three deaths, and all others continue', async () => {
   const course = fc.record({ sessions: fc.integer({ min: 2, max: 9 }), culprit: fc.nat(8), lapsBefore: fc.nat(1) })
   await fc.assert(
     fc.asyncProperty(course, async ({ sessions, culprit: drawn, lapsBefore }) => {
@@ -265,7 +265,7 @@ test('who ends its worker at each attempt is set aside after three ends, and all
       const others = model.sessions.filter((_, index) => index !== culprit)
       expect(others.every(({ laps, isSetAside }) => laps >= 30 && !isSetAside)).toBe(true)
       expect(model.sessions[culprit]?.isSetAside).toBe(true)
-      expect(model.deaths).toBe(mostDeaths)
+      expect(model.deaths).toBe(maxDeaths)
     }),
     { numRuns: 30 },
   )

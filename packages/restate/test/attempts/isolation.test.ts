@@ -1,12 +1,12 @@
 // Holds rules of docs/spec: R-POIS-3b
 import { afterEach, expect, test, vi } from 'vitest'
-import { Isolation, type Place } from '../../src/attempts/isolation.ts'
+import { Isolation, type IsolationSlot } from '../../src/attempts/isolation.ts'
 
 afterEach(() => void vi.useRealTimers())
 
-/** Who has come in, in order. */
+/** Sessions in the order in which they entered. */
 function entering(isolation: Isolation) {
-  const inside = new Map<string, Place>()
+  const inside = new Map<string, IsolationSlot>()
   const never = new AbortController().signal
   const enter = async (name: string, isAlone = false): Promise<void> => {
     inside.set(name, await (isAlone ? isolation.enterAlone(never) : isolation.enter(never)))
@@ -14,7 +14,7 @@ function entering(isolation: Isolation) {
   return { inside, enter }
 }
 
-test('who waits to be alone beside a long call keeps others out for a minute, and lets them in for one', async () => {
+test('a session that waits to be alone during a long call alternates between keeping others out and letting them in', async () => {
   vi.useFakeTimers()
   const { inside, enter } = entering(new Isolation())
   await enter('long call')
@@ -27,9 +27,9 @@ test('who waits to be alone beside a long call keeps others out for a minute, an
   void enter('second')
   await vi.advanceTimersByTimeAsync(59_000)
   expect([...inside.keys()]).toEqual(['long call', 'first', 'second'])
-  expect(inside.get('second')?.makeWay.aborted).toBe(false)
+  expect(inside.get('second')?.yieldRequested.aborted).toBe(false)
   await vi.advanceTimersByTimeAsync(1_000)
-  expect(inside.get('second')?.makeWay.aborted).toBe(true)
+  expect(inside.get('second')?.yieldRequested.aborted).toBe(true)
   void enter('third')
   for (const name of ['long call', 'first', 'second']) inside.get(name)?.leave()
   await vi.advanceTimersByTimeAsync(0)
@@ -40,7 +40,7 @@ test('who waits to be alone beside a long call keeps others out for a minute, an
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('where nobody is at work any more it comes in at once, also while it lets others in', async () => {
+test('it enters as soon as nothing is at work, even while others may enter', async () => {
   vi.useFakeTimers()
   const { inside, enter } = entering(new Isolation())
   await enter('long call')

@@ -2,9 +2,8 @@
 import { HaltingError } from '@halting/core'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { ChangedOptions, ClusterClient } from '../../src/client/client.ts'
-import { Follower, type Trouble } from '../../src/client/follower.ts'
-import { Told } from '../../src/client/told.ts'
-import { troubleText } from '../../src/client/trouble.ts'
+import { Follower, type ConnectionTrouble, troubleText } from '../../src/client/follower.ts'
+import { SessionEventLog } from '../../src/client/session-event-log.ts'
 import type { FullStatus } from '../../src/service/full-status.ts'
 
 const status = (version?: string): FullStatus => ({
@@ -32,19 +31,19 @@ function followed(
   fetchOf: typeof fetch = fetch,
 ) {
   const seen: (string | undefined)[] = []
-  const troubles: Trouble[] = []
-  // What the follower of an idle session asks.
+  const troubles: ConnectionTrouble[] = []
+  // The calls of a follower of an idle session.
   const client = { records: async () => [], ...calls } as unknown as ClusterClient
   const follower = new Follower({
     client,
     sessionId: 's',
     worker: {},
     fetch: fetchOf,
-    told: new Told(
+    eventLog: new SessionEventLog(
       's',
       () => {},
       () => {
-        throw new Error('Nothing is told.')
+        throw new Error('No event is expected.')
       },
     ),
     onStatus: ({ version }) => seen.push(version),
@@ -59,7 +58,7 @@ function followed(
   return { follower, seen, troubles }
 }
 
-test('one call after another waits for what was not seen, under one name; who pokes is answered at once', async () => {
+test('long polls follow each other under one name, and checkNow gets an answer at once', async () => {
   const asked: ChangedOptions[] = []
   const changed = async (_id: string, options: ChangedOptions = {}): Promise<FullStatus> => {
     asked.push(options)
@@ -73,14 +72,14 @@ test('one call after another waits for what was not seen, under one name; who po
   expect(seen).toEqual(['v0', 'v1', 'v2'])
   expect(asked.map(({ since }) => since)).toEqual(['v0', 'v1', 'v2'])
   expect(new Set(asked.map(({ by }) => by)).size).toBe(1)
-  follower.poke()
+  follower.checkNow()
   await vi.waitFor(() => expect(asked).toHaveLength(4))
   expect(seen).toEqual(['v0', 'v1', 'v2', 'v0'])
   expect(asked[2]?.signal?.aborted).toBe(true)
   expect(troubles).toEqual([])
 })
 
-test('a worker of an older version is asked for the status alone', async () => {
+test('a worker of an older version is only asked for its status', async () => {
   const { seen } = followed({
     status: async () => status(),
     changed: () => Promise.reject(new Error('There is no such handler.')),
@@ -88,7 +87,7 @@ test('a worker of an older version is asked for the status alone', async () => {
   await vi.waitFor(() => expect(seen.length).toBeGreaterThan(2))
 })
 
-test('a live address that led nowhere is not tried again at each change, and another one is', async () => {
+test('an unreachable live address is not retried at each change, but a new address is tried', async () => {
   vi.spyOn(performance, 'now').mockReturnValue(1_000)
   const fetched: string[] = []
   const refuse = ((url: URL) => {
@@ -109,7 +108,7 @@ test('a live address that led nowhere is not tried again at each change, and ano
   expect(fetched).toEqual(['worker-1', 'worker-2'])
 })
 
-test('where a live connection is lost, and its worker cannot be reached any more, waits begin short again', async () => {
+test('waits become short again after a live connection is lost and its worker is unreachable', async () => {
   let fetched = 0
   const lost = (() =>
     fetched++ === 0
@@ -123,7 +122,7 @@ test('where a live connection is lost, and its worker cannot be reached any more
   await vi.waitFor(() => expect(waits).toEqual([500, 1_000, 2_000, 4_000]))
 })
 
-test('a long call that is lost is no trouble, unless nobody answers at once either', async () => {
+test('a lost long poll is reported as trouble only if a direct request fails, too', async () => {
   let isDown = false
   const down = new HaltingError('driver', 'The cluster does not answer: connect ECONNREFUSED')
   const { seen, troubles } = followed({
@@ -138,7 +137,7 @@ test('a long call that is lost is no trouble, unless nobody answers at once eith
   expect(troubles[0]).toEqual({ type: 'failed', error: down })
 })
 
-test('a call that is not answered is trouble, and counts when it is answered after all', async () => {
+test('an overdue call is reported as trouble, and its late answer still counts', async () => {
   let answer = (_status: FullStatus): void => {}
   const { seen, troubles } = followed(
     {
@@ -153,9 +152,12 @@ test('a call that is not answered is trouble, and counts when it is answered aft
   await vi.waitFor(() => expect(seen).toEqual(['v0']))
 })
 
-test('what a person is told names what does not answer, and that nothing is lost', () => {
-  const failed: Trouble = { type: 'failed', error: new Error('The cluster does not answer: connect ECONNREFUSED.') }
-  const silent: Trouble = { type: 'silent', forMs: 10_200 }
+test('the message names what does not answer and says that nothing is lost', () => {
+  const failed: ConnectionTrouble = {
+    type: 'failed',
+    error: new Error('The cluster does not answer: connect ECONNREFUSED.'),
+  }
+  const silent: ConnectionTrouble = { type: 'silent', forMs: 10_200 }
   expect([troubleText(failed, false), troubleText(silent, true), troubleText(silent, false)]).toEqual([
     'Cannot follow the session: The cluster does not answer: connect ECONNREFUSED. Nothing is lost. Retrying.',
     'No answer for 10 s: the engine accepts requests, but no worker responds, or the engine cannot write because its disk is full. Nothing is lost. Waiting.',
@@ -163,7 +165,7 @@ test('what a person is told names what does not answer, and that nothing is lost
   ])
 })
 
-test('calls that see no change wait longer each time, and a change makes them short again', async () => {
+test('long polls without a change wait longer each time, and a change makes them short again', async () => {
   const waits: (number | undefined)[] = []
   const at = (version: string): FullStatus => ({ ...status(version), state: 'running', isWorking: true })
   const changed = async (_id: string, { waitMs }: ChangedOptions = {}): Promise<FullStatus> => {

@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const cluster of clusters.splice(0)) await cluster.close()
 })
 
-/** A worker whose model calls a tool, which `execute` answers, and then says done. */
+/** A worker whose model calls a tool, which `execute` answers, and then answers "done". */
 async function cluster(execute: () => Promise<string>): Promise<FakeCluster> {
   const made = await fakeCluster({
     open: async ({ sessionId, journal }: SessionToOpen) =>
@@ -32,7 +32,7 @@ async function cluster(execute: () => Promise<string>): Promise<FakeCluster> {
   return made
 }
 
-test('a prompt to a session of a cluster is told as one of this process, also where its worker is lost in the middle', async () => {
+test('a prompt to a cluster emits the events of a local session, even if its worker is lost in the middle', async () => {
   let calls = 0
   const made: FakeCluster = await cluster(async () => {
     calls++
@@ -48,18 +48,18 @@ test('a prompt to a session of a cluster is told as one of this process, also wh
   session.prompt('look', { id: 'p' })
   await session.settled()
   await session.close()
-  const told = events.flatMap((event) => {
+  const messages = events.flatMap((event) => {
     if (event.type === 'message') {
       const { message } = event
       return message.type === 'system' ? (message.subtype === 'init' ? ['init'] : []) : [message.type]
     }
     return event.type === 'run_start' || event.type === 'run_end' ? [event.type] : []
   })
-  expect(told).toEqual(['run_start', 'init', 'assistant', 'assistant', 'user', 'assistant', 'result', 'run_end'])
+  expect(messages).toEqual(['run_start', 'init', 'assistant', 'assistant', 'user', 'assistant', 'result', 'run_end'])
   expect(calls).toBe(2)
 })
 
-test('a question is told and answered also where the worker that asks cannot be reached', async () => {
+test('a question is emitted and answered even if the worker that asks is unreachable', async () => {
   const made = await fakeCluster({
     open: async ({ sessionId, journal }: SessionToOpen) =>
       createSession({
@@ -103,8 +103,8 @@ test('a question is told and answered also where the worker that asks cannot be 
 
 test.each([
   ['cannot be reached', 'http://127.0.0.1:1'],
-  ['tells live events', undefined],
-])('a question at a limit is told and answered also where the worker that pauses %s', async (_how, reach) => {
+  ['serves live events', undefined],
+])('a question at a limit is emitted and answered even if the worker that pauses %s', async (_how, reach) => {
   const look = { toolCalls: [{ name: 'Look', input: {} }] }
   const made = await fakeCluster({
     open: async ({ sessionId, journal }: SessionToOpen) =>

@@ -1,20 +1,20 @@
-// Holds rules of docs/spec: R-CLU-14, and the first half of R-CLU-10 on the client's side: what is asked arrives in its order, under one name.
+// Holds rules of docs/spec: R-CLU-14, and the first half of R-CLU-10 on the client's side: requests arrive in order, each under one id.
 import type { SessionEvent } from '@halting/core/session'
 import { expect, test } from 'vitest'
 import { createClusterClient } from '../../src/client/cluster-client.ts'
 
-/** An ingress at which every second call is lost, before or after it was heard. */
+/** An ingress that loses every second call, before or after it was handled. */
 class LossyIngress {
   readonly heard: { readonly id: string; readonly request: { readonly type: string } }[] = []
   #calls = 0
   refuses = (_type: string): boolean => false
 
   readonly fetch: typeof fetch = async (url, init) => {
-    const given = new Request(url, init)
-    const handler = new URL(given.url).pathname.split('/').at(-1) ?? ''
+    const request = new Request(url, init)
+    const handler = new URL(request.url).pathname.split('/').at(-1) ?? ''
     const isLost = this.#calls++ % 2 === 0
     if (isLost && this.#calls % 4 === 1) throw new TypeError('fetch failed')
-    const answer = this.#answer(handler, await given.text())
+    const answer = this.#answer(handler, await request.text())
     if (isLost) throw new TypeError('terminated')
     return answer
   }
@@ -38,10 +38,10 @@ class LossyIngress {
     if (handler === 'records') return Response.json({ first: 0, records: [] })
     if (handler === 'done') return Response.json(null)
     if (handler === 'result') return Response.json({ state: 'waiting' })
-    const given = JSON.parse(body)
-    if (this.refuses(given.request.type))
+    const request = JSON.parse(body)
+    if (this.refuses(request.request.type))
       return Response.json({ code: 400, message: 'No such thing.' }, { status: 400 })
-    if (!this.heard.some(({ id }) => id === given.id)) this.heard.push(given)
+    if (!this.heard.some(({ id }) => id === request.id)) this.heard.push(request)
     return Response.json(true)
   }
 }
@@ -53,14 +53,14 @@ function opened(ingress: LossyIngress) {
   return { session, events }
 }
 
-test('what is asked arrives in its order and once, however often it has to be sent', async () => {
+test('requests arrive in order and once, however often they are sent', async () => {
   const ingress = new LossyIngress()
   const { session } = opened(ingress)
   session.prompt('one', { id: 'one' })
   session.prompt('two', { id: 'two', when: 'later' })
   session.stop()
   session.set({ limits: { maxTurns: 3 } })
-  expect(() => session.set({ until: [{ name: 'npm test' }] })).toThrow('those that its worker was started with')
+  expect(() => session.set({ until: [{ name: 'npm test' }] })).toThrow('are set when its worker starts')
   expect(session.snapshot.status).toBe('running')
   await session.close()
   expect(ingress.heard.map(({ request }) => request)).toEqual([
@@ -87,7 +87,7 @@ test('a message that the cluster refuses is given back', async () => {
   expect(ingress.heard.map(({ request }) => request.type)).toEqual(['stop'])
 })
 
-test('why the work at a session does not go on is told once', async () => {
+test('the reason of a stall is emitted once', async () => {
   const ingress = new LossyIngress()
   ingress.stalled = { invocation: 'inv_1', needsResume: true, message: 'The engine has paused it.' }
   const { session, events } = opened(ingress)

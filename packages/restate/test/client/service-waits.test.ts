@@ -3,8 +3,7 @@ import { createSession, type Session } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createClusterClient } from '../../src/client/index.ts'
-import { withRecordedWaits } from '../../src/client/recorded-waits.ts'
-import { snapshotOfNothing } from '../../src/client/remote-snapshot.ts'
+import { emptySnapshot, withRecordedWaits } from '../../src/client/remote-snapshot.ts'
 import type { SessionToOpen } from '../../src/service/session-options.ts'
 import { fakeCluster, type FakeCluster } from '../support/fake-cluster.ts'
 
@@ -15,21 +14,21 @@ const limited = {
 
 interface World {
   readonly cluster: FakeCluster
-  /** A client that comes now. With `isCutOff` no worker tells it anything. */
+  /** A client that connects now. With `isCutOff` it reads no live events. */
   readonly client: (isCutOff?: boolean) => Session
   readonly asked: () => number
-  /** Another process takes the run up, and opens the session once this request of a client is on its way to it. */
+  /** Another process takes over the run, and opens the session while this request of a client is on its way. */
   readonly elsewhere: (type: string, act: () => void) => Promise<void>
 }
 
-/** A cluster whose processes ask one service. */
+/** A cluster whose processes share one service. */
 async function world(...replies: readonly (typeof limited | string)[]): Promise<World> {
   const model = scriptedModel(replies)
   const other = scriptedModel(['From the other.', 'From the other.'], { id: 'other' })
-  let held: Promise<unknown> | undefined
+  let pendingCall: Promise<unknown> | undefined
   const cluster = await fakeCluster({
     open: async ({ sessionId, journal }: SessionToOpen) => {
-      await held
+      await pendingCall
       return createSession({
         options: { model, models: [other], sessionId, waitForLimitsMs: 8 * hour },
         journal,
@@ -46,11 +45,11 @@ async function world(...replies: readonly (typeof limited | string)[]): Promise<
     asked: () => model.requests.length,
     async elsewhere(type, act) {
       let release: () => void = () => undefined
-      held = new Promise<void>((resolve) => (release = resolve))
+      pendingCall = new Promise<void>((resolve) => (release = resolve))
       expect(cluster.kill('s')).toBe(true)
       act()
       await vi.waitFor(() => expect(cluster.requests.at(-1)?.request.type).toBe(type))
-      // By now it is with the engine, too.
+      // By now the engine has it, too.
       await new Promise((resolve) => setTimeout(resolve, 20))
       release()
     },
@@ -66,7 +65,7 @@ async function world(...replies: readonly (typeof limited | string)[]): Promise<
 const waiting = (session: Session, count = 1): Promise<void> =>
   vi.waitFor(() => expect(session.snapshot.serviceWaits).toHaveLength(count), { timeout: 20_000 })
 
-test('a wait is shown to who comes in the middle of it, also where no worker tells anything, and is ended once', async () => {
+test('a client that connects during a wait sees it, even without live events, and sees it end once', async () => {
   const { client, asked } = await world(limited, 'Done.')
   const first = client()
   first.prompt('go')
@@ -84,7 +83,7 @@ test('a wait is shown to who comes in the middle of it, also where no worker tel
   expect(first.retryNow()).toBe(false)
 })
 
-test('a retry that comes while another process takes the run up is not lost, and ends no later wait', async () => {
+test('a retry that arrives while another process takes over the run is not lost, and ends no later wait', async () => {
   const { cluster, client, asked, elsewhere } = await world(limited, limited, 'Done.')
   const session = client()
   session.prompt('go')
@@ -93,7 +92,7 @@ test('a retry that comes while another process takes the run up is not lost, and
   await elsewhere('retry_now', () => expect(session.retryNow()).toBe(true))
   await vi.waitFor(() => expect(session.snapshot.serviceWaits[0]?.sinceMs).toBeGreaterThan(first?.sinceMs ?? 0), 10_000)
   expect(asked()).toBe(2)
-  // Another process hears the same request, and the wait goes on.
+  // Another process gets the same request, and the wait continues.
   expect(cluster.kill('s')).toBe(true)
   await new Promise((resolve) => setTimeout(resolve, 300))
   await waiting(session)
@@ -107,7 +106,7 @@ test.each<readonly [string, string, (session: Session) => void, string]>([
   ['another model', 'set', (session) => session.set({ model: 'other' }), 'completed'],
   ['a stop', 'stop', (session) => session.stop('enough'), 'user_requested'],
   ['an interruption', 'interrupt', (session) => void session.interrupt(), 'aborted_streaming'],
-])('%s that comes while another process takes the run up ends its wait', async (_what, type, act, reason) => {
+])('%s that arrives while another process takes over the run ends its wait', async (_what, type, act, reason) => {
   const { client, asked, elsewhere } = await world(limited, 'never')
   const session = client()
   session.prompt('go')
@@ -117,7 +116,7 @@ test.each<readonly [string, string, (session: Session) => void, string]>([
   expect([session.snapshot.last?.reason, asked()]).toEqual([reason, 1])
 })
 
-test('a model that was set is no reason to end a later wait, in whichever process', async () => {
+test('a model that was set does not end a later wait, in any process', async () => {
   const { cluster, client, asked } = await world(limited, limited, 'Done.')
   const session = client()
   session.set({ model: 'scripted' })
@@ -129,8 +128,8 @@ test('a model that was set is no reason to end a later wait, in whichever proces
   expect(asked()).toBe(1)
 })
 
-test('waits that are on record are shown as they are, those of agents without a line of activity', () => {
-  const nothing = snapshotOfNothing('s')
+test('waits on record are shown as they are, and those of agents without an activity', () => {
+  const nothing = emptySnapshot('s')
   expect(withRecordedWaits(nothing, [])).toBe(nothing)
   const wait = (key: string, sinceMs: number) => ({ key, sinceMs, untilMs: sinceMs + 1 })
   const own = withRecordedWaits(nothing, [wait('run1/retry:1.1.service', 5)])

@@ -1,4 +1,4 @@
-// Who may do what, on a real node whose requests to workers are signed, with a worker that asks for the token of the cluster (R-CLU-16). Run by scripts/cluster.mjs:
+// Access rights, on a real node whose requests to workers are signed, with a worker that requires the token of the cluster (R-CLU-16). Run by scripts/cluster.mjs:
 // access.mjs SERVER FOLDER
 import { deepStrictEqual, ok, strictEqual } from 'node:assert'
 import { generateKeyPairSync } from 'node:crypto'
@@ -77,10 +77,10 @@ async function ask(path: string, body = '', headers: { readonly [name: string]: 
   return response.status
 }
 
-const told: string[] = []
+const attempts: string[] = []
 async function check(title: string, body: () => Promise<void>): Promise<void> {
   await body()
-  told.push(title)
+  attempts.push(title)
 }
 
 interface Handler {
@@ -91,7 +91,7 @@ interface Handler {
 /** All handlers that the engine knows. */
 async function handlersOf(): Promise<readonly { readonly path: string; readonly isPublic: boolean }[]> {
   const response = await fetch(`${cluster.admin()}/services`)
-  // As its administration answers.
+  // The admin API answers so.
   const { services } = (await response.json()) as {
     readonly services: readonly { name: string; ty: string; public: boolean; handlers: readonly Handler[] }[]
   }
@@ -153,19 +153,19 @@ await check('with it all of it works: a tenant’s session at a gate, its questi
     await wait(50)
   }
   strictEqual(await ask('halting_session/mine/approve', '{"callId":"l1"}'), 401)
-  // What the engine keeps of a call that waits.
+  // What the engine stores of a waiting call.
   const waiting = client.result('mine', 'p', { wait: true })
-  const kept = async () =>
+  const storedState = async () =>
     JSON.stringify(
       await cluster.query(
         "select entry_json from sys_journal where id in (select id from sys_invocation where target = 'halting_session/mine/result')",
       ),
     )
-  for (let left = 100; !(await kept()).includes(proofHeader); left--) {
-    ok(left > 0, await kept())
+  for (let left = 100; !(await storedState()).includes(proofHeader); left--) {
+    ok(left > 0, await storedState())
     await wait(50)
   }
-  ok(!(await kept()).includes(token))
+  ok(!(await storedState()).includes(token))
   const [question] = (await client.status('mine')).questions
   await client.request('mine', { type: 'answer', callId: question?.callId ?? '', answer: { behavior: 'allow' } })
   strictEqual((await waiting).state, 'answered')
@@ -198,7 +198,7 @@ await check('what is too large or too deep for the engine is refused, and its se
         ask(path, body, proofHeaders(token, path, body)).catch(String),
         wait(15_000).then(() => 'no answer'),
       ])
-      // The engine itself cuts off who sends more than it takes.
+      // The engine itself closes a connection that sends more than it accepts.
       const isCut = size === '40 MiB' && status === 'TypeError: fetch failed'
       ok(
         isCut || status === 400 || status === 413,
@@ -234,7 +234,7 @@ await check('the worker answers its engine alone', async () => {
 })
 
 ok(!logged.join('\n').includes(token))
-console.log(told.join('; '))
+console.log(attempts.join('; '))
 await worker.close()
 await cluster.stop()
 process.exit(0)

@@ -1,12 +1,12 @@
-// Sessions whose work went on as other invocations, on a real node: their copies, what is taken back, their tenant's money, and their removal. Run by scripts/cluster.mjs:
-// carried.mjs SERVER FOLDER; growth-worker.mjs stands beside it.
+// Sessions whose work continued in other invocations, on a real node: their forks, rewinds, money and removal. Run by scripts/cluster.mjs:
+// carried.mjs SERVER FOLDER; growth-worker.mjs is in the same folder.
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { StepRecord } from '@halting/core/steps'
 import type { BudgetStatus } from '../../src/fleet/budget-service.ts'
 import { EngineAdmin } from '../../src/worker/engine-admin.ts'
 import { Retention, retentionPorts } from '../../src/worker/retention.ts'
-import { GrowthWorker, isOver, kept, noted, reaches, stateOf } from './growing.ts'
+import { GrowthWorker, isOver, checkPromise, noted, reaches, stateOf } from './growing.ts'
 import { Cluster, freePort, wait } from './server.ts'
 import { SessionOnCluster } from './session-on-cluster.ts'
 
@@ -20,11 +20,11 @@ const worker = new GrowthWorker(port, log, cluster.admin())
 const session = (name: string): SessionOnCluster => new SessionOnCluster(cluster, name)
 const prompt = (content: string) => ({ type: 'prompt', content }) as const
 const opening = { turns: 40, bytes: 300_000, tenant: 'acme' }
-// The handlers give it.
+// The handlers return it.
 const budget = async (): Promise<BudgetStatus> => (await cluster.call('halting_budget/acme/status')) as BudgetStatus
 const over = (run: string) => (status: Parameters<typeof isOver>[0]) => isOver(status) && status.runId === run
 
-/** Calls of the last run of a record. */
+/** Calls of the last run in these records. */
 function lastCalls(records: readonly StepRecord[]): readonly string[] {
   const begin = records.findLastIndex(({ type }) => type === 'start')
   return records
@@ -36,7 +36,7 @@ const callsOf = (run: number): string => Array.from({ length: 40 }, (_, turn) =>
 const startsIn = (records: readonly StepRecord[]): number => records.filter(({ type }) => type === 'start').length
 const opened = (name: string): number => noted(log, 'open', name).length
 
-/** What the engine has of a session. */
+/** What the engine stores of a session. */
 async function rowsOf(name: string): Promise<readonly string[]> {
   const rows = await cluster.query(
     `SELECT service_name, key FROM state WHERE service_key = '${name}' AND service_name <> 'halting_budget'`,
@@ -46,7 +46,7 @@ async function rowsOf(name: string): Promise<readonly string[]> {
 
 async function gone(name: string): Promise<void> {
   for (let left = 200; (await rowsOf(name)).length > 0 && left > 0; left--) await wait(50)
-  kept((await rowsOf(name)).length === 0, `nothing is left of ${name}: ${(await rowsOf(name)).join(', ')}`)
+  checkPromise((await rowsOf(name)).length === 0, `nothing is left of ${name}: ${(await rowsOf(name)).join(', ')}`)
 }
 
 /** Two runs of a tenant, each in several invocations; the worker is killed in the second one. */
@@ -62,7 +62,7 @@ async function money(): Promise<void> {
   const first = opened('cut')
   await session('cut').ask('p2', prompt('again'))
   await reaches(session('cut'), ({ runId, turns }) => runId === 'run2' && turns > 10)
-  // A copy has what was said in the runs that are over.
+  // A fork has the conversation of the finished runs.
   await cluster.call('halting_session/cut/fork', { as: 'early' })
   await worker.kill()
   worker.start(payloads, '60', 'growth-worker', cluster.ingress())
@@ -70,15 +70,18 @@ async function money(): Promise<void> {
   watched.abort()
   await watching
   const records = await session('cut').records()
-  kept(first > 2 && opened('cut') > first + 2, `its runs are ${opened('cut')} invocations`)
-  kept(startsIn(records) === 2 && lastCalls(records).join(' ') === callsOf(2), 'each call of its run is there once')
+  checkPromise(first > 2 && opened('cut') > first + 2, `its runs are ${opened('cut')} invocations`)
+  checkPromise(
+    startsIn(records) === 2 && lastCalls(records).join(' ') === callsOf(2),
+    'each call of its run is there once',
+  )
   const { holders, leasedUsd, settledUsd } = await budget()
   const done = (await cluster.call('halting_session/cut/done')) as { readonly committedNanos: number }
   console.log(
     `acme: at most ${most} leases at once, $${settledUsd} settled, the session says $${done.committedNanos / 1e9}`,
   )
-  kept(most === 1 && holders === 0, 'it has one lease, which is closed')
-  kept(
+  checkPromise(most === 1 && holders === 0, 'it has one lease, which is closed')
+  checkPromise(
     Math.round(leasedUsd * 1e9) === done.committedNanos && Math.round(settledUsd * 1e9) === done.committedNanos,
     'its tenant has paid what it spent, once',
   )
@@ -90,34 +93,37 @@ async function copies(): Promise<void> {
     ['early', 1],
     ['late', 2],
   ] as const) {
-    kept(startsIn(await session(name).records()) === runs, `the copy ${name} has ${runs} of the runs`)
+    checkPromise(startsIn(await session(name).records()) === runs, `the copy ${name} has ${runs} of the runs`)
     const bytes = [...(await stateOf(cluster, name)).values()].reduce((sum, each) => sum + each, 0)
-    kept(bytes < 1_000_000, `what is large of it is in the payload store: ${bytes} bytes of state`)
+    checkPromise(bytes < 1_000_000, `what is large of it is in the payload store: ${bytes} bytes of state`)
     await session(name).ask('p9', prompt('more'))
     await reaches(session(name), over(`run${runs + 1}`))
-    kept(lastCalls(await session(name).records()).join(' ') === callsOf(runs + 1), 'and it goes on from there')
+    checkPromise(lastCalls(await session(name).records()).join(' ') === callsOf(runs + 1), 'and it goes on from there')
   }
   await session('cut').ask('back', { type: 'rewind', before: 'p2' })
   await session('cut').ask('p3', prompt('otherwise'))
   await reaches(session('cut'), over('run3'))
-  kept(lastCalls(await session('cut').records()).join(' ') === callsOf(2), 'what was taken back was never said')
+  checkPromise(lastCalls(await session('cut').records()).join(' ') === callsOf(2), 'what was taken back was never said')
   const { holders } = await budget()
-  kept(holders === 0, 'copies have closed their leases')
+  checkPromise(holders === 0, 'copies have closed their leases')
 }
 
 async function removals(): Promise<void> {
   const { settledUsd } = await budget()
-  kept((await cluster.call('halting_session/cut/remove', {})) === true, 'a session that was carried on is removed')
+  checkPromise(
+    (await cluster.call('halting_session/cut/remove', {})) === true,
+    'a session that was carried on is removed',
+  )
   await gone('cut')
-  // In the middle of a run it goes when that is over, however many invocations are to come.
+  // A removal during a run waits for its end, however many invocations follow.
   await session('late').ask('p10', prompt('last'))
   await reaches(session('late'), ({ state, turns }) => state === 'running' && turns > 3)
   await cluster.call('halting_session/late/remove', {})
   await gone('late')
-  kept((await budget()).holders === 0 && (await budget()).settledUsd > settledUsd, 'what it spent stays spent')
+  checkPromise((await budget()).holders === 0 && (await budget()).settledUsd > settledUsd, 'what it spent stays spent')
 }
 
-/** As a worker with --retain has it, by a clock that is ahead. */
+/** As a worker with --retain does, by a clock that is ahead. */
 async function retention(): Promise<void> {
   for (const name of ['asks', 'young'])
     await session(name).ask('p1', prompt('go'), { ...opening, turns: 2, asks: name === 'asks' })
@@ -130,18 +136,18 @@ async function retention(): Promise<void> {
   clock.now += 7_200_000
   await session('young').ask('p2', prompt('more'))
   await reaches(session('young'), over('run2'))
-  old.see({ isHere: true, resting: [] }, new AbortController().signal)
+  old.update({ isHere: true, resting: [] }, new AbortController().signal)
   while (events.length === 0) await wait(20)
   console.log(JSON.stringify(events))
   await gone('early')
   await gone('young')
-  kept((await session('asks').status()).questions.length === 1, 'one that asks a person stays')
+  checkPromise((await session('asks').status()).questions.length === 1, 'one that asks a person stays')
   await session('asks').ask('no', { type: 'close' })
   await reaches(session('asks'), ({ isWorking }) => !isWorking)
   await cluster.call('halting_session/asks/remove', {})
   await gone('asks')
   const files = readdirSync(payloads, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-  kept(files.length === 0, `no payload is left: ${files.length}`)
+  checkPromise(files.length === 0, `no payload is left: ${files.length}`)
 }
 
 try {

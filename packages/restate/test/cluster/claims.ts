@@ -1,12 +1,12 @@
-// Two workers claim the same sessions: those of a lost worker, which both may take one by one, and sessions that go on, which are bound to one and the other in turn. Run by
-// scripts/cluster.mjs: claims.js SERVER FOLDER; worker.js stands beside it.
+// Two workers claim the same sessions: those of a lost worker, which both may take one by one, and running sessions, which are bound to each in turn. Run by
+// scripts/cluster.mjs: claims.js SERVER FOLDER; worker.js is in the same folder.
 import { areWithin, LostFleet, secondsOf } from './lost-fleet.ts'
 import { wait } from './server.ts'
 
 const [program = '', folder = ''] = process.argv.slice(2)
 const fleet = await LostFleet.start(program, folder)
 const { cluster } = fleet
-// Neither has the folder of the session that is called "alone".
+// Neither worker has the folder of the session "alone".
 const claimants = [
   await fleet.worker(undefined, { CAN_OPEN: '^s-' }),
   await fleet.worker(undefined, { CAN_OPEN: '^s-' }),
@@ -34,7 +34,7 @@ fleet.expect(
   `it goes on when that one is back: ${secondsOf(back)}`,
 )
 
-// Whoever is quicker: each session is bound to one, paused, and bound to the other, by two at the same time.
+// Two at the same time pause each session and bind it to the other worker.
 const names = await cluster.query('SELECT id, endpoint FROM sys_deployment')
 const nameOf = (url: string): string => String(names.find(({ endpoint }) => String(endpoint).startsWith(url))?.['id'])
 const claim = async (url: string): Promise<void> => {
@@ -50,7 +50,7 @@ for (let round = 0; round < 5; round++) {
   await wait(400)
 }
 for (let left = 40; left > 0; left--) {
-  // What one has paused last, nobody has resumed.
+  // Work that one of them paused last was not resumed.
   const paused = await cluster.query("SELECT id FROM sys_invocation WHERE status = 'paused'")
   for (const { id } of paused) await fetch(`${cluster.admin()}/invocations/${String(id)}/resume`, { method: 'PATCH' })
   await wait(250)

@@ -1,4 +1,4 @@
-// Workers whose clocks are an hour ahead and an hour behind, and one whose clock is right: sessions wait for a service, spend from a budget, pass a gate and move from
+// Workers whose clocks are an hour ahead, an hour behind and right: sessions wait for a service, spend from a budget, pass a gate and move from
 // one worker to another (R-OPER-6). Run by scripts/cluster.mjs: clocks.js SERVER FOLDER
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const names = Array.from({ length: 8 }, (_, index) => `s${index}`)
 const [turns, limitedMs] = [12, 15_000]
 const hourMs = 3_600_000
 
-/** The clock of a process that loads it is off by so much: that of the wall, as after a person set it. */
+/** Shifts the wall clock of a process that loads it by this much, as if a person had set it. */
 function shifted(byMs: number): string {
   const path = join(folder, `clock${byMs}.mjs`)
   writeFileSync(
@@ -109,7 +109,7 @@ try {
     () => 'No session waits for the service.',
   )
   await wait(2_000)
-  // Those who wait with the one that is ahead go on elsewhere.
+  // Sessions that wait at the worker whose clock is ahead continue elsewhere.
   await ahead.program.kill('SIGKILL')
   const killedAt = Date.now()
   await until(
@@ -149,8 +149,8 @@ try {
   const budget = await programs.run(['cluster', 'budget', 'acme', '--cluster', cluster.ingress()])
   demand(/reserved\s+\$0\.0+\b/.test(budget), `Something stays reserved: ${budget}`)
   demand(
-    ahead.program.said.includes("ahead of the engine's") && !right.program.said.includes("the engine's. Sessions"),
-    `A wrong clock is not reported: ${ahead.program.said}`,
+    ahead.program.output.includes("ahead of the engine's") && !right.program.output.includes("the engine's. Sessions"),
+    `A wrong clock is not reported: ${ahead.program.output}`,
   )
   const metrics = await fetch(`http://127.0.0.1:${ahead.port}/metrics`)
   const text = await metrics.text()
@@ -158,7 +158,7 @@ try {
     metrics.ok && /^halting_worker_ready 1$/m.test(text) && /^halting_endings_total\{.*\} \d+$/m.test(text),
     `The metrics are so: ${text}`,
   )
-  const lines = ahead.program.said.split('\n').filter((line) => line.startsWith('{'))
+  const lines = ahead.program.output.split('\n').filter((line) => line.startsWith('{'))
   for (const line of lines) JSON.parse(line)
   console.log(
     `kept: nothing of the budget stays reserved; wrong clocks are reported; ${lines.length} lines of JSON, and metrics`,
@@ -166,7 +166,7 @@ try {
 } catch (error) {
   for (const name of names) console.error(name, JSON.stringify(await sessions.status(name)))
   for (const row of await cluster.unfinished()) console.error(JSON.stringify(row))
-  for (const { byMs, program } of workers) console.error(byMs, program.said.slice(-6_000))
+  for (const { byMs, program } of workers) console.error(byMs, program.output.slice(-6_000))
   throw error
 } finally {
   await programs.end()

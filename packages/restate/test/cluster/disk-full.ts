@@ -1,6 +1,6 @@
-// The engine's disk is full while sessions run, and has room again (R-OPER-1, R-OPER-3). The disk is a file system in memory, which only root can mount. What ends an
-// engine that takes no more records is a supervisor as docs/guide/operating.md has it. Run by scripts/cluster.mjs: disk-full.js SERVER FOLDER store|log, by
-// what of the engine finds no room
+// The engine's disk fills up while sessions run, and is freed again (R-OPER-1, R-OPER-3). The disk is a file system in memory, which only root can mount. A
+// supervisor as in docs/guide/operating.md restarts an engine that accepts no more records. Run by scripts/cluster.mjs: disk-full.js SERVER FOLDER store|log, by
+// which part of the engine has no room
 import { execFileSync, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -12,7 +12,7 @@ import { Cluster, freePort, wait } from './server.ts'
 import { skip } from './skip.ts'
 
 const [server = '', folder = '', what = 'store'] = process.argv.slice(2)
-/** The disk: all of the engine's, of which 154 MB are taken at once, or that of its log, with 75 MB. */
+/** The disk: of the whole engine, of which 154 MB are used at once, or of its log, with 75 MB. */
 const disk = join(folder, 'data', ...(what === 'log' ? ['n1', 'log-store'] : []))
 const size = { full: what === 'log' ? '84m' : '224m', roomy: '640m' }
 const sessions = Array.from({ length: 8 }, (_, index) => `s${index}`)
@@ -77,7 +77,7 @@ const paid = (): readonly string[] =>
     .filter((line) => line.includes(' paid s'))
     .map((line) => line.split(' ').slice(3).join(' '))
 
-/** What the metrics of a node say once its log takes no more records, until it is started again. */
+/** The metrics of a node whose log accepts no more records, until it is restarted. */
 async function isDisabled(): Promise<boolean> {
   const response = await fetch(`${cluster.node()}/metrics`, { signal: AbortSignal.timeout(2_000) }).catch(
     () => undefined,
@@ -97,13 +97,13 @@ function fill(): void {
   try {
     for (;;) writeSync(file, block)
   } catch {
-    // No room is left.
+    // The disk is full.
   } finally {
     closeSync(file)
   }
 }
 
-/** Calls whose outcome the model was told to be unknown: they were made once, or not. */
+/** Calls that were reported to the model as unknown: they were made once or not at all. */
 async function unknownIn(session: string): Promise<number> {
   const seen: unknown[] = []
   for (;;) {
@@ -142,7 +142,7 @@ try {
   const client = programs.halting(['-p', '--resume', 's0', '--cluster', cluster.ingress(), '--admin', cluster.admin()])
 
   fill()
-  // Logs of the engine have room that it took in advance: it fills them, too.
+  // Logs of the engine have preallocated room, which it also fills.
   const filledAt = performance.now()
   const large = 'x'.repeat(3_000_000)
   let ballast = 0
@@ -177,7 +177,7 @@ try {
     demand(status === 503, 'The worker says that it is ready, on a full disk.')
   }
   demand(longest < 4_500, `/ready took ${longest} ms`)
-  demand(!client.isGone, `A client gave up on a full disk: ${client.said}`)
+  demand(!client.isGone, `A client gave up on a full disk: ${client.output}`)
   console.log(
     `kept: /ready is answered within ${(longest / 1_000).toFixed(1)} s; ${paid().length - before} effects began meanwhile; the client waits`,
   )
@@ -220,12 +220,12 @@ try {
   const unknownCalls = unknown.reduce((sum, each) => sum + each, 0)
   demand(
     made.length + unknownCalls >= all,
-    `Of ${all} calls ${made.length} were made, and ${unknownCalls} are told as unknown.`,
+    `Of ${all} calls ${made.length} were made, and ${unknownCalls} are reported as unknown.`,
   )
   const ending = await client.ended()
-  demand(ending === 0, `The client ended with ${ending}: ${client.said}`)
+  demand(ending === 0, `The client ended with ${ending}: ${client.output}`)
   console.log(
-    `kept: ${sessions.length} sessions completed, ${made.length} of ${all} calls made, each once, the others told as unknown (${unknownCalls}); the client that waited ended with 0`,
+    `kept: ${sessions.length} sessions completed, ${made.length} of ${all} calls made, each once, the others reported as unknown (${unknownCalls}); the client that waited ended with 0`,
   )
 } finally {
   child.kill('SIGKILL')

@@ -1,4 +1,4 @@
-// A worker whose sessions ask a service that charges, behind a gate: fleet-worker.mjs PORT INGRESS SERVICE
+// A worker whose sessions call a service that charges, behind a gate: fleet-worker.mjs PORT INGRESS SERVICE
 import { createSession } from '@halting/core/session'
 import type { AgentTool, AnyTool, Model, Prices, Usage } from '@halting/core'
 import { createEndpointHandler } from '@restatedev/restate-sdk'
@@ -10,13 +10,13 @@ const [port = '0', ingressUrl = '', service = ''] = process.argv.slice(2)
 const ingress = { url: ingressUrl }
 const gate = new ProviderGate(ingress, 'key', { isOneProcessASession: true })
 
-/** A dollar a million tokens. */
+/** One dollar per million tokens. */
 const prices: Prices = {
   cost: (_model, { input_tokens, output_tokens }) => (input_tokens + output_tokens) / 1e6,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + outputTokens) / 1e6,
 }
 
-/** Asks what is outside: there it is counted. */
+/** Calls the service outside, which counts. */
 function outside(session: string, turns: number): Model {
   return {
     id: 'outside',

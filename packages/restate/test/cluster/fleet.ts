@@ -1,5 +1,5 @@
-// Money and turns of a fleet on a real engine: fleet.mjs SERVER FOLDER. Thirty sessions of one tenant on two workers, whose budget is enough for about half of
-// them; workers are killed. What the service outside charged never passes the limit, and no more requests are there at once than the gate lets in.
+// Money and gates of a fleet on a real engine: fleet.mjs SERVER FOLDER. Thirty sessions of one tenant on two workers, with a budget for about half of
+// them; workers are killed. The charges of the service never exceed the limit, and concurrent requests never exceed that of the gate.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ const mostAtOnce = 3
 const kills = 3
 const usage = { input_tokens: 900, output_tokens: 100, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
 const chargeNanos = 1_000_000
-/** Of a session: its turns, the answer, and two agents. */
+/** Requests of a session: its turns, the answer, and two agents. */
 const requestsOfAll = sessions.length * (turns + 1 + 2)
 const limitUsd = (requestsOfAll * chargeNanos) / 2 / 1e9
 
@@ -32,7 +32,7 @@ let mostInside = 0
 let asked = 0
 const service = createServer((request, response) => {
   mostInside = Math.max(mostInside, ++inside)
-  // It is charged as soon as it is there.
+  // It is charged on arrival.
   asked++
   response.on('close', () => inside--)
   request.resume()
@@ -60,14 +60,14 @@ async function call<T>(path: string, body?: unknown): Promise<T> {
   })
   const text = await response.text()
   if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`)
-  // What the handler gives is known to whoever calls it.
+  // The caller knows what the handler returns.
   return (text === '' ? undefined : JSON.parse(text)) as T
 }
 
 const statusOf = (session: string): Promise<SessionStatus> => call(`halting_session/${session}/status`)
 const budget = (): Promise<BudgetStatus> => call('halting_budget/acme/status')
 
-/** All sessions have an ending, and nobody works at them. */
+/** Waits until all sessions have ended and no worker is at work. */
 async function settled(isOver: (status: SessionStatus) => boolean): Promise<readonly SessionStatus[]> {
   for (;;) {
     const all = await Promise.all(sessions.map(statusOf))
@@ -101,11 +101,11 @@ const reasons = new Map<string, number>()
 for (const { reason = '' } of ended) reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
 check(
   [...reasons.keys()].every((reason) => ['completed', 'max_budget_usd'].includes(reason)),
-  () => `they ended as ${told(reasons)}`,
+  () => `they ended as ${countsText(reasons)}`,
 )
 check(
   reasons.has('max_budget_usd'),
-  () => `the budget was to be too little for all, and they ended as ${told(reasons)}`,
+  () => `the budget was to be too little for all, and they ended as ${countsText(reasons)}`,
 )
 let committed = 0
 for (const [index, session] of sessions.entries()) {
@@ -126,7 +126,7 @@ check(
 check(committed >= limitNanos * 0.9, () => `they ended for money, and had ${committed} of ${limitNanos}`)
 check(committed >= charged, () => `sessions know of ${committed}, and ${charged} were charged`)
 
-// Whoever was stopped goes on when there is money again.
+// Sessions that were stopped continue when there is money again.
 await killing
 await call('halting_budget/acme/setLimit', null)
 for (const [index, session] of sessions.entries())
@@ -138,13 +138,13 @@ check(mostInside <= mostAtOnce, () => `${mostInside} requests were there at once
 const gate = await call<GateStatus>('halting_gate/key/status')
 check(gate.inside === 0 && gate.waiting === 0, () => `at the gate is ${JSON.stringify(gate)}`)
 
-function told(counts: ReadonlyMap<string, number>): string {
+function countsText(counts: ReadonlyMap<string, number>): string {
   return [...counts].map(([name, count]) => `${count} ${name}`).join(', ')
 }
 
 for (const problem of problems) console.error(problem)
 console.log(
-  `${told(reasons)}; $${charged / 1e9} of $${limitUsd} charged and $${committed / 1e9} accounted for, ${mostInside} requests at once at most of ${mostAtOnce}; ${killed} workers killed, ${gate.admitted} let in, ${gate.expired} given up`,
+  `${countsText(reasons)}; $${charged / 1e9} of $${limitUsd} charged and $${committed / 1e9} accounted for, ${mostInside} requests at once at most of ${mostAtOnce}; ${killed} workers killed, ${gate.admitted} let in, ${gate.expired} given up`,
 )
 await workers.stop()
 await cluster.stop()

@@ -9,15 +9,15 @@ import type { SessionOnCluster } from './session-on-cluster.ts'
 
 const here = dirname(fileURLToPath(import.meta.url))
 
-/** Tells what holds; ends the check where it does not. */
-export function kept(holds: boolean, promise: string): void {
+/** Prints a promise that holds; ends the check if it does not. */
+export function checkPromise(holds: boolean, promise: string): void {
   demand(holds, `BROKEN: ${promise}`)
   console.log(`kept: ${promise}`)
 }
 
 export const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
 
-/** What the files of a folder take. */
+/** Total size of the files in a folder. */
 export function bytesOnDisk(path: string): number {
   return readdirSync(path, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -32,7 +32,7 @@ export class GrowthWorker {
   readonly #admin: string
   readonly #ingress: string
 
-  /** @param ingress With it, the worker tells of its attempts, and its sessions may have tenants. */
+  /** @param ingress With it, the worker records its attempts, and its sessions may have tenants. */
   constructor(port: number, log: string, admin: string, ingress = '') {
     this.#port = port
     this.#log = log
@@ -41,7 +41,7 @@ export class GrowthWorker {
   }
 
   start(payloads = '', mostRecords = '', program = 'growth-worker', ingress = this.#ingress): void {
-    const given = [
+    const args = [
       join(here, `${program}.mjs`),
       String(this.#port),
       this.#log,
@@ -51,7 +51,7 @@ export class GrowthWorker {
       ingress,
     ]
     const env = { ...process.env, RESTATE_LOGGING: 'ERROR' }
-    this.#child = spawn(process.execPath, given, { stdio: ['ignore', 'ignore', 'inherit'], env })
+    this.#child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'], env })
   }
 
   async kill(): Promise<void> {
@@ -63,7 +63,7 @@ export class GrowthWorker {
   }
 }
 
-/** What workers noted of a session. */
+/** What workers noted about a session. */
 export function noted(log: string, what: string, session: string): readonly string[] {
   return readFileSync(log, 'utf8')
     .split('\n')
@@ -87,7 +87,7 @@ export async function reaches(
 export const isOver = ({ state, runId, isWorking }: FullStatus): boolean =>
   state === 'idle' && runId !== undefined && !isWorking
 
-/** Bytes of the state of a session, by what comes before the first slash of a key. */
+/** Bytes of the state of a session, by the part of the key before the first slash. */
 export async function stateOf(cluster: Cluster, session: string): Promise<ReadonlyMap<string, number>> {
   const rows = await cluster.query(
     `SELECT split_part(key, '/', 1) AS kind, sum(value_length) AS bytes FROM state WHERE service_key = '${session}' GROUP BY 1`,

@@ -1,5 +1,6 @@
-// A worker of growth.ts, carried.ts and restore.ts: node growth-worker.mjs PORT LOG ADMIN [PAYLOADS] [RECORDS] [INGRESS]. Its sessions call a tool as often as their opening says, each result with so
-// many bytes; each call is noted in LOG. RECORDS: after so many an invocation ends at the next iteration. INGRESS: sessions may have tenants.
+// A worker of growth.ts, carried.ts and restore.ts: node growth-worker.mjs PORT LOG ADMIN [PAYLOADS] [RECORDS] [INGRESS]. Its sessions call a tool as often as their opening says,
+// each result with this
+// many bytes; each call is noted in LOG. RECORDS: number of records after which an invocation ends at the next iteration. INGRESS: sessions may have tenants.
 import { createHash } from 'node:crypto'
 import { appendFileSync } from 'node:fs'
 import type { AnyTool, ModelMessage, Prices } from '@halting/core'
@@ -13,7 +14,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 const note = (...words: readonly (string | number)[]): void =>
   appendFileSync(log, `${[Date.now(), process.pid, ...words].join(' ')}\n`)
 
-/** So many bytes that no compression makes less of than three quarters, the same for the same name. */
+/** This many bytes, which compress to no less than three quarters; the same for the same name. */
 function outputOf(name: string, bytes: number): string {
   const lines: string[] = []
   for (let line = 0; line * 89 < bytes; line++)
@@ -21,7 +22,7 @@ function outputOf(name: string, bytes: number): string {
   return lines.join('\n').slice(0, bytes)
 }
 
-/** A cent for a thousand tokens: a request costs some tenths of one. */
+/** One cent per thousand tokens: a request costs some tenths of a cent. */
 const prices: Prices = {
   cost: (_model, { input_tokens, output_tokens }) => (input_tokens + output_tokens) / 1e5,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + outputTokens) / 1e5,
@@ -51,7 +52,7 @@ await startWorker({
     }
     return createSession({
       options: {
-        // What comes next follows from what was said alone, so that any process can go on.
+        // The next step follows from the conversation alone, so that any process can continue.
         model: scriptedModel(({ messages }) => {
           const isPrompt = ({ role, content }: ModelMessage): boolean =>
             role === 'user' && (typeof content === 'string' || content[0]?.type !== 'tool_result')
@@ -59,7 +60,7 @@ await startWorker({
           const run = messages.filter(isPrompt).length
           const turn = messages.slice(begin).filter(({ role }) => role === 'assistant').length
           const id = `c${run}.${turn}`
-          // Calls with one input would have the loop say something in between, which begins the count anew.
+          // Repeated calls with the same input would make the loop add a message, which resets the count.
           return turn < turns ? { toolCalls: [{ name: 'Do', id, input: { id } }] } : `done with ${run}`
         }),
         tools: [tool],
@@ -81,7 +82,7 @@ await startWorker({
   listener: {
     url: null,
     onOpen: (sessionId) => note('open', sessionId),
-    onKept() {},
+    onStored() {},
     onLeave() {},
     onEvent(sessionId, event) {
       if (event.type === 'run_end') note('ended', sessionId, event.terminal.reason)

@@ -2,7 +2,7 @@
 // Run by scripts/cluster.mjs: growth.mjs SERVER FOLDER; growth-worker.mjs stands beside it, and growth-worker-earlier.mjs, which reads nothing that this version added.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { bytesOnDisk, GrowthWorker, isOver, kept, megabytes, noted, reaches, stateOf } from './growing.ts'
+import { bytesOnDisk, GrowthWorker, isOver, checkPromise, megabytes, noted, reaches, stateOf } from './growing.ts'
 import { demand } from './programs.ts'
 import { Cluster, freePort, wait } from './server.ts'
 import { SessionOnCluster } from './session-on-cluster.ts'
@@ -36,7 +36,7 @@ async function outputs(name: string, bytes: number): Promise<number> {
     results.length === 40 && results.every((length) => length > bytes),
     `${name}: results that are read: ${results.join(', ')}`,
   )
-  // The next prompt goes on from it.
+  // The next prompt builds on it.
   await session.ask('p2', { type: 'prompt', content: 'again' })
   await reaches(session, (status) => isOver(status) && status.runId === 'run2')
   const state = await stateOf(cluster, name)
@@ -52,20 +52,23 @@ async function storedOnce(): Promise<void> {
   worker.start()
   await cluster.register(`http://127.0.0.1:${port}`)
   const whole = 80 * 205_000
-  kept((await outputs('inline', 205_000)) < 1.05 * whole, 'what tools returned is in the state of a session once')
-  kept((await outputs('short', 20_000)) < 1.3 * 80 * 20_000, 'so are results of 20 kB')
+  checkPromise(
+    (await outputs('inline', 205_000)) < 1.05 * whole,
+    'what tools returned is in the state of a session once',
+  )
+  checkPromise((await outputs('short', 20_000)) < 1.3 * 80 * 20_000, 'so are results of 20 kB')
   await worker.kill()
   worker.start(payloads)
-  kept((await outputs('below', 205_000)) < 1.05 * whole, 'with a payload store so is what is below its bound')
+  checkPromise((await outputs('below', 205_000)) < 1.05 * whole, 'with a payload store so is what is below its bound')
   const before = bytesOnDisk(payloads)
   const state = await outputs('above', 305_000)
   const stored = bytesOnDisk(payloads) - before
   console.log(`above: ${megabytes(stored)} in the payload store`)
-  kept(stored < 1.05 * 80 * 305_000 && state < 1_000_000, 'and what is above it is in the store once')
+  checkPromise(stored < 1.05 * 80 * 305_000 && state < 1_000_000, 'and what is above it is in the store once')
   await worker.kill()
 }
 
-/** A worker of an earlier version meets what it cannot read. */
+/** A worker of an earlier version gets data that it cannot read. */
 async function earlier(): Promise<void> {
   const port = await freePort()
   const other = new GrowthWorker(port, log, cluster.admin())
@@ -84,10 +87,10 @@ async function earlier(): Promise<void> {
   await cluster.register(`http://127.0.0.1:${port}`)
   for (const session of [long, short]) await session.ask('p2', { type: 'prompt', content: 'more' })
   await reaches(short, (status) => isOver(status) && status.runId === 'run2')
-  kept(true, 'an earlier version goes on with a session without long texts')
+  checkPromise(true, 'an earlier version goes on with a session without long texts')
   const opened = noted(log, 'open', 'long').length
   const { stalled } = await reaches(long, ({ state }) => state === 'paused')
-  kept(
+  checkPromise(
     stalled?.message.includes('written in format 2') === true && noted(log, 'open', 'long').length === opened,
     'one with long texts is stopped there, and says why; nothing is done in it',
   )
@@ -95,12 +98,12 @@ async function earlier(): Promise<void> {
   other.start()
   await cluster.register(`http://127.0.0.1:${port}`)
   await reaches(long, (status) => isOver(status) && status.runId === 'run2')
-  kept(noted(log, 'did', 'long').length === 4, 'and goes on by itself when a worker is there that reads it')
+  checkPromise(noted(log, 'did', 'long').length === 4, 'and goes on by itself when a worker is there that reads it')
   await left(`http://127.0.0.1:${port}`)
   await other.kill()
 }
 
-/** What runs on a worker of an earlier version comes to the one of this when that worker is gone. */
+/** Work at a worker of an earlier version moves to one of this version when that worker is gone. */
 async function left(newer: string): Promise<void> {
   const port = await freePort()
   const before = new GrowthWorker(port, log, cluster.admin())
@@ -113,19 +116,19 @@ async function left(newer: string): Promise<void> {
   await before.kill()
   await reaches(session, isOver)
   const did = noted(log, 'did', 'left')
-  kept(
+  checkPromise(
     new Set(did).size === did.length && did.length >= 19 && noted(log, 'open', 'left').length === 2,
     'what runs on an earlier version moves when its worker is gone',
   )
 }
 
-/** The call of a tool that a step is of. */
+/** The tool call of a step. */
 function callIn(key: string): readonly string[] {
   const call = /\/tool:.*:(c[\d.]+)$/.exec(key)?.[1]
   return call === undefined ? [] : [call]
 }
 
-/** An invocation ends after 100 records, and the worker is killed about then. */
+/** An invocation ends after 100 records, and the worker is killed at about that time. */
 async function renewed(): Promise<void> {
   const port = await freePort()
   const other = new GrowthWorker(port, log, cluster.admin(), cluster.ingress())
@@ -146,7 +149,7 @@ async function renewed(): Promise<void> {
       invocations.add(String(id))
       most = Math.max(most, Number(journal_size))
     }
-    // One that has just begun: its worker goes, and another one takes it up.
+    // A new run: its worker dies, and another one takes over.
     if (invocations.size > before && before % 2 === 1 && kills < 6) {
       kills++
       await other.kill()
@@ -159,7 +162,7 @@ async function renewed(): Promise<void> {
   }
   const records = await session.records()
   const did = noted(log, 'did', 'renewed')
-  const { turns: told } = await session.status()
+  const { turns: reportedTurns } = await session.status()
   const calls = records.flatMap((record) => (record.type === 'intent' ? callIn(record.key) : []))
   const unknown = records.flatMap((record) =>
     record.type === 'result' && JSON.stringify(record.value).includes('is unknown') ? callIn(record.key) : [],
@@ -169,25 +172,31 @@ async function renewed(): Promise<void> {
   console.log(
     `renewed: ${records.length} records in ${invocations.size} invocations, of which none had more than ${most} entries; ${kills} kills; ${did.length} calls, ${unknown.length} unknown`,
   )
-  kept(invocations.size > 5, 'the work goes on as another invocation after so many records')
-  kept(records.filter(({ type }) => type === 'start').length === 1 && told === turns + 1, 'it stays one run')
-  kept(
+  checkPromise(invocations.size > 5, 'the work goes on as another invocation after so many records')
+  checkPromise(
+    records.filter(({ type }) => type === 'start').length === 1 && reportedTurns === turns + 1,
+    'it stays one run',
+  )
+  checkPromise(
     records.flatMap(({ type }) => (type === 'lap' ? [type] : [])).length === turns &&
       [calls, results].every((each) => each.join(' ') === all.join(' ')),
     'it has every iteration and every call once, in their order',
   )
-  kept(
+  checkPromise(
     new Set(did).size === did.length && all.every((call) => did.includes(call) || unknown.includes(call)),
-    'no call is made twice, and none is left out of which the model was not told that nobody knows',
+    'no call is made twice, and every call that was not made is reported to the model as unknown',
   )
-  kept(unknown.length <= kills, 'of no more calls than there were kills')
-  kept(most < 800, 'the journal of each has a bound')
+  checkPromise(unknown.length <= kills, 'of no more calls than there were kills')
+  checkPromise(most < 800, 'the journal of each has a bound')
   const counted = await cluster.query("SELECT key FROM state WHERE service_name = 'halting_attempts'")
-  kept(kills > 0 && counted.length === 0, 'what one has counted of ends of its workers is not counted in the next')
+  checkPromise(
+    kills > 0 && counted.length === 0,
+    'what one has counted of ends of its workers is not counted in the next',
+  )
   await other.kill()
 }
 
-/** Work that writes nothing is far ahead of what is on record. */
+/** Work that awaits nothing runs far ahead of what is on record. */
 async function fast(): Promise<void> {
   const port = await freePort()
   const other = new GrowthWorker(port, log, cluster.admin())
@@ -199,11 +208,14 @@ async function fast(): Promise<void> {
   const { records, turns } = await reaches(session, isOver, 120_000)
   const invocations = noted(log, 'open', 'fast').length
   console.log(`fast: ${records} records of ${turns} turns in ${invocations} invocations`)
-  kept(turns === 1_501 && invocations >= Math.floor(records / (most + 20)), 'so it does where nothing is written')
+  checkPromise(
+    turns === 1_501 && invocations >= Math.floor(records / (most + 20)),
+    'so it does where nothing is written',
+  )
   await other.kill()
 }
 
-/** How long a worker takes that takes a session up, with many records in one invocation and with few. */
+/** How long a worker takes to take over a session, with many records in one invocation and with few. */
 async function replays(): Promise<void> {
   const port = await freePort()
   const other = new GrowthWorker(port, log, cluster.admin())
@@ -231,10 +243,10 @@ async function replays(): Promise<void> {
     await reaches(session, isOver)
     await other.kill()
   }
-  kept((times[1] ?? Infinity) < (times[0] ?? 0), 'who takes a session up reads the last invocation alone')
+  checkPromise((times[1] ?? Infinity) < (times[0] ?? 0), 'who takes a session up reads the last invocation alone')
 }
 
-/** What sessions with many long texts cost who takes them up, lists or reads them. */
+/** The cost of sessions with many long texts for taking over, listing and reading. */
 async function reads(): Promise<void> {
   const port = await freePort()
   const other = new GrowthWorker(port, log, cluster.admin())
@@ -242,8 +254,10 @@ async function reads(): Promise<void> {
   await cluster.register(`http://127.0.0.1:${port}`)
   const timed = async (what: string, does: () => Promise<string | void>): Promise<void> => {
     const began = performance.now()
-    const came = await does()
-    console.log(`${what}: ${Math.round(performance.now() - began)} ms${typeof came === 'string' ? `, ${came}` : ''}`)
+    const result = await does()
+    console.log(
+      `${what}: ${Math.round(performance.now() - began)} ms${typeof result === 'string' ? `, ${result}` : ''}`,
+    )
   }
   for (const [name, turns, bytes] of [
     ['twenty', 100, 200_000],
@@ -276,12 +290,12 @@ async function reads(): Promise<void> {
 }
 
 const parts = { storedOnce, earlier, renewed, fast }
-/** They measure, and take long: HALTING_PART=replays, HALTING_PART=reads. */
+/** Measurements, which take long: HALTING_PART=replays, HALTING_PART=reads. */
 const measurements = { replays, reads }
-const wanted = process.env['HALTING_PART']
+const chosen = process.env['HALTING_PART']
 try {
-  if (wanted === undefined) for (const part of Object.values(parts)) await part()
-  else for (const [name, part] of Object.entries({ ...parts, ...measurements })) if (name === wanted) await part()
+  if (chosen === undefined) for (const part of Object.values(parts)) await part()
+  else for (const [name, part] of Object.entries({ ...parts, ...measurements })) if (name === chosen) await part()
 } catch (error) {
   console.error(await cluster.unfinished())
   throw error

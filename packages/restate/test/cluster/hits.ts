@@ -1,8 +1,8 @@
-/** What kills and other faults hit: how often each kind came, and what was under way then. */
+/** Records what kills and other faults hit: how often each kind occurred, and what was running then. */
 export class Hits {
   readonly #byFault = new Map<string, { times: number; readonly places: Map<string, number> }>()
 
-  /** `places`: what it hit, and how often each. Without any it hit nothing. */
+  /** `places`: what the fault hit, and how often. Empty if it hit nothing. */
   add(fault: string, places: ReadonlyMap<string, number>): void {
     const hit = this.#byFault.get(fault) ?? { times: 0, places: new Map<string, number>() }
     this.#byFault.set(fault, hit)
@@ -11,7 +11,7 @@ export class Hits {
     for (const [place, count] of all) hit.places.set(place, (hit.places.get(place) ?? 0) + count)
   }
 
-  /** A table: a fault and how often it came, and below it what it hit, the most frequent first. */
+  /** A table of faults and how often they occurred, each with what it hit, the most frequent first. */
   lines(): readonly string[] {
     return [...this.#byFault].flatMap(([fault, { times, places }]) => [
       `  ${fault}: ${times}`,

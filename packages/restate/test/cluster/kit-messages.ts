@@ -1,13 +1,13 @@
 import type { StepRecord } from '@halting/core/steps'
 
-/** What a worker of the kit tells. `id`: an attempt of the worker at a session. */
+/** Messages of a worker of the kit. `id`: an attempt of the worker at a session. */
 export type KitNews =
   | { readonly type: 'opened'; readonly key: string; readonly id: number; readonly records: readonly StepRecord[] }
   | { readonly type: 'flushed'; readonly id: number; readonly flush: number }
   | { readonly type: 'lost'; readonly id: number }
   | { readonly type: 'failed'; readonly key: string; readonly code: string | null; readonly message: string }
 
-/** What it is told. */
+/** Messages to the worker. */
 export type KitOrder =
   | { readonly type: 'append'; readonly id: number; readonly record: StepRecord }
   | { readonly type: 'flush'; readonly id: number; readonly flush: number }
@@ -15,5 +15,5 @@ export type KitOrder =
   | { readonly type: 'leave'; readonly id: number }
   /** The session is over. */
   | { readonly type: 'finish'; readonly id: number }
-  /** From now on what is written for this session says that a later version wrote it. */
+  /** From now on records of this session claim to be written by a later version. */
   | { readonly type: 'later'; readonly key: string }

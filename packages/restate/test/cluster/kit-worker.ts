@@ -1,11 +1,11 @@
-// A worker of the kit: kit-worker.mjs PORT. Whoever started it drives its sessions by messages: what they append and flush is appended and flushed here.
+// A worker of the kit: kit-worker.mjs PORT. Its parent drives the sessions by messages: records that the parent appends and flushes are appended and flushed here.
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { object, serve, type ObjectContext } from '@restatedev/restate-sdk'
 import type { ClusterLog } from '../../src/engine/cluster-log.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { restateEngine } from '../../src/engine/restate-engine.ts'
-import { openedBy } from '../support/opened.ts'
+import { openSession } from '../support/open-session.ts'
 import type { KitNews, KitOrder } from './kit-messages.ts'
 
 /** The process has left the session: the engine begins another attempt. */
@@ -15,7 +15,7 @@ const attempts = new Map<number, { readonly log: ClusterLog; readonly leave: () 
 const later = new Set<string>()
 let count = 0
 
-const tell = (news: KitNews | 'serving'): void => void process.send?.(news)
+const send = (news: KitNews | 'serving'): void => void process.send?.(news)
 
 const kit = object({
   name: 'kit',
@@ -30,20 +30,20 @@ const kit = object({
       const id = ++count
       try {
         const engine = asVersionOf(key, restateEngine(context))
-        engine.gone.addEventListener('abort', () => tell({ type: 'lost', id }))
-        const { records, log, over } = await openedBy(engine)
-        // It was lost as it was opened: whoever is told of it would wait for ever.
+        engine.gone.addEventListener('abort', () => send({ type: 'lost', id }))
+        const { records, log, over } = await openSession(engine)
+        // It was lost while it opened: the parent would wait for it forever.
         if (engine.gone.aborted) throw new Left()
         const left = new Promise<never>((_, reject) => {
           attempts.set(id, { log, leave: () => reject(new Left()) })
         })
-        tell({ type: 'opened', key, id, records })
+        send({ type: 'opened', key, id, records })
         await Promise.race([left, over])
       } catch (error) {
         if (!(error instanceof Left)) {
-          tell({ type: 'lost', id })
+          send({ type: 'lost', id })
           const code = error instanceof HaltingError ? error.code : null
-          tell({ type: 'failed', key, code, message: messageOf(error) })
+          send({ type: 'failed', key, code, message: messageOf(error) })
         }
         throw error
       } finally {
@@ -75,13 +75,13 @@ process.on('message', (order: KitOrder) => {
     if (order.type === 'append') return attempt.log.append(order.record)
     const { flush } = order
     void Promise.resolve(attempt.log.flush()).then(
-      () => tell({ type: 'flushed', id, flush }),
-      () => tell({ type: 'lost', id }),
+      () => send({ type: 'flushed', id, flush }),
+      () => send({ type: 'lost', id }),
     )
   } catch {
-    tell({ type: 'lost', id })
+    send({ type: 'lost', id })
   }
 })
 
 await serve({ port: Number(process.argv[2]), services: [kit] })
-tell('serving')
+send('serving')

@@ -1,4 +1,4 @@
-// The kit of all drivers on a real engine. Run by scripts/cluster.mjs on a Node that the SDK runs on: kit.mjs SERVER FOLDER NODES workers|servers
+// The check of all drivers on a real engine. Run by scripts/cluster.mjs on a Node version that the SDK supports: kit.mjs SERVER FOLDER NODES workers|servers
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,15 +17,15 @@ interface Attempt {
   readonly worker: WorkerProcess
   readonly id: number
   readonly records: readonly StepRecord[]
-  /** By number: who waits for a flush. */
+  /** Callers that wait for a flush, by number. */
   readonly flushes: Map<number, () => void>
-  /** A process of the kit goes on with it. */
+  /** A process of the kit that continues it. */
   isUsed: boolean
   readonly lost: Promise<void>
   readonly lose: () => void
 }
 
-/** The attempt at a session that goes on, and who waits for one. */
+/** The current attempt at a session, and callers that wait for one. */
 class Door {
   attempt: Attempt | undefined
   readonly #waiting: { readonly resolve: (attempt: Attempt) => void; readonly reject: (error: Error) => void }[] = []
@@ -36,7 +36,7 @@ class Door {
   }
 
   open(attempt: Attempt): void {
-    // The one before it is over, also where nobody has told so yet.
+    // The previous attempt is over, even if that was not reported yet.
     this.lose()
     this.attempt = attempt
     for (const { resolve } of this.#waiting.splice(0)) resolve(attempt)
@@ -56,15 +56,15 @@ class Door {
 
 const doors = new Map<string, Door>()
 const later = new Set<string>()
-/** Sessions that nobody looks at any more. */
+/** Sessions that are no longer used. */
 const retired = new Set<string>()
-/** Those that may be looked at, the oldest first. */
+/** Sessions that may be used, the oldest first. */
 const inUse: string[] = []
-/** By what was appended last. */
+/** By the last record. */
 const hits = new Hits()
 let slowestServer = 0
 let slowestOpen = 0
-/** Sessions that the engine took from a worker by itself. */
+/** Sessions that the engine moved away from a worker by itself. */
 let moved = 0
 
 const workers = await Workers.start(
@@ -75,7 +75,7 @@ const workers = await Workers.start(
       for (const key of later) order(worker, { type: 'later', key })
     },
     onExit: (worker) => lose((attempt) => attempt.worker === worker),
-    // Only kit-worker.ts writes them.
+    // Only kit-worker.ts sends messages.
     onMessage: (worker, message) => hear(worker, message as KitNews),
   },
   2,
@@ -106,7 +106,7 @@ function hear(worker: WorkerProcess, news: KitNews): void {
       lose(isIts)
       return
     case 'failed': {
-      // It has come out of one.
+      // It was serialized before.
       const code = news.code as HaltingErrorCode | null
       doors.get(news.key)?.refuse(code === null ? new Error(news.message) : new HaltingError(code, news.message))
     }
@@ -137,7 +137,7 @@ async function killOne({ worker, id }: Attempt, at: string): Promise<void> {
   }
   if (kind === 'a worker process') await workers.kill(worker)
   else if (kind !== 'a server') workers.cut(worker)
-  // It may live on, as an attempt that does not know that it is over.
+  // It may live on as an attempt that does not know that it is over.
   order(worker, { type: 'leave', id })
   if (process.env['HALTING_TELL'] !== undefined) console.error(new Date().toISOString(), 'killed', kind, at)
 }
@@ -162,7 +162,7 @@ function realStore(): CheckedStore {
       later.add(key)
       workers.tell({ type: 'later', key } satisfies KitOrder)
       const { log, lost } = await store.open()
-      // It writes a batch, and cannot read it.
+      // It writes a batch that it cannot read.
       log.append({ type: 'rewind', entries: 0, after: null })
       await lost
     },
@@ -170,7 +170,7 @@ function realStore(): CheckedStore {
   return store
 }
 
-/** Nobody opens it again: a check has two stores at most. */
+/** Nobody opens it again: a check uses at most two stores. */
 function retire(key: string): void {
   retired.add(key)
   const attempt = doors.get(key)?.attempt
@@ -219,13 +219,13 @@ function sessionOf(door: Door, attempt: Attempt): CheckedSession {
   }
 }
 
-/** A record's kind: `intent of tool`. */
+/** The kind of a record: `intent of tool`. */
 function placeOf(record: StepRecord): string {
   if (!('key' in record)) return record.type
   return `${record.type} of ${/\/([a-z_]+):/.exec(record.key)?.[1] ?? record.key}`
 }
 
-// An engine of several nodes takes its time until another one leads.
+// With several nodes, the engine needs time until another one leads.
 const problems = await checkStepEngine(realStore, { longestCheckMs: 240_000 })
 for (const { check, problem } of problems) console.error(`${check}: ${problem}`)
 if (problems.length > 0) {

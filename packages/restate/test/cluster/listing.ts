@@ -1,4 +1,4 @@
-// The list of many sessions, and what else the program does with those of a cluster, on a real node (R-LIST-2 to R-LIST-8). Run by scripts/cluster.mjs:
+// The list of many sessions, and other commands of the program on sessions of a cluster, on a real node (R-LIST-2 to R-LIST-8). Run by scripts/cluster.mjs:
 // listing.mjs SERVER FOLDER
 import { existsSync } from 'node:fs'
 import { createServer, connect } from 'node:net'
@@ -9,7 +9,7 @@ import { Cluster, freePort } from './server.ts'
 import { SessionsOf, writeScript } from './sessions-of.ts'
 
 const [server = '', folder = ''] = process.argv.slice(2)
-/** So many sessions that are over, beside those that do something. */
+/** Number of finished sessions, besides those that do something. */
 const many = 2_000
 const programs = new Programs(folder)
 const cluster = await Cluster.start(server, folder, 1)
@@ -23,7 +23,7 @@ function expect(holds: boolean, promise: string): void {
   if (!holds) problems.push(promise)
 }
 
-/** An address before the administration, which counts what it answers. */
+/** A proxy in front of the admin API that counts its answers. */
 async function counting(port: number): Promise<{ readonly url: string; taken(): number; close(): void }> {
   let bytes = 0
   const proxy = createServer((socket) => {
@@ -45,7 +45,7 @@ async function counting(port: number): Promise<{ readonly url: string; taken(): 
   }
 }
 
-/** Sessions that are over, as a worker would have left them: `over-0` changed last. */
+/** Finished sessions, as a worker would have left them: `over-0` changed last. */
 async function fill(): Promise<void> {
   const put = async (at: number): Promise<void> => {
     const status: SessionStatus = {
@@ -147,7 +147,7 @@ async function listing(count: Awaited<ReturnType<typeof counting>>): Promise<voi
   const totals = narrowed.map(({ total }) => total)
   const old = Array.from({ length: many }, (_, at) => at / 20).filter((days) => days > 30.5).length
   const [, , older = 0] = totals
-  // Days count from their midnight.
+  // Days begin at local midnight.
   const isOld = older >= old - 20 && older <= old + 20
   expect(
     totals[0] === 2 && totals[1] === many / 4 && isOld && totals[3] === 0,
@@ -155,13 +155,13 @@ async function listing(count: Awaited<ReturnType<typeof counting>>): Promise<voi
   )
 }
 
-/** The page over sessions: what it takes of the engine for its list, and for one session. */
+/** The cost of the sessions page for the engine: for its list, and for one session. */
 async function inspected(count: Awaited<ReturnType<typeof counting>>): Promise<void> {
   const first = await sessions.asks('asks-2')
   count.taken()
   const inspector = programs.halting(['inspect', ...where])
   await inspector.says('Ctrl-C')
-  const url = /^http:\S+\//m.exec(inspector.said)?.[0] ?? ''
+  const url = /^http:\S+\//m.exec(inspector.output)?.[0] ?? ''
   const ask = async (path: string): Promise<string> => (await fetch(`${url}api/${path}`)).text()
   const lines = (await ask('sessions')).trim().split('\n')
   const ofList = count.taken()
@@ -209,7 +209,7 @@ async function oneSession(worker: string): Promise<void> {
   )
   const refused = programs.halting(['sessions', 'delete', 'asks-1', '--yes', ...where])
   const status = await refused.ended()
-  expect(status === 2 && refused.said.includes('waits for an answer'), 'one that waits for an answer is not deleted')
+  expect(status === 2 && refused.output.includes('waits for an answer'), 'one that waits for an answer is not deleted')
   const its = join(folder, 'files', 'asks-1')
   const hadFolder = existsSync(its)
   await programs.run(['sessions', 'delete', 'asks-1', '--yes', '--force', ...where])

@@ -1,4 +1,5 @@
-// A worker of load.ts and suspended.ts, as `halting serve` starts one: load-worker.js PORT ADMIN INGRESS ADDRESS PLACES [LOG], where calls are noted. Its sessions wait for as long as their opening says, and ask first where it says so.
+// A worker of load.ts and suspended.ts, like one of `halting serve`: load-worker.js PORT ADMIN INGRESS ADDRESS PLACES [LOG], where calls are noted. Its sessions wait for as long
+// as their opening says, and ask for permission first if it says so.
 import { appendFileSync } from 'node:fs'
 import { createSession } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'

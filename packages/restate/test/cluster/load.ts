@@ -1,5 +1,5 @@
-// Five hundred sessions that come at once, on 32 places: how long they take beside the ideal, and in which order they begin (R-LOAD). Run by scripts/cluster.mjs:
-// load.js SERVER FOLDER WORKERS; load-worker.js stands beside it.
+// Five hundred sessions that arrive at once, on 32 places: how long they take compared with the ideal, and in which order they begin (R-LOAD). Run by scripts/cluster.mjs:
+// load.js SERVER FOLDER WORKERS; load-worker.js is in the same folder.
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { WorkerEvent } from '../../src/worker/worker-events.ts'
@@ -7,11 +7,11 @@ import { cpuMsOf } from './cpu.ts'
 import { Cluster, wait } from './server.ts'
 import { Workers, type WorkerProcess } from './workers.ts'
 
-const [server = '', folder = '', given = '1', sessions = '500'] = process.argv.slice(2)
-const workerCount = Number(given)
+const [server = '', folder = '', workerCountText = '1', sessions = '500'] = process.argv.slice(2)
+const workerCount = Number(workerCountText)
 const places = 32
 const count = Number(sessions)
-/** A tenant with few sessions that come last, beside one with all others. */
+/** A tenant with few sessions that arrive last, and one with all others. */
 const few = 10
 
 interface Sent {
@@ -68,7 +68,7 @@ const workers = await Workers.start(
   workerCount,
 )
 await cluster.register(workers.url)
-// The engine, and each worker, have done it once.
+// The engine and each worker have warmed up.
 for (let index = 0; index < 4; index++) await ask(`warm-${index}`, 'warm', 10)
 await wait(1_000)
 
@@ -106,7 +106,7 @@ const all = [...known.values()]
 for (let left = 1_600; left > 0 && all.some(({ ended }) => ended === undefined); left--) await wait(100)
 const over = Math.max(...all.map(({ ended = Infinity }) => ended))
 const sumMs = all.reduce((sum, { ms }) => sum + ms, 0)
-/** Beside what the sessions were to wait, and beside what they took: the second one is not decided by how busy this machine is. */
+/** Compared with the sessions' planned waits, and with their actual durations: the second ratio does not depend on the load of this machine. */
 const nominal = (over - began) / (sumMs / places)
 const tookMs = all.reduce((sum, { began: from = 0, ended: to = Infinity }) => sum + to - from, 0)
 const ratio = (over - began) / (tookMs / places)
@@ -119,7 +119,7 @@ const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
 const waits = (tenant: string): readonly number[] =>
   all.filter((each) => each.tenant === tenant).map(({ asked: from, began: to = Infinity }) => to - from)
 
-/** How many of its tenant that were asked for after a session, and not about as early, began before it: the most of any. */
+/** Maximum number of sessions of the same tenant that arrived clearly after a session and began before it. */
 function mostOvertaken(): number {
   const many = all.filter(({ tenant }) => tenant === 'many')
   const overtaken = many.map(
@@ -149,7 +149,7 @@ expect(
   all.every(({ ended }) => ended !== undefined),
   `all of ${count} sessions end`,
 )
-// Sessions that come as slowly as this machine asks for them fill no places.
+// If sessions arrive only as fast as this machine sends them, they fill no places.
 if (asked - began > sumMs / places / 4) console.log('not judged: this machine was too busy to ask for them in time')
 else
   expect(

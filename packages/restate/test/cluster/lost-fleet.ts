@@ -6,7 +6,7 @@ import type { SessionRequest } from '../../src/service/messages.ts'
 import type { SessionStatus } from '../../src/service/status.ts'
 import { Cluster, freePort, wait } from './server.ts'
 
-/** What a worker noted: when, which process, what, and of which session. */
+/** A note of a worker: when, which process, what, and about which session. */
 export interface Noted {
   readonly atMs: number
   readonly pid: number
@@ -21,7 +21,7 @@ export interface FleetWorker {
   readonly child: ChildProcess
 }
 
-/** A node, and workers with addresses of their own that are killed, stopped and never come back. They stand in worker.ts. */
+/** A node, and workers with separate addresses that are killed, stopped and never return. They run worker.ts. */
 export class LostFleet {
   readonly cluster: Cluster
   readonly #folder: string
@@ -52,7 +52,7 @@ export class LostFleet {
     this.#processes.push(child)
     const url = `http://127.0.0.1:${at}`
     await this.cluster.register(url)
-    // What waits is let go of soon.
+    // Waiting work is released soon.
     await this.#change('/services/halting_session', { inactivity_timeout: '2s' })
     return { port: at, url, child }
   }
@@ -92,7 +92,7 @@ export class LostFleet {
 
   async until(session: string, holds: (status: SessionStatus) => boolean, seconds = 60): Promise<SessionStatus> {
     for (let left = seconds * 4; ; left--) {
-      // It is what the object gives.
+      // The object returns it.
       const status = (await this.cluster.call(`halting_session/${session}/status`)) as SessionStatus
       if (holds(status) || left === 0) return status
       await wait(250)
@@ -114,7 +114,7 @@ export class LostFleet {
       .filter((line) => what === undefined || line.what === what)
   }
 
-  /** How many seconds after a moment each session did something in another process; undefined for one that did not in time. */
+  /** Seconds after a moment until each session did something in another process; undefined for one that did not in time. */
   async wentOn(
     sessions: readonly string[],
     {
@@ -134,7 +134,7 @@ export class LostFleet {
     }
   }
 
-  /** Calls that were made, by session and id; each time that one was. */
+  /** Calls that were made, by session and id, once for each time. */
   get paid(): readonly string[] {
     return this.noted('paid').map(({ session, about }) => `${session} ${about}`)
   }

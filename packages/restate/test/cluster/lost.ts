@@ -1,5 +1,5 @@
-// A worker is killed and never returns at its address: what ran, rested and waited for a person there goes on with another one within 30 s, by itself. Then all are
-// killed, and one that starts later takes it over. Run by scripts/cluster.mjs: lost.js SERVER FOLDER; worker.js stands beside it.
+// A worker is killed and never returns at its address: its running, resting and waiting sessions continue at another one within 30 s, automatically. Then all are
+// killed, and one that starts later takes over. Run by scripts/cluster.mjs: lost.js SERVER FOLDER; worker.js is in the same folder.
 import { areWithin, LostFleet, secondsOf } from './lost-fleet.ts'
 import { wait } from './server.ts'
 
@@ -7,7 +7,7 @@ const [program = '', folder = ''] = process.argv.slice(2)
 const fleet = await LostFleet.start(program, folder)
 const second = await fleet.worker()
 const third = await fleet.worker()
-// It registers last: new sessions go there.
+// It registers last, so new sessions go there.
 const first = await fleet.worker()
 
 const named = (kind: string): readonly string[] => [1, 2, 3].map((number) => `${kind}-${number}`)

@@ -1,5 +1,5 @@
-// Money, turns and a bucket by the program (R-WORK-9 to R-WORK-11): two workers of a tenant behind one gate, of which one is killed. Run by scripts/cluster.mjs:
-// money.mjs SERVER FOLDER S3, where S3 is the module of s3rver
+// Money, gates and a bucket, with the program (R-WORK-9 to R-WORK-11): two workers of a tenant behind one gate, of which one is killed. Run by scripts/cluster.mjs:
+// money.mjs SERVER FOLDER S3, where S3 is the module s3rver
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BudgetStatus } from '../../src/fleet/budget-service.ts'
@@ -88,7 +88,7 @@ async function startWorker(port: number): Promise<Program> {
 }
 
 const budgetOf = async (tenant: string): Promise<BudgetStatus> =>
-  // What the program prints.
+  // The output of the program.
   JSON.parse(
     await programs.run(['cluster', 'budget', tenant, '--cluster', cluster.ingress(), '--json']),
   ) as BudgetStatus
@@ -130,17 +130,17 @@ async function queried<Row>(query: string): Promise<readonly Row[]> {
   return ((await response.json()) as { readonly rows: readonly Row[] }).rows
 }
 
-/** The first of the sessions that came to its end. */
+/** The first of the sessions that reached its end. */
 function firstOf(ended: ReadonlyMap<string, readonly string[]>): string {
   return ended.get('completed')?.[0] ?? ''
 }
 
 function committedOf(done: unknown): number {
-  // What the object of a session answers.
+  // The answer of the object of a session.
   return (done as { readonly committedNanos: number }).committedNanos
 }
 
-/** As an operator does with an invocation that is beyond help: the engine forgets it, and nobody is told. */
+/** As an operator does with an invocation that is beyond repair: the engine forgets it, and nobody is notified. */
 async function killWork(session: string): Promise<void> {
   const query = `select id from sys_invocation where target_service_name = 'halting_session' and target_service_key = '${session}' and target_handler_name = 'work'`
   const [row] = await queried<{ readonly id: string }>(query)
@@ -152,9 +152,9 @@ const workers: (Program | undefined)[] = []
 try {
   for (const port of ports) workers.push(await startWorker(port))
   const set = ['cluster', 'budget', 'acme', '--max-budget-usd', String(limitUsd), '--cluster', cluster.ingress()]
-  demand((await programs.run(set)).includes('$2.00 total'), 'The limit is not told.')
+  demand((await programs.run(set)).includes('$2.00 total'), 'The limit is not shown.')
 
-  // Whose budget it is not, a session does not spend from.
+  // A session does not spend from the budget of another tenant.
   await prompt('thief', { tenant: 'others' })
   const refused = (await cluster.call('halting_session/thief/result', { id: 'prompt-thief', wait: true })) as {
     readonly state: string
@@ -166,7 +166,7 @@ try {
   )
   demand((await budgetOf('others')).leasedUsd === 0, 'Something was spent from the budget of others.')
 
-  // Twelve sessions, of which the money is enough for some at a time; one worker is killed in their middle.
+  // Twelve sessions, with money for only some at a time; one worker is killed in the middle.
   const names = Array.from({ length: 12 }, (_, index) => `s${index}`)
   await Promise.all(names.map((name) => prompt(name, {})))
   let mostInside = 0
@@ -174,7 +174,7 @@ try {
   const watching = (async () => {
     while (!over.signal.aborted) {
       const [gate] = await gates()
-      // What the gate answers.
+      // The answer of the gate.
       const status =
         gate === undefined ? undefined : ((await cluster.call(`halting_gate/${gate}/status`)) as GateStatus)
       mostInside = Math.max(mostInside, status?.inside ?? 0)
@@ -213,7 +213,7 @@ try {
   const gate = (await cluster.call(`halting_gate/${found[0]}/status`)) as GateStatus
   demand(gate.inside === 0 && gate.waiting === 0, `At the gate is ${JSON.stringify(gate)}.`)
 
-  // A copy is charged what it spends itself, and a session that is removed in its middle holds nothing.
+  // A fork is charged for its own spending, and a session removed in the middle holds no lease.
   await cluster.call(`halting_session/${firstOf(reasons)}/fork`, { as: 'copy' })
   await cluster.call('halting_budget/acme/setLimit', 50)
   await prompt('copy', {})
@@ -234,34 +234,34 @@ try {
     async () => (await sessions.status('stuck')).turns > 0 || (await sessions.records('stuck')).includes('sleep 300'),
     () => 'The session that hangs does not begin.',
   )
-  // While a tool runs, nothing is reserved: what a request did not cost has come back.
-  let held = await budgetOf('b')
+  // While a tool runs, nothing is reserved: the unspent part of a request was returned.
+  let budget = await budgetOf('b')
   await until(
-    async () => (held = await budgetOf('b')).holders === 1 && held.settledUsd > 0 && held.reservedUsd === 0,
-    () => `The tenant of a session at work has ${JSON.stringify(held)}.`,
+    async () => (budget = await budgetOf('b')).holders === 1 && budget.settledUsd > 0 && budget.reservedUsd === 0,
+    () => `The tenant of a session at work has ${JSON.stringify(budget)}.`,
   )
   await killWork('stuck')
   await cluster.call('halting_session/stuck/remove')
   const left = await budgetOf('b')
   demand(
-    left.holders === 0 && left.reservedUsd === 0 && left.settledUsd > 0 && left.settledUsd <= held.leasedUsd,
+    left.holders === 0 && left.reservedUsd === 0 && left.settledUsd > 0 && left.settledUsd <= budget.leasedUsd,
     `After its session was removed the tenant has ${JSON.stringify(left)}.`,
   )
 
-  // A tenant that an opening may name, whatever its name is; what is large is in the bucket, and goes with the session.
+  // A tenant that openings may name, whatever its name; large data is in the bucket and is removed with the session.
   await prompt('large', { tenant: '__proto__' }, `Go. ${'x'.repeat(300_000)}`)
   const large = await reasonOf('large')
-  const kept = objects()
+  const storedObjects = objects()
   demand(
-    kept.length > 0 && kept.every((name) => name.includes('of/halting/large')),
-    `The bucket has ${kept.join(', ')}.`,
+    storedObjects.length > 0 && storedObjects.every((name) => name.includes('of/halting/large')),
+    `The bucket has ${storedObjects.join(', ')}.`,
   )
   const proto = await budgetOf('__proto__')
   demand(proto.settledUsd > 0 && proto.holders === 0, `The tenant of the opening has ${JSON.stringify(proto)}.`)
   await cluster.call('halting_session/large/remove')
   demand(objects().length === 0, `After it was removed the bucket has ${objects().join(', ')}.`)
   demand((await budgetOf('__proto__')).settledUsd === proto.settledUsd, 'What a removed session spent is not settled.')
-  // A session that got no money ran nothing.
+  // A session without money ran nothing.
   const written = names.map((name) => join(workspaces, name, 'env.txt')).filter((path) => existsSync(path))
   const seen = written.map((path) => readFileSync(path, 'utf8'))
   demand(
@@ -270,11 +270,11 @@ try {
     'A command sees what is the worker’s own.',
   )
   console.log(
-    `${[...reasons].map(([reason, count]) => `${count.length} ${reason}`).join(', ')}; $${acme.settledUsd.toFixed(4)} settled of $${limitUsd}, $${acme.unknownUsd.toFixed(4)} at worst case; ${mostInside} at once at most of ${mostAtOnce}, ${gate.admitted} let in, ${gate.expired} given up; ${kept.length} in the bucket, ${large}`,
+    `${[...reasons].map(([reason, count]) => `${count.length} ${reason}`).join(', ')}; $${acme.settledUsd.toFixed(4)} settled of $${limitUsd}, $${acme.unknownUsd.toFixed(4)} at worst case; ${mostInside} at once at most of ${mostAtOnce}, ${gate.admitted} let in, ${gate.expired} given up; ${storedObjects.length} in the bucket, ${large}`,
   )
 } catch (error) {
   console.error(String(error))
-  for (const worker of workers) console.error(worker?.said.slice(-1_500))
+  for (const worker of workers) console.error(worker?.output.slice(-1_500))
   process.exitCode = 1
 } finally {
   await programs.end()

@@ -1,4 +1,4 @@
-// What whoever operates a cluster does, on a real node: a session that is paused, records that are large, and a worker that others reach. Run by scripts/cluster.mjs:
+// Tasks of operators, on a real node: a paused session, large records, and a worker that other machines reach. Run by scripts/cluster.mjs:
 // operations.mjs SERVER FOLDER [RESTATE-CLI]
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,7 +33,7 @@ async function patch(path: string): Promise<void> {
 
 const listed = (): Promise<string> => programs.run(['sessions', ...where])
 
-/** One whose worker is gone is paused; it is found as such, and goes on when it is resumed. */
+/** A session whose worker is gone is paused; it is listed as such, and continues when it is resumed. */
 async function paused(): Promise<string> {
   let worker = await startWorker(slow)
   await sessions.prompt('paused')
@@ -57,7 +57,7 @@ async function paused(): Promise<string> {
     const env = { RESTATE_ADMIN_URL: cluster.admin() }
     const resume = programs.start(process.execPath, [cli, 'invocations', 'resume', invocation, '--yes'], { env })
     const status = await resume.ended()
-    demand(status === 0, `restate invocations resume ended with ${status}: ${resume.said}`)
+    demand(status === 0, `restate invocations resume ended with ${status}: ${resume.output}`)
   }
   await sessions.over('paused')
   demand((await sessions.records('paused')).includes(unknownOutcome), 'The command that was lost is not unknown.')
@@ -66,7 +66,7 @@ async function paused(): Promise<string> {
   return cli === '' ? 'paused, and resumed by the administration' : 'paused, and resumed by the command of the guide'
 }
 
-/** A prompt of 9 MiB: without a place for it its sender hears a sentence, with one it is kept there. */
+/** A prompt of 9 MiB: without a payload store its sender gets an error; with one it is stored there. */
 async function payloads(): Promise<void> {
   const prompt = 'word '.repeat(1_900_000)
   let worker = await startWorker(quick)
@@ -81,11 +81,11 @@ async function payloads(): Promise<void> {
   await worker.kill('SIGTERM')
 }
 
-/** A worker at an address that is not named as one of this machine tells live events to who has its token. */
+/** A worker at a non-loopback address sends live events to readers with its token. */
 async function reached(): Promise<void> {
   const at = '127.1'
   let worker = await startWorker(slow, ['--host', at, '--register', `http://127.0.0.1:${port}`])
-  demand(worker.said.includes('no live events'), `Without a token the worker says: ${worker.said}`)
+  demand(worker.output.includes('no live events'), `Without a token the worker says: ${worker.output}`)
   await worker.kill('SIGTERM')
   worker = await startWorker(slow, ['--host', at, '--register', `http://127.0.0.1:${port}`], {
     HALTING_WORKER_TOKEN: 'of this test',
@@ -93,7 +93,7 @@ async function reached(): Promise<void> {
   await sessions.prompt('reached')
   await until(
     async () => (await sessions.status('reached')).live !== undefined,
-    () => 'Nobody tells where live events are.',
+    () => 'The status has no address of live events.',
   )
   const { live } = await sessions.status('reached')
   demand(live?.startsWith(`http://${at}:`) === true, `Live events are said to be at ${live}.`)
@@ -106,7 +106,7 @@ async function reached(): Promise<void> {
     await response.body?.cancel()
     demand(response.status === wanted, `With the token ${token}: ${response.status}`)
   }
-  demand(!worker.said.includes('of this test'), 'The worker tells its token.')
+  demand(!worker.output.includes('of this test'), 'The worker prints its token.')
 }
 
 try {

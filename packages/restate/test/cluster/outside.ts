@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 
-/** What the sessions of all workers did outside, as the workers' log tells: it stays when they are killed. */
+/** Side effects of the sessions of all workers, from the workers' log, which survives their death. */
 export class OutsideLog {
   readonly #file: number
   #rest = ''
@@ -8,7 +8,7 @@ export class OutsideLog {
   readonly #asks = new Map<string, Set<string>>()
   readonly #billedUsd = new Map<string, number>()
   readonly #ends = new Map<string, number>()
-  /** By process, and by kind, what it does at this moment. */
+  /** What each process is doing at this moment, by kind. */
   readonly #underWay = new Map<string, Map<string, number>>()
 
   constructor(path: string) {
@@ -16,7 +16,7 @@ export class OutsideLog {
     this.#file = openSync(path, 'r')
   }
 
-  /** Reads what came since. */
+  /** Reads the new lines. */
   read(): void {
     const buffer = Buffer.alloc(1 << 16)
     const chunks: Buffer[] = []
@@ -34,10 +34,10 @@ export class OutsideLog {
     else if (what === 'asks') this.#asks.set(session, (this.#asks.get(session) ?? new Set()).add(more))
     else if (what === 'billed') this.#billedUsd.set(session, (this.#billedUsd.get(session) ?? 0) + Number(more))
     else if (what === 'ended') this.#ends.set(session, (this.#ends.get(session) ?? 0) + 1)
-    else if (what === 'in' || what === 'out') this.#goesOn(session, more, what === 'in' ? 1 : -1)
+    else if (what === 'in' || what === 'out') this.#countRunning(session, more, what === 'in' ? 1 : -1)
   }
 
-  #goesOn(process: string, kind: string, by: number): void {
+  #countRunning(process: string, kind: string, by: number): void {
     const kinds = this.#underWay.get(process) ?? new Map<string, number>()
     this.#underWay.set(process, kinds)
     const count = (kinds.get(kind) ?? 0) + by
@@ -45,7 +45,7 @@ export class OutsideLog {
     else kinds.delete(kind)
   }
 
-  /** What these processes have begun and not ended, or had when they were killed. */
+  /** What these processes have begun and not ended, or were doing when they were killed. */
   underWay(processes: readonly (number | undefined)[]): ReadonlyMap<string, number> {
     const sum = new Map<string, number>()
     for (const process of processes)
@@ -53,12 +53,12 @@ export class OutsideLog {
     return sum
   }
 
-  /** Calls that took effect, as often as they did. */
+  /** Calls that took effect, once for each time. */
   paid(session: string): readonly string[] {
     return this.#paid.get(session) ?? []
   }
 
-  /** Calls that somebody was asked about. */
+  /** Calls for which permission was requested. */
   asks(session: string): readonly string[] {
     return [...(this.#asks.get(session) ?? [])]
   }
@@ -67,7 +67,7 @@ export class OutsideLog {
     return this.#billedUsd.get(session) ?? 0
   }
 
-  /** How often a process told that a run ended. */
+  /** How often a process reported the end of a run. */
   ends(session: string): number {
     return this.#ends.get(session) ?? 0
   }

@@ -1,5 +1,5 @@
-// A worker whose sessions may end it: poison-worker.mjs PORT LOG ADMIN INGRESS. An opening says how many turns a session has, and in which way its tool ends the process. What its
-// tools did is noted in LOG, one line each.
+// A worker whose sessions may kill it: poison-worker.mjs PORT LOG ADMIN INGRESS. An opening says how many turns a session has, and how its tool kills the process. The
+// effects of its tools are noted in LOG, one line each.
 import { randomUUID } from 'node:crypto'
 import { appendFileSync } from 'node:fs'
 import { createSession } from '@halting/core/session'
@@ -12,13 +12,13 @@ const note = (...words: readonly (string | number)[]): void =>
   appendFileSync(log, `${[Date.now(), process.pid, ...words].join(' ')}\n`)
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** A dollar a million tokens. */
+/** One dollar per million tokens. */
 const prices: Prices = {
   cost: (_model, { input_tokens, output_tokens }) => (input_tokens + output_tokens) / 1e6,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + outputTokens) / 1e6,
 }
 
-/** Its service names each reply as it begins, and reports later what it came to. */
+/** Its service names each reply as it begins, and reports its usage later. */
 function slowly(model: Model, sessionId: string): Model {
   return {
     ...model,
@@ -36,10 +36,10 @@ function slowly(model: Model, sessionId: string): Model {
   }
 }
 
-/** Of a lost request. */
+/** Usage of a lost request. */
 const billedUsd = 0.000_001
 
-/** Ends the process, or lets a tool do what others do. */
+/** Kills the process, or runs the tool normally. */
 async function poison(how: unknown): Promise<void> {
   if (how === 'signal') process.kill(process.pid, 'SIGKILL')
   if (how !== 'memory') return

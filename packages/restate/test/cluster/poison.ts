@@ -1,5 +1,6 @@
-// Sessions that end their worker, each time that they are worked at: one is set aside by name after three ends, and its neighbours complete (R-POIS), with their lost requests looked up (R-BUD-21). Run by scripts/cluster.mjs:
-// poison.mjs SERVER FOLDER; poison-worker.mjs stands beside it.
+// Sessions that kill their worker each time that they run: each is set aside by name after three deaths, and its neighbours complete (R-POIS); their lost requests are looked up
+// (R-BUD-21). Run by scripts/cluster.mjs:
+// poison.mjs SERVER FOLDER; poison-worker.mjs is in the same folder.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { openSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -11,22 +12,22 @@ import { Cluster, freePort, wait } from './server.ts'
 const [server = '', folder = ''] = process.argv.slice(2)
 const here = dirname(fileURLToPath(import.meta.url))
 const log = join(folder, 'log')
-const said = join(folder, 'worker.log')
+const logFile = join(folder, 'worker.log')
 const programs = new Programs(folder)
 const cluster = await Cluster.start(server, folder, 1)
 const port = await freePort()
 const turns = 6
 
-/** One worker process, started again at its address whenever it ends. */
+/** One worker process, restarted at its address whenever it dies. */
 class Supervised {
   deaths = 0
   #isOver = false
   #child: ChildProcess | undefined
 
   start(): void {
-    const out = openSync(said, 'a')
-    const given = [join(here, 'poison-worker.mjs'), String(port), log, cluster.admin(), cluster.ingress()]
-    const child = spawn(process.execPath, ['--max-old-space-size=128', ...given], {
+    const out = openSync(logFile, 'a')
+    const args = [join(here, 'poison-worker.mjs'), String(port), log, cluster.admin(), cluster.ingress()]
+    const child = spawn(process.execPath, ['--max-old-space-size=128', ...args], {
       stdio: ['ignore', out, out],
       env: { ...process.env, RESTATE_LOGGING: 'ERROR' },
     })
@@ -53,7 +54,7 @@ async function prompt(session: string, opening: object): Promise<void> {
   await cluster.call(`halting_session/${session}/request`, request)
 }
 
-// What the object of a session answers.
+// The answer of the object of a session.
 const status = async (session: string): Promise<FullStatus> =>
   (await cluster.call(`halting_session/${session}/status`)) as FullStatus
 const isSetAside = ({ stalled }: FullStatus): boolean => stalled?.kind === 'set_aside' && stalled.needsResume
@@ -67,7 +68,7 @@ const noted = (what: string, session: string): readonly (readonly string[])[] =>
 
 const worker = new Supervised()
 
-/** Waits until it is set aside. Gives how long that took, in seconds. */
+/** Waits until it is set aside. Returns how long that took, in seconds. */
 async function setAside(session: string): Promise<number> {
   const began = performance.now()
   let last: FullStatus | undefined
@@ -90,7 +91,7 @@ async function neighboursComplete(names: readonly string[]): Promise<number> {
     )
     const acted = noted('acted', name).map((line) => line.at(-1))
     demand(new Set(acted).size === acted.length, `${name} acted ${acted.join(', ')}.`)
-    // One that had begun as the process ended is unknown, whether or not it was made.
+    // A call that was running when the process died is unknown, whether or not it was made.
     demand(acted.length >= turns - 3 && acted.length <= turns, `${name} acted ${acted.length} times.`)
     demand(
       noted('event', name).every((line) => line[4] !== 'session_set_aside'),
@@ -101,7 +102,7 @@ async function neighboursComplete(names: readonly string[]): Promise<number> {
   return unknown
 }
 
-/** Requests of these that were lost, and of which the service was asked what they came to: once for each end of the worker at most. */
+/** Lost requests of these sessions whose usage was looked up: at most one for each death of the worker. */
 function lookedUp(names: readonly string[]): number {
   const ids = names.flatMap((name) => noted('looked', name).map((line) => line.at(-1) ?? ''))
   const counts = new Map<string, number>()
@@ -113,7 +114,7 @@ function lookedUp(names: readonly string[]): number {
   return counts.size
 }
 
-/** One session that ends its worker in this way, and eight that do not. */
+/** One session that kills its worker in this way, and eight that do not. */
 async function poisoned(kills: 'signal' | 'memory'): Promise<string> {
   const culprit = `culprit-${kills}`
   const before = worker.deaths
@@ -184,7 +185,7 @@ try {
 } catch (error) {
   console.error(String(error))
   console.error(readFileSync(log, 'utf8').split('\n').slice(-60).join('\n'))
-  console.error(readFileSync(said, 'utf8').slice(-3_000))
+  console.error(readFileSync(logFile, 'utf8').slice(-3_000))
   console.error(JSON.stringify(await cluster.unfinished(), null, 1))
   process.exitCode = 1
 } finally {

@@ -1,5 +1,5 @@
-// The one-laptop commands of docs/guide/cluster.md, as they stand, and a worker that is told to end (R-WORK-4, R-WORK-6). Run by scripts/cluster.mjs: program.js
-// SERVER FOLDER [HALTING], the last where it is installed from packages: then it brings the server itself
+// The one-laptop commands of docs/guide/cluster.md, verbatim, and a worker that is terminated (R-WORK-4, R-WORK-6). Run by scripts/cluster.mjs: program.js
+// SERVER FOLDER [HALTING], the last if it is installed from packages: then it brings the server itself
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ function demand(holds: boolean, what: string): void {
   if (!holds) throw new Error(what)
 }
 
-/** The commands of a block of the guide, as arguments; words in quotes are one. */
+/** The commands of a block of the guide, as arguments; a quoted part is one word. */
 function commandsOf(block: string): readonly (readonly string[])[] {
   return block
     .split('\n')
@@ -48,7 +48,7 @@ function commandsOf(block: string): readonly (readonly string[])[] {
 const guide = readFileSync(join(root, 'docs/guide/cluster.md'), 'utf8')
 const blocks = [...guide.matchAll(/```sh\n([^`]*)```/g)].map(([, block = '']) => commandsOf(block))
 const [begin = [], all = []] = blocks
-// The interactive program needs a terminal, and has tests of its own.
+// The interactive program needs a terminal, and has separate tests.
 const then = all.filter(([word]) => word !== '--cluster')
 demand(begin.length === 1 && then.length === 6, 'The guide has other commands than this test knows.')
 
@@ -63,12 +63,12 @@ async function isUp(): Promise<void> {
   }
 }
 
-function urlIn(said: string): string {
-  return /requests at (\S+),/.exec(said)?.[1] ?? ''
+function urlIn(output: string): string {
+  return /requests at (\S+),/.exec(output)?.[1] ?? ''
 }
 
-function adminIn(said: string): string {
-  return /administration at (\S+),/.exec(said)?.[1] ?? ''
+function adminIn(output: string): string {
+  return /administration at (\S+),/.exec(output)?.[1] ?? ''
 }
 
 try {
@@ -77,16 +77,16 @@ try {
   const url = urlIn(dev.said())
   const admin = adminIn(dev.said())
   const [first = ''] = /(?<=Session )\S+/.exec(dev.said()) ?? []
-  const told: string[] = []
+  const lines: string[] = []
   for (const command of then)
-    told.push(
+    lines.push(
       await run([
         ...command.map((word) => (word === 'SESSION' ? first : word.startsWith('http:') ? url : word)),
         '--admin',
         admin,
       ]),
     )
-  const [answer = '', list = '', why = '', replayed = '', whatIf = '', doctor = ''] = told
+  const [answer = '', list = '', why = '', replayed = '', whatIf = '', doctor = ''] = lines
   demand(answer.includes('7 of 7 with 0 errors'), `The prompt was answered so: ${answer}`)
   const second = /session (\S+)/.exec(answer)?.[1] ?? ''
   for (const id of [first, second])
@@ -108,7 +108,7 @@ try {
   const at = /serving at (\S+),/.exec(worker.said())?.[1] ?? ''
   const ready = await fetch(`${at}/ready`)
   demand(ready.status === 200, `/ready says ${ready.status}: ${await ready.text()}`)
-  // Two sessions, of which one waits its turn; the worker is told to end while the first has a command under way.
+  // Two sessions, of which one waits for its turn; the worker is terminated while the first runs a command.
   const asked = ['a', 'b'].map((name) => start(['-p', `Go, ${name}.`, '--cluster', url, '--admin', admin]))
   await wait(2_000)
   worker.child.kill('SIGTERM')
@@ -122,7 +122,7 @@ try {
   }
   worker.child.kill('SIGKILL')
   await ended(worker.child)
-  // Ctrl-C ends all that it started; the data stays.
+  // Ctrl-C ends everything that it started; the data stays.
   dev.child.kill('SIGINT')
   demand((await ended(dev.child)) === 0, `After SIGINT halting cluster dev ended so: ${dev.said()}`)
   const gone = await fetch(`${admin}/health`).catch(() => undefined)

@@ -8,7 +8,7 @@ export function demand(holds: boolean, what: string): asserts holds {
   if (!holds) throw new Error(what)
 }
 
-/** Looks until it holds, for a minute at most. */
+/** Polls until the condition holds, for at most a minute. */
 export async function until(holds: () => boolean | Promise<boolean>, what: () => string): Promise<void> {
   for (let left = 600; !(await holds()); left--) {
     demand(left > 0, what())
@@ -16,7 +16,7 @@ export async function until(holds: () => boolean | Promise<boolean>, what: () =>
   }
 }
 
-/** A program that was started: it is ended by its id. */
+/** A program that was started; it is ended by its id. */
 export class Program {
   readonly child: ChildProcess
   #said = ''
@@ -26,8 +26,8 @@ export class Program {
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => (this.#said += String(text)))
   }
 
-  /** What it wrote so far. */
-  get said(): string {
+  /** Its output so far. */
+  get output(): string {
     return this.#said
   }
 
@@ -43,10 +43,10 @@ export class Program {
   async says(text: string): Promise<void> {
     await until(
       () => {
-        demand(!this.isGone || this.said.includes(text), `It ended with ${this.child.exitCode}: ${this.said}`)
-        return this.said.includes(text)
+        demand(!this.isGone || this.output.includes(text), `It ended with ${this.child.exitCode}: ${this.output}`)
+        return this.output.includes(text)
       },
-      () => `It does not say "${text}": ${this.said}`,
+      () => `It does not say "${text}": ${this.output}`,
     )
   }
 
@@ -61,7 +61,7 @@ export interface StartOptions {
   readonly env?: NodeJS.ProcessEnv
 }
 
-/** Programs of one check, in its folder and with a home of its own there. */
+/** Programs of one check, in its folder and with a separate home there. */
 export class Programs {
   readonly folder: string
   readonly home: string
@@ -84,17 +84,17 @@ export class Programs {
     return program
   }
 
-  /** The program of this repository, on the Node that runs this. */
+  /** The program of this repository, on the current Node. */
   halting(args: readonly string[], options?: StartOptions): Program {
     return this.start(process.execPath, [join(process.cwd(), 'packages/cli/bin/halting.js'), ...args], options)
   }
 
-  /** What it says when it has ended well. */
+  /** Its output once it has ended successfully. */
   async run(args: readonly string[], options?: StartOptions): Promise<string> {
     const program = this.halting(args, options)
     const status = await program.ended()
-    demand(status === 0, `halting ${args.join(' ')} ended with ${status}: ${program.said}`)
-    return program.said
+    demand(status === 0, `halting ${args.join(' ')} ended with ${status}: ${program.output}`)
+    return program.output
   }
 
   async end(): Promise<void> {
@@ -102,7 +102,7 @@ export class Programs {
   }
 }
 
-/** One address before several ports, as a balancer of connections is: each connection goes to the next port that takes it. */
+/** One address in front of several ports, like a TCP load balancer: each connection goes to the next port that accepts it. */
 export class Balancer {
   readonly #server: Server
   readonly #targets: readonly number[]

@@ -1,5 +1,5 @@
-// A long queue at one worker: what it costs, a person who ends what waits, another worker that comes, and workers that end while many wait (R-LOAD). Run by
-// scripts/cluster.mjs: queue.js SERVER FOLDER; load-worker.js stands beside it.
+// A long queue at one worker: its cost, a person who ends waiting work, another worker that joins, and workers that end while many sessions wait (R-LOAD). Run by
+// scripts/cluster.mjs: queue.js SERVER FOLDER; load-worker.js is in the same folder.
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { WorkerEvent } from '../../src/worker/worker-events.ts'
@@ -20,7 +20,7 @@ interface Sent {
 }
 
 const cluster = await Cluster.start(server, folder, 1)
-/** Sessions in the order in which they were reported so, with the process. */
+/** Sessions in the order in which they were reported, with the process. */
 const seen: {
   readonly type: string
   readonly session: string
@@ -78,7 +78,7 @@ const emptyMb = memoryMb.get(worker.process.pid) ?? 0
 for (let at = 0; at < names.length; at += 8) await Promise.all(names.slice(at, at + 8).map((name) => prompt(name, 800)))
 await until(() => names.every((name) => did('session_waiting', name)), 20)
 
-// What waiting costs, with the empty record of each.
+// The cost of waiting, including heartbeat records.
 const cpus = (): readonly number[] => [cpuMsOf(cluster.pid()), cpuMsOf(worker.process.pid)]
 const before = cpus()
 const from = Date.now()
@@ -103,7 +103,7 @@ expect(
 )
 expect(!seen.some(({ type }) => type === 'session_left'), 'none has left while it waited')
 
-// Another worker comes while all places of the first are taken.
+// Another worker joins while all places of the first are taken.
 await workers.add()
 const other = workers.ready.find((one) => one !== worker)
 const startedBy = (pid: number | undefined): number =>
@@ -112,13 +112,13 @@ const startedBy = (pid: number | undefined): number =>
 const movedMs = await until(() => startedBy(other?.process.pid) >= places, 30)
 expect(startedBy(other?.process.pid) >= places, `a worker that comes gets what waits at another one (${movedMs} ms)`)
 
-// One is told to end, and another is killed, while many wait.
+// One worker is terminated and another killed while many sessions wait.
 const waitedAtEnd = names.length - ended()
 const drainFrom = Date.now()
 await workers.drain(worker)
 const drainMs = Date.now() - drainFrom
-console.log(`the worker that was told to end took ${drainMs} ms, with a grace of 1 s and ${waitedAtEnd} sessions open`)
-expect(drainMs < 5_000, 'a worker that is told to end waits for nobody in its queue')
+console.log(`the terminated worker took ${drainMs} ms, with a grace of 1 s and ${waitedAtEnd} sessions open`)
+expect(drainMs < 5_000, 'a terminated worker does not wait for its queue')
 await wait(3_000)
 const openAtKill = names.length - ended()
 if (other !== undefined) await workers.kill(other)
@@ -133,7 +133,7 @@ expect(
 const made = linesOf(callsFile)
 const twice = names.filter((name) => made.filter((one) => one === name).length > 1)
 const never = names.filter((name) => !made.includes(name) && name !== interrupted)
-// A process that was killed behind the intent of a call has not made it, and nobody makes it again.
+// A process that was killed after the intent of a call did not make it, and no other does.
 expect(
   twice.length === 0 && never.length <= places * 2,
   `no call was made twice (${twice.length}), and none is missing but of sessions at work in a process that ended (${never.length})`,

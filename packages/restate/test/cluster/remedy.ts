@@ -1,4 +1,4 @@
-// The commands of docs/guide/operating.md for a lost worker, as they stand: no other worker runs, the list says which one is awaited, and one at another address takes its
+// The commands of docs/guide/operating.md for a lost worker, verbatim: no other worker runs, the list says which one is awaited, and one at another address takes its
 // session. Run by scripts/cluster.mjs: remedy.js SERVER FOLDER
 import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -37,7 +37,7 @@ try {
   const asked = programs.halting(here(['-p', 'Go.', '--session-id', id, '--cluster', cluster.ingress()]))
   await until(
     async () => {
-      demand(!asked.isGone, `The client ended: ${asked.said}`)
+      demand(!asked.isGone, `The client ended: ${asked.output}`)
       return (await programs.run(here(list))).includes('running')
     },
     () => 'The session does not begin.',
@@ -56,7 +56,7 @@ try {
   const startedMs = Date.now()
   for (const client of [asked, resumed]) {
     const status = await client.ended()
-    demand(status === 0 && client.said.includes('All done.'), `A client ended with ${status}: ${client.said}`)
+    demand(status === 0 && client.output.includes('All done.'), `A client ended with ${status}: ${client.output}`)
   }
   const seconds = (Date.now() - startedMs) / 1000
   demand(seconds < 30, `The session ended ${seconds} s after the start of the other worker.`)

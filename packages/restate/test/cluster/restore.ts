@@ -1,10 +1,10 @@
-// An older back-up is restored: sessions that ran, rested and were over, large ones with payloads, a copy of the data folders, work that goes on, and then the copy. Run by
-// scripts/cluster.mjs: restore.mjs SERVER FOLDER; growth-worker.mjs stands beside it.
+// Restores an older backup: sessions that ran, rested and were finished, large ones with payloads, a copy of the data folders, further work, and then the copy. Run by
+// scripts/cluster.mjs: restore.mjs SERVER FOLDER; growth-worker.mjs is in the same folder.
 import { cpSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { StepRecord } from '@halting/core/steps'
-import type { KeptRecord } from '../../src/engine/packed-record.ts'
-import { GrowthWorker, isOver, kept, noted, reaches } from './growing.ts'
+import type { StoredRecord } from '../../src/engine/packed-record.ts'
+import { GrowthWorker, isOver, checkPromise, noted, reaches } from './growing.ts'
 import { Cluster, freePort, wait } from './server.ts'
 import { SessionOnCluster } from './session-on-cluster.ts'
 
@@ -30,7 +30,7 @@ async function end(): Promise<void> {
   await cluster.stop()
 }
 
-/** Calls that a record says were begun, and those whose outcome it has. */
+/** Calls that a record shows as begun, and those whose outcome it has. */
 function callsOf(records: readonly StepRecord[]): {
   readonly begun: readonly string[]
   readonly done: readonly string[]
@@ -44,7 +44,7 @@ function callsOf(records: readonly StepRecord[]): {
   return { begun: names('intent'), done: names('result') }
 }
 
-/** What the engine tells, also right after it has begun, when parts of it are not there yet. */
+/** Queries the engine, also right after its start, when parts of it are not available yet. */
 async function query(what: string): Promise<readonly Record<string, unknown>[]> {
   for (let left = 60; ; left--) {
     try {
@@ -56,14 +56,14 @@ async function query(what: string): Promise<readonly Record<string, unknown>[]> 
   }
 }
 
-/** Records as the engine has them, also where no worker runs: long texts are elsewhere. */
+/** Records in the engine, also if no worker runs: long texts are elsewhere. */
 async function storedRecords(name: string): Promise<readonly StepRecord[]> {
   const rows = await query(
     `SELECT value_utf8 FROM state WHERE service_name = 'halting_session' AND service_key = '${name}' AND key LIKE 'records/%' ORDER BY key`,
   )
   return rows.flatMap(({ value_utf8 }) => {
     // `WorkRecord` wrote it.
-    const { records } = JSON.parse(String(value_utf8)) as { readonly records: readonly KeptRecord[] }
+    const { records } = JSON.parse(String(value_utf8)) as { readonly records: readonly StoredRecord[] }
     return records.flatMap((record) =>
       record.type === 'packed' ? [record.record] : record.type === 'payload' ? [] : [record],
     )
@@ -82,13 +82,13 @@ try {
   await reaches(session('large'), ({ turns }) => turns > 8)
   await reaches(session('runs'), ({ turns }) => turns > 8)
 
-  // The copy, with nothing running.
+  // The copy, while nothing runs.
   await end()
   cpSync(live, copy, { recursive: true })
   cluster = await Cluster.start(program, live, 1)
   await begin()
   const then = new Map<string, readonly StepRecord[]>()
-  // Work goes on: what it does is in no record of the copy.
+  // Further work, which no record of the copy has.
   const callId = asks.questions[0]?.callId ?? ''
   await session('rests').ask('a1', { type: 'answer', callId, answer })
   await session('over').ask('p2', { type: 'prompt', content: 'more' })
@@ -98,13 +98,16 @@ try {
   await end()
   const lost = new Map(names.map((name) => [name, noted(log, 'did', name)]))
 
-  // The older copy takes the place of the data.
+  // The older copy replaces the data.
   renameSync(live, join(folder, 'newer'))
   cluster = await Cluster.start(program, copy, 1)
   for (const name of names) then.set(name, await storedRecords(name))
   await begin()
   const question = await reaches(session('rests'), ({ state }) => state === 'requires_action')
-  kept(question.questions[0]?.callId === callId, 'a session that rested asks again what was answered after the copy')
+  checkPromise(
+    question.questions[0]?.callId === callId,
+    'a session that rested asks again what was answered after the copy',
+  )
   await session('rests').ask('a1', { type: 'answer', callId, answer })
   const second = await reaches(
     session('rests'),
@@ -112,10 +115,10 @@ try {
   )
   await session('rests').ask('a2', { type: 'answer', callId: second.questions[0]?.callId ?? '', answer })
   for (const name of ['runs', 'large', 'rests']) await reaches(session(name), isOver)
-  kept((await session('over').status()).runId === 'run1', 'a prompt that was sent after the copy is not there')
+  checkPromise((await session('over').status()).runId === 'run1', 'a prompt that was sent after the copy is not there')
   await session('over').ask('p2', { type: 'prompt', content: 'more' })
   await reaches(session('over'), (status) => isOver(status) && status.runId === 'run2')
-  kept(true, 'sent again, under the same id, it is answered')
+  checkPromise(true, 'sent again, under the same id, it is answered')
 
   let repeated = 0
   let unknown = 0
@@ -128,20 +131,20 @@ try {
     repeated += twice.size
     unknown +=
       records.filter((record) => JSON.stringify(record).includes('outcome of this call is unknown')).length > 0 ? 1 : 0
-    kept(
+    checkPromise(
       inCopy.done.every((call) => !twice.has(call)) && inCopy.begun.every((call) => !twice.has(call)),
       `${name}: nothing is done twice that the copy says was done or begun (${inCopy.begun.length} calls)`,
     )
-    kept(
+    checkPromise(
       [...twice].every((call) => before.has(call) && !inCopy.begun.includes(call)),
       `${name}: what is done again was done after the copy (${twice.size} calls)`,
     )
-    kept(
+    checkPromise(
       callsOf(records).begun.every((call) => callsOf(records).done.includes(call)),
       `${name}: each call has an outcome on record`,
     )
   }
-  kept(repeated > 0, `calls that were made after the copy are made again: ${repeated}`)
+  checkPromise(repeated > 0, `calls that were made after the copy are made again: ${repeated}`)
   console.log(`sessions with a call that the copy had under way, whose outcome is unknown: ${unknown}`)
 } catch (error) {
   console.error(await cluster.unfinished())

@@ -1,4 +1,4 @@
-// Random sessions on a node have the same records and endings as in memory, but for times. Run by scripts/cluster.mjs on a Node that the SDK runs on:
+// Random sessions on a node have the same records and endings as in memory, except for times. Run by scripts/cluster.mjs on a Node version that the SDK supports:
 // same.mjs SERVER FOLDER SESSIONS SEED
 import { deepStrictEqual } from 'node:assert'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ const workers = await Workers.start(
 )
 await cluster.register(workers.url)
 
-/** So long a session may take, beside others. */
+/** Maximum duration of a session among others. */
 const patienceMs = 120_000
 
 async function compare(number: number): Promise<number> {
@@ -46,7 +46,7 @@ async function compare(number: number): Promise<number> {
       }
       const status = await on.status()
       const number = Number(status.runId?.replace('run', '') ?? 0)
-      // What was queued when a run was broken off begins the next one by itself.
+      // Messages queued when a run broke begin the next run automatically.
       const isOver = status.state === 'idle' && !status.isWorking && status.waiting === 0 && number > before
       if (isOver) {
         before = number
@@ -63,7 +63,7 @@ async function compare(number: number): Promise<number> {
   return records.length
 }
 
-/** So many at once: most of the time of a session is waiting. */
+/** Number of concurrent sessions: most of the time of a session is waiting. */
 const lanes = 12
 let records = 0
 let failed = 0

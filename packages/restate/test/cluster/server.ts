@@ -3,7 +3,7 @@ import { mkdirSync, openSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 
-/** A free port of this machine. Somebody else may take it before it is used. */
+/** A free port of this machine. Another process may take it before it is used. */
 export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -19,7 +19,7 @@ interface Ports {
   readonly node: number
 }
 
-/** Nodes of Restate on this machine, started for a test: they can be killed and come back. */
+/** Nodes of Restate on this machine, started for a test: they can be killed and restarted. */
 export class Cluster {
   readonly #program: string
   readonly #folder: string
@@ -53,7 +53,7 @@ export class Cluster {
     return `http://127.0.0.1:${this.#nodes[index]?.ports.admin}`
   }
 
-  /** Where a node speaks with others, and has its metrics. */
+  /** Where a node talks to others, and has its metrics. */
   node(index = 0): string {
     return `http://127.0.0.1:${this.#nodes[index]?.ports.node}`
   }
@@ -94,7 +94,7 @@ export class Cluster {
     })
   }
 
-  /** Ends a node at once, and begins it again. */
+  /** Kills a node and restarts it. */
   async kill(index = 0): Promise<void> {
     const node = this.#nodes[index]
     if (node?.process === undefined) throw new Error(`Node ${index} does not run.`)
@@ -104,7 +104,7 @@ export class Cluster {
     this.#spawn(index)
   }
 
-  /** Every node takes requests. */
+  /** Every node accepts requests. */
   async ready(): Promise<void> {
     for (const { ports } of this.#nodes) {
       await answers(`http://127.0.0.1:${ports.admin}/health`)
@@ -112,19 +112,19 @@ export class Cluster {
     }
   }
 
-  /** Asks something of an object, as a client does: it tries again, at another node, while none answers. */
+  /** Calls an object as a client does: retries at another node while none answers. */
   call(path: string, body?: unknown): Promise<unknown> {
     return callAt((left) => this.ingress(left % this.size), path, body)
   }
 
-  /** What the engine says of invocations that are not over: for whoever looks why. */
+  /** The engine's view of unfinished invocations, for debugging. */
   async unfinished(): Promise<readonly unknown[]> {
     const query =
       "select target, status, retry_count, last_failure, modified_at, journal_size, suspended_waiting_for_completions, pinned_deployment_id from sys_invocation where status <> 'completed'"
     return this.query(query).catch((error: unknown) => [String(error)])
   }
 
-  /** What the engine tells of itself. */
+  /** The result of a query. */
   async query(query: string): Promise<readonly Record<string, unknown>[]> {
     const response = await fetch(`${this.admin()}/query`, {
       method: 'POST',
@@ -175,7 +175,7 @@ export function wait(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-/** Calls a handler, again while nobody answers: 120 times, at the address for the tries that are left. */
+/** Calls a handler, and retries 120 times while nobody answers, at the address for the remaining tries. */
 export async function callAt(address: (left: number) => string, path: string, body?: unknown): Promise<unknown> {
   for (let left = 120; ; left--) {
     const response = await fetch(`${address(left)}/${path}`, {

@@ -5,7 +5,7 @@ import { sessionObject } from '../../src/service/names.ts'
 import type { FullStatus } from '../../src/service/full-status.ts'
 import type { Cluster } from './server.ts'
 
-/** A session as a client by HTTP has it. */
+/** A session as a client over HTTP has it. */
 export class SessionOnCluster {
   readonly #cluster: Cluster
   readonly #id: string
@@ -22,11 +22,11 @@ export class SessionOnCluster {
   }
 
   async status(): Promise<FullStatus> {
-    // The service gives it.
+    // The service returns it.
     return (await this.#cluster.call(`${this.#path}/status`)) as FullStatus
   }
 
-  /** What `halting sessions release` does for a session that is set aside. Its work may rest although it was released before. */
+  /** Does what `halting sessions release` does for a session that is set aside. Its work may rest although it was released before. */
   async release(): Promise<void> {
     await this.#cluster.call(`halting_attempts/${this.#id}/release`)
     const resting = `select id from sys_invocation where target_service_name = '${sessionObject}' and target_service_key = '${this.#id}' and target_handler_name = 'work' and status in ('paused', 'backing-off')`

@@ -3,7 +3,7 @@ import type { SessionStatus } from '../../src/service/status.ts'
 import { until } from './programs.ts'
 import { callAt, type Cluster } from './server.ts'
 
-/** Sessions of a cluster as programs of others see them: by the engine's own addresses. */
+/** Sessions of a cluster as other programs see them: by the engine's addresses. */
 export class SessionsOf {
   readonly #cluster: Pick<Cluster, 'call'>
 
@@ -17,7 +17,7 @@ export class SessionsOf {
   }
 
   async status(session: string): Promise<SessionStatus> {
-    // What the object of a session answers.
+    // The answer of the object of a session.
     return (await this.#cluster.call(`halting_session/${session}/status`)) as SessionStatus
   }
 
@@ -26,7 +26,7 @@ export class SessionsOf {
     return JSON.stringify(await this.#cluster.call(`halting_session/${session}/records`, 0))
   }
 
-  /** It came to its end. */
+  /** Waits for its end. */
   async over(session: string, reason = 'completed'): Promise<void> {
     let last: SessionStatus | undefined
     await until(
@@ -38,7 +38,7 @@ export class SessionsOf {
     )
   }
 
-  /** A call of it waits for an answer; gives the call's id. */
+  /** Waits for a call that waits for an answer; returns the call's id. */
   async asks(session: string): Promise<string> {
     let last: SessionStatus | undefined
     await until(
@@ -53,8 +53,8 @@ export class SessionsOf {
 }
 
 /**
- * A model that is scripted by what it is told last, so that it goes on in another process: first it calls Bash with the first of these commands, and then with
- * the next. Then it says "All done."; of a call that is denied, or whose outcome is unknown, it says that. Gives the path, for `--script`.
+ * A model that is scripted by the last message, so that it continues in another process. First it calls Bash with the first of these commands, and then with the next. Then it
+ * answers "All done."; if a call was denied or its outcome is unknown, it answers with that. Returns the path for `--script`.
  */
 export function writeScript(path: string, ...commands: readonly string[]): string {
   const last = `did ${commands.length - 1}.`
@@ -71,10 +71,10 @@ export function writeScript(path: string, ...commands: readonly string[]): strin
   return path
 }
 
-/** What the model is told of a call that was under way when its process was lost. */
+/** What the model reads about a call that was running when its process was lost. */
 export const unknownOutcome = 'The outcome of this call is unknown'
 
-/** The lines that commands wrote into a file, which count what was done. */
+/** The lines that commands wrote into a file, which count their effects. */
 export function linesOf(path: string): readonly string[] {
   try {
     return readFileSync(path, 'utf8').split('\n').filter(Boolean)
@@ -83,7 +83,7 @@ export function linesOf(path: string): readonly string[] {
   }
 }
 
-/** Asks at one address, such as that of a balancer, and again while nobody answers. */
+/** Calls one address, such as that of a load balancer, and retries while nobody answers. */
 export function callsAt(url: string): Pick<Cluster, 'call'> {
   return { call: (path, body) => callAt(() => url, path, body) }
 }

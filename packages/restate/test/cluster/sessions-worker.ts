@@ -1,4 +1,4 @@
-// A worker of sessions.ts: node sessions-worker.mjs PORT. Its sessions say a text slowly, piece by piece, and call a tool before.
+// A worker of sessions.ts: node sessions-worker.mjs PORT. Its sessions stream a text slowly after a tool call.
 import { createSession } from '@halting/core/session'
 import type { AnyTool, Model } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'

@@ -1,4 +1,4 @@
-// Sessions on a real engine, asked by the ingress alone and by the client. Run by scripts/cluster.mjs on a Node that the SDK runs on: sessions.mjs SERVER FOLDER
+// Sessions on a real engine, used by the ingress alone and by the client. Run by scripts/cluster.mjs on a Node version that the SDK supports: sessions.mjs SERVER FOLDER
 import { deepStrictEqual, ok, strictEqual } from 'node:assert'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -42,8 +42,8 @@ function listened(session: Session): SessionEvent[] {
   return events
 }
 
-/** What was said, by whom, under which uuid: figures that a service tells at the beginning of a reply and at its end may differ. */
-function saidIn(events: readonly SessionEvent[]): readonly unknown[] {
+/** The conversation, with authors and uuids: the usage at the beginning and at the end of a reply may differ. */
+function conversationIn(events: readonly SessionEvent[]): readonly unknown[] {
   return events.flatMap((event) => (event.type === 'message' ? saidBy(event.message) : []))
 }
 
@@ -60,11 +60,11 @@ async function until(is: () => boolean): Promise<void> {
   }
 }
 
-const told: string[] = []
+const lines: string[] = []
 async function check(title: string, body: () => Promise<void>): Promise<void> {
   const began = Date.now()
   await body()
-  told.push(`${title} (${Date.now() - began} ms)`)
+  lines.push(`${title} (${Date.now() - began} ms)`)
 }
 
 await check('requests by names of their own, each counts once', async () => {
@@ -96,46 +96,43 @@ await check('bad input has an answer, and nothing is lost', async () => {
   strictEqual((await client.status('named')).waiting, 0)
 })
 
-await check(
-  'a worker is killed in mid-stream, and the client tells what one tells that reads records alone',
-  async () => {
-    const session = client.session('cut', { turns: 3, pieceMs: 50 })
-    const events = listened(session)
-    session.prompt('go on', { id: 'p' })
-    const deltas = (): number =>
-      events.filter((event) => event.type === 'loop' && event.event.type === 'model_update').length
-    // In the middle of the second reply.
-    await until(() => deltas() > 28)
-    const answered = client.result('cut', 'p', { wait: true })
-    const { live } = await client.status('cut')
-    const worker = workers.ready.find((each) => liveUrls.get(each) === live)
-    ok(worker)
-    await workers.kill(worker)
-    const before = deltas()
-    await session.settled()
-    ok(deltas() > before, 'it is live again')
-    strictEqual(session.snapshot.status, 'idle')
-    strictEqual(session.snapshot.last?.reason, 'completed')
-    strictEqual(((await answered) as { readonly state: string }).state, 'answered')
-    const since = client.session('cut', undefined, { since: 0 })
-    const read = listened(since)
-    await since.settled()
-    const said = saidIn(events)
-    deepStrictEqual(said, saidIn(read))
-    strictEqual(said.length, 3 * 3 + 2, JSON.stringify(said))
-    strictEqual(events.filter(({ type }) => type === 'run_start').length, 1)
-    strictEqual(events.filter(({ type }) => type === 'run_end').length, 1)
-    await session.close()
-    await since.close()
-  },
-)
+await check('after a worker is killed in mid-stream, the client emits what the records alone give', async () => {
+  const session = client.session('cut', { turns: 3, pieceMs: 50 })
+  const events = listened(session)
+  session.prompt('go on', { id: 'p' })
+  const deltas = (): number =>
+    events.filter((event) => event.type === 'loop' && event.event.type === 'model_update').length
+  // In the middle of the second reply.
+  await until(() => deltas() > 28)
+  const answered = client.result('cut', 'p', { wait: true })
+  const { live } = await client.status('cut')
+  const worker = workers.ready.find((each) => liveUrls.get(each) === live)
+  ok(worker)
+  await workers.kill(worker)
+  const before = deltas()
+  await session.settled()
+  ok(deltas() > before, 'it is live again')
+  strictEqual(session.snapshot.status, 'idle')
+  strictEqual(session.snapshot.last?.reason, 'completed')
+  strictEqual(((await answered) as { readonly state: string }).state, 'answered')
+  const since = client.session('cut', undefined, { since: 0 })
+  const read = listened(since)
+  await since.settled()
+  const conversation = conversationIn(events)
+  deepStrictEqual(conversation, conversationIn(read))
+  strictEqual(conversation.length, 3 * 3 + 2, JSON.stringify(conversation))
+  strictEqual(events.filter(({ type }) => type === 'run_start').length, 1)
+  strictEqual(events.filter(({ type }) => type === 'run_end').length, 1)
+  await session.close()
+  await since.close()
+})
 
 await check('a question is asked, and answered by the client; another is stopped', async () => {
   const session = client.session('asked', { turns: 1, asks: true })
   const events = listened(session)
   session.prompt('may you?')
   await until(() => session.snapshot.questions.length > 0)
-  // What nobody asked for is not waited for, also while somebody works.
+  // Unknown requests are not waited for, even while a worker is at work.
   deepStrictEqual(await client.result('asked', 'nobody', { wait: true }), { state: 'unknown' })
   const [question] = session.snapshot.questions
   ok(question)
@@ -143,7 +140,7 @@ await check('a question is asked, and answered by the client; another is stopped
   ok(!session.answer(question.id, { behavior: 'allow' }))
   await session.settled()
   strictEqual(session.snapshot.last?.reason, 'completed')
-  ok(saidIn(events).length >= 4)
+  ok(conversationIn(events).length >= 4)
   session.prompt('again')
   await until(() => session.snapshot.questions.length > 0)
   strictEqual(session.interrupt().wasRunning, true)
@@ -199,7 +196,7 @@ await check('a fork has the conversation, and a closed session takes nothing mor
   await fork.close()
 })
 
-console.log(told.join('; '))
+console.log(lines.join('; '))
 await workers.stop()
 await cluster.stop()
 process.exit(0)

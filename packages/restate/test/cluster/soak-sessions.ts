@@ -2,7 +2,7 @@ import type { JsonObject } from '@halting/core'
 import { isToolResult, type ToolResultBlock } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import type { SessionRequest } from '../../src/service/messages.ts'
-import { addedBy } from '../../src/service/open-run.ts'
+import { entriesAddedBy } from '../../src/service/sessions-of-process.ts'
 import type { SessionStatus } from '../../src/service/status.ts'
 import { noteOf, promptOf, requestUsd, type CallKind, type Plan } from '../support/plan.ts'
 import { endsOf } from '../support/play.ts'
@@ -13,14 +13,14 @@ import { wait, type Cluster } from './server.ts'
 import { SessionOnCluster } from './session-on-cluster.ts'
 import type { Tenants } from './tenants.ts'
 
-/** One session of the soak: what it is for, and how each of its runs ends. */
+/** One session of the soak: its purpose, and how each of its runs ends. */
 interface Kind {
   readonly name: string
   readonly plan: (turns: number) => Partial<Plan> & Pick<Plan, 'turns'>
   readonly ends: readonly string[]
-  /** Its tenant has money for all that it wants, or together with three others for less than that. */
+  /** Its tenant has money for everything that it wants, or less than that together with three others. */
   readonly tenant?: 'rich' | 'poor'
-  /** What a client does while it goes on; again until it is done. */
+  /** A client's action during the run; repeated until it is done. */
   readonly meanwhile?: 'answer' | 'answer early' | 'steer' | 'stop' | 'interrupt'
 }
 
@@ -95,7 +95,7 @@ export interface SoakWorld {
   readonly tenants: Tenants
   readonly turns: number
   readonly toolMs: number
-  /** No session that has not ended by then will: milliseconds of `Date.now`. */
+  /** A session that has not ended by then counts as stuck: milliseconds of `Date.now`. */
   deadline: number
 }
 
@@ -104,14 +104,14 @@ export interface SoakSession {
   readonly kind: string
   readonly records: number
   readonly turns: number
-  /** Calls of which the model was told that nobody knows what came of them. */
+  /** Calls that were reported to the model as unknown. */
   readonly unknown: number
-  /** It was set aside, since several of its workers were ended: an operator released it. */
+  /** It was set aside because several of its workers died, and an operator released it. */
   readonly wasSetAside: boolean
   readonly problems: readonly string[]
 }
 
-/** Plays one session to its end, as a client does, and says what is wrong with it. */
+/** Plays one session to its end as a client does, and returns its problems. */
 export async function playSoak(number: number, world: SoakWorld): Promise<SoakSession> {
   const kind = kinds[number % kinds.length]
   if (kind === undefined) throw new Error('There are no kinds.')
@@ -153,7 +153,7 @@ class SoakClient {
     this.#world = world
     this.#random = randomOf(seed)
     const { toolMs, turns } = world
-    // Four sessions share one that is poor.
+    // Four sessions share a tenant with little money.
     this.#tenant = kind.tenant === 'poor' ? `poor-${Math.floor(seed / kinds.length / 2)}` : kind.tenant
     this.#plan = { isEndless: false, toolMs, maxTurns: null, maxBudgetUsd: null, ...kind.plan(turns) }
   }
@@ -181,22 +181,22 @@ class SoakClient {
     return { id: this.#id, kind: name, records: length, turns, unknown, wasSetAside, problems }
   }
 
-  /** A client that hears nothing asks again, so any request may come twice. */
+  /** A client without an answer repeats its request, so any request may arrive twice. */
   async #ask(id: string, request: SessionRequest, opening?: JsonObject): Promise<void> {
     for (let times = this.#random(4) === 0 ? 2 : 1; times > 0; times--) await this.#session.ask(id, request, opening)
   }
 
-  /** Whether what was to be said in mid-run came when the run was over. */
+  /** Whether the message for mid-run arrived after the run. */
   async #beganRun(): Promise<boolean> {
     while (Date.now() < this.#world.deadline) {
-      const heard = (await this.#session.records()).find((record) => timesSaid(noteOf(this.#id), [record]) > 0)
-      if (heard !== undefined) return heard.type === 'start'
+      const noteRecord = (await this.#session.records()).find((record) => countMentions(noteOf(this.#id), [record]) > 0)
+      if (noteRecord !== undefined) return noteRecord.type === 'start'
       await wait(300)
     }
     return false
   }
 
-  /** Waits until so many runs have ended, and does meanwhile what there is to do. */
+  /** Waits until this many runs have ended, and does pending actions meanwhile. */
   async #ended(run: number): Promise<SessionStatus> {
     const { outside, deadline } = this.#world
     for (;;) {
@@ -205,16 +205,16 @@ class SoakClient {
       if (mayHaveEnded || Date.now() >= this.#lookAt) {
         this.#lookAt = Date.now() + 5_000 + this.#random(5_000)
         const status = await this.#session.status()
-        // A later one may have begun by itself, with what was said as this one ended.
+        // A later run may have begun automatically with a message that arrived at the end of this one.
         const { state, records, runId = '' } = status
         await this.#answerShown(status)
         if (state === 'idle' && records > 0 && Number(runId.replace('run', '')) >= run) return status
         const { stalled } = status
-        // A worker may end between pausing what was released just then and resuming it: its status says so.
+        // A worker may die between pausing released work and resuming it: the status says so.
         if (stalled?.kind === 'set_aside' || (this.wasSetAside && stalled?.needsResume === true)) {
           this.wasSetAside = true
           await this.#session.release().catch(() => {
-            // The node that was asked was ended: it is released at the next look.
+            // The node that was asked has died: the session is released at the next look.
           })
         }
         if (Date.now() > deadline) throw new Error(`It did not end: ${JSON.stringify(status)}`)
@@ -237,7 +237,7 @@ class SoakClient {
     }
   }
 
-  /** A process that is lost may have put a question on record and not said so: the next one has it at rest, and a client sees it in the status. */
+  /** A lost process may have put a question on record without reporting it. The next process finds it at rest, and a client sees it in the status. */
   async #answerShown({ questions }: SessionStatus): Promise<void> {
     if (this.#kind.meanwhile !== 'answer') return
     for (const { callId } of questions) if (callId !== undefined) await this.#answer(callId)
@@ -273,10 +273,10 @@ class SoakClient {
     const last = records.findLast((record) => record.type === 'end' && record.scope === '')
     if (last?.type === 'end') {
       const { turns, nanos, unknownNanos, totalTokens: tokens } = last.spent
-      const told = { turns: status.turns, usd: status.usd, tokens: status.tokens, records: status.records }
+      const reported = { turns: status.turns, usd: status.usd, tokens: status.tokens, records: status.records }
       const found = { turns, usd: (nanos + unknownNanos) / 1e9, tokens, records: records.length }
-      if (JSON.stringify(told) !== JSON.stringify(found))
-        problems.push(`Its status tells ${JSON.stringify(told)}, and its records ${JSON.stringify(found)}.`)
+      if (JSON.stringify(reported) !== JSON.stringify(found))
+        problems.push(`Its status has ${JSON.stringify(reported)}, but its records have ${JSON.stringify(found)}.`)
     }
     problems.push(...this.#problemsOfMoney(records), ...this.#problemsOfWords(records))
     return problems
@@ -291,36 +291,36 @@ class SoakClient {
       ) / 1e9
     const billedUsd = this.#world.outside.billedUsd(this.#id)
     const { maxBudgetUsd } = this.#plan
-    // A tenant's sessions are charged within their lease.
+    // Charges of a tenant's sessions stay within their leases.
     if (this.#tenant !== undefined && billedUsd > chargedUsd + 1e-9)
       return [`${chargedUsd} USD were charged to ${this.#tenant}, and ${billedUsd} billed.`]
-    // Without a limit a request is not on record before it is made (spec R-STEP-6): one whose process was killed may be charged nowhere.
+    // Without a limit, a request is not on record before it is made (spec R-STEP-6): one whose process was killed may not be charged at all.
     if (maxBudgetUsd === null || (billedUsd <= chargedUsd + 1e-9 && chargedUsd <= maxBudgetUsd + 1e-9)) return []
     return [`Of ${maxBudgetUsd} USD ${chargedUsd} were charged, and ${billedUsd} billed.`]
   }
 
   #problemsOfWords(records: readonly StepRecord[]): readonly string[] {
     const problems: string[] = []
-    const times = timesSaid(noteOf(this.#id), records)
+    const times = countMentions(noteOf(this.#id), records)
     if (this.#kind.meanwhile === 'steer' && this.#wasSaid && times !== 1)
       problems.push(`What was said in mid-run is there ${times} times.`)
     for (const { tool_use_id: id, content } of resultsIn(records)) {
-      const told = JSON.stringify(content)
-      if (!this.#answered.has(id) || told.includes('is unknown')) continue
-      if (told.includes(`paid by ${id}`) !== allows(id))
-        problems.push(`To ${id} the first answer was not taken: ${told}`)
+      const contentJson = JSON.stringify(content)
+      if (!this.#answered.has(id) || contentJson.includes('is unknown')) continue
+      if (contentJson.includes(`paid by ${id}`) !== allows(id))
+        problems.push(`To ${id} the first answer was not taken: ${contentJson}`)
     }
     return problems
   }
 }
 
 /** How often the transcript has a text of its own. */
-function timesSaid(text: string, records: readonly StepRecord[]): number {
-  return JSON.stringify(records.flatMap(addedBy)).split(`"${text}"`).length - 1
+function countMentions(text: string, records: readonly StepRecord[]): number {
+  return JSON.stringify(records.flatMap(entriesAddedBy)).split(`"${text}"`).length - 1
 }
 
 function resultsIn(records: readonly StepRecord[]): readonly ToolResultBlock[] {
-  return records.flatMap(addedBy).flatMap((entry) => {
+  return records.flatMap(entriesAddedBy).flatMap((entry) => {
     if (!('message' in entry) || typeof entry.message.content === 'string') return []
     return entry.message.content.filter(isToolResult)
   })

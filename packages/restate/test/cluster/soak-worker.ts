@@ -1,5 +1,5 @@
-// A worker of the soak: soak-worker.mjs PORT LOG ADMIN INGRESS… Its sessions do what the plan of their opening says, and note in LOG what they do outside, one line
-// each. SIGTERM has it leave its sessions and end.
+// A worker of the soak: soak-worker.mjs PORT LOG ADMIN INGRESS… Its sessions follow the plan of their opening, and note their side effects in LOG, one line
+// each. On SIGTERM it leaves its sessions and ends.
 import { appendFileSync } from 'node:fs'
 import type { AnyTool, Model } from '@halting/core'
 import { startWorker } from '../../src/worker/worker.ts'
@@ -9,7 +9,7 @@ import { sayTo, sessionOf } from '../support/play.ts'
 const [port = '0', log = '/dev/null', admin = '', ...nodes] = process.argv.slice(2)
 const note = (...words: readonly (string | number)[]): void => appendFileSync(log, `${words.join(' ')}\n`)
 
-/** While it goes on, it is under way in this process. */
+/** Marks it as running in this process. */
 async function underWay<T>(kind: string, work: () => Promise<T>): Promise<T> {
   note('in', process.pid, kind)
   try {
@@ -25,9 +25,9 @@ function noted(tool: AnyTool): AnyTool {
   return { ...tool, execute: (input, context) => underWay(tool.name, async () => execute(input, context)) }
 }
 
-/** As a balancer before the nodes. */
+/** Like a load balancer in front of the nodes. */
 const anyNode: typeof fetch = (url, init) => {
-  // `callHandler` asks by a URL.
+  // `callHandler` calls by a URL.
   const { pathname } = url as URL
   const node = nodes[Math.floor(Math.random() * nodes.length)]
   const signals = [AbortSignal.timeout(10_000), ...(init?.signal ? [init.signal] : [])]
@@ -56,7 +56,7 @@ const worker = await startWorker({
       tools: tools.map(noted),
       model: {
         ...asked,
-        call: (...given: Parameters<Model['call']>) => underWay('request', () => asked.call(...given)),
+        call: (...args: Parameters<Model['call']>) => underWay('request', () => asked.call(...args)),
       },
     }
     const session = sessionOf(plan, world, { journal, options })

@@ -1,6 +1,6 @@
-// Many sessions on three nodes while worker processes and nodes are killed, cut off, held and told to end at random. Run by scripts/cluster.mjs on a Node that the
-// SDK runs on: soak.mjs SERVER FOLDER MINUTES SESSIONS SEED. Every session ends with its right terminal, nothing is done twice, what is not known is told, and no
-// tenant spends more than it has; nothing is left in the engine. One that is set aside is released, as an operator would.
+// Many sessions on three nodes while worker processes and nodes are killed, disconnected, stopped and terminated at random. Run by scripts/cluster.mjs on a Node version that the
+// SDK supports: soak.mjs SERVER FOLDER MINUTES SESSIONS SEED. Every session has its right ending, nothing is done twice, unknown outcomes are reported, and no
+// tenant exceeds its budget; nothing is left in the engine. A session that is set aside is released, as by an operator.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -15,10 +15,10 @@ import { Workers } from './workers.ts'
 
 const [program = '', folder = '', minutes = '2', sessions = '20', seed = '14'] = process.argv.slice(2)
 const random = randomOf(Number(seed))
-/** So long sessions may take once nobody disturbs them any more. */
+/** Maximum time that sessions may take once the faults have stopped. */
 const drainMs = 240_000
 
-/** Beside this program: the folder goes. */
+/** Outside of the folder, which is removed. */
 const problems = fileURLToPath(new URL('problems', import.meta.url))
 const outsideLog = join(folder, 'outside.log')
 const cluster = await Cluster.start(program, folder, 3)
@@ -49,7 +49,7 @@ async function disturb(): Promise<void> {
     await workers.kill(worker)
     hit('killed a worker process', [pid])
   } else if (drawn < 45) {
-    hit('told a worker process to end', [pid])
+    hit('terminated a worker process', [pid])
     await workers.drain(worker)
   } else if (drawn < 60) {
     hit('cut the connections of a worker', [pid])
@@ -69,7 +69,7 @@ async function disturb(): Promise<void> {
   }
 }
 
-/** `processes`: whose work it may hit. */
+/** `processes`: whose work the fault may hit. */
 function hit(fault: string, processes: readonly (number | undefined)[]): void {
   outside.read()
   hits.add(fault, outside.underWay(processes))
@@ -77,7 +77,7 @@ function hit(fault: string, processes: readonly (number | undefined)[]): void {
 
 const played: SoakSession[] = []
 let next = 0
-/** Plays one session after another, until the time is up. */
+/** Plays one session after another until the time is up. */
 async function lane(): Promise<void> {
   do {
     const session = await playSoak(next++, world)
@@ -87,7 +87,7 @@ async function lane(): Promise<void> {
   } while (Date.now() < endsAt)
 }
 
-/** What is on record of a session that is not as it should be stays for whoever looks for the cause. */
+/** The records of a faulty session stay for debugging. */
 async function keepForLater({ id }: SoakSession): Promise<void> {
   mkdirSync(problems, { recursive: true })
   const all = [{ paid: outside.paid(id) }, ...(await new SessionOnCluster(cluster, id).records())]
@@ -115,7 +115,7 @@ await Promise.all([disturbAll(), ...Array.from({ length: Number(sessions) }, () 
 over.abort()
 await looking
 
-/** What is still there when every session has ended. It may take a moment until all is put away. */
+/** What is left after every session has ended. Cleaning up may take a moment. */
 async function leftOver(): Promise<readonly string[]> {
   for (let left = 60; ; left--) {
     const unfinished = await cluster.unfinished()
@@ -125,7 +125,7 @@ async function leftOver(): Promise<readonly string[]> {
   }
 }
 
-/** Who ends workers at random ends some three times at one session: 5 in 376, 4 in 114 on a machine that was busy. More would be a fault. */
+/** Random kills hit one session three times now and then: 5 of 376, and 4 of 114 on a busy machine. More would be a fault. */
 const mostSetAside = Math.max(6, played.length / 20)
 const setAside = played.filter(({ wasSetAside }) => wasSetAside).map(({ id }) => id)
 const left = [...(await leftOver()), ...(await tenants.problemsAtEnd())]
@@ -135,7 +135,7 @@ const sum = (of: (session: SoakSession) => number): number => played.reduce((tot
 console.log(
   [
     `${played.length} sessions, ${sessions} at once, of ${sum(({ turns }) => turns)} turns and ${sum(({ records }) => records)} records in ${Math.round((Date.now() - began) / 1000)} s; seed ${seed}`,
-    `  ${sum(({ unknown }) => unknown)} calls told as unknown; ${tenants.told}; set aside and released: ${setAside.length}`,
+    `  ${sum(({ unknown }) => unknown)} calls reported as unknown; ${tenants.summary}; set aside and released: ${setAside.length}`,
     ...hits.lines(),
   ].join('\n'),
 )

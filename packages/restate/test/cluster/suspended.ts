@@ -1,5 +1,5 @@
-// A thousand sessions that wait for a person, whom the engine holds, and then a thousand answers within seconds: each call is made once, no place is idle, and the memory of
-// the worker is bounded (R-LOAD, R-WORK-3a). Run by scripts/cluster.mjs: suspended.js SERVER FOLDER SESSIONS; load-worker.js stands beside it.
+// A thousand sessions that wait for a person, suspended in the engine, and then a thousand answers within seconds: each call is made once, no place is idle, and the memory of
+// the worker is bounded (R-LOAD, R-WORK-3a). Run by scripts/cluster.mjs: suspended.js SERVER FOLDER SESSIONS; load-worker.js is in the same folder.
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { WorkerEvent } from '../../src/worker/worker-events.ts'
@@ -72,7 +72,7 @@ const askedMs = await each(async (name) => {
   await request(name, 'prompt', { type: 'prompt', content: 'Go.' }, { ms: 20, asks: true })
 })
 const from = Date.now()
-// Those that have the last places keep them.
+// Sessions with the last places keep them.
 while (rested.size < names.length - places && Date.now() - from < 60_000) await wait(200)
 const restedMs = Date.now() - from
 const askingMb = mostMb

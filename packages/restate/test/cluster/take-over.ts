@@ -1,5 +1,5 @@
-// Running sessions go from one worker to another at a lap, and nobody is killed; what the other one cannot read stays, or is paused. Run by scripts/cluster.mjs:
-// take-over.js SERVER FOLDER; worker.js and worker-later.js, which is the same with a later format, stand beside it.
+// Running sessions move from one worker to another at an iteration, and nothing is killed; what the other worker cannot read stays or is paused. Run by scripts/cluster.mjs:
+// take-over.js SERVER FOLDER; worker.js and worker-later.js, the same with a later format, are in the same folder.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -25,9 +25,9 @@ async function worker(
   as: 'stays' | 'takes-over',
   port: number,
 ): Promise<ChildProcess> {
-  const given = [join(here, `${name}.mjs`), String(port), log, cluster.admin(), as]
+  const args = [join(here, `${name}.mjs`), String(port), log, cluster.admin(), as]
   const env = { ...process.env, RESTATE_LOGGING: 'ERROR' }
-  const child = spawn(process.execPath, given, { stdio: ['ignore', 'ignore', 'inherit'], env })
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'], env })
   processes.push(child)
   await cluster.register(`http://127.0.0.1:${port}`)
   return child
@@ -45,14 +45,14 @@ async function ask(session: string, id: string, request: SessionRequest, opening
 
 async function until(session: string, holds: (status: SessionStatus) => boolean): Promise<SessionStatus> {
   for (let left = 240; ; left--) {
-    // It is what the object gives.
+    // The object returns it.
     const status = (await cluster.call(`halting_session/${session}/status`)) as SessionStatus
     if (holds(status) || left === 0) return status
     await wait(250)
   }
 }
 
-/** What the workers noted of a session: `PID WHAT SESSION …`. */
+/** Notes of the workers about a session: `PID WHAT SESSION …`. */
 function noted(session: string, what: string): readonly string[] {
   const lines = readFileSync(log, 'utf8')
     .split('\n')

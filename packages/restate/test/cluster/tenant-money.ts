@@ -1,5 +1,6 @@
-// A hundred sessions of a tenant under a limit that is little more than they cost (R-FUND-1 to R-FUND-6), by the program: what a request may cost is many times what it
-// does. Sessions wait for what others have reserved, and none ends for money; a worker is killed in their middle. Run by scripts/cluster.mjs: tenant-money.mjs SERVER FOLDER
+// A hundred sessions of a tenant under a limit that is little more than their cost (R-FUND-1 to R-FUND-6), with the program: a request may cost many times what it
+// does. Sessions wait for money that others have reserved, and none ends for lack of it; a worker is killed in the middle. Run by scripts/cluster.mjs: tenant-money.mjs SERVER
+// FOLDER
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BudgetStatus } from '../../src/fleet/budget-service.ts'
@@ -69,11 +70,11 @@ async function startWorkers(...slots: readonly number[]): Promise<void> {
 }
 
 async function budgetOf(tenant: string): Promise<BudgetStatus> {
-  // What the object of a tenant answers.
+  // The answer of the object of a tenant.
   return (await cluster.call(`halting_budget/${tenant}/status`)) as BudgetStatus
 }
 
-/** What was seen of a budget at any moment. */
+/** Observations of a budget over time. */
 class Watch {
   readonly #tenant: string
   readonly #limitUsd: number | null
@@ -118,7 +119,7 @@ interface Course {
   readonly last: BudgetStatus
 }
 
-/** All sessions of a tenant at once, to their ends. `meanwhile` may hurt them. */
+/** Runs all sessions of a tenant at once to their ends. `meanwhile` may disturb them. */
 async function run(tenant: string, limitUsd: number | null, meanwhile?: () => Promise<void>): Promise<Course> {
   await cluster.call(`halting_budget/${tenant}/setLimit`, limitUsd)
   const watch = new Watch(tenant, limitUsd)
@@ -154,10 +155,10 @@ async function run(tenant: string, limitUsd: number | null, meanwhile?: () => Pr
   return { reasons, seconds, watch, last }
 }
 
-const told = ({ reasons, seconds, watch, last }: Course): string =>
+const summaryOf = ({ reasons, seconds, watch, last }: Course): string =>
   `${[...reasons].map(([reason, names]) => `${names.length} ${reason}`).join(', ')} in ${seconds.toFixed(1)} s; $${last.settledUsd.toFixed(4)} settled, $${last.unknownUsd.toFixed(4)} of it at worst case; at most ${watch.mostWaiting} waited, at most $${watch.mostReservedUsd.toFixed(2)} reserved, ${watch.looks} looks`
 
-/** When few requests are under way: what nobody knows of them is little then. */
+/** While few requests are open, the unknown part is small. */
 async function killOne(tenant: string): Promise<void> {
   await until(
     async () => {
@@ -173,25 +174,25 @@ async function killOne(tenant: string): Promise<void> {
 try {
   await startWorkers(16, 16)
   const free = await run('free', null)
-  demand(free.reasons.get('completed')?.length === count, `Without a limit: ${told(free)}.`)
-  console.log(`kept: without a limit, 32 slots: ${told(free)}`)
+  demand(free.reasons.get('completed')?.length === count, `Without a limit: ${summaryOf(free)}.`)
+  console.log(`kept: without a limit, 32 slots: ${summaryOf(free)}`)
   demand(Math.abs(free.last.settledUsd - costUsd) < 1e-9, `They cost $${free.last.settledUsd}, and not $${costUsd}.`)
 
   const wide = await run('wide', 1)
-  demand(wide.reasons.get('completed')?.length === count, `Under $1: ${told(wide)}.`)
+  demand(wide.reasons.get('completed')?.length === count, `Under $1: ${summaryOf(wide)}.`)
   demand(wide.watch.mostWaiting > 0, 'Nobody waited.')
-  console.log(`kept: under $1, 32 slots: ${told(wide)}, ${(wide.seconds / free.seconds).toFixed(2)} times as long`)
+  console.log(`kept: under $1, 32 slots: ${summaryOf(wide)}, ${(wide.seconds / free.seconds).toFixed(2)} times as long`)
 
   await startWorkers(8, 8)
   const narrow = await run('narrow', 1, () => killOne('narrow'))
-  demand(narrow.reasons.get('completed')?.length === count, `Under $1 with a killed worker: ${told(narrow)}.`)
-  console.log(`kept: under $1, 16 slots, a worker killed and not started again: ${told(narrow)}`)
+  demand(narrow.reasons.get('completed')?.length === count, `Under $1 with a killed worker: ${summaryOf(narrow)}.`)
+  console.log(`kept: under $1, 16 slots, a worker killed and not started again: ${summaryOf(narrow)}`)
 
   const little = await run('little', 0.3)
   const ended = little.reasons.get('max_budget_usd') ?? []
   demand(
     ended.length > 0 && ended.length + (little.reasons.get('completed')?.length ?? 0) === count,
-    `Under $0.30: ${told(little)}.`,
+    `Under $0.30: ${summaryOf(little)}.`,
   )
   const whys: string[] = []
   for (const name of ended) {
@@ -201,13 +202,13 @@ try {
     whys.push(String(result?.errors?.[0]))
   }
   const reserved = whys.filter((why) => / is reserved by \d+ other session| of it is reserved by/.test(why))
-  // Where others have nothing reserved any more, there is nothing to say of that.
+  // If others have nothing reserved any more, there is nothing to report.
   demand(
     whys.every((why) => why.includes('of the budget of little')),
     `Some do not say why they ended: ${JSON.stringify(whys)}`,
   )
   console.log(
-    `kept: under $0.30: ${told(little)}; ${reserved.length} say what others had reserved: ${reserved[0] ?? 'none'}; ${whys.length - reserved.length} that others had nothing: ${whys.find((why) => !reserved.includes(why)) ?? 'none'}`,
+    `kept: under $0.30: ${summaryOf(little)}; ${reserved.length} say what others had reserved: ${reserved[0] ?? 'none'}; ${whys.length - reserved.length} that others had nothing: ${whys.find((why) => !reserved.includes(why)) ?? 'none'}`,
   )
 } catch (error) {
   console.error(String(error))
@@ -220,7 +221,7 @@ try {
       ]).slice(0, 3_000),
     )
   console.error(JSON.stringify(await cluster.unfinished()).slice(0, 3_000))
-  for (const worker of workers) console.error(worker?.said.slice(-1_500))
+  for (const worker of workers) console.error(worker?.output.slice(-1_500))
   process.exitCode = 1
 } finally {
   await programs.end()

@@ -11,10 +11,10 @@ interface Tenant {
   readonly sessions: string[]
 }
 
-/** Sums of dollars are made of nano-dollars. */
+/** Sums of dollars consist of nano-dollars. */
 const exactlyUsd = 5e-10
 
-/** Tenants with a budget over many sessions, and what the engine's ledger and the services outside tell of them while all goes on. */
+/** Tenants with a budget over many sessions, and figures of the engine's ledger and the services outside while everything runs. */
 export class Tenants {
   readonly #cluster: Cluster
   readonly #outside: OutsideLog
@@ -27,7 +27,7 @@ export class Tenants {
     this.#outside = outside
   }
 
-  /** A session that works within the budget of a tenant. Its limit is that of who came first. */
+  /** A session that works within the budget of a tenant. The first limit counts. */
   async join(tenant: string, session: string, limitUsd: number): Promise<void> {
     const known = this.#tenants.get(tenant) ?? {
       limitUsd,
@@ -39,7 +39,7 @@ export class Tenants {
     await known.limitIsSet
   }
 
-  /** Looks at every ledger at this moment. */
+  /** Reads every ledger at this moment. */
   async look(): Promise<void> {
     this.#outside.read()
     for (const [tenant, { limitUsd, limitIsSet, sessions }] of this.#tenants) {
@@ -54,7 +54,7 @@ export class Tenants {
     }
   }
 
-  /** What is wrong when nobody works any more. */
+  /** Problems after all work has ended. */
   async problemsAtEnd(): Promise<readonly string[]> {
     await this.look()
     for (const [tenant, { sessions }] of this.#tenants) {
@@ -68,11 +68,11 @@ export class Tenants {
     return [...this.#problems]
   }
 
-  get told(): string {
+  get summary(): string {
     const all = [...this.#tenants.values()]
     const limitUsd = all.reduce((sum, tenant) => sum + tenant.limitUsd, 0)
     const billedUsd = all.reduce((sum, { sessions }) => sum + this.#billedUsd(sessions), 0)
-    return `${all.length} tenants, $${billedUsd.toFixed(2)} of $${limitUsd.toFixed(2)} billed, their ledgers looked at ${this.#looks} times`
+    return `${all.length} tenants, $${billedUsd.toFixed(2)} of $${limitUsd.toFixed(2)} billed, their ledgers read ${this.#looks} times`
   }
 
   #problem(problem: string): void {
@@ -85,12 +85,12 @@ export class Tenants {
   }
 
   async #status(tenant: string): Promise<BudgetStatus> {
-    // The handler gives it.
+    // The handler returns it.
     return (await this.#cluster.call(`${budgetObject}/${tenant}/status`)) as BudgetStatus
   }
 
   async #done(session: string): Promise<WorkDone | null> {
-    // The handler gives it.
+    // The handler returns it.
     return (await this.#cluster.call(`${sessionObject}/${session}/done`)) as WorkDone | null
   }
 }

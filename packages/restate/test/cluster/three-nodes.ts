@@ -1,4 +1,4 @@
-// The commands of "Three nodes" in docs/guide/operating.md, as they stand but for addresses and folders: the cluster goes on without one node, and with it when it
+// The commands of "Three nodes" in docs/guide/operating.md, verbatim except for addresses and folders: the cluster continues without one node, and with it when it
 // is back. Run by scripts/cluster.mjs: three-nodes.mjs SERVER FOLDER
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ const bin = join(folder, 'bin')
 mkdirSync(bin)
 symlinkSync(server, join(bin, 'restate-server'))
 
-/** A line of the guide with the places of this machine. */
+/** A line of the guide with the paths of this machine. */
 function here(line: string): string {
   return names
     .reduce(
@@ -63,7 +63,7 @@ async function ready(index: number): Promise<void> {
         await response?.arrayBuffer()
         return response?.ok === true
       },
-      () => `${url} does not answer: ${nodes[index]?.said.slice(-3_000)}`,
+      () => `${url} does not answer: ${nodes[index]?.output.slice(-3_000)}`,
     )
 }
 
@@ -71,7 +71,7 @@ const effects = join(folder, 'effects.txt')
 const command = `echo "$PWD" >> '${effects}'; sleep 1`
 const script = writeScript(join(folder, 'script.json'), command, command, command)
 
-/** How often a session had its effect, counted outside. */
+/** How often a session had its side effect, counted outside. */
 function countOf(session: string): number {
   return linesOf(effects).filter((line) => line.endsWith(`/${session}`)).length
 }
@@ -99,9 +99,9 @@ try {
     for (const key of keys) await sessions.over(key)
   }
   const serving = Date.now()
-  const said = await programs.run(wordsOf(prompt).slice(1))
-  demand(said.includes('All done.'), `halting -p says: ${said}`)
-  // The node that made the cluster goes, while sessions go on; others begin without it.
+  const output = await programs.run(wordsOf(prompt).slice(1))
+  demand(output.includes('All done.'), `halting -p says: ${output}`)
+  // The node that created the cluster is killed while sessions run; others begin without it.
   await begin('a', 'b', 'c')
   await until(
     () => ['a', 'b', 'c'].every((key) => countOf(key) > 0),
@@ -119,11 +119,11 @@ try {
   await over('f')
   const listed = await programs.run(wordsOf(list).slice(1))
   const completed = listed.split('\n').filter((line) => line.includes('completed')).length
-  demand(completed === 7, `The list tells of ${completed} sessions that completed: ${listed}`)
+  demand(completed === 7, `The list shows ${completed} completed sessions: ${listed}`)
   let unknown = 0
   for (const key of ['a', 'b', 'c', 'd', 'e', 'f']) {
     const isUnknown = (await sessions.records(key)).includes(unknownOutcome)
-    // What a node that is killed leaves under way is one command at most: it is not done again.
+    // A killed node interrupts at most one command, which is not repeated.
     demand(isUnknown ? countOf(key) <= 3 : countOf(key) === 3, `${key} did ${countOf(key)} of 3 commands.`)
     if (isUnknown) unknown++
   }

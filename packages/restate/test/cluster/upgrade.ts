@@ -1,5 +1,5 @@
-// A worker of a later version beside one of this: which sessions go where, and what becomes of those that the wrong one gets. Run by scripts/cluster.mjs:
-// upgrade.js SERVER FOLDER; worker.js and worker-later.js, which is the same with a later format, stand beside it.
+// A worker of a later version next to one of this: where sessions go, and what happens to those that reach the wrong one. Run by scripts/cluster.mjs:
+// upgrade.js SERVER FOLDER; worker.js and worker-later.js, the same with a later format, are in the same folder.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -21,9 +21,9 @@ function expect(holds: boolean, promise: string): void {
 }
 
 function worker(name: 'worker' | 'worker-later', port: number): ChildProcess {
-  const given = [join(here, `${name}.mjs`), String(port), log, cluster.admin()]
+  const args = [join(here, `${name}.mjs`), String(port), log, cluster.admin()]
   const env = { ...process.env, RESTATE_LOGGING: 'ERROR' }
-  const child = spawn(process.execPath, given, { stdio: ['ignore', 'ignore', 'inherit'], env })
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'], env })
   processes.push(child)
   return child
 }
@@ -39,7 +39,7 @@ async function ask(session: string, id: string, request: SessionRequest, opening
 }
 
 async function statusOf(session: string): Promise<SessionStatus> {
-  // It is what the object gives.
+  // The object returns it.
   return (await cluster.call(`halting_session/${session}/status`)) as SessionStatus
 }
 
@@ -51,7 +51,7 @@ async function until(session: string, holds: (status: SessionStatus) => boolean)
   }
 }
 
-/** What the workers noted of a session, as `PID what`. */
+/** Notes of the workers about a session, as `PID what`. */
 function noted(session: string, what: string): readonly string[] {
   const lines = readFileSync(log, 'utf8')
     .split('\n')
@@ -63,7 +63,7 @@ const isOver = (run: string) => (status: SessionStatus) => status.state === 'idl
 const isPaused = ({ state }: SessionStatus): boolean => state === 'paused'
 const isBy = (child: ChildProcess) => (line: string) => line.startsWith(`${child.pid} `)
 
-/** Has a worker that can go on with it. Gives the engine's answer where it is refused. */
+/** Binds it to a worker that can continue it. Returns the engine's answer if that is refused. */
 async function resume({ stalled }: SessionStatus, deployment?: string): Promise<void> {
   if (stalled === undefined) return
   const path = `${cluster.admin()}/invocations/${stalled.invocation}`
@@ -81,7 +81,7 @@ async function resume({ stalled }: SessionStatus, deployment?: string): Promise<
 const [oldPort, newPort] = [await freePort(), await freePort()]
 const older = worker('worker', oldPort)
 await cluster.register(`http://127.0.0.1:${oldPort}`)
-// Its answers are stored apart: only what has such texts is written in the later format.
+// Its answers are stored separately: only data with such texts is in the later format.
 await ask('a', 'm1', { type: 'prompt', content: 'go' }, { turns: 20, toolMs: 100, words: 2_000 })
 while ((await statusOf('a')).turns < 3) await wait(100)
 

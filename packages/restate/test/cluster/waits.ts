@@ -1,4 +1,4 @@
-// Calls that wait for a person: nobody works at them meanwhile, a back-up of the engine's data brings them back, and each goes on with its answer (docs/guide/cluster.md,
+// Calls that wait for a person: they occupy no worker, a backup of the engine's data restores them, and each continues with its answer (docs/guide/cluster.md,
 // "Back up"; R-WORK-3a). Run by scripts/cluster.mjs: waits.mjs SERVER FOLDER
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,7 +33,7 @@ const copy = join(folder, 'copy')
 mkdirSync(original)
 let cluster = await Cluster.start(server, original, 1)
 try {
-  // One session at once: those that wait take no place.
+  // One session at a time: waiting ones take no place.
   let worker = await startWorker(cluster, '--concurrency', '1')
   let sessions = new SessionsOf(cluster)
   const names = ['approved', 'denied', 'before']
@@ -49,8 +49,8 @@ try {
   await say('approve', 'before')
   await sessions.over('before')
 
-  // Everything ends; then comes the copy, without what it is of.
-  demand((await worker.kill('SIGTERM')) === 0, `After SIGTERM the worker says: ${worker.said}`)
+  // Everything ends; then the copy starts, without the original.
+  demand((await worker.kill('SIGTERM')) === 0, `After SIGTERM the worker says: ${worker.output}`)
   await cluster.stop()
   cpSync(original, copy, { recursive: true })
   rmSync(original, { recursive: true })
@@ -59,23 +59,26 @@ try {
   demand(countOf('approved') + countOf('denied') === 0, 'A call did not wait for its answer.')
 
   worker = await startWorker(cluster)
-  const said = await say('approve', 'approved')
-  demand(said.includes(`Approved: ${calls.get('approved')}`), `halting approve says: ${said}`)
+  const output = await say('approve', 'approved')
+  demand(output.includes(`Approved: ${calls.get('approved')}`), `halting approve says: ${output}`)
   await sessions.over('approved')
   await say('deny', 'denied', '--message', 'Anna said no: not on a Friday.')
   await until(
     async () => (await sessions.status('denied')).state === 'idle',
     () => 'The session whose call was denied does not end.',
   )
-  demand((await sessions.records('denied')).includes('Anna said no: not on a Friday.'), 'The model was not told why.')
+  demand(
+    (await sessions.records('denied')).includes('Anna said no: not on a Friday.'),
+    'The model did not receive the reason.',
+  )
   demand(
     countOf('before') === 1 && countOf('approved') === 1 && countOf('denied') === 0,
     `Effects: ${linesOf(effects).join(', ')}`,
   )
   const again = programs.halting(['approve', 'approved', calls.get('approved') ?? '', ...where()])
   demand(
-    (await again.ended()) === 2 && again.said.includes('is waiting for an answer'),
-    `A second answer: ${again.said}`,
+    (await again.ended()) === 2 && again.output.includes('is waiting for an answer'),
+    `A second answer: ${again.output}`,
   )
   console.log(
     'three calls that wait, of one session at once; two of them in a copy of the data, each as it was answered',

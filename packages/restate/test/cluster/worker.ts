@@ -1,4 +1,5 @@
-// A worker of tests: node worker.js PORT LOG [ADMIN [stays|takes-over [INGRESS]]]; with ADMIN it is one as `halting serve` starts, else its services alone. Its sessions have a scripted model and tools that note what they did in LOG, one line each.
+// A worker of tests: node worker.js PORT LOG [ADMIN [stays|takes-over [INGRESS]]]; with ADMIN it is like one of `halting serve`, otherwise only its services. Its sessions have a
+// scripted model and tools that note their effects in LOG, one line each.
 import { appendFileSync } from 'node:fs'
 import { createSession } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
@@ -62,7 +63,7 @@ const options: SessionServiceOptions = {
   listener: {
     url: null,
     onOpen() {},
-    onKept() {},
+    onStored() {},
     onLeave() {},
     onEvent(sessionId, event) {
       if (event.type === 'run_end') note('ended', sessionId, event.terminal.reason)
@@ -70,7 +71,7 @@ const options: SessionServiceOptions = {
     },
   },
 }
-/** With CAN_OPEN it has the folders of sessions that are called so. */
+/** With CAN_OPEN, it has only the folders of the sessions named there. */
 const folders = process.env['CAN_OPEN']
 const canOpen = folders === undefined ? undefined : (id: string): boolean => new RegExp(folders).test(id)
 if (admin === '') await serve({ port: Number(port), services: [...sessionServices(options)] })

@@ -3,22 +3,22 @@ import { openSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { freePort, wait } from './server.ts'
 
-/** What a worker process is, and who hears of it. */
+/** Options of a worker process, and its callbacks. */
 export interface WorkerProgram {
   readonly program: string
-  /** Behind its port; by the address of all of them. */
+  /** Its arguments after the port; may depend on the shared address. */
   readonly given?: readonly string[] | ((address: string) => readonly string[])
   /** Options of its Node. */
   readonly execArgv?: readonly string[]
-  /** Where what it says goes. */
+  /** File for its output. */
   readonly logFile: string
   readonly onMessage?: (worker: WorkerProcess, message: unknown) => void
   readonly onExit?: (worker: WorkerProcess) => void
-  /** It serves. */
+  /** Called when it serves. */
   readonly onReady?: (worker: WorkerProcess) => void
 }
 
-/** A process that serves, until it is killed. It tells that it does by the message `serving`. */
+/** A process that serves until it is killed. It announces that by the message `serving`. */
 export class WorkerProcess {
   readonly port: number
   readonly process: ChildProcess
@@ -35,11 +35,11 @@ export class WorkerProcess {
   }
 }
 
-/** Worker processes of one deployment behind one address, as behind a balancer of connections. One that is killed is followed by another. */
+/** Worker processes of one deployment behind one address, like behind a TCP load balancer. A killed one is replaced. */
 export class Workers {
   readonly #program: WorkerProgram
   readonly #workers: WorkerProcess[] = []
-  // Without `noDelay` each small frame waits for the acknowledgement of the one before it, some 40 ms.
+  // Without `noDelay`, each small frame waits for the acknowledgement of the previous one, some 40 ms.
   readonly #proxy = createServer({ noDelay: true }, (socket) => this.#connect(socket))
   #port = 0
   #turn = 0
@@ -58,7 +58,7 @@ export class Workers {
     return workers
   }
 
-  /** One more of them. */
+  /** Starts another one. */
   async add(): Promise<void> {
     const before = this.ready.length
     await this.#spawn()
@@ -120,12 +120,12 @@ export class Workers {
     }
   }
 
-  /** Ends a process at once. */
+  /** Kills a process. */
   kill(worker: WorkerProcess): Promise<void> {
     return this.#end(worker, 'SIGKILL')
   }
 
-  /** Tells a process to end, which leaves its sessions first. */
+  /** Terminates a process, which leaves its sessions first. */
   drain(worker: WorkerProcess): Promise<void> {
     return this.#end(worker, 'SIGTERM')
   }
@@ -139,12 +139,12 @@ export class Workers {
     await gone
   }
 
-  /** Ends the connections of a process, which goes on. */
+  /** Closes the connections of a process, which keeps running. */
   cut(worker: WorkerProcess): void {
     for (const socket of worker.sockets) socket.destroy()
   }
 
-  /** Holds a process still, or lets it go on: it hangs, and nobody is told. */
+  /** Stops a process, or lets it continue: it hangs, and nobody is notified. */
   hold(worker: WorkerProcess, isHeld: boolean): void {
     worker.process.kill(isHeld ? 'SIGSTOP' : 'SIGCONT')
   }

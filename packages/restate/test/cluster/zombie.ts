@@ -1,10 +1,10 @@
-// A worker is stopped (SIGSTOP) for longer than it takes to be taken for lost, and goes on (SIGCONT): nothing is done twice, and it is a worker again. Run by
-// scripts/cluster.mjs: zombie.js SERVER FOLDER; worker.js stands beside it.
+// A worker is stopped (SIGSTOP) until it is considered lost, and continued (SIGCONT): nothing is done twice, and it is a worker again. Run by
+// scripts/cluster.mjs: zombie.js SERVER FOLDER; worker.js is in the same folder.
 import { areWithin, LostFleet, secondsOf } from './lost-fleet.ts'
 import { wait } from './server.ts'
 
 const [program = '', folder = ''] = process.argv.slice(2)
-// As docs/guide/operating.md says: the engine notices within these that a machine says nothing any more.
+// As docs/guide/operating.md says: within this time the engine notices that a machine is silent.
 process.env['RESTATE_WORKER__INVOKER__HTTP2_KEEP_ALIVE_INTERVAL'] = '10s'
 process.env['RESTATE_WORKER__INVOKER__HTTP2_KEEP_ALIVE_TIMEOUT'] = '10s'
 const fleet = await LostFleet.start(program, folder)

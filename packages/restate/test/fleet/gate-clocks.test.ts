@@ -1,37 +1,37 @@
-// Holds rules of docs/spec: R-FLEET-5, R-FLEET-5a: a gate whose engine is away for a while, and whose workers have clocks that jump.
+// Holds rules of docs/spec: R-FLEET-5, R-FLEET-5a: a gate whose engine is away for a while, and whose workers have jumping clocks.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
   enter,
   hasTickets,
   leave,
-  limit,
+  setLimits,
   newGate,
   renew,
   renewMs,
   tick,
   tickMs,
   type Gate,
-  type Passed,
+  type GateChange,
 } from '../../src/fleet/gate.ts'
 
 const most = 2
 
-/** A gate as the engine serves it: it looks when that was planned, or when the engine is there again. */
+/** A gate as the engine runs it: it ticks as scheduled, or when the engine is back. */
 class ServedGate {
   gate: Gate
-  /** The engine's own clock, which nobody can change. */
+  /** The engine's clock, which nobody can change. */
   nowMs = 1_000_000
-  /** Who asks now, and is not killed. */
+  /** Requests of living processes. */
   readonly inside = new Set<string>()
   readonly waiting = new Set<string>()
   #tickMs: number | undefined
 
   constructor() {
-    this.gate = limit(newGate, this.nowMs, { requests: most, requestsPerMinute: null, tokensPerMinute: null }).gate
+    this.gate = setLimits(newGate, this.nowMs, { requests: most, requestsPerMinute: null, tokensPerMinute: null }).gate
   }
 
-  call(offMs: number, how: (gate: Gate, nowMs: number) => Passed): void {
+  call(offMs: number, how: (gate: Gate, nowMs: number) => GateChange): void {
     const { gate, admitted, turnedAway } = how(this.gate, this.nowMs + offMs)
     this.gate = gate
     for (const { ticket } of admitted) if (this.waiting.delete(ticket)) this.inside.add(ticket)
@@ -39,7 +39,7 @@ class ServedGate {
     if (hasTickets(gate)) this.#tickMs ??= this.nowMs + tickMs
   }
 
-  /** Time goes on. Workers renew as long as they can be heard; the engine does what is due. */
+  /** Time passes. Workers renew while they can reach the engine; the engine makes its scheduled calls. */
   passTime(ms: number, offMs: number): void {
     for (const untilMs = this.nowMs + ms; this.nowMs < untilMs;) {
       this.nowMs = Math.min(untilMs, this.nowMs + renewMs)
@@ -49,7 +49,7 @@ class ServedGate {
     }
   }
 
-  /** The engine was away. What was planned comes before any worker is heard. */
+  /** The engine was away. Scheduled calls come before those of workers. */
   beAway(ms: number, offMs: number): void {
     this.nowMs += ms
     this.look(offMs)
@@ -75,7 +75,7 @@ const step = fc.record({
   off,
 })
 
-test('never are more inside than the limit says, whatever clocks say and however long the engine is away', () => {
+test('the limit of requests inside holds, whatever the clocks say and however long the engine is away', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const served = new ServedGate()
@@ -91,7 +91,7 @@ test('never are more inside than the limit says, whatever clocks say and however
           served.inside.delete(first)
           served.call(offMs, (gate, nowMs) => leave(gate, nowMs, first))
         } else if (type === 'kill' && first !== undefined) {
-          // It asks no more, and says nothing.
+          // It has ended without leaving.
           served.inside.delete(first)
         } else if (type === 'time') {
           served.passTime(ms, offMs)
@@ -99,11 +99,11 @@ test('never are more inside than the limit says, whatever clocks say and however
           served.beAway(ms * 30, offMs)
         }
         expect(served.inside.size).toBeLessThanOrEqual(most)
-        // Who lives and was let in has a place.
+        // A living request that was admitted has its place.
         const places = served.gate.inside.map(({ ticket }) => ticket)
         expect([...served.inside].filter((ticket) => !places.includes(ticket))).toEqual([])
       }
-      // Those who were killed keep nobody out for longer than three looks.
+      // Killed requests keep others out for at most three checks.
       served.passTime(3 * tickMs, 0)
       expect(served.gate.inside.map(({ ticket }) => ticket).toSorted()).toEqual([...served.inside].toSorted())
       expect(served.inside.size).toBe(Math.min(most, served.inside.size + served.waiting.size))
@@ -118,22 +118,22 @@ const asking = (ticket: string, process: string, atMs: number) => ({
   awakeable: ticket,
   by: { process, atMs },
 })
-const one = (): Gate => limit(newGate, 1_000, { requests: 1, requestsPerMinute: null, tokensPerMinute: null }).gate
+const one = (): Gate => setLimits(newGate, 1_000, { requests: 1, requestsPerMinute: null, tokensPerMinute: null }).gate
 const names = (all: readonly { readonly ticket: string }[]): readonly string[] => all.map(({ ticket }) => ticket)
 
-test('what a session had in a process that it has left is given up when it asks in the next one', () => {
+test('tickets of a session in a process that it has left are dropped when it asks in the next one', () => {
   const first = enter(one(), 1_000, asking('a1', 'p1', 10)).gate
   const beside = enter(first, 1_001, asking('a2', 'p1', 11))
   expect([names(beside.gate.inside), names(beside.gate.waiting)]).toEqual([['a1'], ['a2']])
   const next = enter(beside.gate, 1_002, asking('b1', 'p2', 12))
   expect([names(next.gate.inside), names(next.admitted), names(next.turnedAway)]).toEqual([['b1'], ['b1'], ['a2']])
   expect([next.gate.expired, next.gate.order]).toEqual([2, []])
-  // A request of the first process that comes late takes nothing from the second.
+  // A late request of the first process takes nothing from the second.
   const late = enter(next.gate, 1_003, asking('a3', 'p1', 11))
   expect([names(late.gate.inside), names(late.gate.waiting)]).toEqual([['b1'], ['a3']])
 })
 
-test('processes that share a name of a session and say nothing of it keep their turns', () => {
+test('processes that share a session name without saying so keep their turns', () => {
   const { by: _by, ...plain } = asking('a', 'p1', 1)
   const first = enter(one(), 1_000, plain).gate
   expect(names(enter(first, 1_000, asking('b', 'p2', 2)).gate.inside)).toEqual(['a'])

@@ -1,17 +1,17 @@
-// Holds rules of docs/spec: R-FLEET-4, R-FLEET-5: who may ask a model, whatever comes, again, late, and from clocks that differ.
+// Holds rules of docs/spec: R-FLEET-4, R-FLEET-5: admission to a model, with calls that are repeated, late, and from clocks that differ.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
   enter,
   leave,
-  limit,
+  setLimits,
   newGate,
-  passed,
+  advance,
   renew,
   tick,
   type Gate,
   type GateLimits,
-  type Passed,
+  type GateChange,
 } from '../../src/fleet/gate.ts'
 
 type Call =
@@ -23,7 +23,7 @@ type Call =
     }
   | { readonly type: 'time' | 'tick' }
 
-interface Came {
+interface GateCall {
   readonly ms: number
   readonly call: Call
 }
@@ -31,7 +31,7 @@ interface Came {
 const ticketOf = ({ session, request }: { readonly session: number; readonly request: number }): string =>
   `${session}.${request}`
 
-function called(gate: Gate, { ms, call }: Came): Passed {
+function called(gate: Gate, { ms, call }: GateCall): GateChange {
   switch (call.type) {
     case 'enter': {
       const ticket = ticketOf(call)
@@ -42,7 +42,7 @@ function called(gate: Gate, { ms, call }: Came): Passed {
     case 'renew':
       return renew(gate, ms, [ticketOf(call)])
     case 'time':
-      return passed(gate, ms)
+      return advance(gate, ms)
     case 'tick':
       return tick(gate, ms)
   }
@@ -61,7 +61,7 @@ const call: fc.Arbitrary<Call> = fc.record({
   tokens: fc.nat({ max: 900 }),
 })
 /** Clocks of workers differ by some seconds. */
-const calls: fc.Arbitrary<readonly Came[]> = fc
+const calls: fc.Arbitrary<readonly GateCall[]> = fc
   .array(fc.record({ call, after: fc.nat({ max: 6_000 }), off: fc.integer({ min: -3_000, max: 3_000 }) }), {
     maxLength: 80,
   })
@@ -69,7 +69,7 @@ const calls: fc.Arbitrary<readonly Came[]> = fc
     let ms = 100_000
     return all.map(({ call, after, off }) => ({ call, ms: (ms += after) + off }))
   })
-const atGate = (limits: GateLimits): Gate => limit(newGate, 100_000, limits).gate
+const atGate = (limits: GateLimits): Gate => setLimits(newGate, 100_000, limits).gate
 
 interface Admission {
   readonly ticket: string
@@ -77,20 +77,20 @@ interface Admission {
   readonly ms: number
 }
 
-/** All that happened, in order. */
-function admissionsOf(limits: GateLimits, all: readonly Came[], look?: (gate: Gate, told: Passed) => void) {
+/** All admissions, in order. */
+function admissionsOf(limits: GateLimits, all: readonly GateCall[], look?: (gate: Gate, change: GateChange) => void) {
   let gate = atGate(limits)
   const admissions: Admission[] = []
-  for (const came of all) {
-    const told = called(gate, came)
-    look?.(gate, told)
-    for (const { ticket, tokens } of told.admitted) admissions.push({ ticket, tokens, ms: told.gate.nowMs })
-    gate = told.gate
+  for (const call of all) {
+    const change = called(gate, call)
+    look?.(gate, change)
+    for (const { ticket, tokens } of change.admitted) admissions.push({ ticket, tokens, ms: change.gate.nowMs })
+    gate = change.gate
   }
   return { gate, admissions }
 }
 
-test('never are more inside than the limit says, and a ticket comes in once while it is known', () => {
+test('the limit of requests inside holds, and a known ticket is admitted once', () => {
   fc.assert(
     fc.property(limits, calls, (limits, all) => {
       admissionsOf(limits, all, (_, { gate }) => {
@@ -103,7 +103,7 @@ test('never are more inside than the limit says, and a ticket comes in once whil
   )
 })
 
-test('in any time no more come in than the buckets hold and what flows in meanwhile', () => {
+test('within any time, no more are admitted than the buckets hold and refill', () => {
   fc.assert(
     fc.property(limits, calls, (limits, all) => {
       const { admissions } = admissionsOf(limits, all)
@@ -121,14 +121,14 @@ test('in any time no more come in than the buckets hold and what flows in meanwh
   )
 })
 
-test('while a session waits, each other one comes in once at most', () => {
+test('while a session waits, each other session is admitted at most once', () => {
   fc.assert(
     fc.property(limits, calls, (limits, all) => {
-      /** By session that waits: how often others came in since. */
+      /** By waiting session: how often others were admitted since. */
       const since = new Map<string, Map<string, number>>()
       admissionsOf(limits, all, (_, { gate, admitted }) => {
         const comes = new Set([...gate.order, ...admitted.map(({ session }) => session)])
-        // Who has left waits no more.
+        // A request that left no longer waits.
         for (const session of since.keys()) if (!comes.has(session)) since.delete(session)
         for (const { session } of admitted) {
           since.delete(session)
@@ -143,23 +143,23 @@ test('while a session waits, each other one comes in once at most', () => {
   )
 })
 
-test('whoever waits is let in or told, if time passes and nobody inside is renewed', () => {
+test('every waiting request is admitted or turned away if time passes and nobody inside renews', () => {
   fc.assert(
     fc.property(limits, calls, (limits, all) => {
-      const told = new Set<string>()
+      const answered = new Set<string>()
       const asked = new Set<string>()
-      const remember = ({ gate, admitted, turnedAway }: Passed): void => {
+      const remember = ({ gate, admitted, turnedAway }: GateChange): void => {
         for (const { ticket } of gate.waiting) asked.add(ticket)
-        for (const { ticket } of [...admitted, ...turnedAway]) told.add(ticket)
+        for (const { ticket } of [...admitted, ...turnedAway]) answered.add(ticket)
       }
       let { gate } = admissionsOf(limits, all, (_, each) => remember(each))
       for (let looks = 0; looks < 2 || gate.inside.length + gate.waiting.length > 0; looks++) {
         expect(looks).toBeLessThan(4)
-        const each: Passed = tick(gate, 0)
+        const each: GateChange = tick(gate, 0)
         remember(each)
         gate = each.gate
       }
-      expect([...asked].filter((ticket) => !told.has(ticket))).toEqual([])
+      expect([...asked].filter((ticket) => !answered.has(ticket))).toEqual([])
       expect({ inside: gate.inside, waiting: gate.waiting, order: gate.order }).toEqual({
         inside: [],
         waiting: [],
@@ -173,7 +173,7 @@ const one: GateLimits = { requests: 1, requestsPerMinute: null, tokensPerMinute:
 const asking = (ticket: string, session: string, tokens = 1) => ({ ticket, session, tokens, awakeable: ticket })
 const names = (all: readonly { readonly ticket: string }[]): readonly string[] => all.map(({ ticket }) => ticket)
 
-test('sessions take turns, however many requests one has', () => {
+test('sessions take turns, however many requests one of them has', () => {
   let gate = atGate(one)
   for (const ticket of ['a1', 'a2', 'a3', 'b1', 'c1', 'b2'])
     gate = enter(gate, 100_000, asking(ticket, ticket[0]!)).gate
@@ -189,29 +189,29 @@ test('sessions take turns, however many requests one has', () => {
 test('a worker that is gone loses its place, and one that renews keeps it', () => {
   const first = enter(atGate(one), 100_000, asking('a', 'a')).gate
   const second = enter(first, 100_000, asking('b', 'b')).gate
-  const looked = tick(renew(second, 100_000, ['a', 'b']).gate, 100_000)
-  expect(names(looked.gate.inside)).toEqual(['a'])
-  const freed = tick(renew(looked.gate, 100_000, ['b']).gate, 100_000)
+  const ticked = tick(renew(second, 100_000, ['a', 'b']).gate, 100_000)
+  expect(names(ticked.gate.inside)).toEqual(['a'])
+  const freed = tick(renew(ticked.gate, 100_000, ['b']).gate, 100_000)
   expect(names(freed.admitted)).toEqual(['b'])
   expect(freed.gate.expired).toBe(1)
 })
 
-test('what a request came to takes the place of what it might come to', () => {
+test('the actual tokens of a request replace its maximum', () => {
   const tokens: GateLimits = { requests: null, requestsPerMinute: null, tokensPerMinute: 1000 }
   const first = enter(atGate(tokens), 100_000, asking('a', 'a', 900)).gate
   const second = enter(first, 100_000, asking('b', 'b', 500))
   expect(second.admitted).toEqual([])
-  // 400 tokens flow in within 24 s.
+  // 400 tokens are refilled within 24 s.
   expect(second.wakeMs).toBe(124_000)
   expect(names(leave(second.gate, 100_000, 'a', 300).admitted)).toEqual(['b'])
-  // A request that is larger than the bucket comes in when that is full.
+  // A request that is larger than the bucket is admitted when that is full.
   const large = enter(atGate(tokens), 100_000, asking('a', 'a', 5000))
   expect(names(large.admitted)).toEqual(['a'])
-  // It has taken five minutes: the next comes in behind them.
+  // It has used five minutes' worth of tokens: the next one is admitted after them.
   expect(enter(large.gate, 100_000, asking('b', 'b', 1)).wakeMs).toBe(100_000 + 240_060)
 })
 
-test('who leaves without having been let in is told so', () => {
+test('a request that leaves before admission is turned away', () => {
   const { gate } = enter(enter(atGate(one), 100_000, asking('a', 'a')).gate, 100_000, asking('b', 'b'))
   const left = leave(gate, 100_000, 'b')
   expect(names(left.turnedAway)).toEqual(['b'])

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-FUND-5, R-FUND-6, R-FUND-7: the money of a tenant, with sessions that wait for it, are killed, heard late, and removed.
+// Holds rules of docs/spec: R-FUND-5, R-FUND-6, R-FUND-7: the money of a tenant, with sessions that wait for it, are killed, are late, and are removed.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -11,7 +11,7 @@ import {
   type Waiter,
 } from '../../src/fleet/tenant-money.ts'
 
-/** What the object of the tenant keeps. Each change is of what was stored. */
+/** The state of the tenant's object. Each change starts from the stored state. */
 class Stored {
   budget: TenantBudget | null = null
   queue: readonly Waiter[] | null = null
@@ -47,7 +47,7 @@ class Stored {
   }
 }
 
-const whose = (session: string, began = 'inv') => ({ session, began })
+const leased = (session: string, began = 'inv') => ({ session, began })
 
 /** A process that works at a session. */
 class At {
@@ -63,7 +63,7 @@ class At {
   }
 
   #of() {
-    return { ...whose(this.name), turn: 1, process: this.process, sequence: ++this.#sequence, isOpened: true as const }
+    return { ...leased(this.name), turn: 1, process: this.process, sequence: ++this.#sequence, isOpened: true as const }
   }
 
   open() {
@@ -103,7 +103,7 @@ function tenant(limitNanos: number | null, names: readonly string[]) {
   const stored = new Stored()
   stored.change([], (money) => money.setLimit(limitNanos))
   const sessions = names.map((name) => {
-    stored.change([whose(name)], (money) => money.open(whose(name)))
+    stored.change([leased(name)], (money) => money.open(leased(name)))
     const at = new At(stored, name)
     at.open()
     return at
@@ -111,10 +111,10 @@ function tenant(limitNanos: number | null, names: readonly string[]) {
   return { stored, sessions: sessions as [At, At, At, At] }
 }
 
-const has = (stored: Stored, name: string): number | undefined => stored.leases.get(leaseId(whose(name)))?.nanos
+const has = (stored: Stored, name: string): number | undefined => stored.leases.get(leaseId(leased(name)))?.nanos
 
-describe('who waits', () => {
-  test('is served in the order of arrival, when money comes back', () => {
+describe('a waiting session', () => {
+  test('is served in order of arrival when money is returned', () => {
     const {
       stored,
       sessions: [a, b, c],
@@ -122,7 +122,7 @@ describe('who waits', () => {
     expect(a.raise(90, 50)).toMatchObject({ kind: 'has', nanos: 90 })
     expect(b.raise(40, 20)).toMatchObject({ kind: 'short', nanos: 0, reservedNanos: 90, holders: 1 })
     expect(b.join(40, 20)).toMatchObject({ kind: 'short', waiting: 1 })
-    // It would fit, and b came first.
+    // It would fit, but b came first.
     expect(c.raise(10, 5)).toMatchObject({ kind: 'short' })
     expect(c.join(10, 5)).toMatchObject({ kind: 'short', waiting: 2 })
     expect(stored.served).toEqual([])
@@ -131,7 +131,7 @@ describe('who waits', () => {
     expect(b.raise(40, 20)).toMatchObject({ kind: 'has', nanos: 40, waiting: 0 })
   })
 
-  test('has what is there when all else is settled, and is refused when that is too little', () => {
+  test('gets what is left when everything else is settled, and is refused if that is too little', () => {
     const {
       stored,
       sessions: [a, b],
@@ -148,7 +148,7 @@ describe('who waits', () => {
     expect(other.sessions[1].raise(60, 30)).toMatchObject({ kind: 'refused', reservedNanos: 0, holders: 0 })
   })
 
-  test('is served when the limit is raised, and refused when it is lowered below what is left', () => {
+  test('is served when the limit is raised, and refused when it is lowered too far', () => {
     const {
       stored,
       sessions: [a, b, c],
@@ -162,7 +162,7 @@ describe('who waits', () => {
     expect([stored.served, has(stored, 'c'), has(stored, 'a')]).toEqual([['b', 'c'], 0, 90])
   })
 
-  test('keeps its place and what it was given while it waited, whatever it reports, until it asks or leaves', () => {
+  test('keeps its place and its grant, whatever it reports, until it asks or leaves', () => {
     const {
       stored,
       sessions: [a, b, c],
@@ -172,7 +172,7 @@ describe('who waits', () => {
     c.join(60)
     a.report(0, 0)
     expect(stored.served).toEqual(['b'])
-    // Something else of b has come back; it has not heard yet that it was served.
+    // Other money of b has come back; b does not know yet that it was served.
     b.report(0, 0)
     expect(has(stored, 'b')).toBe(60)
     c.report(0, 0)
@@ -183,7 +183,7 @@ describe('who waits', () => {
     expect([has(stored, 'b'), has(stored, 'c')]).toEqual([0, 60])
   })
 
-  test('is told at once when it comes again with what it was given, whoever waits', () => {
+  test('is notified at once if it returns with its grant, even while others wait', () => {
     const {
       stored,
       sessions: [a, b, c],
@@ -192,7 +192,7 @@ describe('who waits', () => {
     b.join(60)
     c.join(60)
     a.report(0, 0)
-    // The process that was told is lost; the next one waits again.
+    // The notified process is lost; the next one waits again.
     const next = new At(stored, 'b', 'another')
     next.open()
     next.join(60)
@@ -202,7 +202,7 @@ describe('who waits', () => {
     expect(has(stored, 'b')).toBe(60)
   })
 
-  test('is refused where nothing came back while it waited for as long as it may, and else keeps its place', () => {
+  test('is refused if nothing was returned during its maximum wait, and otherwise keeps its place', () => {
     const {
       stored,
       sessions: [a, b, c],
@@ -217,7 +217,7 @@ describe('who waits', () => {
     expect(stored.queue?.map(({ session }) => session)).toEqual(['c'])
   })
 
-  test('holds up nobody who has enough', () => {
+  test('does not block a session that has enough', () => {
     const {
       sessions: [a, b],
     } = tenant(100, ['a', 'b'])
@@ -228,19 +228,19 @@ describe('who waits', () => {
   })
 })
 
-test('a report never gives a session more than it has', () => {
+test('a report never raises a lease', () => {
   const {
     stored,
     sessions: [a, b],
   } = tenant(100, ['a', 'b'])
   a.raise(90, 90)
   b.raise(10, 10)
-  // It reads its record again, where a request counts at its worst case for a moment.
+  // It replays its record, where a request counts at its worst case for a moment.
   b.report(40, 5)
   expect([has(stored, 'b'), stored.budget?.leasedNanos]).toEqual([10, 100])
 })
 
-test('more than a session needs it has only while nobody waits', () => {
+test('a session gets more than it needs only while nobody waits', () => {
   const {
     stored,
     sessions: [a, b, c],
@@ -255,8 +255,8 @@ test('more than a session needs it has only while nobody waits', () => {
   expect([stored.served, has(stored, 'b')]).toEqual([['b'], 40])
 })
 
-describe('what comes late', () => {
-  test('of a process that works at the session no more changes nothing', () => {
+describe('a late call', () => {
+  test('of a process that no longer works at the session changes nothing', () => {
     const {
       stored,
       sessions: [a],
@@ -272,7 +272,7 @@ describe('what comes late', () => {
     expect(JSON.stringify([stored.budget, [...stored.leases]])).toBe(before)
   })
 
-  test('of a session that was removed or closed changes nothing, and no key of it stays', () => {
+  test('of a removed or closed session changes nothing and leaves no key', () => {
     for (const end of ['close', 'drop'] as const) {
       const {
         stored,
@@ -280,9 +280,9 @@ describe('what comes late', () => {
       } = tenant(100, ['a'])
       a.raise(50, 50)
       if (end === 'drop') {
-        stored.change([whose('a')], (money) => money.release(whose('a'), 1, { nanos: 20, unknownNanos: 5 }))
-        stored.change([whose('a')], (money) => money.drop(whose('a')))
-      } else stored.change([whose('a')], (money) => money.close(whose('a'), { nanos: 20, unknownNanos: 5 }))
+        stored.change([leased('a')], (money) => money.release(leased('a'), 1, { nanos: 20, unknownNanos: 5 }))
+        stored.change([leased('a')], (money) => money.drop(leased('a')))
+      } else stored.change([leased('a')], (money) => money.close(leased('a'), { nanos: 20, unknownNanos: 5 }))
       expect([stored.leases.size, stored.budget]).toEqual([
         0,
         { limitNanos: 100, leasedNanos: 20, spentNanos: 20, unknownNanos: 5, holders: 0, reserving: 0, returns: 1 },
@@ -290,26 +290,26 @@ describe('what comes late', () => {
       const before = JSON.stringify(stored.budget)
       for (const late of [() => a.open(), () => a.raise(99, 99), () => a.join(99), () => a.report(0, 0)])
         expect(late()).toMatchObject({ kind: 'gone', nanos: 0 })
-      stored.change([whose('a')], (money) =>
-        money.release({ ...whose('a'), isOpened: true }, 1, { nanos: 99, unknownNanos: 0 }),
+      stored.change([leased('a')], (money) =>
+        money.release({ ...leased('a'), isOpened: true }, 1, { nanos: 99, unknownNanos: 0 }),
       )
-      stored.change([whose('a')], (money) => money.close(whose('a'), { nanos: 99, unknownNanos: 0 }))
+      stored.change([leased('a')], (money) => money.close(leased('a'), { nanos: 99, unknownNanos: 0 }))
       expect([stored.leases.size, JSON.stringify(stored.budget)]).toEqual([0, before])
     }
   })
 
-  test('of a session of an earlier version does not, either: it keeps its key', () => {
+  test('of a session of an earlier version changes nothing, but its key stays', () => {
     const stored = new Stored()
     stored.change([], (money) => money.setLimit(100))
     const raise = (turn: number, nanos: number) =>
-      stored.change([whose('old')], (money) => money.raise(whose('old'), turn, nanos))
+      stored.change([leased('old')], (money) => money.raise(leased('old'), turn, nanos))
     expect([raise(1, 60), raise(1, 500)]).toEqual([60, 100])
-    stored.change([whose('old')], (money) => money.close(whose('old'), { nanos: 30, unknownNanos: 0 }))
+    stored.change([leased('old')], (money) => money.close(leased('old'), { nanos: 30, unknownNanos: 0 }))
     expect([raise(2, 90), stored.budget?.leasedNanos, stored.leases.size]).toEqual([30, 30, 1])
   })
 })
 
-// Whatever happens, at every moment.
+// Checked after every step.
 
 function demand(holds: boolean, what: string): void {
   if (!holds) throw new Error(what)
@@ -320,19 +320,19 @@ interface Session {
   began: number
   turn: number
   at: { process: string; sequence: number } | undefined
-  /** What the process may spend in all, as it was told. */
+  /** What the process may spend in all, according to its last answer. */
   nanos: number
   spent: number
-  /** The worst case of the request that is under way, which is on record. */
+  /** The worst case of the open request, which is on record. */
   open: number
-  /** What it waits for, in all. */
+  /** The total that it waits for. */
   wants: { readonly nanos: number; readonly leastNanos: number } | undefined
   refused: number
 }
 
 const step = fc.record({
   session: fc.nat({ max: 4 }),
-  /** The worst case of its next request, the least that is of use, and what it comes to. */
+  /** The worst case of its next request, the least that is useful, and its actual cost. */
   worst: fc.integer({ min: 1, max: 60 }),
   least: fc.double({ min: 0, max: 1, noNaN: true }),
   share: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -353,7 +353,7 @@ const step = fc.record({
   ),
 })
 
-test('sums never pass the limit, the first who waits is served when it fits, nobody is stuck, and all comes back', () => {
+test('leases stay within the limit, the first waiting session is served when possible, nothing deadlocks, and all money is returned', () => {
   let everServed = 0
   let everRefused = 0
   let everLate = 0
@@ -364,7 +364,7 @@ test('sums never pass the limit, the first who waits is served when it fits, nob
       (firstLimit, steps) => {
         const stored = new Stored()
         let limit = firstLimit
-        /** A limit that was lowered is passed by what was leased before. */
+        /** A lowered limit may be exceeded by earlier leases. */
         let most = limit
         stored.change([], (money) => money.setLimit(limit))
         const sessions: Session[] = [0, 1, 2, 3, 4].map((index) => ({
@@ -422,7 +422,7 @@ test('sums never pass the limit, the first who waits is served when it fits, nob
           }
           if (answer.kind === 'has') {
             demand(answer.nanos >= leastNanos, 'A request was given less than it needs.')
-            // The request is on record, with what it may cost.
+            // The request is on record with its possible cost.
             of.open = Math.min(nanos, answer.nanos) - of.spent
           } else {
             of.refused++
@@ -476,7 +476,7 @@ test('sums never pass the limit, the first who waits is served when it fits, nob
             const lease = stored.leases.get(leaseId(ofSession(of)))
             leased += lease?.nanos ?? 0
             committed += of.spent + of.open
-            // L1: what it may be charged is leased.
+            // L1: possible charges are leased.
             demand((lease?.nanos ?? 0) >= of.spent + of.open, 'A session may be charged more than it has.')
             demand(of.at === undefined || of.nanos <= (lease?.nanos ?? 0), 'A process has more than the budget gave.')
           }
@@ -504,7 +504,7 @@ test('sums never pass the limit, the first who waits is served when it fits, nob
             tryToAsk(of)
           } else if (act === 'ends' && of.open > 0) finish(of, share)
           else if (act === 'killed') {
-            // What was under way counts at its worst case; who waited waits again in the next process.
+            // Open requests count at their worst case; a waiting session waits again in the next process.
             of.at = undefined
             of.spent += of.open
             of.open = 0
@@ -525,7 +525,7 @@ test('sums never pass the limit, the first who waits is served when it fits, nob
               money.close(ofSession(of), { nanos: of.spent + of.open, unknownNanos: 0 }),
             )
             demand(!stored.leases.has(leaseId(ofSession(of))), 'A key of it stays.')
-            // At rest it has told what it spent.
+            // At a rest it has reported its spending.
             settledOfGone += of.spent + of.open
             Object.assign(of, {
               began: of.began + 1,
@@ -542,7 +542,7 @@ test('sums never pass the limit, the first who waits is served when it fits, nob
             most = Math.max(limit, stored.budget?.leasedNanos ?? 0)
             stored.change([], (money) => money.setLimit(limit))
           } else if (act === 'late' || act === 'ghost') {
-            // A call that was made comes again, and changes nothing that anybody has.
+            // A repeated call changes nothing that any session has.
             const again = ghosts[Math.floor(share * (ghosts.length - 1))]
             if (again !== undefined) {
               const seen = (): string => JSON.stringify([stored.budget, [...stored.leases], stored.queue])
@@ -557,14 +557,14 @@ test('sums never pass the limit, the first who waits is served when it fits, nob
           serveWoken()
           look()
         }
-        // All requests under way end, one after another: whoever waits is served or refused, and everything is returned.
+        // All open requests end, one after another: every waiting session is served or refused, and all money is returned.
         for (
           let rounds = 0;
           rounds < 200 && sessions.some(({ open, wants }) => open > 0 || wants !== undefined);
           rounds++
         ) {
           const of = sessions.find(({ open }) => open > 0)
-          // No deadlock: somebody has a request under way, or holds what it gives back.
+          // No deadlock: some session has an open request, or holds money that it will return.
           if (of !== undefined) finish(of, 0.5)
           else for (const each of sessions) if (each.wants === undefined) report(each)
           drain()

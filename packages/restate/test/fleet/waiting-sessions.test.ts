@@ -1,5 +1,5 @@
-// Holds rules of docs/spec: R-FUND-5 to R-FUND-6b: sessions that wait for the money of their tenant in processes that are killed, that let go of them at rest, and that
-// hear of money before they wait for it. The budget, its desks and its leases are real; the records, the messages and the processes are a model.
+// Holds rules of docs/spec: R-FUND-5 to R-FUND-6b: sessions that wait for the money of their tenant in processes that are killed, that release them at rest, and that
+// are notified of money before they wait for it. The budget, its desks and its leases are real; the records, the messages and the processes are a model.
 import type { ObjectContext } from '@restatedev/restate-sdk'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -11,25 +11,25 @@ import { MemoryState } from '../support/memory-state.ts'
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-type Handler = (context: ObjectContext, given: unknown) => Promise<unknown>
+type Handler = (context: ObjectContext, input: unknown) => Promise<unknown>
 
-/** The budget of a tenant behind an ingress whose answers come late. What it tells a session goes to `tell`. */
+/** The budget of a tenant behind an ingress with late answers. Its messages to sessions go to `tell`. */
 function budgetOf(tell: (invocation: string) => void, lateMs: () => number) {
   const state = new MemoryState()
   const invocation = (id: string) => ({ signal: () => ({ resolve: () => tell(id) }) })
   const context = Object.assign(state, { invocation }) as unknown as ObjectContext
-  // Handlers of a budget use nothing else of it.
+  // Handlers of a budget use nothing else.
   const { object } = budgetDefinition() as unknown as { readonly object: Readonly<Record<string, Handler>> }
   let last: Promise<unknown> = Promise.resolve()
-  const call = (name: keyof BudgetHandlers, given?: unknown): Promise<unknown> => {
-    const made = last.then(() => object[name]?.(context, given))
+  const call = (name: keyof BudgetHandlers, input?: unknown): Promise<unknown> => {
+    const made = last.then(() => object[name]?.(context, input))
     last = made.catch(() => {})
     return made
   }
   const fake: typeof fetch = async (input, init) => {
     const name = (input as URL).pathname.split('/').at(-1) as 'ask'
     await new Promise((resolve) => setTimeout(resolve, lateMs()))
-    // Who has hung up before it came is not heard; the budget answers all others, whether somebody listens or not.
+    // A call that was cancelled before it arrived is not handled; the budget answers all others, whether or not anyone listens.
     init?.signal?.throwIfAborted()
     const answer = await call(name, JSON.parse(init?.body as string))
     await new Promise((resolve) => setTimeout(resolve, lateMs()))
@@ -42,18 +42,18 @@ function budgetOf(tell: (invocation: string) => void, lateMs: () => number) {
 const worst = 40
 const cost = 3
 
-/** What is on record of a request, and in which process it goes on. */
+/** The recorded state of a request, and the process in which it continues. */
 class Request {
   state: 'asks' | 'waits' | 'runs' | 'over' = 'asks'
 }
 
-/** A session, as its records and the engine have it. */
+/** A session as its records and the engine have it. */
 class Session {
   readonly name: string
   readonly #desks: readonly LeaseDesk[]
-  /** So long after it rests its place is needed. */
+  /** How long after a rest its place is needed. */
   readonly #letGoMs: number
-  /** Subagents ask side by side. */
+  /** Subagents make requests concurrently. */
   readonly lanes: Request[][]
   turn = 1
   spent = 0
@@ -62,7 +62,7 @@ class Session {
   #lease: TenantLease | undefined
   #holds = 0
   #isAtRest = false
-  /** Messages that came before the work has begun in this process. */
+  /** Messages that arrived before the work began in this process. */
   #heard = 0
   began = 0
   letGos = 0
@@ -82,11 +82,11 @@ class Session {
     return this.lanes.every((lane) => lane.every(({ state }) => state === 'over'))
   }
 
-  get #whose() {
+  get #identity() {
     return { session: this.name, began: 'inv', turn: this.turn, isOpened: true as const }
   }
 
-  /** What a record of what is under way may cost, and what was spent. */
+  /** The possible cost of open requests on record, and what was spent. */
   get committed(): number {
     const open = this.lanes.flat().filter(({ state }) => state === 'runs').length
     return this.spent + open * worst
@@ -98,7 +98,7 @@ class Session {
     this.#holds = 0
     this.#isAtRest = false
     this.began++
-    // Requests that were under way count at their worst case.
+    // Open requests count at their worst case.
     for (const request of this.lanes.flat()) {
       if (request.state !== 'runs') continue
       request.state = 'over'
@@ -120,11 +120,11 @@ class Session {
     }
     const desk = this.#desks[this.began % this.#desks.length]!
     const how = { desk, committed, log, gone: gone.signal, invocation: this.name, chunkUsd: 5e-9 }
-    const lease = await TenantLease.open({ ...this.#whose, ...how }).catch(() => undefined)
+    const lease = await TenantLease.open({ ...this.#identity, ...how }).catch(() => undefined)
     if (lease === undefined || gone.signal.aborted) return
     this.#lease = lease
-    // What came before is told before anything waits.
-    for (; this.#heard > 0; this.#heard--) lease.awake()
+    // Earlier messages are delivered before anything waits.
+    for (; this.#heard > 0; this.#heard--) lease.wakeWaiters()
     await Promise.all(this.lanes.map((lane) => this.#run(lane, lease, gone.signal))).catch(() => {})
   }
 
@@ -136,7 +136,7 @@ class Session {
     for (const request of lane) {
       let leave = (): void => {}
       while (request.state !== 'over') {
-        // A run that goes on reads its record first.
+        // A resumed run replays its record first.
         await pass(3)
         if (request.state === 'asks') {
           const wanted = (this.committed + worst) / 1e9
@@ -199,13 +199,13 @@ class Session {
     if (this.#isAtRest) setTimeout(() => this.#letGo(), this.#letGoMs)
   }
 
-  /** The process dies, or the engine goes on with the session elsewhere. */
+  /** The process dies, or the engine continues the session elsewhere. */
   kill(): void {
     this.#end()
     void this.begin()
   }
 
-  /** Others need its place. It begins anew when it is told something. */
+  /** Others need its place. It begins anew when a message arrives. */
   #letGo(): void {
     if (!this.#isAtRest || this.#lease === undefined) return
     if (this.#holds > 0) {
@@ -225,7 +225,7 @@ class Session {
 
   tell(): void {
     if (this.#lease !== undefined) {
-      this.#lease.awake()
+      this.#lease.wakeWaiters()
       return
     }
     this.#heard++
@@ -234,8 +234,8 @@ class Session {
 
   release(): { session: string; began: string; turn: number; nanos: number; unknownNanos: number } {
     this.#end()
-    const { isOpened: _, ...whose } = this.#whose
-    return { ...whose, nanos: this.spent, unknownNanos: 0 }
+    const { isOpened: _, ...leased } = this.#identity
+    return { ...leased, nanos: this.spent, unknownNanos: 0 }
   }
 }
 
@@ -245,9 +245,9 @@ const act = fc.record({
   isKilled: fc.boolean(),
 })
 
-test('whatever happens to processes, every request is served, the limit holds, and all comes back', async () => {
+test('every request is served, the limit holds and all money is returned, whatever happens to processes', async () => {
   let everLetGo = 0
-  let everTold = 0
+  let notifiedInAll = 0
   const lateness = fc.array(fc.integer({ min: 0, max: 250 }), { minLength: 1, maxLength: 5 })
   const lanes = fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 2 })
   await fc.assert(
@@ -259,12 +259,12 @@ test('whatever happens to processes, every request is served, the limit holds, a
       async (all, acts, late, letGoMs) => {
         const kills = acts.filter(({ isKilled }) => isKilled).length
         const requests = all.flat().reduce((sum, each) => sum + each, 0)
-        // All that they cost, with what nobody knows of killed ones, leaves enough for two requests more.
+        // Total cost, including the unknown part of killed requests, leaves enough for two more requests.
         const limit = requests * cost + kills * 2 * worst + 2 * worst
         let calls = 0
         const sessions: Session[] = []
         const tell = (invocation: string): void => {
-          everTold++
+          notifiedInAll++
           const session = sessions.find(({ name }) => name === invocation)
           setTimeout(() => session?.tell(), late[calls % late.length])
         }
@@ -312,5 +312,5 @@ test('whatever happens to processes, every request is served, the limit holds, a
     ),
     { numRuns: 6 },
   )
-  expect([everLetGo > 0, everTold > 0]).toEqual([true, true])
+  expect([everLetGo > 0, notifiedInAll > 0]).toEqual([true, true])
 })

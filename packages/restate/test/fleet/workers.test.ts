@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-FLEET-3, R-FLEET-6, R-FUND-5: what a worker asks of the fleet, over an ingress of which nothing is real but its answers.
+// Holds rules of docs/spec: R-FLEET-3, R-FLEET-6, R-FUND-5: a worker's calls to the fleet, over a fake ingress.
 import type { Model } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
@@ -14,7 +14,7 @@ interface Asked {
   readonly key: string | null
 }
 
-/** Answers as an ingress does. `answer` gives a status, or what the handler gives back; undefined: it cannot be reached. */
+/** Answers like an ingress. `answer` returns a status, or the result of the handler; undefined: unreachable. */
 function ingressOf(answer: (asked: Asked) => unknown) {
   const asked: Asked[] = []
   const fake: typeof fetch = async (input, init) => {
@@ -25,9 +25,9 @@ function ingressOf(answer: (asked: Asked) => unknown) {
       key: new Headers(init?.headers).get('idempotency-key'),
     }
     asked.push(one)
-    const given = await answer(one)
-    if (given === undefined) throw new TypeError('fetch failed')
-    return given instanceof Response ? given : Response.json(given)
+    const granted = await answer(one)
+    if (granted === undefined) throw new TypeError('fetch failed')
+    return granted instanceof Response ? granted : Response.json(granted)
   }
   return { asked, ingress: { url: 'http://engine', fetch: fake } }
 }
@@ -35,7 +35,7 @@ function ingressOf(answer: (asked: Asked) => unknown) {
 const live = new AbortController().signal
 const log = { flush: () => undefined, batches: 0, confirmed: () => Promise.resolve(), hold: () => () => {} }
 const nothing = { nanos: 0, unknownNanos: 0 }
-const whose = {
+const identity = {
   session: 's',
   began: 'inv',
   turn: 7,
@@ -59,9 +59,9 @@ function tenant(limitUsd: number) {
   })
 }
 
-test('a lease begins with what the session has, and asks for some more than it needs', async () => {
+test('a lease begins with what the session has, and requests more than it needs', async () => {
   const { ingress, asked } = tenant(2)
-  const lease = await TenantLease.open({ ...whose, desk: deskOf(ingress) })
+  const lease = await TenantLease.open({ ...identity, desk: deskOf(ingress) })
   expect([lease.usd, lease.name]).toEqual([0, 'the budget of acme & co'])
   expect(await lease.growTo(1, { signal, leastUsd: 0.5 })).toBeUndefined()
   expect(lease.usd).toBe(1.5)
@@ -83,10 +83,10 @@ test('a lease begins with what the session has, and asks for some more than it n
   expect(new Set(asked.map(({ key }) => key)).size, 'each is a call of its own').toBe(4)
 })
 
-test('what another session paid counts in the session, and not for its tenant', async () => {
+test('spending that another session paid counts for the session but not for its tenant', async () => {
   const { ingress, asked } = tenant(2)
   const inherited = { nanos: 3e9, unknownNanos: 0 }
-  const lease = await TenantLease.open({ ...whose, desk: deskOf(ingress), inherited, committed: inherited })
+  const lease = await TenantLease.open({ ...identity, desk: deskOf(ingress), inherited, committed: inherited })
   expect(lease.usd).toBe(3)
   await lease.growTo(4, { signal })
   expect(lease.usd).toBe(4)
@@ -95,19 +95,19 @@ test('what another session paid counts in the session, and not for its tenant', 
   expect(lease.usd).toBe(5)
 })
 
-/** Lets timers of real time pass. */
+/** Lets real timers pass. */
 const pass = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-test('what a session uses no more is given back, once that is on record', async () => {
+test('money that a session no longer uses is returned once that is on record', async () => {
   const { ingress, asked } = tenant(2)
   let isOnRecord = (): void => {}
   const waits = new Promise<void>((resolve) => (isOnRecord = resolve))
   const slow = { ...log, flush: () => waits }
-  const lease = await TenantLease.open({ ...whose, desk: deskOf(ingress), log: slow })
+  const lease = await TenantLease.open({ ...identity, desk: deskOf(ingress), log: slow })
   await lease.growTo(1, { signal, leastUsd: 1 })
   lease.uses({ usd: 0.25, settledUsd: 0.25, unknownUsd: 0.125 })
   await pass(200)
-  // Here it may spend no more; the budget hears of it later.
+  // Here it may spend no more; the budget learns of it later.
   expect([asked.length, lease.usd]).toEqual([2, 0.25])
   isOnRecord()
   while (asked.length < 3) await pass(5)
@@ -118,36 +118,40 @@ test('what a session uses no more is given back, once that is on record', async 
   expect(lease.usd).toBe(0.25)
 })
 
-test('what a process that was lost had beyond its records is given back by the next one', async () => {
+test('the next process returns what a lost one had beyond its records', async () => {
   const { ingress, asked } = tenant(2)
-  const lost = await TenantLease.open({ ...whose, desk: deskOf(ingress) })
+  const lost = await TenantLease.open({ ...identity, desk: deskOf(ingress) })
   await lost.growTo(1, { signal, leastUsd: 1 })
-  const next = await TenantLease.open({ ...whose, desk: deskOf(ingress), committed: { nanos: 5e8, unknownNanos: 1e8 } })
+  const next = await TenantLease.open({
+    ...identity,
+    desk: deskOf(ingress),
+    committed: { nanos: 5e8, unknownNanos: 1e8 },
+  })
   expect(next.usd).toBe(0.5)
   while (asked.length < 4) await pass(5)
   expect(asked[3]?.body).toMatchObject([{ kind: 'report', nanos: 5e8 }])
-  // The lost one is not heard any more.
+  // Late calls of the lost process are ignored.
   expect(await lost.growTo(1.9, { signal, leastUsd: 1.9 })).toBeUndefined()
 })
 
-test('a session waits in the queue of the budget, is woken by what the budget tells, and leaves it', async () => {
+test('a session waits in the queue of the budget, is woken by its message, and leaves', async () => {
   const { ingress, asked } = tenant(2)
   const desk = deskOf(ingress)
-  const other = await TenantLease.open({ ...whose, session: 'other', desk })
+  const other = await TenantLease.open({ ...identity, session: 'other', desk })
   await other.growTo(1.8, { signal, leastUsd: 1.8 })
-  const lease = await TenantLease.open({ ...whose, desk, invocation: 'work' })
+  const lease = await TenantLease.open({ ...identity, desk, invocation: 'work' })
   expect(await lease.growTo(1, { signal, leastUsd: 0.9 })).toEqual({ mayComeBack: true, reservedUsd: 2, holders: 1 })
   let woken = 0
   const leave = lease.wait?.({ usd: 1, leastUsd: 0.9 }, () => woken++)
   while (desk.waiting === 0) await pass(1)
   const joined = asked.flatMap(({ body }) => body as LeaseAsk[]).filter(({ kind }) => kind === 'join')
   expect(joined).toMatchObject([{ nanos: 1e9, leastNanos: 9e8, invocation: 'work' }])
-  // Where others wait, money comes back at once.
+  // While others wait, money is returned at once.
   other.uses({ usd: 0.1, settledUsd: 0.1, unknownUsd: 0 })
   while (desk.waiting > 0) await pass(1)
   expect(woken).toBe(0)
-  lease.awake()
-  lease.awake()
+  lease.wakeWaiters()
+  lease.wakeWaiters()
   expect(woken).toBe(1)
   expect([await lease.growTo(1, { signal, leastUsd: 0.9 }), lease.usd]).toEqual([undefined, 1.5])
   lease.uses({ usd: 0, settledUsd: 0, unknownUsd: 0 })
@@ -157,13 +161,17 @@ test('a session waits in the queue of the budget, is woken by what the budget te
   expect([lease.usd, ...ofLease().slice(-2)]).toMatchObject([0, { kind: 'leave' }, { kind: 'report', nanos: 0 }])
 })
 
-test('an engine that cannot be reached is asked again, until the wait is aborted', async () => {
+test('an unreachable engine is called again until the wait is aborted', async () => {
   let isUp = true
   const { ingress, asked } = ingressOf(() => {
     if (isUp) return [{ kind: 'has', nanos: 1e9, reservedNanos: 0, holders: 0, waiting: 0 }]
     return asked.length % 2 === 0 ? undefined : new Response('busy', { status: 503 })
   })
-  const lease = await TenantLease.open({ ...whose, desk: deskOf(ingress), committed: { nanos: 1e9, unknownNanos: 0 } })
+  const lease = await TenantLease.open({
+    ...identity,
+    desk: deskOf(ingress),
+    committed: { nanos: 1e9, unknownNanos: 0 },
+  })
   isUp = false
   const abort = new AbortController()
   const grown = lease.growTo(5, { signal: abort.signal })
@@ -176,13 +184,13 @@ test('an engine that cannot be reached is asked again, until the wait is aborted
   expect(new Set(keys).size).toBe(1)
 })
 
-test('what the engine refuses is an error, and not asked again', async () => {
+test('a refusal of the engine is an error and is not retried', async () => {
   const { ingress, asked } = ingressOf(() => new Response('no', { status: 400 }))
-  await expect(TenantLease.open({ ...whose, desk: deskOf(ingress) })).rejects.toThrow(/HTTP 400.*no/)
+  await expect(TenantLease.open({ ...identity, desk: deskOf(ingress) })).rejects.toThrow(/HTTP 400.*no/)
   expect(asked).toHaveLength(1)
 })
 
-test('what sessions ask for while a call is under way goes with the next one, and who leaves holds up nobody', async () => {
+test('requests made during a call go with the next one, and a caller that leaves blocks nobody', async () => {
   const answers: (() => void)[] = []
   const { ingress, asked } = ingressOf(async ({ body }) => {
     await new Promise<void>((resolve) => answers.push(resolve))
@@ -214,7 +222,7 @@ const request: Parameters<Model['call']>[0] = {
 }
 const options = { signal: live, emit: () => {} }
 
-test('a model is asked once its ticket is in, and the way out tells what it came to', async () => {
+test('a model is called once its ticket is admitted, and leaving reports its tokens', async () => {
   let inside = 0
   const { ingress, asked } = ingressOf(({ path }) => {
     if (path === '/halting_pass/enter') inside++
@@ -235,7 +243,7 @@ test('a model is asked once its ticket is in, and the way out tells what it came
   expect(left).toEqual({ path: '/halting_gate/key/leave/send', body: { ticket, tokens: 42 }, key: null })
 })
 
-test('a ticket that was given up is taken anew', async () => {
+test('a dropped ticket is replaced by a new one', async () => {
   const answers = [false, true]
   const { ingress, asked } = ingressOf(({ path }) => (path === '/halting_pass/enter' ? answers.shift() : true))
   await gatedModel(scriptedModel(['answer']), new ProviderGate(ingress, 'key'), 's').call(request, options)
@@ -243,9 +251,9 @@ test('a ticket that was given up is taken anew', async () => {
   expect(new Set(tickets).size).toBe(2)
 })
 
-test('whoever is aborted while they wait leaves the gate, and the model was not asked', async () => {
+test('a caller that is aborted while it waits leaves the gate, and the model is not called', async () => {
   const { ingress, asked } = ingressOf(({ path }) => (path === '/halting_pass/enter' ? new Promise(() => {}) : true))
-  // As the runtime's own does.
+  // Like the runtime's own.
   const heeding: typeof fetch = (input, init) =>
     Promise.race([
       ingress.fetch(input, init),

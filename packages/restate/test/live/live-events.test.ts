@@ -3,10 +3,10 @@ import { ConfigurationError } from '@halting/core'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { liveMessages } from '../../src/client/event-stream.ts'
-import { snapshotOfNothing } from '../../src/client/remote-snapshot.ts'
+import { readLiveMessages } from '../../src/client/follower.ts'
+import { emptySnapshot } from '../../src/client/remote-snapshot.ts'
 import { createLiveEvents, type LiveEvents, type LiveEventsOptions } from '../../src/live/live-events.ts'
-import type { LiveMessage } from '../../src/live/told-live.ts'
+import type { LiveMessage } from '../../src/live/live-messages.ts'
 
 const opened: LiveEvents[] = []
 afterEach(async () => {
@@ -16,7 +16,7 @@ afterEach(async () => {
 async function serving(options?: LiveEventsOptions): Promise<LiveEvents> {
   const live = await createLiveEvents(options)
   opened.push(live)
-  live.onOpen('a session', { snapshot: snapshotOfNothing('a session') })
+  live.onOpen('a session', { snapshot: emptySnapshot('a session') })
   return live
 }
 
@@ -25,33 +25,33 @@ const rewind = { type: 'rewind', entries: 0, after: null } as const
 
 async function readAll(response: Response): Promise<readonly LiveMessage[]> {
   const messages: LiveMessage[] = []
-  for await (const message of liveMessages(response)) messages.push(message)
+  for await (const message of readLiveMessages(response)) messages.push(message)
   return messages
 }
 
-test('records are numbered, and who comes back is told those that it has not', async () => {
+test('records are numbered, and a reconnecting reader gets those that it lacks', async () => {
   const live = await serving()
-  live.onKept('a session', 4, [rewind, rewind])
+  live.onStored('a session', 4, [rewind, rewind])
   live.onEvent('a session', { type: 'note', text: 'nobody reads' })
   live.onEvent('a session', { type: 'run_start', runId: 'run1', ids: ['p'] })
   const response = await fetch(address(live, '?since=5'))
-  live.onKept('a session', 6, [rewind])
+  live.onStored('a session', 6, [rewind])
   live.onEvent('a session', { type: 'note', text: 'hello' })
-  live.onLeave('a session', { snapshot: snapshotOfNothing('another attempt') })
+  live.onLeave('a session', { snapshot: emptySnapshot('another attempt') })
   // Another attempt takes its place.
-  live.onOpen('a session', { snapshot: snapshotOfNothing('a session') })
+  live.onOpen('a session', { snapshot: emptySnapshot('a session') })
   expect(await readAll(response)).toEqual([
     { type: 'hello', records: 6 },
     { type: 'record', number: 6, record: rewind },
     { type: 'event', event: { type: 'run_start', runId: 'run1', ids: ['p'] } },
-    { type: 'snapshot', snapshot: JSON.parse(JSON.stringify(snapshotOfNothing('a session'))) },
+    { type: 'snapshot', snapshot: JSON.parse(JSON.stringify(emptySnapshot('a session'))) },
     { type: 'record', number: 7, record: rewind },
     { type: 'event', event: { type: 'note', text: 'hello' } },
     { type: 'over' },
   ])
 })
 
-test('without the token nobody reads along, nor under a name that is none of this machine', async () => {
+test('reading requires the token, and without a token a name of this machine', async () => {
   const live = await serving({ token: 'secret' })
   expect((await fetch(address(live))).status).toBe(401)
   expect((await fetch(address(live), { headers: { authorization: 'Bearer wrong!' } })).status).toBe(401)
@@ -64,7 +64,7 @@ test('without the token nobody reads along, nor under a name that is none of thi
   await expect(createLiveEvents({ host: '0.0.0.0' })).rejects.toBeInstanceOf(ConfigurationError)
 })
 
-test('an address that is none is refused, and the worker lives', async () => {
+test('an invalid address is refused, and the worker survives', async () => {
   const live = await serving({ token: 'secret' })
   for (const target of ['//[', 'http://[', '//:0:0', '/sessions/%/events', '/sessions/%ff/events']) {
     const socket = connect(Number(new URL(live.url).port), '127.0.0.1')
@@ -76,14 +76,14 @@ test('an address that is none is refused, and the worker lives', async () => {
   expect((await fetch(address(live))).status).toBe(401)
 })
 
-test('while too much waits for readers who do not read nobody else begins, and is told where all is told', async () => {
+test('while too much waits for slow readers, new readers are refused and referred to the records', async () => {
   const live = await serving({ mostUnreadBytes: 40 * 1024 * 1024 })
   const { port, pathname } = new URL(address(live))
   const silent = connect(Number(port), '127.0.0.1')
   silent.write(`GET ${pathname} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`)
   await once(silent, 'readable')
   live.onEvent('a session', { type: 'note', text: 'x'.repeat(39 * 1024 * 1024) })
-  // What the system takes for the reader is less than what is then too much.
+  // The system's buffers for the reader are smaller than this excess.
   const refused = await fetch(address(live))
   expect([refused.status, await refused.text()]).toEqual([503, expect.stringContaining('the records of the session')])
   silent.destroy()

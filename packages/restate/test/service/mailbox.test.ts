@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-CLU-10, R-CLU-10a.
-// The promises of the mailbox, M1 to M4 (packages/restate/src/service/mailbox.ts), held by random histories: requests that come again, in any order, invocations that
-// begin again after a crash, and work that ends while requests come.
+// The promises of the mailbox, M1 to M4 (packages/restate/src/service/mailbox.ts), under random histories: requests that are repeated, in any order, invocations that
+// begin again after a crash, and work that ends while requests arrive.
 import { array, assert, constant, constantFrom, integer, oneof, property, record, type Arbitrary } from 'fast-check'
 import { expect, test } from 'vitest'
 import { begin, emptyMailbox, listen, push, settle, wake, type Mailbox } from '../../src/service/mailbox.ts'
@@ -19,9 +19,9 @@ const requests: readonly SessionRequest[] = [
 
 type Event =
   | { readonly type: 'push'; readonly id: string; readonly request: SessionRequest }
-  /** The invocation that was called begins, or begins again. */
+  /** The called invocation begins, or begins again. */
   | { readonly type: 'begin' }
-  /** All that it has heard of is done. */
+  /** Everything that it received is done. */
   | { readonly type: 'settle' }
 
 const event: Arbitrary<Event> = oneof(
@@ -30,7 +30,7 @@ const event: Arbitrary<Event> = oneof(
     arbitrary: record({
       type: constant('push' as const),
       id: integer({ min: 0, max: 12 }).map((number) => `r${number}`),
-      // Closing is rare, or nothing else would be seen.
+      // Closing is rare, otherwise nothing else would happen.
       request: oneof(
         { weight: 20, arbitrary: constantFrom(...requests.slice(0, -1)) },
         { weight: 1, arbitrary: constant<SessionRequest>({ type: 'close' }) },
@@ -41,7 +41,7 @@ const event: Arbitrary<Event> = oneof(
   { weight: 2, arbitrary: constant<Event>({ type: 'settle' }) },
 )
 
-/** The mailbox with the invocation that works for it: what that has heard, in order. */
+/** The mailbox with the invocation that works for it, and what that received, in order. */
 class World {
   mailbox: Mailbox = emptyMailbox
   /** Invocations that were called and have not ended. */
@@ -49,7 +49,7 @@ class World {
   invocation = 0
   heard: NumberedRequest[] = []
   readonly names = new Set<string>()
-  /** Those that the mailbox keeps beside: all that were taken and not answered for. */
+  /** Requests that are stored separately: accepted and not settled. */
   waiting: readonly NumberedRequest[] = []
   readonly done = new Set<string>()
   wasClosed = false
@@ -68,16 +68,16 @@ class World {
 
   #push(id: string, request: SessionRequest): void {
     const pushed = push(this.mailbox, { id, request }, this.names.has(id))
-    const { came } = pushed
-    if (this.wasClosed && came !== 'again' && came !== 'closed') this.tookAfterClose.push(id)
-    if (came === 'again' || came === 'closed') return
+    const { kind } = pushed
+    if (this.wasClosed && kind !== 'again' && kind !== 'closed') this.tookAfterClose.push(id)
+    if (kind === 'again' || kind === 'closed') return
     this.mailbox = pushed.mailbox
     this.names.add(id)
     if (request.type === 'close') this.wasClosed = true
-    if (came === 'moot') return
+    if (kind === 'moot') return
     if (pushed.call) this.called++
     this.waiting = [...this.waiting, pushed.request]
-    // Who works hears it at once.
+    // A working invocation receives it at once.
     if (typeof this.mailbox.worker === 'string') this.heard.push(pushed.request)
   }
 
@@ -97,7 +97,7 @@ class World {
   }
 }
 
-test('a name counts once, whoever waits is worked for, numbers go up by one, and nothing is taken after a close', () => {
+test('an id counts once, waiting requests are worked at, numbers increase by one, and nothing is accepted after close', () => {
   assert(
     property(array(event, { maxLength: 60 }), (events) => {
       const world = new World()
@@ -105,9 +105,9 @@ test('a name counts once, whoever waits is worked for, numbers go up by one, and
       for (const one of events) {
         world.apply(one)
         const { waiting, next, worker } = world.mailbox
-        // M1: as many numbers as names.
+        // M1: as many numbers as ids.
         expect(next - 1).toBe(world.names.size)
-        // M2: one invocation where somebody works, and never two.
+        // M2: exactly one invocation while work is needed.
         expect(world.called).toBe(worker === undefined ? 0 : 1)
         expect(worker !== undefined || waiting.every(({ type }) => whenIdle({ type }) === 'waits')).toBe(true)
         // M3
@@ -119,7 +119,7 @@ test('a name counts once, whoever waits is worked for, numbers go up by one, and
       }
       // M4
       expect(world.tookAfterClose).toEqual([])
-      // Nothing is lost: when the work goes on to its end, all that was taken and means something was heard of.
+      // Nothing is lost: when the work has ended, it has received every request with an effect.
       for (let left = 3; left > 0; left--) {
         world.apply({ type: 'begin' })
         world.apply({ type: 'settle' })
@@ -127,7 +127,7 @@ test('a name counts once, whoever waits is worked for, numbers go up by one, and
       expect(world.mailbox.worker).toBe(undefined)
       const kept = new Set(world.kept.map(({ id }) => id))
       const lost = world.waiting.filter(({ id }) => !world.done.has(id) && !kept.has(id))
-      // What was meant for a run that was over by then.
+      // Requests meant for a run that was over by then.
       expect(lost.filter(({ request }) => whenIdle(request) !== 'moot')).toEqual([])
     }),
   )
@@ -138,19 +138,19 @@ const working = (): Mailbox => {
   return 'mailbox' in pushed ? begin(pushed.mailbox, 'i') : emptyMailbox
 }
 
-test('a stop that came for a run that is over stops no later one', () => {
+test('a stop for an earlier run does not stop a later one', () => {
   const stopped = push(working(), { id: 's', request: { type: 'stop' } }, false)
-  expect(stopped).toMatchObject({ came: 'new', number: 2 })
+  expect(stopped).toMatchObject({ kind: 'new', number: 2 })
   expect('mailbox' in stopped && settle(stopped.mailbox, 1)).toEqual({ next: 3, waiting: [] })
 })
 
-test('a request that means nothing now means nothing later, under the same name', () => {
+test('a request without effect has no effect later under the same id', () => {
   const moot = push(emptyMailbox, { id: 's', request: { type: 'interrupt' } }, false)
-  expect(moot).toEqual({ came: 'moot', mailbox: { next: 2, waiting: [] }, number: 1 })
-  expect(push(working(), { id: 's', request: { type: 'interrupt' } }, true)).toEqual({ came: 'again' })
+  expect(moot).toEqual({ kind: 'moot', mailbox: { next: 2, waiting: [] }, number: 1 })
+  expect(push(working(), { id: 's', request: { type: 'interrupt' } }, true)).toEqual({ kind: 'again' })
 })
 
-test('who waits is woken once', () => {
+test('a waiting caller is woken once', () => {
   const waiting = listen(listen(emptyMailbox, 'a'), 'b')
   expect(wake(waiting)).toEqual({ mailbox: emptyMailbox, listeners: ['a', 'b'] })
   expect(wake(emptyMailbox).listeners).toEqual([])

@@ -1,8 +1,8 @@
-// A session comes to a process and goes: each is reported once.
+// The start and the end of a session in a process are each reported once.
 import { array, assert, constantFrom, property } from 'fast-check'
 import { expect, test } from 'vitest'
 import type { RunResult } from '@halting/core'
-import { Presence } from '../../src/service/presence.ts'
+import { PresenceReporter } from '../../src/service/sessions-of-process.ts'
 import { SdkLog } from '../../src/worker/sdk-log.ts'
 import { LeftError } from '../../src/worker/departure.ts'
 import type { WorkerEvent } from '../../src/worker/worker-events.ts'
@@ -10,13 +10,13 @@ import type { WorkerEvent } from '../../src/worker/worker-events.ts'
 const result = (reason: string): RunResult =>
   ({ reason, committedUsd: 0.5, totalTokens: 30, summary: { requests: 2, toolResults: 1 } }) as unknown as RunResult
 
-test('a session that ends is reported with its tenant and the ending of its last run', () => {
+test('the end of a session is reported with its tenant and the ending of its last run', () => {
   const events: WorkerEvent[] = []
-  const presence = new Presence('s-1', 'acme', (event) => events.push(event))
-  presence.ran(result('max_turns'))
-  presence.ran(result('completed'))
-  presence.ended()
-  presence.left('its attempt is over')
+  const presence = new PresenceReporter('s-1', 'acme', (event) => events.push(event))
+  presence.reportRunEnd(result('max_turns'))
+  presence.reportRunEnd(result('completed'))
+  presence.reportEnd()
+  presence.reportLeft('its attempt is over')
   expect(events).toEqual([
     { type: 'session_started', session: 's-1', tenant: 'acme' },
     ...['max_turns', 'completed'].map((reason) => ({
@@ -33,17 +33,17 @@ test('a session that ends is reported with its tenant and the ending of its last
   ])
 })
 
-test('whatever is noticed in whatever order, a session starts once and goes once', () => {
+test('a session is reported to start once and to end once, in any order of notices', () => {
   assert(
-    property(array(constantFrom('ended', 'rests', 'left', 'ran'), { minLength: 1 }), (seen) => {
+    property(array(constantFrom('reportEnd', 'reportRest', 'reportLeft', 'reportRunEnd'), { minLength: 1 }), (seen) => {
       const events: WorkerEvent[] = []
-      const presence = new Presence('s', undefined, (event) => events.push(event))
+      const presence = new PresenceReporter('s', undefined, (event) => events.push(event))
       for (const each of seen)
-        if (each === 'left') presence.left('why')
-        else if (each === 'ran') presence.ran(result('completed'))
+        if (each === 'reportLeft') presence.reportLeft('why')
+        else if (each === 'reportRunEnd') presence.reportRunEnd(result('completed'))
         else presence[each]()
-      const first = seen.find((each) => each !== 'ran')
-      const types = { ended: 'session_ended', rests: 'session_resting', left: 'session_left' }
+      const first = seen.find((each) => each !== 'reportRunEnd')
+      const types = { reportEnd: 'session_ended', reportRest: 'session_resting', reportLeft: 'session_left' }
       expect(events.map(({ type }) => type).filter((type) => type !== 'run_ended')).toEqual([
         'session_started',
         ...(first === undefined ? [] : [types[first]]),
@@ -57,7 +57,7 @@ const of = (key: string) => ({
   context: { serviceName: 'halting_session', handlerName: 'work', key } as never,
 })
 
-test('a failure is reported once for its session, until another one comes', () => {
+test('a failure is reported once for its session until another one occurs', () => {
   const events: WorkerEvent[] = []
   const log = new SdkLog((event) => events.push(event))
   for (const [session, what] of [
@@ -76,13 +76,13 @@ test('a failure is reported once for its session, until another one comes', () =
     ].map(([session, what]) => ({
       type: 'trouble',
       level: 'warn',
-      message: `work: ${what}. The engine tries it again.`,
+      message: `work: ${what}. The engine retries it.`,
       session,
     })),
   )
 })
 
-test('what is as it should be is no trouble: an answer of 4xx, a session that is left', () => {
+test('expected errors are not reported: a 4xx answer, or a session that was left', () => {
   const events: WorkerEvent[] = []
   const log = new SdkLog((event) => events.push(event))
   log.take(of('a'), ['failed', Object.assign(new Error('Give the callId.'), { code: 400 })])

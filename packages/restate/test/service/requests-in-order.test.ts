@@ -6,7 +6,7 @@ import { RequestsInOrder } from '../../src/service/requests-in-order.ts'
 const prompt = (content: string): SessionRequest => ({ type: 'prompt', content })
 
 function setting(onRecord: readonly string[] = []) {
-  const told: unknown[] = []
+  const handled: unknown[] = []
   const making: { readonly content: unknown; readonly done: () => void; readonly fail: () => void }[] = []
   const order = new RequestsInOrder({
     onRecord: new Set(onRecord),
@@ -19,38 +19,38 @@ function setting(onRecord: readonly string[] = []) {
           fail: () => reject(new Error('There is no such file.')),
         })
       }),
-    hear: ({ id }, prepared) => void told.push(prepared === undefined ? id : [id, prepared.content]),
-    refuse: ({ id }, error) => void told.push([id, String(error)]),
+    hear: ({ id }, prepared) => void handled.push(prepared === undefined ? id : [id, prepared.content]),
+    refuse: ({ id }, error) => void handled.push([id, String(error)]),
   })
   const take = (id: string, request: SessionRequest): void =>
-    order.take({ id, number: told.length + making.length, request } satisfies NumberedRequest)
-  return { order, take, told, making }
+    order.take({ id, number: handled.length + making.length, request } satisfies NumberedRequest)
+  return { order, take, handled, making }
 }
 
-test('what came later is heard later, also where one before is made ready for long', async () => {
-  const { order, take, told, making } = setting()
+test('a later request is handled later, even if an earlier one takes long to prepare', async () => {
+  const { order, take, handled, making } = setting()
   take('a', prompt('one'))
   take('b', { type: 'compact' })
   take('c', prompt('two'))
-  expect([told, order.isBusy]).toEqual([[], true])
+  expect([handled, order.isBusy]).toEqual([[], true])
   making[0]?.done()
   await new Promise((resolve) => setImmediate(resolve))
-  expect(told).toEqual([['a', 'ready: "one"'], 'b'])
+  expect(handled).toEqual([['a', 'ready: "one"'], 'b'])
   making[1]?.fail()
   await order.over()
-  expect(told.at(-1)).toEqual(['c', 'Error: There is no such file.'])
+  expect(handled.at(-1)).toEqual(['c', 'Error: There is no such file.'])
 })
 
-test('what ends a run refuses a prompt that is not ready, and is heard itself', async () => {
-  const { order, take, told } = setting()
+test('a request that ends a run refuses a prompt in preparation and is handled itself', async () => {
+  const { order, take, handled } = setting()
   take('a', prompt('one'))
   take('b', { type: 'interrupt' })
   await order.over()
-  expect(told).toEqual([['a', 'Error: It was taken back before a run took it.'], 'b'])
+  expect(handled).toEqual([['a', 'Error: It was retracted before a run took it.'], 'b'])
 })
 
-test('a prompt that is in a run on record is not made ready again', () => {
-  const { take, told, making } = setting(['a'])
+test('a prompt that is in a run on record is not prepared again', () => {
+  const { take, handled, making } = setting(['a'])
   take('a', prompt('one'))
-  expect([told, making]).toEqual([['a'], []])
+  expect([handled, making]).toEqual([['a'], []])
 })

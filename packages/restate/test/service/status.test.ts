@@ -14,7 +14,7 @@ import { MemoryState } from '../support/memory-state.ts'
 
 const command = `echo one\necho ${'two '.repeat(80)}`
 
-/** A session that asks about one call, in an attempt of the engine. */
+/** A session with one open question, in an attempt of the engine. */
 function attemptAt(invocation: FakeInvocation, state: MemoryState, before: SessionStatus): void {
   const sessions = new SessionsOfProcess({
     open: async ({ sessionId, journal }) =>
@@ -40,7 +40,7 @@ function attemptAt(invocation: FakeInvocation, state: MemoryState, before: Sessi
         end: async () => {},
       }),
   })
-  // It only reads and writes what is kept.
+  // It only reads and writes state.
   const record = new WorkRecord(state as unknown as ObjectContext, before)
   void attempt({
     engine: invocation.attempt(),
@@ -55,13 +55,13 @@ function attemptAt(invocation: FakeInvocation, state: MemoryState, before: Sessi
         turn: 1,
         before: { ended: [], open: [] },
         record,
-        found,
+        attempt: found,
       }),
     onBatch: (batch) => record.onBatch(batch),
   })
 }
 
-test('the status says what an open question is about, and an attempt that replays the batches says the same', async () => {
+test('the status summarizes an open question, also in an attempt that replays the batches', async () => {
   const from = Date.now()
   const invocation = new FakeInvocation()
   const state = new MemoryState()
@@ -85,7 +85,7 @@ test('the status says what an open question is about, and an attempt that replay
 
 const lap: StepRecord = { type: 'rewind', entries: 0, after: null }
 
-test('it began with the first records and changed with the last ones, however they came', () =>
+test('the status has the times of the first and the last records, however they arrived', () =>
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(3), fc.nat()), { minLength: 1 }), (batches) => {
       const start: SessionStatus = { state: 'idle', turns: 0, usd: 0, tokens: 0, questions: [], records: 0 }
@@ -104,7 +104,7 @@ test('it began with the first records and changed with the last ones, however th
     }),
   ))
 
-test('a session of an earlier version has changed since, and nobody knows when it began', () => {
+test('the status of a session of an earlier version has the time of its change but not of its beginning', () => {
   const before: SessionStatus = { state: 'idle', turns: 1, usd: 0, tokens: 9, questions: [], records: 5 }
   expect(statusAfter(before, [lap], { atMs: 7 })).toEqual({ ...before, records: 6, changedMs: 7 })
   expect(statusAfter(before, [lap])).toEqual({ ...before, records: 6 })

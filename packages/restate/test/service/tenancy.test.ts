@@ -1,41 +1,41 @@
-// Holds rules of docs/spec: R-FLEET-3, R-FLEET-3a, R-FLEET-2a: whose money a session spends, and how much of it.
+// Holds rules of docs/spec: R-FLEET-3, R-FLEET-3a, R-FLEET-2a: the tenant of a session, and how much of its money the session spends.
 import { streamRun, ModelError, startRun, type Model, type Prices } from '@halting/core'
 import { createMemorySteps, foldSession, runsOf, type StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
-import { keepTenancy } from '../../src/service/tenancy.ts'
-import { spentBeyond, spentIn } from '../../src/service/spent.ts'
+import { assignTenancy } from '../../src/service/tenancy.ts'
+import { withoutInherited, sessionSpending } from '../../src/service/spending.ts'
 import { statusAfter, readStatus } from '../../src/service/status.ts'
 import { MemoryState } from '../support/memory-state.ts'
 
-test('a session keeps the tenant that it began with, whatever other workers say', async () => {
+test('a session keeps its first tenant, whatever other workers say', async () => {
   const state = new MemoryState()
-  expect(await keepTenancy(state, 'inv1', () => undefined)).toEqual({})
+  expect(await assignTenancy(state, 'inv1', () => undefined)).toEqual({})
   const acme = { tenancy: { tenant: 'acme', began: 'inv2', isOpened: true } }
-  expect(await keepTenancy(state, 'inv2', () => 'acme')).toEqual({ ...acme, isNew: true })
-  expect(await keepTenancy(state, 'inv3', () => 'other')).toEqual(acme)
+  expect(await assignTenancy(state, 'inv2', () => 'acme')).toEqual({ ...acme, isNew: true })
+  expect(await assignTenancy(state, 'inv3', () => 'other')).toEqual(acme)
   expect(
-    await keepTenancy(state, 'inv4', () => {
+    await assignTenancy(state, 'inv4', () => {
       throw new Error('not here')
     }),
   ).toEqual(acme)
 })
 
-test('a tenant that a session may not have is refused with the reason, and none is kept', async () => {
+test('a tenant that a session may not use is refused with the reason and not stored', async () => {
   const state = new MemoryState()
-  const refused = await keepTenancy(state, 'inv1', () => {
+  const refused = await assignTenancy(state, 'inv1', () => {
     throw new Error('Sessions of this worker have no other tenant.')
   })
   expect(refused).toEqual({ refusal: 'Sessions of this worker have no other tenant.' })
   expect(state.values.size).toBe(0)
 })
 
-/** A dollar a token. */
+/** One dollar per token. */
 const prices: Prices = {
   cost: (_model, { input_tokens, output_tokens }) => input_tokens + output_tokens,
   worstCase: (_model, { inputTokens, outputTokens }) => inputTokens + outputTokens,
 }
 
-/** Records of a run of two turns, the second of which breaks off: nobody knows what it cost. */
+/** Records of a run of two turns, the second of which is interrupted, so its cost is unknown. */
 async function recorded(): Promise<readonly StepRecord[]> {
   const steps = createMemorySteps()
   const usage = { input_tokens: 3, output_tokens: 2, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
@@ -55,25 +55,25 @@ async function recorded(): Promise<readonly StepRecord[]> {
   return steps.records
 }
 
-test('what a session may have spent is in what it has spent, of a run that is open at worst case', async () => {
+test('spending includes an open run at its worst case', async () => {
   const records = await recorded()
-  const whole = spentIn(foldSession(runsOf(records)))
+  const whole = sessionSpending(foldSession(runsOf(records)))
   expect(whole.unknownNanos).toBeGreaterThan(0)
   expect(whole.nanos).toBe(5e9 + whole.unknownNanos)
   const isResult = (record: StepRecord): boolean => record.type === 'result'
-  // Killed while the second request was under way, and before the first was.
-  const open = spentIn(foldSession(runsOf(records.slice(0, records.findLastIndex(isResult)))))
+  // Killed during the second request, and before the first.
+  const open = sessionSpending(foldSession(runsOf(records.slice(0, records.findLastIndex(isResult)))))
   expect(open).toEqual(whole)
-  expect(spentIn(foldSession(runsOf(records.slice(0, 1))))).toEqual({ nanos: 0, unknownNanos: 0 })
-  expect(spentBeyond(whole, { nanos: 5e9, unknownNanos: 0 })).toEqual({
+  expect(sessionSpending(foldSession(runsOf(records.slice(0, 1))))).toEqual({ nanos: 0, unknownNanos: 0 })
+  expect(withoutInherited(whole, { nanos: 5e9, unknownNanos: 0 })).toEqual({
     nanos: whole.unknownNanos,
     unknownNanos: whole.unknownNanos,
   })
 })
 
-test('the status of a session tells what it may have spent, and the part that nobody knows', async () => {
+test('the status has what the session may have spent, and the unknown part of it', async () => {
   const records = await recorded()
-  const { nanos, unknownNanos } = spentIn(foldSession(runsOf(records)))
+  const { nanos, unknownNanos } = sessionSpending(foldSession(runsOf(records)))
   const status = statusAfter(await readStatus(new MemoryState()), records)
   expect([status.usd, status.unknownUsd]).toEqual([nanos / 1e9, unknownNanos / 1e9])
   const [start] = records

@@ -1,6 +1,6 @@
 import type { PayloadStores } from '../../src/payloads/payload-store.ts'
 
-/** What every payload store promises. The problems, none when all is kept. */
+/** Checks what every payload store promises. Returns the problems. */
 export async function checkPayloads(stores: PayloadStores): Promise<readonly string[]> {
   const problems: string[] = []
   const expect = (holds: boolean, promise: string): void => void (holds || problems.push(promise))

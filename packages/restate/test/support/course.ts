@@ -4,8 +4,8 @@ import type { Played } from './play.ts'
 const times: ReadonlySet<string> = new Set(['at', 'durationMs', 'until', 'now', 'apiMs', 'startedAt'])
 
 /**
- * Records but for times. What goes on side by side ends in any order: each agent's are by themselves, and of what its calls came to only that it is there. What the
- * model was told of it, and in which order, is in the laps.
+ * Records without times. Concurrent work ends in any order: the records of each agent are separate, and of its calls' outcomes only their existence counts. What the model was
+ * shown of them, and in which order, is in the iterations.
  */
 function course(records: readonly StepRecord[]): unknown {
   const inOrder = new Map<string, unknown[]>()
@@ -21,7 +21,7 @@ function course(records: readonly StepRecord[]): unknown {
   return { inOrder: Object.fromEntries(inOrder), beside }
 }
 
-/** All that must be the same. */
+/** Everything that must be the same. */
 export function sameOf(seed: number, { records, reasons, effects }: Played): unknown {
   return { seed, reasons, effects: effects.toSorted(), ...(course(records) as object) }
 }

@@ -1,26 +1,26 @@
 import { sessionMetadata } from '../../src/service/session-metadata.ts'
 import type { BoundInvocation } from '../../src/worker/engine-admin.ts'
-import type { Seen } from '../../src/worker/engine-watch.ts'
+import type { EngineSnapshot } from '../../src/worker/engine-watch.ts'
 import type { LostWorkersOptions } from '../../src/worker/lost-workers.ts'
 
 /** The work at a session, as the engine has it. */
 export interface FakeWork {
   deployment: string | null
   status: 'running' | 'suspended' | 'backing-off' | 'paused'
-  /** Where an attempt is under way. */
+  /** The worker of its running attempt. */
   at: string | undefined
   failure: string | null
 }
 
-/** An engine as its administration shows it: workers by their addresses, and work that is bound to names of them. */
+/** An engine as seen through its admin API: workers by address, and work bound to their registrations. */
 export class FakeAdmin {
   readonly deployments = new Map<string, { uri: string; readonly metadata: Record<string, string> }>()
   readonly work = new Map<string, FakeWork>()
   readonly living = new Set<string>()
-  /** Names that serve other programs, too. */
+  /** Registrations that also serve other programs. */
   readonly shared = new Set<string>()
   readonly newSessions = new Set<string>()
-  /** Attempts that were under way and had to end. */
+  /** Running attempts that had to end. */
   readonly interrupted: string[] = []
   latest = ''
   readonly changes: string[] = []
@@ -40,13 +40,13 @@ export class FakeAdmin {
     this.work.set(session, { deployment, status, at, failure: null })
   }
 
-  /** Its attempts fail, and those that follow. */
+  /** Its attempts fail, now and later. */
   lose(uri: string): void {
     this.living.delete(uri)
     for (const work of this.work.values()) if (work.at === uri) this.#fail(work, uri)
   }
 
-  /** The engine tries again what it tries again. */
+  /** The engine retries what it retries. */
   attempt(): void {
     for (const [session, work] of this.work) if (work.status === 'backing-off') this.#attempt(session, work)
   }
@@ -62,8 +62,8 @@ export class FakeAdmin {
     Object.assign(work, { status: 'running', at: uri, deployment: name, failure: null })
   }
 
-  /** What a worker sees that looks now. */
-  seenBy(url: string): Seen {
+  /** What a worker sees in its next look. */
+  seenBy(url: string): EngineSnapshot {
     const all = [...this.deployments].map(([id, { uri }]) => ({ id, uri, isShared: this.shared.has(id) }))
     const latest = this.deployments.get(this.latest)
     return {
@@ -73,12 +73,12 @@ export class FakeAdmin {
       format: 1,
       url,
       deployments: all,
-      here: all.filter(({ uri }) => uri === url).map(({ id }) => id),
+      ownDeployments: all.filter(({ uri }) => uri === url).map(({ id }) => id),
       resting: [],
     }
   }
 
-  /** What a worker asks of it. Each answer takes a turn of the event loop, so that workers come between each other. */
+  /** The admin API. Each answer takes a turn of the event loop, so that workers interleave. */
   get asked(): LostWorkersOptions['admin'] {
     const soon = async <T>(what: () => T): Promise<T> => {
       await new Promise(setImmediate)

@@ -4,19 +4,19 @@ import type { StepRecord } from '@halting/core/steps'
 import type { ObjectContext } from '@restatedev/restate-sdk'
 import { attempt, mailSignal, watchSignal } from '../../src/engine/attempt.ts'
 import { createLiveEvents, type LiveEvents } from '../../src/live/live-events.ts'
-import { answerTo, resultOfRun } from '../../src/service/answers.ts'
-import { problemOfRequest, requestWithoutStore } from '../../src/service/check-request.ts'
-import { whenChanged } from '../../src/service/changed.ts'
+import { readAnswer, readRunResult } from '../../src/service/answers.ts'
+import { problemOfRequest, sizeLimitWithoutStore } from '../../src/service/check-request.ts'
+import { waitForChange } from '../../src/service/long-poll.ts'
 import { fullStatus, mailboxVersion, type MailboxState } from '../../src/service/full-status.ts'
 import { isCut } from '../../src/engine/cluster-log.ts'
-import { RunSoFar } from '../../src/service/carried-run.ts'
+import { CarriedStateBuilder } from '../../src/service/carried-run.ts'
 import { Conversation } from '../../src/service/conversation.ts'
-import { recordsSince } from '../../src/service/kept-records.ts'
+import { readRecordsPage } from '../../src/service/stored-records.ts'
 import {
   begin,
   push,
   settle,
-  toldOfWatchers,
+  withWatchNotice,
   unwatch,
   wakeWatchers,
   watch,
@@ -25,15 +25,15 @@ import {
 import {
   isKnown,
   isWaiting,
-  keepOpening,
+  storeOpening,
   readMailbox,
   readOpening,
-  waitingAfter,
+  readWaitingAfter,
   writeMailbox,
-  writePushed,
+  writePushOutcome,
   writeSettled,
 } from '../../src/service/mailbox-state.ts'
-import { stateOf } from '../../src/service/mailbox-object.ts'
+import { mailboxStateOf } from '../../src/service/mailbox-object.ts'
 import type { NumberedRequest, PushRequest } from '../../src/service/messages.ts'
 import type { SessionServiceOptions } from '../../src/service/session-options.ts'
 import { readStatus } from '../../src/service/status.ts'
@@ -43,18 +43,18 @@ import type { WorkEnd } from '../../src/service/work.ts'
 import { FakeInvocation, type FakeAttempt } from './fake-engine.ts'
 import { MemoryState } from './memory-state.ts'
 
-export { SessionRefusedError } from '../../src/service/refused.ts'
+export { SessionRefusedError } from '../../src/service/refused-work.ts'
 
-/** A cluster of one worker, of which nothing is real but its service: requests come over HTTP, live events go over HTTP, and what is kept is in memory. */
+/** A cluster of one worker, of which only its service is real: requests and live events go over HTTP, and state is in memory. */
 export interface FakeCluster {
   /** Where it takes requests, and is administered. */
   readonly url: string
-  /** Every request that came, as it came. */
+  /** Every request, as it arrived. */
   readonly requests: readonly (PushRequest & { readonly sessionId: string })[]
   records(sessionId: string): Promise<readonly StepRecord[]>
-  /** The process that works at the session is lost; another one goes on. False where none works. */
+  /** Loses the process that works at the session; another one continues. Returns false if none works. */
   kill(sessionId: string): boolean
-  /** While it is cut off nobody is answered. */
+  /** While it is cut off, nobody is answered. */
   cutOff(isCutOff: boolean): void
   close(): Promise<void>
 }
@@ -97,9 +97,9 @@ export async function fakeCluster({
     if (service !== 'halting_session') return { status: 404, body: { message: 'service not found' } }
     const sessionId = decodeURIComponent(key)
     if (handler === 'request') {
-      const problem = problemOfRequest(input, requestWithoutStore)
+      const problem = problemOfRequest(input, sizeLimitWithoutStore)
       if (problem !== undefined) return { status: 400, body: { message: problem } }
-      // It was looked at.
+      // It was checked.
       requests.push({ ...(input as PushRequest), sessionId })
     }
     return objectOf(sessionId).answer(handler, input)
@@ -118,7 +118,7 @@ export async function fakeCluster({
   })
   await new Promise<void>((listens) => server.listen(0, '127.0.0.1', listens))
   return {
-    // It listens at a port, so its address has one.
+    // It listens on a port, so its address has one.
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     records: (sessionId) => objectOf(sessionId).records(),
@@ -152,13 +152,13 @@ class FakeSession {
   readonly #sessions: SessionsOfProcess
   readonly #live: LiveEvents
   readonly #renewAfter: SessionServiceOptions['renewAfter']
-  /** What is done with a mailbox is done one after another. */
+  /** Operations on a mailbox run one after another. */
   #turn: Promise<unknown> = Promise.resolve()
   #invocation: FakeInvocation | undefined
   #attempt: FakeAttempt | undefined
   #lose: () => void = () => {}
   #isOver = false
-  /** Resolves when something is answered for. */
+  /** Resolves when a request is settled. */
   readonly #awake = new Set<() => void>()
   /** Calls that wait for a change, by their awakeables. */
   readonly #watching = new Map<string, (state: MailboxState) => void>()
@@ -187,22 +187,22 @@ class FakeSession {
 
   async answer(handler: string, input: unknown): Promise<Answer> {
     // As the handlers of the session object read it.
-    const given = (input ?? {}) as { readonly id?: string; readonly wait?: boolean }
+    const query = (input ?? {}) as { readonly id?: string; readonly wait?: boolean }
     const ok = (body: unknown): Answer => ({ status: 200, body })
     const context = this.#contextOf({ sets: 0 })
     switch (handler) {
       case 'request':
-        return this.#push(given as PushRequest)
+        return this.#push(query as PushRequest)
       case 'close':
-        return this.#push({ id: given.id ?? crypto.randomUUID(), request: { type: 'close' } })
+        return this.#push({ id: query.id ?? crypto.randomUUID(), request: { type: 'close' } })
       case 'status': {
-        const mailbox = stateOf(await readMailbox(this.#mailbox))
+        const mailbox = mailboxStateOf(await readMailbox(this.#mailbox))
         return ok(fullStatus({ session: await readStatus(this.state), mailbox, stalled: undefined }))
       }
       case 'changed':
         return ok(await this.#changed(input))
       case 'records':
-        return ok(await recordsSince(this.state, typeof input === 'number' ? input : 0, undefined))
+        return ok(await readRecordsPage(this.state, typeof input === 'number' ? input : 0, undefined))
       case 'remove':
         this.state.values.clear()
         this.#mailbox.values.clear()
@@ -210,12 +210,12 @@ class FakeSession {
       case 'done':
         return ok(await this.state.get('done'))
       case 'runResult':
-        return ok((await resultOfRun(context, String(input))) ?? null)
+        return ok((await readRunResult(context, String(input))) ?? null)
       case 'result': {
-        const { id = '', wait = false } = given
+        const { id = '', wait = false } = query
         for (;;) {
           const mailbox = await readMailbox(this.#mailbox)
-          const answer = await answerTo(context, id, await isWaiting(this.#mailbox, mailbox, id))
+          const answer = await readAnswer(context, id, await isWaiting(this.#mailbox, mailbox, id))
           const isOpen = answer.state === 'waiting' || answer.state === 'running'
           if (!wait || !isOpen || this.#isOver) return ok(answer)
           await new Promise<void>((resolve) => this.#awake.add(resolve))
@@ -229,14 +229,14 @@ class FakeSession {
   #changed(input: unknown): Promise<unknown> {
     const awakeable = crypto.randomUUID()
     const woken = new Promise<MailboxState>((resolve) => this.#watching.set(awakeable, resolve))
-    return whenChanged(input, () => awakeable, {
+    return waitForChange(input, () => awakeable, {
       stalled: () => undefined,
       session: () => readStatus(this.state),
-      mailbox: async () => stateOf(await readMailbox(this.#mailbox)),
+      mailbox: async () => mailboxStateOf(await readMailbox(this.#mailbox)),
       watch: ({ by, ifStill, seen }) =>
         this.#exclusive(async () => {
           const before = await readMailbox(this.#mailbox)
-          const state = stateOf(before)
+          const state = mailboxStateOf(before)
           if (mailboxVersion(state) !== ifStill) return { ...state, isWatching: false }
           const { mailbox, tell } = watch(before, { by, awakeable })
           writeMailbox(this.#mailbox, mailbox)
@@ -254,36 +254,36 @@ class FakeSession {
 
   #wakeWatching(mailbox: Mailbox): Mailbox {
     const { mailbox: awake, awakeables } = wakeWatchers(mailbox)
-    for (const awakeable of awakeables) this.#watching.get(awakeable)?.(stateOf(awake))
+    for (const awakeable of awakeables) this.#watching.get(awakeable)?.(mailboxStateOf(awake))
     return awake
   }
 
   #push({ opening, ...named }: PushRequest): Promise<Answer> {
     return this.#exclusive(async () => {
-      if (opening !== undefined) await keepOpening(this.#mailbox, opening)
+      if (opening !== undefined) await storeOpening(this.#mailbox, opening)
       const pushed = push(await readMailbox(this.#mailbox), named, await isKnown(this.#mailbox, named.id))
-      if (pushed.came === 'closed') return { status: 409, body: { message: 'The session is closed.' } }
-      if (pushed.came === 'again') return { status: 200, body: false }
-      await writePushed(this.#mailbox, named.id, { ...pushed, mailbox: this.#wakeWatching(pushed.mailbox) })
-      if (pushed.came === 'new' && pushed.call) void this.#work()
-      else if (pushed.came === 'new') this.#invocation?.signal(mailSignal, JSON.stringify(pushed.request))
-      return { status: 200, body: pushed.came === 'new' }
+      if (pushed.kind === 'closed') return { status: 409, body: { message: 'The session is closed.' } }
+      if (pushed.kind === 'again') return { status: 200, body: false }
+      await writePushOutcome(this.#mailbox, named.id, { ...pushed, mailbox: this.#wakeWatching(pushed.mailbox) })
+      if (pushed.kind === 'new' && pushed.call) void this.#work()
+      else if (pushed.kind === 'new') this.#invocation?.signal(mailSignal, JSON.stringify(pushed.request))
+      return { status: 200, body: pushed.kind === 'new' }
     })
   }
 
   /** Works until nothing is left to do. */
   async #work(): Promise<void> {
     let page = await this.#exclusive(async () => {
-      const { mailbox, tell } = toldOfWatchers(begin(await readMailbox(this.#mailbox), this.#key))
+      const { mailbox, tell } = withWatchNotice(begin(await readMailbox(this.#mailbox), this.#key))
       writeMailbox(this.#mailbox, mailbox)
       this.#invocation = new FakeInvocation()
       if (tell !== undefined) this.#invocation.signal(watchSignal, 'null')
-      return waitingAfter(this.#mailbox, mailbox, 0)
+      return readWaitingAfter(this.#mailbox, mailbox, 0)
     })
     while (page.requests.length > 0) {
       const end = await this.#workOn(page.requests)
       if (end === undefined) return
-      // Whoever asks meanwhile asks the next one.
+      // Requests that arrive meanwhile wait for the next invocation.
       if (end === 'goes on elsewhere') return void this.#work()
       page = await this.#exclusive(async () => {
         const before = await readMailbox(this.#mailbox)
@@ -291,12 +291,14 @@ class FakeSession {
         writeSettled(this.#mailbox, before, mailbox)
         this.#wakeAll()
         this.#invocation = mailbox.worker === undefined ? undefined : new FakeInvocation()
-        return mailbox.worker === undefined ? { requests: [], hasMore: false } : waitingAfter(this.#mailbox, mailbox, 0)
+        return mailbox.worker === undefined
+          ? { requests: [], hasMore: false }
+          : readWaitingAfter(this.#mailbox, mailbox, 0)
       })
     }
   }
 
-  /** As many attempts as it takes. Undefined where all is over. */
+  /** Runs as many attempts as it takes. Undefined if everything is over. */
   async #workOn(requests: readonly NumberedRequest[]): Promise<WorkEnd | 'goes on elsewhere' | undefined> {
     const invocation = this.#invocation
     if (invocation === undefined) return undefined
@@ -317,7 +319,7 @@ class FakeSession {
       const record = new WorkRecord(context, status, {
         listener: this.#live,
         carried: conversation.carried,
-        run: new RunSoFar(conversation.carried, await conversation.agents()),
+        run: new CarriedStateBuilder(conversation.carried, await conversation.agents()),
       })
       const done = attempt({
         engine,
@@ -335,23 +337,23 @@ class FakeSession {
             before: await conversation.records(),
             carried: conversation.carried,
             record,
-            found,
+            attempt: found,
           }),
         onBatch: (batch) => record.onBatch(batch),
         onWatch: (message) => record.onWatch(message),
       }).catch(() => undefined)
       // The work wrote it.
-      const came = await Promise.race([done, lost])
-      if (came === undefined) continue
+      const outcome = await Promise.race([done, lost])
+      if (outcome === undefined) continue
       engine.kill()
       this.#attempt = undefined
-      if (isCut(came)) {
-        await conversation.append(record.said, (put) => put(), record.handover)
+      if (isCut(outcome)) {
+        await conversation.append(record.conversation, (put) => put(), record.handover)
         record.leave()
         return 'goes on elsewhere'
       }
-      const end = came as unknown as WorkEnd
-      await conversation.append(record.said, (put) => put())
+      const end = outcome as unknown as WorkEnd
+      await conversation.append(record.conversation, (put) => put())
       const { results, refused } = record
       this.state.set('done', { ...end, results, refused })
       record.leave()
@@ -360,7 +362,7 @@ class FakeSession {
     return undefined
   }
 
-  /** What an attempt writes that an earlier one has written is on record already. */
+  /** What an attempt repeats of an earlier one is already on record. */
   #contextOf(journal: { sets: number }): ObjectContext {
     let made = 0
     const write = (act: () => void): void => {
@@ -368,7 +370,7 @@ class FakeSession {
       journal.sets = made
       act()
     }
-    // What the work and the answers take of it.
+    // What the work and the answers use of it.
     return {
       key: this.#key,
       get: (key: string) => this.state.get(key),
@@ -391,9 +393,9 @@ class FakeSession {
   async records(): Promise<readonly StepRecord[]> {
     const records: StepRecord[] = []
     for (;;) {
-      const page = await recordsSince(this.state, records.length, undefined)
+      const page = await readRecordsPage(this.state, records.length, undefined)
       if (page.records.length === 0) return records
-      // Without a payload store nothing is kept elsewhere.
+      // Without a payload store nothing is stored elsewhere.
       records.push(...(page.records as readonly StepRecord[]))
     }
   }

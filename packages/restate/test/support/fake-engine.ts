@@ -3,13 +3,13 @@ import type { Engine, EnginePromise } from '../../src/engine/engine.ts'
 interface Command {
   readonly type: 'once' | 'sleep'
   readonly name: string
-  /** Of a sleep: when it is over. */
+  /** When a sleep is over. */
   readonly wakeAt?: number
 }
 
 /**
- * What an engine keeps of one invocation: what the handler asked for, in order, and what came of it, in order. It outlives attempts. An attempt that asks for
- * something else than the one before it is told so.
+ * What an engine stores of one invocation: the commands of the handler and their outcomes, in order. It outlives attempts. An attempt with another command than the one before it
+ * fails.
  */
 export class FakeInvocation {
   readonly #commands: Command[] = []
@@ -19,7 +19,7 @@ export class FakeInvocation {
   #attempt: FakeAttempt | undefined
   attempts = 0
 
-  /** The next attempt. The one before it is gone. */
+  /** Begins the next attempt. The previous one is gone. */
   attempt(): FakeAttempt {
     this.#attempt?.kill()
     this.attempts++
@@ -39,7 +39,7 @@ export class FakeInvocation {
     this.notify('cancelled', '')
   }
 
-  /** Puts a command on record, or finds that it is the one that was there. */
+  /** Records a command, or checks that it is the recorded one. */
   command(index: number, command: Command): Command {
     const there = this.#commands[index]
     if (there === undefined) {
@@ -59,12 +59,12 @@ export class FakeInvocation {
     for (const listener of this.#listeners) listener()
   }
 
-  /** What came, in order. */
+  /** Outcomes, in order. */
   get kept(): readonly string[] {
     return this.#notified.map(({ value }) => value)
   }
 
-  /** What came first of these. */
+  /** The first of these to complete. */
   firstOf(ids: ReadonlySet<string>): { readonly id: string; readonly value: string } | undefined {
     return this.#notified.find(({ id }) => ids.has(id))
   }
@@ -94,13 +94,13 @@ class FakePromise<T> implements EnginePromise<T> {
   }
 }
 
-/** What one attempt at an invocation is given. */
+/** What one attempt at an invocation has. */
 export class FakeAttempt implements Engine {
   readonly #invocation: FakeInvocation
   readonly #gone = new AbortController()
   #commands = 0
   readonly #signalsAsked = new Map<string, number>()
-  /** Closures that go on: while there is one, the engine cannot let go of the process. */
+  /** Running effects: while there is one, the engine cannot release the process. */
   #open = 0
   /** Called when only the engine is waited for. */
   onIdle: (() => void) | undefined
@@ -113,7 +113,7 @@ export class FakeAttempt implements Engine {
     return this.#gone.signal
   }
 
-  /** The process is gone, or the engine has let go of it. */
+  /** The process is gone, or the engine has released it. */
   kill(): void {
     this.#gone.abort()
   }
@@ -153,15 +153,15 @@ export class FakeAttempt implements Engine {
   }
 
   async first<T>(promises: readonly EnginePromise<T>[]): Promise<T> {
-    // All of them are made here.
+    // All of them were created here.
     const waited = new Map((promises as readonly FakePromise<T>[]).map((promise) => [promise.id, promise]))
     const ids = new Set(waited.keys())
     for (;;) {
-      const came = this.#invocation.firstOf(ids)
-      // Who is gone waits for ever.
+      const outcome = this.#invocation.firstOf(ids)
+      // A gone attempt waits forever.
       if (this.gone.aborted) await new Promise(() => {})
-      const promise = came && waited.get(came.id)
-      if (came !== undefined && promise !== undefined) return promise.change(came.value)
+      const promise = outcome && waited.get(outcome.id)
+      if (outcome !== undefined && promise !== undefined) return promise.change(outcome.value)
       if (this.#open === 0) this.onIdle?.()
       await this.#somethingComes()
     }
@@ -180,7 +180,7 @@ export class FakeAttempt implements Engine {
   }
 }
 
-/** Signals of each name are numbered by themselves. */
+/** Signals of each name have separate numbers. */
 function nextSignal(counts: Map<string, number>, name: string): string {
   const count = counts.get(name) ?? 0
   counts.set(name, count + 1)

@@ -1,7 +1,7 @@
 import type { PayloadReference, PayloadStore } from '../../src/payloads/payload-store.ts'
 import { createHash } from 'node:crypto'
 
-/** What an object keeps, and how many bytes were read and written. */
+/** The state of an object, and how many bytes were read and written. */
 export class MemoryState {
   readonly values = new Map<string, string>()
   readBytes = 0
@@ -13,7 +13,7 @@ export class MemoryState {
     return copy
   }
 
-  /** Holds what the other one holds. */
+  /** A copy of another state. */
   take(other: MemoryState): void {
     this.values.clear()
     for (const [key, text] of other.values) this.values.set(key, text)

@@ -1,11 +1,11 @@
 import type { AnyTool, JsonObject, RunOptions, Model, ModelMessage, Prices } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 
-/** What a scripted session does. What comes next follows from what was said alone, so that any process can go on. */
+/** The plan of a scripted session. Each step follows from the conversation alone, so that any process can continue. */
 export interface Plan extends JsonObject {
-  /** The calls that the model asks for after each prompt, turn by turn; then it answers. */
+  /** The calls of the model after each prompt, turn by turn; then it answers. */
   readonly turns: readonly (readonly CallKind[])[]
-  /** It never answers: the last turn comes again and again. */
+  /** It never answers: the last turn repeats. */
   readonly isEndless: boolean
   /** How long a call takes. */
   readonly toolMs: number
@@ -14,30 +14,30 @@ export interface Plan extends JsonObject {
 }
 
 /**
- * `Look` may be done twice, and beside others; `Pay` must not be; `Ask` is a `Pay` that a person allows; `Fail` fails; `Task` is a subagent that looks and pays;
- * `Beside` one that goes on beside the run. `Steer`, `Stop` and `Interrupt` pay, and then somebody says so from outside.
+ * `Look` may be repeated and runs concurrently; `Pay` must not be repeated; `Ask` is a `Pay` that needs permission; `Fail` fails; `Task` is a subagent that looks and pays;
+ * `Beside` is one in the background. `Steer`, `Stop` and `Interrupt` pay, and then the corresponding input arrives.
  */
 export type CallKind = 'Look' | 'Pay' | 'Ask' | 'Fail' | 'Task' | 'Beside' | 'Steer' | 'Stop' | 'Interrupt'
 
-/** What a plan's tools do outside. */
+/** Side effects of a plan's tools. */
 export interface PlanWorld {
-  /** A side effect is done. */
+  /** A side effect happens. */
   effect(callId: string): void
-  /** The service was asked, and bills this. */
+  /** The service was called, and bills this. */
   billed(usd: number): void
-  /** Somebody says this from outside, in mid-call. Resolves when the session has heard of it. */
+  /** This input arrives during the call. Resolves when the session has received it. */
   say(kind: 'Steer' | 'Stop' | 'Interrupt', callId: string): Promise<void>
 }
 
 /** The text of the prompt that begins run `run`. */
 export const promptOf = (run: number): string => `go ${run}.`
 
-/** What is said to a run as it goes on, by the call in whose time that is. */
+/** Inputs to a running run, by the call during which they arrive. */
 export const noteOf = (callId: string): string => `Mind ${callId}.`
 
 const usage = { input_tokens: 1_000, output_tokens: 500 }
 const usdOf = (input: number, output: number): number => (input * 3 + output * 15) / 1e6
-/** What one request is billed. */
+/** The bill of one request. */
 export const requestUsd: number = usdOf(usage.input_tokens, usage.output_tokens)
 
 const planPrices: Prices = {
@@ -45,7 +45,7 @@ const planPrices: Prices = {
   worstCase: (_model, { inputTokens, outputTokens }) => usdOf(inputTokens, outputTokens),
 }
 
-/** Options of a session that does what the plan says. */
+/** Options of a session that follows the plan. */
 export function planOptions(plan: Plan, world: PlanWorld): RunOptions {
   return {
     model: planModel(plan, world),
@@ -60,7 +60,7 @@ export function planOptions(plan: Plan, world: PlanWorld): RunOptions {
   }
 }
 
-/** Its messages have ids of the requests that they answer: a scripted model numbers them by its process. */
+/** Its messages have the ids of their requests: a scripted model numbers them per process. */
 function planModel(plan: Plan, world: PlanWorld): Model {
   const scripted = scriptedModel(
     ({ messages }) => {

@@ -3,12 +3,12 @@ import type { StepRecord } from '@halting/core/steps'
 import type { ObjectContext } from '@restatedev/restate-sdk'
 import { attempt, mailSignal } from '../../src/engine/attempt.ts'
 import { isCut, type RenewAfter } from '../../src/engine/cluster-log.ts'
-import { RunSoFar } from '../../src/service/carried-run.ts'
+import { CarriedStateBuilder } from '../../src/service/carried-run.ts'
 import { ClusterSession } from '../../src/service/cluster-session.ts'
 import { Conversation } from '../../src/service/conversation.ts'
-import { recordsSince } from '../../src/service/kept-records.ts'
+import { readRecordsPage } from '../../src/service/stored-records.ts'
 import type { SessionRequest } from '../../src/service/messages.ts'
-import { messagesIn, openRunOf } from '../../src/service/open-run.ts'
+import { messageIdsIn, findOpenRun } from '../../src/service/sessions-of-process.ts'
 import { readStatus } from '../../src/service/status.ts'
 import { WorkRecord } from '../../src/service/work-record.ts'
 import { SessionWork } from '../../src/service/work.ts'
@@ -18,10 +18,13 @@ import { endsOf, sessionOf, type Played } from './play.ts'
 import { noteOf, promptOf, type PlanWorld } from './plan.ts'
 import { answerTo, type RandomSession } from './random-plan.ts'
 
-/** When a process loses the session: after so many turns of the event loop, one number for each process; then never. */
+/** When a process loses the session: after this many turns of the event loop, one number for each process; then never. */
 export type Kills = readonly number[]
 
-/** Plays it on an engine of which nothing is real but its order: each prompt an invocation, whatever is said a message to it. `renewAfter`: another one goes on after so much. */
+/**
+ * Plays it on a fake engine of which only the order is real: each prompt is an invocation, and each input a message to it. `renewAfter`: another invocation continues after this
+ * much.
+ */
 export async function playOnFake(
   { plan, prompts }: RandomSession,
   kills: Kills = [],
@@ -40,14 +43,14 @@ export async function playOnFake(
     const waiting = [request({ type: 'prompt', content: promptOf(run) }, `prompt-${run}`)]
     let invocation = new FakeInvocation()
     invocations++
-    const heard = new Map<string, () => void>()
+    const waiters = new Map<string, () => void>()
     const tell = (message: string): void => {
       waiting.push(message)
       invocation.signal(mailSignal, message)
     }
     const mail = (what: SessionRequest, id: string): Promise<void> =>
       new Promise((resolve) => {
-        heard.set(id, resolve)
+        waiters.set(id, resolve)
         tell(request(what, id))
       })
     const world: PlanWorld = {
@@ -58,14 +61,14 @@ export async function playOnFake(
     let mailed = [...waiting]
     for (;;) {
       const engine = invocation.attempt()
-      // What is written by an attempt that does not come to its end is written by the next one.
+      // What an attempt writes without reaching its end, the next one writes again.
       const draft = state.copy()
       const conversation = await Conversation.read(draft, undefined)
       const { carried, texts } = conversation
       const { ended, open } = await conversation.records()
       const record = new WorkRecord(contextOf(draft), await readStatus(draft), {
         carried,
-        run: new RunSoFar(carried, await conversation.agents()),
+        run: new CarriedStateBuilder(carried, await conversation.agents()),
       })
       const kill = killsLeft.shift()
       if (kill !== undefined) void turns(kill).then(() => engine.kill())
@@ -90,16 +93,16 @@ export async function playOnFake(
             session,
             log,
             settled: record.settled,
-            openRun: openRunOf(own),
-            onRecord: messagesIn([...ended, ...own]),
-            untold: [],
+            openRun: findOpenRun(own),
+            onRecord: messageIdsIn([...ended, ...own]),
+            unreported: [],
             spent: () => journal.spent,
             onEvent: () => {},
           })
           return {
             deliver(message) {
               work.deliver(message)
-              heard.get((JSON.parse(message) as { readonly id: string }).id)?.()
+              waiters.get((JSON.parse(message) as { readonly id: string }).id)?.()
             },
             cancel: () => work.cancel(),
             run: () => work.run(),
@@ -107,19 +110,19 @@ export async function playOnFake(
         },
         onBatch: (batch) => record.onBatch(batch),
       })
-      const came = await Promise.race([done, lost])
-      if (came === 'lost') continue
-      const goesOn = isCut(came)
-      await conversation.append(record.said, (put) => put(), goesOn ? record.handover : undefined)
+      const end = await Promise.race([done, lost])
+      if (end === 'lost') continue
+      const continues = isCut(end)
+      await conversation.append(record.conversation, (put) => put(), continues ? record.handover : undefined)
       state.take(draft)
       const before = invocation
-      if (goesOn) {
+      if (continues) {
         invocation = new FakeInvocation()
         invocations++
         mailed = [...waiting]
       }
       before.end()
-      if (!goesOn) break
+      if (!continues) break
     }
   }
   const records = await recordsOf(state)
@@ -130,7 +133,7 @@ export interface PlayedOnFake extends Played {
   readonly invocations: number
 }
 
-/** What the work takes of it. */
+/** What the work uses of it. */
 function contextOf(state: MemoryState): ObjectContext {
   return {
     key: 'played',
@@ -143,9 +146,9 @@ function contextOf(state: MemoryState): ObjectContext {
 async function recordsOf(state: MemoryState): Promise<readonly StepRecord[]> {
   const records: StepRecord[] = []
   for (;;) {
-    const page = await recordsSince(state, records.length, undefined)
+    const page = await readRecordsPage(state, records.length, undefined)
     if (page.records.length === 0) return records
-    // Without a payload store nothing is kept elsewhere.
+    // Without a payload store nothing is stored elsewhere.
     records.push(...(page.records as readonly StepRecord[]))
   }
 }

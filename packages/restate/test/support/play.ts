@@ -4,7 +4,7 @@ import { createMemorySteps, type MemorySteps, type StepRecord } from '@halting/c
 import { noteOf, planOptions, promptOf, type Plan, type PlanWorld } from './plan.ts'
 import { answerTo, type RandomSession } from './random-plan.ts'
 
-/** What came of a session: what is on record, and what was done outside. */
+/** Outcome of a session: its records, and its side effects. */
 export interface Played {
   readonly records: readonly StepRecord[]
   /** Why each of its runs ended. */
@@ -18,7 +18,7 @@ export function endsOf(records: readonly StepRecord[]): readonly string[] {
   return records.flatMap((record) => (record.type === 'end' && record.scope === '' ? [record.terminal.reason] : []))
 }
 
-/** A session of a plan, over what keeps it. */
+/** A session of a plan, over its store. */
 export function sessionOf(
   plan: Plan,
   world: PlanWorld,
@@ -35,7 +35,7 @@ export function sessionOf(
   })
 }
 
-/** Says what is to be said to a session that is here. */
+/** Sends an input to a session in this process. */
 export function sayTo(session: Session, kind: Parameters<PlanWorld['say']>[0], callId: string): void {
   if (kind === 'Steer') session.prompt(noteOf(callId), { id: `note-${callId}` })
   else if (kind === 'Stop') session.stop('enough')
@@ -63,7 +63,7 @@ export async function playHere(
   }
   const session = sessionOf(plan, world, {
     journal,
-    // Without a journal a session has no driver: this one keeps what there would be.
+    // Without a journal a session has no driver: this one stores the records.
     options: { sessionId, ...(journal === undefined && { stepsFor }) },
   })
   session.listen((event: SessionEvent) => {

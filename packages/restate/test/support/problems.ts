@@ -5,7 +5,7 @@ import { transcriptProblems } from '@halting/core/testing'
 import { ClusterSession } from '../../src/service/cluster-session.ts'
 import type { Played } from './play.ts'
 
-/** What must never be, however often a session lost its process. */
+/** What must never happen, however often a session loses its process. */
 export function problemsOf({ records, effects }: Pick<Played, 'records' | 'effects'>): readonly string[] {
   const log = { keeps: 'nothing', append() {}, flush: () => undefined } as const
   const { transcript, open, ended } = new ClusterSession({ sessionId: 'played', path: 'played', records, log })
@@ -29,12 +29,12 @@ export function problemsOf({ records, effects }: Pick<Played, 'records' | 'effec
     }
   }
   const inNone = [...did].filter((id) => !asked.has(id))
-  // What an agent said that was broken off may be on no record.
+  // An interrupted message of an agent may be on no record.
   if (inNone.length > 0 && !hasOpenAgent(records)) problems.push(`Done, and in no transcript: ${inNone.join(', ')}.`)
   return problems
 }
 
-/** What subagents said, of those that ended. How they began is on no record: their prompt is in the call. */
+/** Messages of subagents that ended. Their first message is on no record: the prompt is in the call. */
 function transcriptsOfAgents(records: readonly StepRecord[]): readonly (readonly ModelMessage[])[] {
   const going = new Map<string, Map<string, ModelMessage>>()
   const ended: (readonly ModelMessage[])[] = []
@@ -44,7 +44,7 @@ function transcriptsOfAgents(records: readonly StepRecord[]): readonly (readonly
     if (scope === '') continue
     const entries = going.get(scope) ?? new Map<string, ModelMessage>()
     going.set(scope, entries)
-    // One that lost its process goes through its laps again: the same entries have the same ids.
+    // An agent that lost its process repeats its iterations: the same entries have the same ids.
     for (const entry of added) if ('message' in entry) entries.set(entry.id, entry.message)
     if (record.type === 'lap') continue
     ended.push([{ role: 'user', content: 'part' }, ...entries.values()])
@@ -54,7 +54,7 @@ function transcriptsOfAgents(records: readonly StepRecord[]): readonly (readonly
   return ended
 }
 
-/** The agent within which a call was made. */
+/** The agent that made a call. */
 const withinAgent = /\/(agent:.+\/)tool:/
 
 function hasOpenAgent(records: readonly StepRecord[]): boolean {
@@ -65,15 +65,15 @@ function hasOpenAgent(records: readonly StepRecord[]): boolean {
   })
 }
 
-/** Of what a call did and what the model was told of it. */
-function problemOfCall(name: string, id: string, told: string, tookEffect: boolean): string | undefined {
-  if (told === '') return `${id} has no result.`
-  if (told.includes('is unknown')) return undefined
-  // The model hears that it was broken off: it may have taken effect.
-  if (/aborted|interrupted|stopped|cancel/i.test(told)) return undefined
+/** Checks the effect of a call against what the model was shown of it. */
+function problemOfCall(name: string, id: string, result: string, tookEffect: boolean): string | undefined {
+  if (result === '') return `${id} has no result.`
+  if (result.includes('is unknown')) return undefined
+  // The model learns that it was interrupted: it may have taken effect.
+  if (/aborted|interrupted|stopped|cancel/i.test(result)) return undefined
   if (name === 'Look' || name === 'Fail' || name === 'Task' || name === 'Beside') return undefined
-  const isPaid = told.includes(`paid by ${id}`)
+  const isPaid = result.includes(`paid by ${id}`)
   return isPaid === tookEffect
     ? undefined
-    : `${id} ${tookEffect ? 'was' : 'was not'} done, and the model was told: ${told}`
+    : `${id} ${tookEffect ? 'was' : 'was not'} done, but the model received: ${result}`
 }

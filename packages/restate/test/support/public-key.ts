@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 
 const digits = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
-/** A public key as the engine tells it to workers. A key that begins with a zero is not made. */
+/** A public key in the format that the engine sends to workers. Keys that begin with a zero are not made. */
 export function publicKeyOf(key: KeyObject): string {
   let text = ''
   const bytes = key.export({ type: 'spki', format: 'der' }).subarray(-32)

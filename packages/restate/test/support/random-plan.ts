@@ -24,7 +24,7 @@ export interface RandomSession {
   readonly prompts: number
 }
 
-/** A session with nothing in it that hangs on time: the same one for the same seed. */
+/** A session that does not depend on time: the same one for the same seed. */
 export function randomSession(seed: number): RandomSession {
   const random = randomOf(seed)
   const pick = <T>(list: readonly T[]): T => {
@@ -34,9 +34,9 @@ export function randomSession(seed: number): RandomSession {
   }
   const turns = Array.from({ length: 1 + random(5) }, () => pick(plainTurns))
   const all = random(5) === 0 ? [...turns, pick(lastTurns)] : turns
-  // What is said in the last turn of a run begins another one: a session that steers for ever would never be over.
+  // An input in the last turn of a run begins another run: a session that always steers would never end.
   const maySteerForever = all.at(-1)?.includes('Steer') === true
-  // Which of two agents gets what is left of a budget hangs on time.
+  // Which of two agents gets the rest of a budget depends on time.
   const isRace = all.some((calls) => calls.filter((call) => call === 'Task').length > 1)
   return {
     plan: {
@@ -50,7 +50,7 @@ export function randomSession(seed: number): RandomSession {
   }
 }
 
-/** What a person says to a call that asks. */
+/** Answers of a person to a call that needs permission. */
 export function answerTo(
   callId: string,
 ): { readonly behavior: 'allow' } | { readonly behavior: 'deny'; readonly message: string } {

@@ -1,4 +1,4 @@
-/** Whole numbers below a bound, the same ones for the same seed. */
+/** Integers below a bound, the same ones for the same seed. */
 export function randomOf(seed: number): (below: number) => number {
   let state = Math.imul(seed, 0x9e3779b1) >>> 0
   return (below) => {

@@ -4,36 +4,36 @@ import type { StepRecord } from '@halting/core/steps'
 import { createFakeClock } from '@halting/core/testing'
 import { attempt } from '../../src/engine/attempt.ts'
 import { ClusterSession } from '../../src/service/cluster-session.ts'
-import { openRunOf } from '../../src/service/open-run.ts'
+import { findOpenRun } from '../../src/service/sessions-of-process.ts'
 import { SessionWork } from '../../src/service/work.ts'
 import type { FakeInvocation } from './fake-engine.ts'
 
 /** When a run of these tests begins, in milliseconds since 1970. */
 export const startsAtMs = 1_700_000_000_000
 
-/** What a client asks of a session, as mail. */
+/** A client's request to a session, as mail. */
 export const requestMail = (what: object, number: number): string =>
   JSON.stringify({ number, id: `request-${number}`, request: what })
 
 export interface Process {
-  /** Of its runs, beside what a session needs. */
+  /** Options of its runs in addition to what a session needs. */
   readonly options: Pick<QueryOptions, 'model'> & Partial<QueryOptions>
   /** Milliseconds since the run began, by its wall clock. */
   readonly startsMs: number
-  /** Whether its time passes. */
-  readonly goesOn: boolean
+  /** Whether its time advances. */
+  readonly advancesTime: boolean
 }
 
 /** One process that works at the session. */
 export class RestingWorker {
   readonly engine
-  /** What it asked of the engine's timer, in milliseconds. */
+  /** Timers that it requested from the engine, in milliseconds. */
   readonly slept: number[] = []
   readonly records: StepRecord[] = []
   readonly over: Promise<unknown>
   readonly resting: Promise<void>
 
-  constructor(invocation: FakeInvocation, { options, startsMs, goesOn }: Process) {
+  constructor(invocation: FakeInvocation, { options, startsMs, advancesTime }: Process) {
     this.engine = invocation.attempt()
     const { engine } = this
     const sleep = engine.sleep.bind(engine)
@@ -42,10 +42,10 @@ export class RestingWorker {
     engine.sleep = (ms) => {
       this.slept.push(ms)
       rests()
-      // The engine's time is no time here: its timer has run off for the process that comes next.
+      // The engine's time does not exist here: its timer has expired for the next process.
       return sleep(1)
     }
-    const fake = createFakeClock({ autoAdvance: goesOn })
+    const fake = createFakeClock({ autoAdvance: advancesTime })
     const clock = { ...fake, now: () => fake.now(), wallTime: () => startsAtMs + startsMs + fake.now() }
     this.over = attempt({
       engine,
@@ -65,8 +65,8 @@ export class RestingWorker {
           session,
           log,
           settled: new Set(),
-          openRun: openRunOf(found),
-          untold: [],
+          openRun: findOpenRun(found),
+          unreported: [],
           spent: () => journal.spent,
           onEvent: () => {},
         })

@@ -1,31 +1,31 @@
 // Holds rules of docs/spec: R-WORK-4
 import type { StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
-import { attempt, type Found } from '../../src/engine/attempt.ts'
+import { attempt, type AttemptContext } from '../../src/engine/attempt.ts'
 import { ClusterLog } from '../../src/engine/cluster-log.ts'
 import { Departure, LeftError } from '../../src/worker/departure.ts'
 import { FakeInvocation } from '../support/fake-engine.ts'
 
 const intent = (key: string): StepRecord => ({ type: 'intent', key, digest: null, intent: null, at: 1 })
 const result = (key: string): StepRecord => ({ type: 'result', key, digest: null, value: null, at: 1, durationMs: 0 })
-// The log looks at the scope of a lap alone.
+// The log reads only the scope of an iteration.
 const lap = (scope: string): StepRecord => ({ type: 'lap', lap: { scope } }) as unknown as StepRecord
 const typesIn = (text: string): readonly string[] =>
   (JSON.parse(text) as { records: readonly StepRecord[] }).records.map(({ type }) => type)
 
-test('a session is left at the first lap at which no effect is under way, with all of it on record', async () => {
+test('a session is left at its first iteration without open effects, with everything on record', async () => {
   const log = new ClusterLog()
   log.append(intent('a'))
   log.leave()
   log.append(lap(''))
   log.append(result('a'))
-  // The lap of a subagent is none of the session's.
+  // The iteration of a subagent does not count for the session.
   log.append(lap('agent'))
   log.append(lap(''))
   expect(() => log.append(intent('b'))).toThrow('goes on with this session elsewhere')
-  // What the loop makes of that is no failure of the log.
+  // The loop's reaction is not a failure of the log.
   log.fail(new Error('the run broke'))
-  // Nor is what is left of its work the end of it.
+  // Nor is the rest of its work the end of it.
   log.finish({ upTo: 1 })
   const last = await log.take()
   expect(last).not.toContain('"done"')
@@ -33,11 +33,11 @@ test('a session is left at the first lap at which no effect is under way, with a
   await expect(log.take()).rejects.toBeInstanceOf(LeftError)
 })
 
-/** An attempt whose work goes on for ever, once it has begun. */
+/** An attempt whose work runs forever once it has begun. */
 async function going(
   departure: Departure,
   { invocation = new FakeInvocation(), onMail = (): void => {} } = {},
-): Promise<Found & { readonly over: Promise<unknown> }> {
+): Promise<AttemptContext & { readonly over: Promise<unknown> }> {
   return new Promise((resolve) => {
     const over = attempt({
       engine: invocation.attempt(),
@@ -51,7 +51,7 @@ async function going(
   })
 }
 
-test('one that only waits is left at once', async () => {
+test('a session that only waits is left at once', async () => {
   const departure = new Departure()
   const { log, over } = await going(departure)
   log.rests(null)
@@ -65,7 +65,7 @@ test('one that only waits is left at once', async () => {
   expect(isResting).toBe(true)
 })
 
-test('one that does not come to a lap is left when it is told to hurry', async () => {
+test('a session without a further iteration is left at hurry', async () => {
   const departure = new Departure()
   const { log, over } = await going(departure)
   log.append(intent('a'))
@@ -78,7 +78,7 @@ test('one that does not come to a lap is left when it is told to hurry', async (
 })
 
 test.each(['as it rests', 'in the middle'])(
-  'what is heard and closed in a process that has left a session %s is not on record',
+  'messages and closings after a session was left %s are not on record',
   async (when) => {
     const departure = new Departure()
     const invocation = new FakeInvocation()
@@ -96,7 +96,7 @@ test.each(['as it rests', 'in the middle'])(
       departure.hurry()
     }
     await expect(over).rejects.toBeInstanceOf(LeftError)
-    // The process is still there, and closes what it has.
+    // The process still exists, and closes what it opened.
     log.note({ type: 'settled', numbers: [1] })
     invocation.signal('mail', '{}')
     for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
@@ -104,7 +104,7 @@ test.each(['as it rests', 'in the middle'])(
   },
 )
 
-test('it is over when all that it holds is', async () => {
+test('a departure is over when all its work is', async () => {
   const departure = new Departure()
   const ends: (() => void)[] = []
   departure.hold(new Promise<void>((resolve) => ends.push(resolve)))

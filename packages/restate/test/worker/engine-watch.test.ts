@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { afterEach, expect, test } from 'vitest'
 import { sessionMetadata } from '../../src/service/session-metadata.ts'
 import { EngineAdmin } from '../../src/worker/engine-admin.ts'
-import { EngineWatch, type Seen } from '../../src/worker/engine-watch.ts'
+import { EngineWatch, type EngineSnapshot } from '../../src/worker/engine-watch.ts'
 
 interface Paused {
   modifiedAt: string
@@ -16,7 +16,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close()
 })
 
-/** The administration of an engine that has this work paused. */
+/** The admin API of an engine with this paused work. */
 async function engineWith(paused: Map<string, Paused>) {
   const asked: string[] = []
   const answer = (path: string, body: string): object => {
@@ -61,7 +61,7 @@ function pausedWork(count: number): Map<string, Paused> {
 }
 
 /** What the next look of a worker sees. */
-function nextLook(admin: EngineAdmin): Promise<Seen> {
+function nextLook(admin: EngineAdmin): Promise<EngineSnapshot> {
   return new Promise((resolve) => {
     const watch = new EngineWatch(admin, url, [
       (seen) => {
@@ -72,22 +72,17 @@ function nextLook(admin: EngineAdmin): Promise<Seen> {
   })
 }
 
-test.each([0, 10, 1_000])(
-  'a worker looks at the engine by three requests where %i sessions are paused',
-  async (count) => {
-    const { asked, admin } = await engineWith(pausedWork(count))
-    const first = await nextLook(admin)
-    expect(first.resting.map(({ failure }) => failure)).toEqual(
-      Array.from({ length: count }, (_, at) => `failure ${at}`),
-    )
-    expect(asked.length, 'what was paused since is read at once').toBeLessThanOrEqual(5)
-    asked.length = 0
-    expect((await nextLook(admin)).resting).toEqual(first.resting)
-    expect(asked).toEqual(['/deployments', '/services/halting_session', '/query'])
-  },
-)
+test.each([0, 10, 1_000])('a worker reads the engine by three requests if %i sessions are paused', async (count) => {
+  const { asked, admin } = await engineWith(pausedWork(count))
+  const first = await nextLook(admin)
+  expect(first.resting.map(({ failure }) => failure)).toEqual(Array.from({ length: count }, (_, at) => `failure ${at}`))
+  expect(asked.length, 'what was paused since is read at once').toBeLessThanOrEqual(5)
+  asked.length = 0
+  expect((await nextLook(admin)).resting).toEqual(first.resting)
+  expect(asked).toEqual(['/deployments', '/services/halting_session', '/query'])
+})
 
-test('work that was resumed and paused again tells its new failure', async () => {
+test('work that was resumed and paused again reports its new failure', async () => {
   const paused = pausedWork(2)
   const { admin } = await engineWith(paused)
   await nextLook(admin)

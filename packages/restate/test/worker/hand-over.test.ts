@@ -1,8 +1,8 @@
-// Holds rules of docs/spec: R-CLU-4a, R-WORK-4a: what is done with work that does not go on, and a worker that gives its sessions to another.
+// Holds rules of docs/spec: R-CLU-4a, R-WORK-4a: how stalled work is handled, and a worker that gives its sessions to another.
 import { expect, test } from 'vitest'
 import { Departure, LeftError } from '../../src/worker/departure.ts'
 import type { WorkOfSession } from '../../src/worker/engine-admin.ts'
-import { moveOf } from '../../src/worker/hand-over.ts'
+import { decideMove } from '../../src/worker/hand-over.ts'
 
 const mismatch = (theirs: number): string => `name: records of format ${theirs} != records of format 7`
 const left = `[500 Internal] ${new LeftError().message}`
@@ -14,25 +14,25 @@ const work = (status: WorkOfSession['status'], failure: string | null = null, de
   failure,
 })
 const moved = (one: WorkOfSession, takesOver = true, format = 1) =>
-  moveOf(one, { here: 'new', takesOver, boundTo: { format, takesOver: false } })
+  decideMove(one, { ownDeployment: 'new', takesOver, boundTo: { format, takesOver: false } })
 
-test('a worker that takes over goes on with what was left and what waits for the engine', () => {
+test('a worker that takes over continues abandoned and suspended work', () => {
   expect(moved(work('suspended'))).toBe('here')
   expect(moved(work('backing-off', left))).toBe('pause, then here')
   expect(moved(work('paused', left)), 'a worker was lost in the middle of it').toBe('here')
 })
 
-test('it leaves alone what is its own, what failed, what somebody paused, and what is of another format', () => {
+test('it does not move its own, failed or paused work, or work of another format', () => {
   expect(moved(work('suspended', null, 'new'))).toBeUndefined()
   expect(moved(work('backing-off', 'Connection refused'))).toBeUndefined()
   expect(moved(work('paused'))).toBeUndefined()
   expect(moved(work('suspended'), true, 3)).toBeUndefined()
-  const ofUnknown = moveOf(work('backing-off', left), { here: 'new', takesOver: true, boundTo: undefined })
+  const ofUnknown = decideMove(work('backing-off', left), { ownDeployment: 'new', takesOver: true, boundTo: undefined })
   expect(ofUnknown).toBeUndefined()
   expect(moved(work('suspended'), false), 'nor does one that does not take over').toBeUndefined()
 })
 
-test('a mismatch is paused, and resumed by who reads the format', () => {
+test('a format mismatch is paused, and resumed by a worker that reads the format', () => {
   expect(moved(work('backing-off', mismatch(3)), false)).toBe('pause')
   expect(moved(work('paused', mismatch(3)), false)).toBeUndefined()
   expect(moved(work('paused', mismatch(1)), false)).toBe('here')
@@ -40,7 +40,7 @@ test('a mismatch is paused, and resumed by who reads the format', () => {
   expect(moved(work('backing-off', mismatch(1), 'new'), false), 'the engine tries it again').toBeUndefined()
 })
 
-test('who gives way may stay after all, and who ends may not', () => {
+test('a worker that gives way may stay after all, and one that ends may not', () => {
   const departure = new Departure()
   departure.giveWay()
   const { soon } = departure

@@ -11,16 +11,16 @@ import { Departure, LeftError } from '../../src/worker/departure.ts'
 import { FakeInvocation } from '../support/fake-engine.ts'
 import { MemoryState } from '../support/memory-state.ts'
 
-test('how a run breaks in a worker that leaves its session is told to nobody: the run goes on elsewhere', async () => {
+test('the failure of a run in a worker that leaves its session is not reported: the run continues elsewhere', async () => {
   const departure = new Departure()
-  const told: string[] = []
+  const reported: string[] = []
   const sessions = new SessionsOfProcess({
     departure,
     listener: {
       url: null,
       onOpen() {},
-      onEvent: (_sessionId, { type }) => void told.push(type),
-      onKept() {},
+      onEvent: (_sessionId, { type }) => void reported.push(type),
+      onStored() {},
       onLeave() {},
     },
     open: async ({ sessionId, journal }) =>
@@ -49,7 +49,7 @@ test('how a run breaks in a worker that leaves its session is told to nobody: th
       }),
   })
   const state = new MemoryState()
-  // It only reads and writes what is kept.
+  // It only reads and writes state.
   const record = new WorkRecord(state as unknown as ObjectContext, await readStatus(state))
   const request = { number: 1, id: 'p', request: { type: 'prompt', content: 'look' } }
   const engine = new FakeInvocation().attempt()
@@ -78,12 +78,12 @@ test('how a run breaks in a worker that leaves its session is told to nobody: th
         turn: 1,
         before: { ended: [], open: [] },
         record,
-        found,
+        attempt: found,
       }),
     onBatch: (batch) => record.onBatch(batch),
   })
   await expect(ended).resolves.toBeInstanceOf(LeftError)
   for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
-  expect(told).toContain('run_start')
-  expect(told.filter((type) => type === 'run_end' || type === 'failed')).toEqual([])
+  expect(reported).toContain('run_start')
+  expect(reported.filter((type) => type === 'run_end' || type === 'failed')).toEqual([])
 })

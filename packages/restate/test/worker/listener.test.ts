@@ -30,12 +30,12 @@ async function allOf(socket: Socket): Promise<string> {
   try {
     for await (const chunk of socket) text += (chunk as Buffer).toString('latin1')
   } catch {
-    // It was cut.
+    // The connection was closed.
   }
   return text
 }
 
-test('an engine whose first bytes come one by one is known as one', async () => {
+test('an engine is recognized even if its first bytes arrive one by one', async () => {
   const { port } = await listening()
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   const first = new Promise<Buffer>((resolve) => socket.once('data', resolve))
@@ -46,22 +46,22 @@ test('an engine whose first bytes come one by one is known as one', async () => 
   // The rest of the preface, and empty settings.
   socket.write(' * HTTP/2.0\r\n\r\nSM\r\n\r\n')
   socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))
-  // Settings of the other side: a frame of the type 4.
+  // Settings of the other side: a frame of type 4.
   expect((await first)[3]).toBe(4)
   socket.destroy()
 })
 
-test('who says nothing, or never comes to an end with it, is cut off', async () => {
+test('a silent or endless connection is closed', async () => {
   const { port } = await listening(50)
-  for (const said of ['', 'P', 'PR', 'GET / HTTP/1.1\r\n', 'GET / HTTP/1.1\r\nhost: x\r\n']) {
+  for (const data of ['', 'P', 'PR', 'GET / HTTP/1.1\r\n', 'GET / HTTP/1.1\r\nhost: x\r\n']) {
     const socket = connect(port, '127.0.0.1')
-    socket.write(said)
+    socket.write(data)
     expect(await allOf(socket)).not.toContain('200')
   }
 })
 
 test.each(['GET / HTTP/1.1\r\nx: ', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n'])(
-  'a request that comes byte by byte without an end is cut off: %j',
+  'a request that arrives byte by byte without end is cut off: %j',
   async (begin) => {
     const { port } = await listening(100)
     const socket = connect(port, '127.0.0.1')
@@ -73,9 +73,9 @@ test.each(['GET / HTTP/1.1\r\nx: ', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-lengt
   },
 )
 
-test('what is no HTTP harms nobody', async () => {
+test('data that is not HTTP does no harm', async () => {
   const { port } = await listening()
-  for (const said of [
+  for (const data of [
     '\u0000'.repeat(100),
     'PRI garbage'.repeat(100),
     'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + 'x'.repeat(1_000),
@@ -85,20 +85,20 @@ test('what is no HTTP harms nobody', async () => {
   ]) {
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => undefined)
-    socket.end(said, 'latin1')
+    socket.end(data, 'latin1')
     await allOf(socket)
   }
   expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('others')
 })
 
 test.each(['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'])(
-  'no answer waits for an acknowledgement of what came before it: %j',
-  async (said) => {
+  'no answer waits for the acknowledgement of earlier data: %j',
+  async (data) => {
     const { port } = await listening()
     const setNoDelay = vi.spyOn(Socket.prototype, 'setNoDelay')
     try {
       const socket = connect(port, '127.0.0.1')
-      socket.write(said)
+      socket.write(data)
       await new Promise((resolve) => socket.once('data', resolve))
       const served = setNoDelay.mock.contexts.filter((one) => (one as Socket).localPort === port)
       expect(served.length).toBeGreaterThan(0)
@@ -111,7 +111,7 @@ test.each(['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'GET / HTTP/1.1\r\nhost: x\r\n\r\
 )
 
 test.each(['renew', 'drain'] as const)(
-  'after %s nothing new begins on a connection of the engine, and what goes on there goes on',
+  'after %s, the engine begins no call on existing connections, and running calls continue',
   async (how) => {
     const answers: (() => void)[] = []
     const listener = await listen({
@@ -133,11 +133,11 @@ test.each(['renew', 'drain'] as const)(
     expect(text).toBe('done')
     engine.destroy()
     const other = connect(listener.port, '127.0.0.1')
-    const came = new Promise((resolve) => {
+    const received = new Promise((resolve) => {
       other.once('connect', () => resolve('connected'))
       other.once('error', () => resolve('refused'))
     })
-    expect(await came).toBe(how === 'renew' ? 'connected' : 'refused')
+    expect(await received).toBe(how === 'renew' ? 'connected' : 'refused')
     other.destroy()
   },
 )

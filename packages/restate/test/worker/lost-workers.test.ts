@@ -1,13 +1,13 @@
-// Holds rules of docs/spec: R-LOST-1 to R-LOST-5: what is done with what is bound to a worker that does not come back.
+// Holds rules of docs/spec: R-LOST-1 to R-LOST-5: how work bound to a worker that does not come back is handled.
 import * as fc from 'fast-check'
-import { keptFormat } from '../../src/engine/format.ts'
+import { storageFormat } from '../../src/engine/format.ts'
 import { expect, test } from 'vitest'
 import { Departure } from '../../src/worker/departure.ts'
 import { LostWorkers } from '../../src/worker/lost-workers.ts'
 import type { WorkerEvent } from '../../src/worker/worker-events.ts'
 import { FakeAdmin } from '../support/fake-admin.ts'
 
-/** So often it looks, every two seconds, until it takes one that does not answer for lost. */
+/** Number of looks, one every two seconds, after which a silent worker counts as lost. */
 const failuresUntilLost = 5
 
 interface Looks {
@@ -16,7 +16,7 @@ interface Looks {
   readonly canOpen?: (session: string) => boolean
   readonly departure?: Departure
   readonly events?: WorkerEvent[]
-  /** Whether this worker gets an answer; otherwise as the engine does. */
+  /** Whether this worker gets an answer. Default: as the engine does. */
   readonly probe?: (address: string) => boolean
 }
 
@@ -32,17 +32,17 @@ function workerAt(url: string, admin: FakeAdmin, { canOpen, departure, events, p
     probe: async (address) => (probe ?? ((at) => admin.living.has(at)))(address),
   })
   return {
-    of: (session: string) => lost.of(session),
+    of: (session: string) => lost.stallOf(session),
     async looks(times = failuresUntilLost) {
       for (let left = times; left > 0; left--) {
-        await lost.see(admin.seenBy(url))
+        await lost.update(admin.seenBy(url))
         now += 2_000
       }
     },
   }
 }
 
-/** The worker a has sessions and is lost; b lives. */
+/** Worker a has sessions and is lost; b is alive. */
 function lostA(): FakeAdmin {
   const admin = new FakeAdmin()
   admin.add('dp_b', 'b')
@@ -56,7 +56,7 @@ function lostA(): FakeAdmin {
 const addressOf = (admin: FakeAdmin, session: string): string | undefined =>
   admin.deployments.get(admin.work.get(session)?.deployment ?? '')?.uri
 
-test('what is bound to a lost worker goes on with another one, in one change, and what waits stays asleep', async () => {
+test('another worker takes over everything bound to a lost one in one change, and suspended work stays suspended', async () => {
   const admin = lostA()
   const events: WorkerEvent[] = []
   await workerAt('b', admin, { events }).looks()
@@ -71,7 +71,7 @@ test('what is bound to a lost worker goes on with another one, in one change, an
   ])
 })
 
-test('a worker is not lost before it was silent for several looks, while the engine reaches it, or after it answered', async () => {
+test('a worker is not lost before several silent looks, while the engine reaches it, or after it answered', async () => {
   const admin = lostA()
   await workerAt('b', admin).looks(failuresUntilLost - 1)
   expect(admin.changes).toEqual([])
@@ -85,7 +85,7 @@ test('a worker is not lost before it was silent for several looks, while the eng
   expect(answered.changes).toEqual([])
 })
 
-test('where not every folder is here, those are taken that are, and the others say what they wait for', async () => {
+test('a worker without every folder takes the sessions that it can, and the others report what they wait for', async () => {
   const admin = lostA()
   admin.bind('elsewhere', 'dp_a', 'suspended')
   const worker = workerAt('b', admin, { canOpen: (session) => session !== 'elsewhere' })
@@ -98,7 +98,7 @@ test('where not every folder is here, those are taken that are, and the others s
   expect(worker.of('works')).toBeUndefined()
 })
 
-test('of a deployment that serves other programs sessions are taken one by one: the calls of those stay', async () => {
+test('sessions of a deployment that serves other programs are taken one by one, and its other calls stay', async () => {
   const admin = lostA()
   admin.shared.add('dp_a')
   await workerAt('b', admin).looks()
@@ -107,7 +107,7 @@ test('of a deployment that serves other programs sessions are taken one by one: 
   expect(addressOf(admin, 'waits')).toBe('b')
 })
 
-test('what somebody paused stays paused; what a worker paused to move it, and was lost then, is moved', async () => {
+test('work paused by a person stays paused; work paused by a worker that was then lost is moved', async () => {
   const admin = lostA()
   admin.bind('elsewhere', 'dp_a', 'suspended')
   admin.bind('stopped', 'dp_a', 'paused')
@@ -117,10 +117,10 @@ test('what somebody paused stays paused; what a worker paused to move it, and wa
   expect(admin.work.get('works')).toMatchObject({ status: 'running', at: 'b' })
 })
 
-test('sessions of another format wait for a worker of that version; new sessions go to one that lives', async () => {
+test('sessions of another format wait for a worker of that version; new sessions go to a living one', async () => {
   const admin = new FakeAdmin()
   admin.add('dp_b', 'b')
-  admin.add('dp_a', 'a', keptFormat + 1)
+  admin.add('dp_a', 'a', storageFormat + 1)
   admin.bind('later', 'dp_a', 'running')
   admin.bind('new', null, 'backing-off')
   admin.lose('a')
@@ -132,7 +132,7 @@ test('sessions of another format wait for a worker of that version; new sessions
   expect(admin.work.get('new')).toMatchObject({ status: 'running', at: 'b' })
 })
 
-test('a worker that ends, or that the engine does not know, takes nothing, and says what is awaited', async () => {
+test('a worker that ends or is unknown to the engine takes nothing, and reports what is awaited', async () => {
   const ending = new Departure()
   ending.begin()
   const admin = lostA()
@@ -146,7 +146,7 @@ test('a worker that ends, or that the engine does not know, takes nothing, and s
   expect(stranger.of('works')?.message).toContain('halting serve --register')
 })
 
-test('a worker that was taken for lost gets its work back when the engine reaches it, and nothing is interrupted', async () => {
+test('a worker that was mistaken for lost gets its work back when the engine reaches it, without interruption', async () => {
   const admin = lostA()
   admin.living.add('a')
   const a = workerAt('a', admin)
@@ -164,7 +164,7 @@ test('a worker that was taken for lost gets its work back when the engine reache
   expect(admin.interrupted).toEqual([])
 })
 
-test('whichever workers are lost and however the others come between each other, all of it goes on, and nothing under way is interrupted', async () => {
+test('all work continues without interruption, whichever workers are lost and however the others interleave', async () => {
   const statuses = fc.constantFrom('running' as const, 'suspended' as const, 'backing-off' as const)
   await fc.assert(
     fc.asyncProperty(
@@ -183,7 +183,7 @@ test('whichever workers are lost and however the others come between each other,
             for (let left = pauses[index] ?? 0; left > 0; left--) await new Promise(setImmediate)
             const canOpen = (session: string): boolean => !someAreElsewhere || session !== 's0'
             const worker = workerAt(`w${index}`, admin, { canOpen })
-            // They look at the same time, every two seconds: none is a look ahead of another.
+            // They look at the same time, every two seconds, so that none is a look ahead.
             for (let left = failuresUntilLost + 5; left > 0; left--) {
               await worker.looks(1)
               for (let turns = 60; turns > 0; turns--) await new Promise(setImmediate)

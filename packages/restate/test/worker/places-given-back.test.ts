@@ -1,11 +1,11 @@
-// Holds rules of docs/spec: R-WORK-3, R-LOAD-1a, R-STEP-13b: however an attempt ends, its place is given back, and the session can be worked at again in this process.
+// Holds rules of docs/spec: R-WORK-3, R-LOAD-1a, R-STEP-13b: however an attempt ends, its place is returned, and the session can be worked at again in this process.
 import { createSession } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
 import type { ObjectContext } from '@restatedev/restate-sdk'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { attempt, mailSignal, type AttemptTurn } from '../../src/engine/attempt.ts'
-import { SessionRefusedError } from '../../src/service/refused.ts'
+import { SessionRefusedError } from '../../src/service/refused-work.ts'
 import { SessionsOfProcess } from '../../src/service/sessions-of-process.ts'
 import { readStatus } from '../../src/service/status.ts'
 import { WorkRecord } from '../../src/service/work-record.ts'
@@ -14,7 +14,7 @@ import { Places } from '../../src/worker/places.ts'
 import { FakeInvocation } from '../support/fake-engine.ts'
 import { MemoryState } from '../support/memory-state.ts'
 
-/** What goes wrong in an attempt. */
+/** The fault of an attempt. */
 const faults = [
   'nothing',
   'records cannot be read',
@@ -31,7 +31,7 @@ async function turns(count: number): Promise<void> {
   for (let left = count; left > 0; left--) await new Promise(setImmediate)
 }
 
-/** A worker with few places; its sessions ask one thing and are done. */
+/** A worker with few places; its sessions make one request and are done. */
 class Process {
   readonly places: Places
   readonly departure = new Departure()
@@ -69,7 +69,7 @@ class Process {
   async attemptAt(sessionId: string, fault: Fault, after: number): Promise<void> {
     this.#openFaults.set(sessionId, fault)
     const state = new MemoryState()
-    // It only reads and writes what is kept.
+    // It only reads and writes state.
     const record = new WorkRecord(state as unknown as ObjectContext, await readStatus(state))
     const invocation = new FakeInvocation()
     let makeWay = (): void => {}
@@ -79,16 +79,16 @@ class Process {
       engine: invocation.attempt(),
       mail: [JSON.stringify({ number: 1, id: 'p', request: { type: 'prompt', content: 'go' } })],
       departure: this.departure,
-      onMakeWay: (given) => (makeWay = given),
+      onYieldRequest: (requestYield) => (makeWay = requestYield),
       turn: (gone): AttemptTurn =>
-        this.#sessions.arrive({ sessionId, tenant: undefined, sinceMs: 1, gone, settled: record.settled }),
+        this.#sessions.register({ sessionId, tenant: undefined, sinceMs: 1, gone, settled: record.settled }),
       firstNote: () => ({ type: 'attempt' }),
       begin: async (found, turn) => {
         await turns(1)
         if (fault === 'records cannot be read' || fault === 'open throws') setImmediate(failed)
         if (fault === 'records cannot be read') throw new Error('The payload store does not answer.')
-        // As `SessionsOfProcess` gave it.
-        const granted = turn as ReturnType<SessionsOfProcess['arrive']>
+        // As `SessionsOfProcess` returned it.
+        const granted = turn as ReturnType<SessionsOfProcess['register']>
         return this.#sessions.begin(
           {
             sessionId,
@@ -99,7 +99,7 @@ class Process {
             turn: 1,
             before: { ended: [], open: [] },
             record,
-            found,
+            attempt: found,
           },
           granted,
         )
@@ -109,7 +109,7 @@ class Process {
       () => void this.completed.push(sessionId),
       () => undefined,
     )
-    // The engine ends what belongs to an attempt that is over; one whose step has failed waits for ever.
+    // The engine ends everything of an attempt that is over; one whose step has failed waits forever.
     const over = Promise.race([going, hasFailed.then(() => turns(4))]).then(() => invocation.end())
     await turns(after)
     if (fault === 'gone') {
@@ -121,7 +121,7 @@ class Process {
       invocation.signal(mailSignal, JSON.stringify({ number: 2, id: 'i', request: { type: 'interrupt' } }))
     if (fault !== 'another attempt here') return over
     await this.attemptAt(sessionId, 'nothing', 0)
-    // The engine had given the first one up before it began the second.
+    // The engine had given up the first one before it began the second.
     invocation.end()
   }
 }
@@ -155,7 +155,7 @@ test('no place is lost, whichever attempts meet in a process', async () => {
         const process = new Process(most)
         const last = new Map<string, Promise<void>>()
         for (const { session, fault, after, wait } of all) {
-          // The engine begins one attempt at a time of a session.
+          // The engine begins one attempt of a session at a time.
           const before = last.get(session) ?? Promise.resolve()
           last.set(
             session,

@@ -6,10 +6,10 @@ import { Places, type Ticket } from '../../src/worker/places.ts'
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-test('within a tenant the session that has waited longest is next, and tenants take turns', () => {
+test('the longest-waiting session of a tenant is next, and tenants take turns', () => {
   const queue = new PlaceQueue<{ group: string; sinceMs: number }>()
   for (let at = 0; at < 490; at++) queue.add({ group: 'many', sinceMs: at })
-  // One that has come back from a rest: it is older than those that wait.
+  // It came back from a rest, so it is older than the waiting ones.
   queue.add({ group: 'many', sinceMs: 100.5 })
   for (let at = 0; at < 3; at++) queue.add({ group: 'few', sinceMs: 1_000 + at })
   const order = Array.from({ length: 495 }, () => queue.next())
@@ -27,11 +27,11 @@ interface Waiting {
 
 type Act = { readonly add: string; readonly sinceMs: number } | { readonly remove: number } | { readonly take: true }
 
-/** What a queue does wrong as these are done, one after another. */
+/** Faults of a queue under these operations, in order. */
 function problemsOf(acts: readonly Act[]): readonly string[] {
   const queue = new PlaceQueue<Waiting>()
   let waiting: readonly Waiting[] = []
-  /** Of each group that waits, which others got a place since it had one. */
+  /** For each waiting group, which others got a place since its last one. */
   const passedBy = new Map<string, string[]>()
   const problems: string[] = []
   const demand = (holds: boolean, what: string): void => void (holds || problems.push(what))
@@ -69,7 +69,7 @@ function problemsOf(acts: readonly Act[]): readonly string[] {
   return problems
 }
 
-test('nobody is overtaken by one of its group that came later, nor twice by one other group', () => {
+test('no session is overtaken by a later one of its group, nor twice by another group', () => {
   const act = fc.oneof(
     fc.record({ add: fc.constantFrom('a', 'b', 'c'), sinceMs: fc.integer({ min: 0, max: 5 }) }),
     fc.record({ take: fc.constant(true as const) }),
@@ -82,7 +82,7 @@ test('nobody is overtaken by one of its group that came later, nor twice by one 
   )
 })
 
-test('no place is lost and none is given twice, whoever comes, leaves, rests, works again or hurries', async () => {
+test('no place is lost or granted twice, in any order of arrivals, departures, rests, work and hurries', async () => {
   const acts = fc.array(
     fc.record({
       act: fc.constantFrom('ask', 'leave', 'rest', 'work', 'hurry'),
@@ -100,7 +100,7 @@ test('no place is lost and none is given twice, whoever comes, leaves, rests, wo
       const leave = (ticket: Ticket | undefined): void => {
         if (ticket === undefined) return
         ticket.leave()
-        // Again is harmless.
+        // Calling it again has no effect.
         ticket.leave()
         tickets.splice(tickets.indexOf(ticket), 1)
         hurried.delete(ticket)
@@ -123,7 +123,7 @@ test('no place is lost and none is given twice, whoever comes, leaves, rests, wo
         expect(places.taken).toBe(taken)
         expect(places.waiting).toBe(tickets.length - taken)
         expect(taken).toBeLessThanOrEqual(most + hurried.size)
-        // Nobody waits beside a free place.
+        // No session waits next to a free place.
         expect(places.free === 0 || places.waiting === 0).toBe(true)
       }
       while (tickets.length > 0) leave(tickets[0])
@@ -133,7 +133,7 @@ test('no place is lost and none is given twice, whoever comes, leaves, rests, wo
   )
 })
 
-test('one that waits no longer is told so, and is not given a place', async () => {
+test('a session that stops waiting is rejected and gets no place', async () => {
   const places = new Places(1)
   const [first, second] = [places.ask({ group: '', sinceMs: 1 }), places.ask({ group: '', sinceMs: 2 })]
   const waits = second.next()
@@ -144,7 +144,7 @@ test('one that waits no longer is told so, and is not given a place', async () =
   expect(places.free).toBe(1)
 })
 
-test('no more sessions at rest give their places up than others wait for', async () => {
+test('no more resting sessions give up their places than others wait', async () => {
   const places = new Places(3)
   const gaveUp: number[] = []
   const resting = [0, 1, 2].map((index) => {
@@ -160,7 +160,7 @@ test('no more sessions at rest give their places up than others wait for', async
   expect(gaveUp).toEqual([0, 1])
 })
 
-test('what is given away is spread over the queue, and those that stay keep their order', async () => {
+test('sessions are given away evenly over the queue, and the rest keep their order', async () => {
   const places = new Places(1)
   const first = places.ask({ group: 'a', sinceMs: 0 })
   const left: number[] = []

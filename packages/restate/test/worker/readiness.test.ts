@@ -10,7 +10,7 @@ import type { WorkerEvent } from '../../src/worker/worker-events.ts'
 
 type Engine = 'writes' | 'hangs' | 'refuses'
 
-/** An engine that takes calls, or does not. */
+/** An engine that accepts calls, or does not. */
 function engine(): { state: Engine; readonly keys: string[]; readonly fetch: typeof fetch } {
   const known = {
     state: 'writes' as Engine,
@@ -27,7 +27,7 @@ function engine(): { state: Engine; readonly keys: string[]; readonly fetch: typ
   return known
 }
 
-test('an engine that takes a call can write, and is not asked again at once', async () => {
+test('an engine that accepts a call can write, and is not called again at once', async () => {
   const known = engine()
   const pulse = new EnginePulse({ url: 'http://engine', fetch: known.fetch }, 10)
   expect(await pulse.whyNot()).toBeUndefined()
@@ -35,7 +35,7 @@ test('an engine that takes a call can write, and is not asked again at once', as
   expect(known.keys).toEqual(['pulse-0', 'pulse-1'])
 })
 
-test('one that never took a call cannot write, whatever it answers otherwise, and goes on when it does', async () => {
+test('an engine that never accepted a call cannot write, whatever else it answers, until it does', async () => {
   const known = engine()
   const pulse = new EnginePulse({ url: 'http://engine', fetch: known.fetch }, 10)
   known.state = 'hangs'
@@ -43,12 +43,12 @@ test('one that never took a call cannot write, whatever it answers otherwise, an
     /^the engine cannot write: no answer to a durable call for \d+ s \(disk full\?\)$/,
   )
   known.state = 'refuses'
-  expect(await pulse.whyNot()).toBe('the engine does not take requests at http://engine: connect ECONNREFUSED')
+  expect(await pulse.whyNot()).toBe('the engine does not accept requests at http://engine: connect ECONNREFUSED')
   known.state = 'writes'
   expect(await pulse.whyNot()).toBeUndefined()
 })
 
-test('calls have few names, so nothing piles up in an engine that takes them later', async () => {
+test('calls use few keys, so nothing piles up in an engine that accepts them later', async () => {
   await assert(
     asyncProperty(array(constantFrom<Engine>('writes', 'refuses'), { maxLength: 40 }), async (states) => {
       const known = engine()
@@ -63,7 +63,7 @@ test('calls have few names, so nothing piles up in an engine that takes them lat
   )
 })
 
-function readiness(given: Partial<ReadinessOptions>): { readonly of: Readiness; readonly events: WorkerEvent[] } {
+function readiness(options: Partial<ReadinessOptions>): { readonly of: Readiness; readonly events: WorkerEvent[] } {
   const events: WorkerEvent[] = []
   const of = new Readiness({
     handOver: { successor: undefined },
@@ -73,16 +73,16 @@ function readiness(given: Partial<ReadinessOptions>): { readonly of: Readiness; 
     watch: { failure: undefined },
     pulse: { whyNot: async () => undefined },
     report: (event) => events.push(event),
-    ...given,
+    ...options,
   })
   return { of, events }
 }
 
-test('a worker is not ready for the first reason that there is', async () => {
+test('a worker reports the first reason why it is not ready', async () => {
   const ended = new AbortController()
   ended.abort()
   const cases: readonly (readonly [Partial<ReadinessOptions>, string])[] = [
-    [{ handOver: { successor: 'http://b' } }, 'http://b takes the sessions of this worker over'],
+    [{ handOver: { successor: 'http://b' } }, 'http://b takes over the sessions of this worker'],
     [{ departure: { soon: ended.signal } }, 'this worker is about to end'],
     [{ engine: { whyUnknown: async () => 'it is not known' }, pulse: { whyNot: async () => 'no' } }, 'it is not known'],
     [{ pulse: { whyNot: async () => 'the engine cannot write' } }, 'the engine cannot write'],
@@ -91,16 +91,16 @@ test('a worker is not ready for the first reason that there is', async () => {
       'the engine cannot say which sessions rest: 500 x',
     ],
   ]
-  for (const [given, because] of cases) {
-    const { of } = readiness(given)
+  for (const [options, because] of cases) {
+    const { of } = readiness(options)
     expect(await of.whyNot()).toBe(because)
   }
-  // A node that starts answers soon.
+  // A node that is starting answers soon.
   const { of } = readiness({ watch: { failure: { since: performance.now(), because: '500 x' } } })
   expect(await of.whyNot()).toBeUndefined()
 })
 
-test('each change is reported once, when somebody asks', async () => {
+test('each change is reported once, when someone asks', async () => {
   await assert(
     asyncProperty(array(boolean(), { minLength: 1, maxLength: 20 }), async (answers) => {
       let isReady = true
@@ -114,7 +114,7 @@ test('each change is reported once, when somebody asks', async () => {
   )
 })
 
-test('the engine is asked once for all who ask at the same time, and again for those who come later', async () => {
+test('the engine is called once for concurrent callers, and again for later ones', async () => {
   let asked = 0
   let answer: (because: string | undefined) => void = () => {}
   const whyUnknown = (): Promise<string | undefined> => {
@@ -145,7 +145,7 @@ async function served(probes: Partial<Probes>): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-test('probes say what they found, and what they did not look at', async () => {
+test('probes report what they found and what they did not check', async () => {
   const ready = await served({ unchecked: 'whether it can write' })
   expect(await (await fetch(`${ready}/live`)).json()).toEqual({ live: true })
   expect(await (await fetch(`${ready}/ready`)).json()).toEqual({ ready: true, unchecked: 'whether it can write' })
@@ -158,7 +158,7 @@ test('probes say what they found, and what they did not look at', async () => {
   expect(await Promise.all(statuses)).toEqual([404, 404, 405])
 })
 
-test('metrics are for this machine, or for who has the token', async () => {
+test('metrics are readable on this machine or with the token', async () => {
   const read = async (): Promise<string> => 'halting_up 1\n'
   const own = await served({ metrics: { read } })
   const answer = await fetch(`${own}/metrics`)

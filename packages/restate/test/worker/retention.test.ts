@@ -11,9 +11,9 @@ const day = 24 * hour
 
 class Engine implements RetentionPorts {
   readonly sessions = new Map<string, SessionStatus>()
-  /** Sessions that came to life after they were seen. */
+  /** Sessions that became active after they were seen. */
   readonly alive = new Set<string>()
-  /** Sessions whose removal comes to no end. */
+  /** Sessions whose removal never ends. */
   readonly hangs = new Set<string>()
   readonly asked: string[] = []
 
@@ -37,7 +37,7 @@ class Engine implements RetentionPorts {
   }
 }
 
-/** A worker whose clock a test sets. */
+/** A worker whose clock the test sets. */
 function worker(engine: Engine, retainMs = 30 * day) {
   const events: WorkerEvent[] = []
   const clock = { now: 100 * day }
@@ -49,13 +49,13 @@ function worker(engine: Engine, retainMs = 30 * day) {
     patienceMs: 1,
   })
   const look = async (isHere = true, resting: readonly WorkOfSession[] = []): Promise<void> => {
-    retention.see({ isHere, resting }, new AbortController().signal)
+    retention.update({ isHere, resting }, new AbortController().signal)
     for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
   }
   return { clock, look, events }
 }
 
-test('what nobody has used for so long goes, and nothing in which something is to come', async () => {
+test('sessions that were not used for long are removed, unless something is pending in them', async () => {
   const engine = new Engine()
   engine.add('old', { changedMs: 60 * day })
   engine.add('new', { changedMs: 90 * day })
@@ -78,7 +78,7 @@ test('what nobody has used for so long goes, and nothing in which something is t
   expect(engine.asked.length, 'once an hour').toBe(2)
 })
 
-test('a session of an earlier version goes when it was seen unchanged for so long', async () => {
+test('a session of an earlier version is removed after it was seen unchanged for long', async () => {
   const engine = new Engine()
   engine.add('still', {})
   engine.add('moves', {})
@@ -91,7 +91,7 @@ test('a session of an earlier version goes when it was seen unchanged for so lon
   expect([...engine.sessions.keys()]).toEqual(['moves'])
 })
 
-test('of many old ones some go at a time, and the others soon after', async () => {
+test('many old sessions are removed in batches, soon after each other', async () => {
   const engine = new Engine()
   for (let at = 0; at < 1_200; at++) engine.add(String(at).padStart(5, '0'), { changedMs: day })
   const { clock, look, events } = worker(engine)
@@ -107,7 +107,7 @@ test('of many old ones some go at a time, and the others soon after', async () =
   expect(events.map((event) => (event.type === 'sessions_removed' ? event.count : 0))).toEqual([500, 500, 200])
 })
 
-test('one that cannot be removed keeps no other, and one whose work is paused is not asked', async () => {
+test('a session that cannot be removed does not block others, and one with paused work is skipped', async () => {
   const engine = new Engine()
   for (const session of ['a', 'b', 'c', 'd']) engine.add(session, { changedMs: day })
   engine.hangs.add('a')
@@ -119,7 +119,7 @@ test('one that cannot be removed keeps no other, and one whose work is paused is
   await vi.waitFor(() => expect(events.map(({ type }) => type)).toEqual(['trouble', 'sessions_removed']))
 })
 
-test('how old a session is, is by the clock of the engine', async () => {
+test("the age of a session is measured by the engine's clock", async () => {
   const engine = new Engine()
   const now = Date.now()
   engine.add('young', { changedMs: now - day })
@@ -129,13 +129,13 @@ test('how old a session is, is by the clock of the engine', async () => {
     vi.setSystemTime(now + 60 * day)
     engineClock.ask()(new Date(now).toUTCString())
     vi.advanceTimersByTime(hour)
-    retention.see({ isHere: true, resting: [] }, new AbortController().signal)
+    retention.update({ isHere: true, resting: [] }, new AbortController().signal)
     for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
     expect(engine.asked).toEqual([])
     vi.setSystemTime(now + 100 * day)
     engineClock.ask()(new Date(now + 40 * day).toUTCString())
     vi.advanceTimersByTime(hour)
-    retention.see({ isHere: true, resting: [] }, new AbortController().signal)
+    retention.update({ isHere: true, resting: [] }, new AbortController().signal)
     await vi.waitFor(() => expect(engine.asked).toEqual(['young']))
   } finally {
     vi.useRealTimers()

@@ -1,16 +1,22 @@
 // Holds rules of docs/spec: R-WORK-3a, R-LOAD-1, R-LOAD-4, R-LOAD-5
 import type { StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
-import { attempt, mailSignal, type AttemptOptions, type AttemptTurn, type Found } from '../../src/engine/attempt.ts'
+import {
+  attempt,
+  mailSignal,
+  type AttemptOptions,
+  type AttemptTurn,
+  type AttemptContext,
+} from '../../src/engine/attempt.ts'
 import { Departure, LeftError } from '../../src/worker/departure.ts'
 import { Places, type Ticket } from '../../src/worker/places.ts'
 import { FakeInvocation } from '../support/fake-engine.ts'
 
 const intent = (key: string): StepRecord => ({ type: 'intent', key, digest: null, intent: null, at: 1 })
-const keysOf = ({ records }: Found): readonly string[] =>
+const keysOf = ({ records }: AttemptContext): readonly string[] =>
   records.flatMap((record) => (record.type === 'intent' ? [record.key] : []))
 
-/** Until it holds: what an attempt does at a rest takes some moments. */
+/** Polls until it holds: an attempt takes some moments to act at a rest. */
 async function when(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
@@ -26,10 +32,10 @@ function turnOf(ticket: Ticket): AttemptTurn {
   }
 }
 
-/** A session whose place is given back when its work is let go of. */
+/** A session whose place is returned when its work is released. */
 class Attempts {
   readonly places = new Places(1)
-  readonly begun: (Found & { readonly heard: string[] })[] = []
+  readonly begun: (AttemptContext & { readonly heard: string[] })[] = []
   readonly invocation = new FakeInvocation()
 
   begin(more: Partial<AttemptOptions> = {}): Promise<unknown> {
@@ -48,7 +54,7 @@ class Attempts {
   }
 }
 
-test('a session at rest gives its place to one that waits, and begins again from the record when something comes', async () => {
+test('a resting session gives its place to a waiting one, and resumes from its records when a message arrives', async () => {
   const attempts = new Attempts()
   const { begun, places, invocation } = attempts
   const first = attempts.begin()
@@ -56,7 +62,7 @@ test('a session at rest gives its place to one that waits, and begins again from
   begun[0]?.log.append(intent('a'))
   begun[0]?.log.rests(null)
   await new Promise((resolve) => setTimeout(resolve, 300))
-  // Nobody wants it: it stays where it is.
+  // No other session wants the place, so it stays.
   expect(begun[0]?.gone.aborted).toBe(false)
   const other = places.ask({ group: '', sinceMs: 2 })
   expect(await other.next()).toBe('granted')
@@ -74,12 +80,12 @@ test('a session at rest gives its place to one that waits, and begins again from
   begun[1]?.log.append(intent('c'))
   begun[1]?.log.finish('done')
   expect(await first).toBe('done')
-  // Another attempt asks the engine for the same.
+  // Another attempt makes the same calls to the engine.
   expect(await attempts.begin()).toBe('done')
   expect(begun).toHaveLength(2)
 })
 
-test('a session that waits for its turn begins nothing and writes nothing, and what ends it is heard at once', async () => {
+test('a session that waits for its turn begins and writes nothing, and a request that ends it is handled at once', async () => {
   const attempts = new Attempts()
   const { begun, places, invocation } = attempts
   places.ask({ group: '', sinceMs: 0 })
@@ -94,17 +100,17 @@ test('a session that waits for its turn begins nothing and writes nothing, and w
   expect(begun[0]?.heard).toEqual(['the prompt', 'a steer', 'the end'])
 })
 
-test('a process that is to end leaves a session that waits at once, and its turn goes to the next', async () => {
+test('an ending process leaves a waiting session at once, and its turn goes to the next', async () => {
   const attempts = new Attempts()
   const { places, begun } = attempts
-  const held = places.ask({ group: '', sinceMs: 0 })
+  const place = places.ask({ group: '', sinceMs: 0 })
   const departure = new Departure()
   const left = attempts.begin({ departure })
   await when(() => places.waiting === 1)
   departure.begin()
   await expect(left).rejects.toThrow(LeftError)
   expect(places.waiting).toBe(0)
-  held.leave()
+  place.leave()
   expect(places.free).toBe(1)
   expect(begun).toEqual([])
 })

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { SharePlaces } from '../../src/worker/share-places.ts'
 
-/** What one worker does at each look, while the others have what `others` says. */
+/** Actions of one worker at each look, while the others report `others`. */
 class Looks {
   readonly reports: { readonly free: number; readonly waiting: number }[] = []
   readonly did: (number | 'renewed')[] = []
@@ -41,11 +41,11 @@ class Looks {
 
   async look(own: { readonly free: number; readonly waiting: number }): Promise<void> {
     this.own = own
-    await this.#share.look(new AbortController().signal)
+    await this.#share.update(new AbortController().signal)
   }
 }
 
-test('a worker reports its places when they have changed, and asks for those of others while it has a queue', async () => {
+test('a worker reports its places when they change, and asks for those of others while it has a queue', async () => {
   const looks = new Looks()
   const room = { free: 3, waiting: 0 }
   for (const own of [room, room, room, { free: 2, waiting: 0 }]) await looks.look(own)
@@ -57,7 +57,7 @@ test('a worker reports its places when they have changed, and asks for those of 
   expect(looks.reports.at(-1)?.free).toBeGreaterThan(1_000)
 })
 
-test('a queue goes to others only when these have had room for two looks, and by new connections', async () => {
+test('a queue is shared only after others had room for two looks, over new connections', async () => {
   const looks = new Looks()
   const queue = { free: 0, waiting: 9 }
   await looks.look(queue)
@@ -75,7 +75,7 @@ test('a queue goes to others only when these have had room for two looks, and by
   expect(looks.did).toEqual(['renewed', 4])
 })
 
-test('a worker that is told to end has no places for the others, and gives nothing away by itself', async () => {
+test('a worker that is about to end offers no places, and gives nothing away by itself', async () => {
   const looks = new Looks()
   await looks.look({ free: 2, waiting: 0 })
   await looks.leave()
@@ -88,7 +88,7 @@ test('a worker that is told to end has no places for the others, and gives nothi
   expect(looks.did).toEqual([])
 })
 
-test('what comes back, such as by a balancer that knows one worker, is given away less and less often', async () => {
+test('sessions that a load balancer sends back are given away less and less often', async () => {
   const looks = new Looks()
   looks.others = { workers: 1, free: 4, waiting: 0 }
   const tried: number[] = []
@@ -98,7 +98,7 @@ test('what comes back, such as by a balancer that knows one worker, is given awa
     if (looks.did.length > before) tried.push(look)
   }
   expect(tried).toEqual([2, 6, 14])
-  // They took some: the next time it is tried as soon as at first.
+  // They took some: the next attempt comes as soon as the first.
   looks.others = { workers: 1, free: 0, waiting: 0 }
   await looks.look({ free: 0, waiting: 9 })
   looks.others = { workers: 1, free: 4, waiting: 0 }

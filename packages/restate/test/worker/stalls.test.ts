@@ -12,75 +12,79 @@ function work(sessionId: string, status: WorkOfSession['status'], failure: strin
 
 const away = (): Promise<never> => Promise.reject(new Error('away'))
 
-test('the work at a session that is set aside is paused, and no other', async () => {
+test('only the work of a session that is set aside is paused', async () => {
   const paused: string[] = []
   const stalls = new Stalls({
     pause: async (id) => void paused.push(id),
     retryNow: away,
     setAside: async () => new Map([['aside', 'its work has ended three workers']]),
   })
-  await stalls.see([
+  await stalls.update([
     work('released', 'backing-off', message),
     work('fails', 'backing-off', 'no network'),
     work('aside', 'backing-off', `[500 Internal] ${message}`),
     work('paused', 'paused', `[500 Internal] ${message}`),
   ])
   expect(paused).toEqual(['inv_aside'])
-  expect(['fails', 'aside', 'paused'].map((id) => stalls.of(id)?.kind)).toEqual([undefined, 'set_aside', 'set_aside'])
+  expect(['fails', 'aside', 'paused'].map((id) => stalls.stallOf(id)?.kind)).toEqual([
+    undefined,
+    'set_aside',
+    'set_aside',
+  ])
 })
 
-test('a status says why work is set aside, also where the engine does not pause it', async () => {
+test('the status says why work is set aside, even if the engine does not pause it', async () => {
   const stalls = new Stalls({ pause: away, retryNow: away, setAside: away })
-  await expect(stalls.see([work('aside', 'backing-off', message)])).rejects.toThrow('away')
-  expect(stalls.of('aside')?.message).toBe(message)
+  await expect(stalls.update([work('aside', 'backing-off', message)])).rejects.toThrow('away')
+  expect(stalls.stallOf('aside')?.message).toBe(message)
 })
 
-test('one that was released while it was about to be paused is resumed, also where the engine shows that late', async () => {
-  const told: string[] = []
+test('work that is released during the pause is resumed, even if the engine shows that late', async () => {
+  const changes: string[] = []
   const isSetAside = new Set(['released', 'aside'])
   const stalls = new Stalls({
-    pause: async (id) => void told.push(`pause ${id}`),
-    retryNow: async (id) => void told.push(`resume ${id}`),
+    pause: async (id) => void changes.push(`pause ${id}`),
+    retryNow: async (id) => void changes.push(`resume ${id}`),
     setAside: async (ids) => new Map(ids.filter((id) => isSetAside.has(id)).map((id) => [id, 'it ended workers'])),
   })
-  await stalls.see([work('released', 'backing-off', message), work('aside', 'backing-off', message)])
+  await stalls.update([work('released', 'backing-off', message), work('aside', 'backing-off', message)])
   isSetAside.delete('released')
   const paused = [work('released', 'paused', 'broken pipe'), work('aside', 'paused', message)]
-  for (let look = 0; look < 4; look++) await stalls.see(look === 0 ? paused : paused.slice(1))
-  expect(told).toEqual(['pause inv_released', 'pause inv_aside', 'resume inv_released'])
+  for (let look = 0; look < 4; look++) await stalls.update(look === 0 ? paused : paused.slice(1))
+  expect(changes).toEqual(['pause inv_released', 'pause inv_aside', 'resume inv_released'])
 })
 
-test('a status says why work is set aside that the engine paused in the middle', async () => {
+test('the status says why work is set aside that the engine paused in the middle', async () => {
   const stalls = new Stalls({
     pause: away,
     retryNow: away,
     setAside: async () => new Map([['s-17', 'its work has ended three workers']]),
   })
-  await stalls.see([
+  await stalls.update([
     work('s-17', 'paused', 'stream closed because of a broken pipe'),
     work('other', 'paused', 'broken'),
   ])
-  expect(stalls.of('s-17')).toEqual({
+  expect(stalls.stallOf('s-17')).toEqual({
     kind: 'set_aside',
     invocation: 'inv_s-17',
     needsResume: true,
     message:
       'This session is set aside: its work has ended three workers. Release it with: halting sessions release s-17 --cluster URL',
   })
-  expect(stalls.of('other')?.kind).toBe('paused')
+  expect(stalls.stallOf('other')?.kind).toBe('paused')
 })
 
-test('one that was released right before it is paused is resumed in the same look', async () => {
-  const told: string[] = []
+test('work that is released right before the pause is resumed in the same look', async () => {
+  const changes: string[] = []
   const isSetAside = new Set(['released'])
   const stalls = new Stalls({
     async pause(id) {
       isSetAside.delete('released')
-      told.push(`pause ${id}`)
+      changes.push(`pause ${id}`)
     },
-    retryNow: async (id) => void told.push(`resume ${id}`),
+    retryNow: async (id) => void changes.push(`resume ${id}`),
     setAside: async (ids) => new Map(ids.filter((id) => isSetAside.has(id)).map((id) => [id, 'it ended workers'])),
   })
-  await stalls.see([work('released', 'backing-off', message)])
-  expect(told).toEqual(['pause inv_released', 'resume inv_released'])
+  await stalls.update([work('released', 'backing-off', message)])
+  expect(changes).toEqual(['pause inv_released', 'resume inv_released'])
 })
