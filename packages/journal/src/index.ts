@@ -48,7 +48,7 @@ export {
   storedSessions,
   type StoredSessionFile,
 } from './sessions/stored-sessions.ts'
-export { copySession } from './sessions/copy-session.ts'
+export { copySession } from './sessions/fork-session.ts'
 export { forkSession, removeFork } from './sessions/fork-session.ts'
 export { cleanUpSessions, isCleanUpDue, type CleanedUp, type CleanUpOptions } from './sessions/cleanup.ts'
 

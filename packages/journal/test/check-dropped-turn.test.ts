@@ -1,7 +1,7 @@
 // Spec R-REW-6: a resume takes back the turn that it names, and nothing else with it.
 import { Transcript, type TranscriptEntry } from '@halting/core'
 import { expect, test } from 'vitest'
-import { checkDropsTurn } from '../src/check-dropped-turn.ts'
+import { checkDropsTurn } from '../src/rewind.ts'
 
 const said = (origin: 'prompt' | 'steer' | 'interruption' | 'hook', id: string): TranscriptEntry => ({
   kind: 'user',

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isUuid } from '@halting/core/adapters'
 import { newUuid } from '../src/files/new-uuid.ts'
-import { shortDigest } from '../src/files/short-digest.ts'
+import { shortDigest } from '../src/sessions/session-folder.ts'
 
 const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
 

@@ -2,7 +2,7 @@
 import { streamRun, startRun, Transcript } from '@halting/core'
 import type { TranscriptEntry } from '@halting/core'
 import { describe, expect, test } from 'vitest'
-import { compact, isExact, valueText } from '../src/anthropic/exact-json.ts'
+import { compact, isExact, valueText } from '../src/anthropic/open-block.ts'
 import { openaiCompatible } from '../src/index.ts'
 import { modelAt } from './support/call.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'

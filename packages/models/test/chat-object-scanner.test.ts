@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createObjectScanner } from '../src/openai/object-scanner.ts'
+import { createObjectScanner } from '../src/openai/call-pieces.ts'
 
 function isWhole(...pieces: readonly string[]): boolean {
   const scanner = createObjectScanner()

@@ -3,9 +3,8 @@
 import { createParser } from 'eventsource-parser'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createEventStream, createLineStream } from '../src/http/event-stream.ts'
+import { createEventStream, createLineStream, createUtf8Decoder } from '../src/http/event-stream.ts'
 import type { EventStream, ServerSentEvent } from '../src/http/event-stream.ts'
-import { createUtf8Decoder } from '../src/http/utf8-decoder.ts'
 import { drawn } from './support/deep.ts'
 
 /** The bytes in as many pieces as there are places to cut at. */

@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createPrices, mergePriceOverrides, openai, snapshotSource } from '../src/index.ts'
 import type { ModelPrice } from '../src/index.ts'
-import { parsePriceOverrides } from '../src/prices/parse-overrides.ts'
+import { parsePriceOverrides } from '../src/prices/price-overrides.ts'
 import { snapshotTable } from '../src/prices/snapshot.ts'
 import { drawn } from './support/deep.ts'
 

@@ -1,7 +1,7 @@
 // Limits and outages that a script makes, for tests and measurements of what waits for them.
 import type { JsonObject, Model } from '@halting/core'
 import { afterEach, describe, expect, test } from 'vitest'
-import { Replies } from '../src/scripted/replies.ts'
+import { Replies } from '../src/scripted/server.ts'
 import { parseScript, scriptedModel } from '../src/scripted/index.ts'
 import type { ScriptedError } from '../src/scripted/index.ts'
 import { call, recordOf } from './support/call.ts'

@@ -1,8 +1,7 @@
 // Holds R-FAST-1 of docs/spec: whether a stream broke as one before it is asked when it broke, over a bounded part of it.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ByteDigest } from '../src/http/byte-digest.ts'
-import { EventDigest } from '../src/http/event-digest.ts'
+import { ByteDigest, EventDigest } from '../src/http/stream-digest.ts'
 import { countSteps } from './support/count-steps.ts'
 import { drawn } from './support/deep.ts'
 

@@ -2,7 +2,7 @@
 import type { Json, JsonObject, Usage } from '@halting/core'
 import { noUsage } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
-import { reportedUsage } from '../src/ai-sdk/reported-usage.ts'
+import { reportedUsage } from '../src/ai-sdk/finish-part.ts'
 import { anthropic } from '../src/index.ts'
 import { mergeUsage, readUsage } from '../src/anthropic/usage.ts'
 

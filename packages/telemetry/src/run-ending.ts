@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api'
-import type { RunResult } from '@halting/core'
+import type { RunResult, GuardRemaining, RunEvent } from '@halting/core'
 import { limitOfResult } from '@halting/core/adapters'
 import { nameOf } from './content.ts'
 import { ownAttributes as own } from './names.ts'
@@ -36,4 +36,56 @@ function endedBy(terminal: RunResult): Attributes {
 export function errorTypeOf({ signal, reason, error }: RunResult): string | undefined {
   const isFailure = signal.reason === 'error' || signal.reason === 'retry_limit'
   return isFailure ? (error?.code ?? reason) : undefined
+}
+
+type Figures = Extract<RunEvent, { readonly type: 'figures' }>
+
+/** How full each limit of a run is, as far as its events say it. */
+export class LimitsUsed {
+  #turnsLeft: number | null = null
+  #figures: Figures | undefined
+  #guards: readonly GuardRemaining[] = []
+  #maxGoalTries = 0
+
+  see(event: RunEvent): void {
+    if (event.type === 'figures') this.#figures = event
+    else if (event.type === 'guards') this.#guards = event.remaining
+    else if (event.type === 'goal_end') this.#maxGoalTries = event.maxTries
+    else if (event.type === 'lap') this.#turnsLeft = event.left.next_turn
+  }
+
+  /** The part that was used, by limit: 0 to 1, and above it where a limit was overshot. */
+  atEnd(terminal: RunResult): ReadonlyMap<string, number> {
+    const { summary, committedUsd, totalTokens, durationMs, goal, signal } = terminal
+    const used = new Map<string, number>()
+    const put = (limit: string, part: number, all: number): void => {
+      if (all > 0 && Number.isFinite(part) && Number.isFinite(all)) used.set(limit, part / all)
+    }
+    if (this.#turnsLeft !== null) put('maxTurns', summary.turns, this.#turnsAll(summary.turns, this.#turnsLeft))
+    if (this.#figures !== undefined) {
+      const { settledUsd, reservedUsd, leftUsd, settledTokens, reservedTokens, leftTokens, usedMs, leftMs } =
+        this.#figures
+      if (leftUsd !== null) put('maxBudgetUsd', committedUsd, settledUsd + reservedUsd + leftUsd)
+      if (leftTokens !== null) put('maxTotalTokens', totalTokens, settledTokens + reservedTokens + leftTokens)
+      if (leftMs !== null) put('maxDurationMs', durationMs, usedMs + leftMs)
+    }
+    // What the events say of dollars is the narrower of two limits, and of tool calls nothing: the signal of the ending has its own figures.
+    const ended = limitOfResult(terminal)
+    if (ended === 'maxRunUsd' || ended === 'maxToolCalls') {
+      if (ended === 'maxRunUsd') used.delete('maxBudgetUsd')
+      put(ended, Number(signal.context['used']), Number(signal.context['limit']))
+    }
+    if (goal !== undefined) put('maxGoalTries', goal.tries, this.#maxGoalTries)
+    const now = { turns: summary.turns, usd: committedUsd, tokens: totalTokens, ms: durationMs } as const
+    for (const { guard, used: before, limit, unit } of this.#guards) {
+      const figure = unit === 'repeats' || unit === 'condition' ? before : Math.max(before, now[unit])
+      put(guard, figure, limit)
+    }
+    return used
+  }
+
+  /** The last lap was told before the turn that it began. */
+  #turnsAll(turns: number, left: number): number {
+    return Math.max(turns, 1) + left
+  }
 }

@@ -5,12 +5,10 @@ import { AttemptTraces } from './attempt-traces.ts'
 import { CallTraces } from './call-traces.ts'
 import { nameOf, wordsOf } from './content.ts'
 import { goalAttributes, GoalTraces, verdictOf } from './goal-traces.ts'
-import { HookTraces } from './hook-traces.ts'
-import { LimitsUsed } from './limits-used.ts'
+import { LimitsUsed, endingOf, errorTypeOf } from './run-ending.ts'
 import { inputTokensOf } from './metrics.ts'
 import { conventionAttributes as told, eventNames, ownAttributes as own, spanNames } from './names.ts'
 import { TraceNode } from './node.ts'
-import { endingOf, errorTypeOf } from './run-ending.ts'
 import type { TraceScope } from './scope.ts'
 import { WaitTraces } from './wait-traces.ts'
 
@@ -469,4 +467,48 @@ export class RunTrace {
 /** What a subagent of a subagent reports. */
 function innermost(event: RunEvent): RunEvent {
   return event.type === 'agent' ? innermost(event.event) : event
+}
+type HookOf = Pick<EventOf<'hook_start'>, 'hook' | 'trigger' | 'callId'>
+
+/** The calls of hooks of one run that are under way. One hook may be called several times at once: then the first that began ends first. */
+class HookTraces {
+  readonly #scope: TraceScope
+  readonly #open = new Map<string, TraceNode[]>()
+
+  constructor(scope: TraceScope) {
+    this.#scope = scope
+  }
+
+  start(about: HookOf, node: TraceNode): void {
+    const key = keyOf(about)
+    const open = this.#open.get(key)
+    if (open === undefined) this.#open.set(key, [node])
+    else open.push(node)
+  }
+
+  end(event: EventOf<'hook_end'>): void {
+    const key = keyOf(event)
+    const open = this.#open.get(key)
+    const node = open?.shift()
+    if (open?.length === 0) this.#open.delete(key)
+    if (node?.isBegun !== true) return
+    const { outcome, durationMs } = event
+    const { texts, now } = this.#scope
+    node.set(own.durationMs[0], durationMs)
+    if (outcome.error !== undefined) {
+      node.set(told.errorType, 'hook_failed')
+      // A command that fails may print what it was given.
+      node.fail(texts.foreign(outcome.error))
+    }
+    node.end(now())
+  }
+
+  close(at: number): void {
+    for (const node of [...this.#open.values()].flat()) node.abandon(at)
+    this.#open.clear()
+  }
+}
+
+function keyOf({ hook, trigger, callId }: HookOf): string {
+  return `${hook}\n${trigger}\n${callId ?? ''}`
 }

@@ -1,23 +1,17 @@
 import type { AssistantMessage, ContentBlock, ModelMessage, TranscriptEntry } from '@halting/core'
 import type { ToolResultBlock } from '@halting/core/adapters'
-import { PastOfRun, type FoldedPast, type Iteration, type RunStart, type StepRecord } from '@halting/core/steps'
-import { HeldIntents } from './pending-intents.ts'
-import { goBack, isLineName, lineNamedBy, longEntry, type LineName, type NotedLine } from './line-chain.ts'
-import { withChanges, type FigureChanges } from './figures.ts'
+import { PastOfRun } from '@halting/core/steps'
+import type { FoldedPast, Iteration, RunStart, StepRecord } from '@halting/core/steps'
+import { goBack, isLineName, lineNamedBy, longEntry } from './line-chain.ts'
+import type { LineName, NotedLine } from './line-chain.ts'
+import { withChanges } from './figures.ts'
+import type { FigureChanges } from './figures.ts'
 import type { FoldedLines, MessageOfLine } from './folded-lines.ts'
-import { OpenSegment, ShortIds, foldMark, type FoldItem, type FoldLine } from './fold.ts'
+import { OpenSegment, ShortIds, foldMark } from './fold.ts'
+import type { FoldItem, FoldLine } from './fold.ts'
 import { valueOfWhole } from './line.ts'
-import {
-  callIdOf,
-  journalVersion,
-  sameGrant,
-  sameUsage,
-  type Fields,
-  type JournalFormat,
-  type StepIntent,
-  type Unfolded,
-} from './encoder.ts'
-import type { WrittenLines, WrittenResult } from './encoder.ts'
+import { callIdOf, journalVersion, sameGrant, sameUsage } from './encoder.ts'
+import type { Fields, JournalFormat, StepIntent, Unfolded, WrittenLines, WrittenResult } from './encoder.ts'
 import { compactedIn } from './compaction-record.ts'
 import { RunSums } from './session-sums.ts'
 import type { JoinedContent, Ref } from './shared-contents.ts'
@@ -554,4 +548,48 @@ function withoutStep(line: Fields): Fields {
 function isOfConversation(record: StepRecord): boolean {
   if (record.type === 'lap') return record.lap.scope === ''
   return record.type === 'start' || record.type === 'end' || record.type === 'rewind' || record.type === 'stage'
+}
+
+/** How the line of an intent begins, up to its key; before that, how it begins in files of the first format. */
+const intentStarts = [
+  '{"record":{"type":"intent","key":"',
+  '{"type":"halting","record":{"type":"intent","key":"',
+] as const
+
+/**
+ * The intents of a turn that goes on, as they were written. Once the turn is over, an intent that has its result tells nothing that the result does not:
+ * it is never parsed, which is a quarter of what reading a session takes.
+ */
+class HeldIntents {
+  /** Texts of lines that are not parsed, and how many records precede each. */
+  readonly #held = new Map<string, { readonly line: string; readonly at: number; hasResult: boolean }>()
+
+  /** False for a line that is something else. `at`: the number of records before it. */
+  take(line: string, at: number): boolean {
+    const intentStart = intentStarts.find((start) => line.startsWith(start))
+    if (intentStart === undefined) return false
+    const key = line.slice(intentStart.length, line.indexOf('"', intentStart.length))
+    // Of one that is written otherwise than it reads nothing is known here.
+    if (key.includes('\\')) return false
+    this.#held.delete(key)
+    this.#held.set(key, { line, at, hasResult: false })
+    return true
+  }
+
+  note(record: StepRecord): void {
+    if (record.type === 'result') {
+      const held = this.#held.get(record.key)
+      if (held !== undefined) held.hasResult = true
+      return
+    }
+    const ends = (record.type === 'lap' && record.lap.scope === '') || (record.type === 'end' && record.scope === '')
+    if (!ends || this.#held.size === 0) return
+    for (const [key, { hasResult }] of this.#held) if (hasResult) this.#held.delete(key)
+  }
+
+  /** Puts those that are left among the records, where they stood. */
+  into(records: StepRecord[], recordOf: (line: string) => StepRecord): void {
+    for (const { line, at } of [...this.#held.values()].toReversed()) records.splice(at, 0, recordOf(line))
+    this.#held.clear()
+  }
 }

@@ -11,18 +11,16 @@ import { JournalEncoder } from '../../src/format/encoder.ts'
 import { openJournal, openNewJournal } from '../../src/open-journal.ts'
 import { parseJournal, readJournal, readTimedRecords } from '../../src/read-journal.ts'
 import { cleanUpSessions } from '../../src/sessions/cleanup.ts'
-import { copySession } from '../../src/sessions/copy-session.ts'
-import { forkSession } from '../../src/sessions/fork-session.ts'
+import { copySession, forkSession } from '../../src/sessions/fork-session.ts'
 import { projectsOf, sessionFile, sessionsOf } from '../../src/sessions/session-folder.ts'
 import { deleteSession, discardSession, refreshSession, storedSessions } from '../../src/sessions/stored-sessions.ts'
-import { StoreWorkingCopies } from '../../src/stores/open-working-copies.ts'
+import { StoreWorkingCopies, journalOfRecords } from '../../src/stores/open-working-copies.ts'
 import {
   sessionStoreKey,
   sessionStoreName,
   sessionStoreSecrets,
   sessionStoreVariable,
 } from '../../src/stores/store-place.ts'
-import { journalOfRecords } from '../../src/stores/stored-journal.ts'
 import { registerWorkingCopies, type WorkingCopies } from '../../src/stores/working-copies.ts'
 import { drawn } from '../../../core/test/support/deep.ts'
 import { added, drawnSessionId, record, shared, start } from '../support/drawn-records.ts'

@@ -1,20 +1,18 @@
 import { isJsonObject } from '@halting/core/adapters'
-import type { Json, JsonObject } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
+import type { Json, JsonObject, ContentBlock } from '@halting/core'
 import { MessageAssembler } from '../anthropic/message-assembler.ts'
-import { messageStart, tellingEvent } from '../anthropic/telling-event.ts'
+import { messageStart, tellingEvent } from '../anthropic/emit-event.ts'
 import { listOf, parseJson, stringOf } from '../json-fields.ts'
-import { namelessTool } from '../service/nameless-tool.ts'
+import { namelessTool } from '../service/stream-reader.ts'
 import type { Assembled } from '../service/stream-reader.ts'
-import { BlockLog } from './block-log.ts'
 import { customContent, fileBlock, reasoningFile } from './file-block.ts'
 import { jsonCopyOf } from './json-copy.ts'
-import { endDetails } from './reply-metadata.ts'
-import { reportedUsage } from './reported-usage.ts'
-import { citationsOf, Sources } from './sources.ts'
+import { endDetails, reportedUsage, stopReasonOf } from './finish-part.ts'
 import { SearchCount } from './web-search.ts'
-import { stopReasonOf } from './stop-reason.ts'
-import { beginsInput, inputUpdateOf, ToolInputs, type InputUpdate } from './tool-inputs.ts'
+import { beginsInput, inputUpdateOf, ToolInputs } from './tool-inputs.ts'
+import type { InputUpdate } from './tool-inputs.ts'
+import { mergeMetadata, originOf } from './origin.ts'
 
 export interface PartReaderOptions {
   readonly provider: string
@@ -366,4 +364,98 @@ function inputDelta(index: number, text: string): JsonObject {
 
 function isObject(json: string): boolean {
   return isJsonObject(parseJson(json))
+}
+
+/** Adds to completed blocks what the provider said of them besides their content. */
+class BlockLog {
+  readonly #provider: string
+  readonly #emit: (update: ModelUpdate) => void
+  /** What is known of a block: nothing yet, for one that only this provider understands. */
+  readonly #metadata = new Map<number, JsonObject | undefined>()
+  readonly #told = new Map<ContentBlock, ContentBlock>()
+
+  constructor(provider: string, emit: (update: ModelUpdate) => void) {
+    this.#provider = provider
+    this.#emit = emit
+  }
+
+  /** Metadata that came with some part of a block. */
+  note(index: number, metadata: Json | undefined): void {
+    if (metadata === undefined) return
+    const merged = mergeMetadata(this.#metadata.get(index), metadata)
+    if (merged !== undefined) this.#metadata.set(index, merged)
+  }
+
+  /** The block means something to this provider alone. */
+  own(index: number): void {
+    this.#metadata.set(index, this.#metadata.get(index))
+  }
+
+  /** Hands updates on, with completed blocks as they are kept. */
+  readonly pass = (update: ModelUpdate): void => {
+    // Inputs are reported as the provider writes them, before the assembler has the whole call.
+    if (update.type === 'tool_input_start' || update.type === 'tool_input_delta') return
+    if (update.type !== 'block') return this.#emit(update)
+    const { index } = update
+    const block = this.#metadata.has(index)
+      ? { ...update.block, origin: originOf(this.#provider, this.#metadata.get(index)) }
+      : update.block
+    this.#told.set(update.block, block)
+    this.#emit({ ...update, block })
+  }
+
+  /** Blocks as they were told. */
+  asTold(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
+    return blocks.map((block) => this.#told.get(block) ?? block)
+  }
+}
+
+/** The type of a block with the pages and documents that a reply is founded on. */
+const sourcesBlock = 'ai_sdk_sources'
+
+/** Most sources that are kept of one reply. */
+const mostSources = 200
+
+/** What a reply is founded on, each once. */
+class Sources {
+  readonly #found = new Map<string, JsonObject>()
+
+  add(part: JsonObject): void {
+    const source = sourceOf(part)
+    if (source === undefined) return
+    const key = stringOf(source.url) || `${stringOf(source.title)}\n${stringOf(source.filename)}`
+    if (!this.#found.has(key) && this.#found.size < mostSources) this.#found.set(key, source)
+  }
+
+  /** The block that tells them; undefined without any. */
+  block(): JsonObject | undefined {
+    return this.#found.size === 0 ? undefined : { type: sourcesBlock, sources: [...this.#found.values()] }
+  }
+}
+
+/** A source as it is kept: an address or a document, and its title. */
+function sourceOf(source: JsonObject): JsonObject | undefined {
+  const title = stringOf(source.title)
+  const named = title === '' ? {} : { title }
+  if (source.sourceType === 'url') {
+    const url = stringOf(source.url)
+    return url === '' ? undefined : { type: 'url', url, ...named }
+  }
+  if (source.sourceType !== 'document') return undefined
+  const filename = stringOf(source.filename)
+  if (title === '' && filename === '') return undefined
+  return { type: 'document', ...named, ...(filename !== '' && { filename }), media_type: stringOf(source.mediaType) }
+}
+
+/** What supports a text, as citations of its block. */
+function citationsOf(citations: Json | undefined): readonly JsonObject[] {
+  return listOf(citations).flatMap((citation) => {
+    if (!isJsonObject(citation) || !isJsonObject(citation.source)) return []
+    const source = sourceOf(citation.source)
+    if (source === undefined) return []
+    const { type, ...place } = source
+    const cited = { cited_text: stringOf(citation.citedText) }
+    // The name that the Messages API has for it, and our reader of the Responses API.
+    return [{ type: type === 'url' ? 'web_search_result_location' : 'document_citation', ...place, ...cited }]
+  })
 }

@@ -1,7 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject, Model, WebSearchUse } from '@halting/core'
 import { listOf, stringOf } from '../json-fields.ts'
-import { numberOf } from '../told-counts.ts'
+import { numberOf } from '../usage-counts.ts'
 import type { ProviderTool } from './language-model.ts'
 import type { Provider } from './provider-traits.ts'
 

@@ -6,16 +6,19 @@ import type { OptionsBesideName } from '../model-call.ts'
 import { sizesOf } from '../model-sizes.ts'
 import { snapshotPrices } from '../prices/price-table.ts'
 import { keyRingOf, withRedactor } from '../service/endpoint.ts'
-import { LeftOut } from '../service/left-out.ts'
+import { LeftOut } from '../service/unsupported-settings.ts'
 import type { Redactor } from '../service/redactor.ts'
 import { callService, limitsOf } from '../service/service-model.ts'
 import type { Protocol, Spoken } from '../service/service-model.ts'
 import { endpointOf, isOfAnthropic, messagesKeyHeader } from './endpoint.ts'
 import type { EndpointOptions } from './endpoint.ts'
 import { extraPassesOf, isAdvisor, usesOf, usualSizes } from './extra-passes.ts'
-import { messagesReader } from './messages-reader.ts'
 import { createRequestBody } from './request-body.ts'
 import type { RequestBodyOptions } from './request-body.ts'
+import type { ModelUpdate } from '@halting/core/adapters'
+import type { StreamReader } from '../service/stream-reader.ts'
+import { MessageAssembler } from './message-assembler.ts'
+import { tellingEvent } from './emit-event.ts'
 
 /** Options of `anthropic`. */
 export interface AnthropicOptions extends EndpointOptions, Omit<RequestBodyOptions, 'id'> {
@@ -93,4 +96,29 @@ function makeModel(options: AnthropicOptions, redactor: Redactor): Model {
 function usesOfOthers(given: number | undefined): number | undefined {
   if (given === undefined || (Number.isSafeInteger(given) && given >= 0)) return given
   throw new ConfigurationError(`maxServerToolUses must be a whole number, 0 or more (received ${String(given)}).`)
+}
+
+// Spec R-PTC-5.
+/**
+ * Reads a stream of the Messages API; its events are told as they come. Where something of the request was held back, a
+ * reply that ends its turn is one that pauses: what was held back follows.
+ */
+export function messagesReader(emit: (update: ModelUpdate) => void, holdsBack = false): StreamReader {
+  const assembler = new MessageAssembler(emit)
+  return {
+    take(event, text) {
+      return tellingEvent(emit, event, () => assembler.take(event, text))
+    },
+    // It ends with an event of its own.
+    end() {},
+    takeWhole(answer) {
+      if (answer.type !== 'message') return false
+      return assembler.take({ type: 'message_start', message: answer }).kind === 'more'
+    },
+    finish() {
+      const assembled = assembler.finish()
+      if (!holdsBack || assembled.kind !== 'complete' || assembled.message.stop_reason !== 'end_turn') return assembled
+      return { ...assembled, message: { ...assembled.message, stop_reason: 'pause_turn' } }
+    },
+  }
 }

@@ -2,7 +2,7 @@ import type { JsonObject, ModelMessage, ModelRequest, Sampling, Thinking, WebSea
 import { wellFormedJson } from '@halting/core/adapters'
 import type { ToolDefinition } from '@halting/core/adapters'
 import { createBodies } from '../bytes/bodies.ts'
-import { LeftOut } from '../service/left-out.ts'
+import { LeftOut } from '../service/unsupported-settings.ts'
 import { isForeign, renderMessage, userTurn } from './message-bytes.ts'
 import { liveContainerOf, withoutLostPrograms } from './programs.ts'
 import { isCodeTool, isDeferred, toolFieldsOf } from './tool-options.ts'

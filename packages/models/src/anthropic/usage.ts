@@ -1,7 +1,7 @@
 import { isJsonObject, noUsage } from '@halting/core/adapters'
 import type { Json, JsonObject, Usage } from '@halting/core'
 import { listOf } from '../json-fields.ts'
-import { highest, isAbsent, numberOf, totalOf } from '../told-counts.ts'
+import { highest, isAbsent, numberOf, totalOf } from '../usage-counts.ts'
 
 /**
  * Usage as the service reports it: the beginning in `message_start`, sums in `message_delta`. What a report leaves out

@@ -110,17 +110,7 @@ function exchangeOf(answer: HttpAnswer, scope: CallScope, url: string): Exchange
       }
       return text.slice(0, length)
     },
-    async text(maxBytes) {
-      const decoder = new TextDecoder()
-      let text = ''
-      let left = maxBytes
-      const end = await read((bytes) => {
-        text += decoder.decode(bytes.subarray(0, left), { stream: true })
-        left -= bytes.length
-        return left > 0 ? 'more' : 'enough'
-      })
-      return { text, end }
-    },
+    text: (maxBytes) => textOf(read, maxBytes),
     dispose() {
       scope.dispose()
       scope.signal.removeEventListener('abort', cancel)
@@ -130,6 +120,19 @@ function exchangeOf(answer: HttpAnswer, scope: CallScope, url: string): Exchange
       else cancel()
     },
   }
+}
+
+/** Reads the beginning of a body as text. */
+async function textOf(read: Exchange['read'], maxBytes: number): ReturnType<Exchange['text']> {
+  const decoder = new TextDecoder()
+  let text = ''
+  let left = maxBytes
+  const end = await read((bytes) => {
+    text += decoder.decode(bytes.subarray(0, left), { stream: true })
+    left -= bytes.length
+    return left > 0 ? 'more' : 'enough'
+  })
+  return { text, end }
 }
 
 /** How long an answer that was read as far as it matters may take to end, so that its connection can be used again. */

@@ -1,8 +1,11 @@
+import type * as Http from 'node:http'
+import type * as Https from 'node:https'
 import type { Agent, ClientRequest, RequestOptions } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { clientFor } from './client-for.ts'
-import { placeOf, proxyFor, unreachableProxy } from './proxy.ts'
-import { connectThrough, credentialsOf } from './tunnel.ts'
+import { placeOf, proxyFor, unreachableProxy, brokenProxy, refusingProxy } from './proxy.ts'
+import type { Place, Proxy } from './proxy.ts'
+import type { Socket } from 'node:net'
+import { codedError } from './coded-error.ts'
 
 interface SendOptions extends Pick<RequestOptions, 'method'> {
   readonly headers: Readonly<Record<string, string | number>>
@@ -94,4 +97,85 @@ function routeBy(agent: Agent, parts: Omit<Route, 'dropIdle'>): Route {
       for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy()
     },
   }
+}
+
+/**
+ * Node's client for a protocol; the one for TLS brings all of TLS. Not by `import`: that reads every export of a module,
+ * and reading `WebSocket` of `node:http` loads the client of `fetch` in Node 22 and later.
+ */
+export function clientFor(protocol: string): typeof Http | typeof Https {
+  return protocol === 'https:' ? process.getBuiltinModule('node:https') : process.getBuiltinModule('node:http')
+}
+
+interface Through {
+  readonly place: Place
+  readonly proxy: Proxy
+}
+
+/** Has an agent make its connections through a proxy, by CONNECT. */
+function connectThrough(through: Through, agent: Https.Agent): Https.Agent {
+  const connect = agent.createConnection.bind(agent)
+  agent.createConnection = (options, done) => {
+    // `tunnelSignal` of `SendOptions`: what a request is made with comes here, too.
+    const { tunnelSignal, ...own } = options as RequestOptions & { readonly tunnelSignal: AbortSignal }
+    // Of an error alone no connection is read.
+    const fail = (error: Error): void => done?.(error, undefined as unknown as Duplex)
+    const begin = (socket: Socket): void => {
+      let secure: Duplex
+      try {
+        secure = connect({ ...own, socket } as RequestOptions) as Duplex
+      } catch (thrown) {
+        // TLS that cannot begin: it was set up in a way that Node does not take, which throws an error of its own.
+        socket.destroy()
+        return fail(thrown as Error)
+      }
+      done?.(null, secure)
+    }
+    openTunnel(through, `${String(own.host)}:${String(own.port)}`, tunnelSignal).then(begin, fail)
+    return undefined
+  }
+  return agent
+}
+
+function credentialsOf({ url: { username, password } }: Place): Readonly<Record<string, string>> {
+  if (username === '' && password === '') return {}
+  const token = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')
+  return { 'proxy-authorization': `Basic ${token}` }
+}
+
+const connectTimeoutMs = 10_000
+
+/** A connection to the service, on which nothing was said yet. Rejects with a ModelError that names the proxy. */
+function openTunnel({ place, proxy }: Through, target: string, signal: AbortSignal): Promise<Socket> {
+  const { request } = clientFor(place.url.protocol)
+  return new Promise((resolve, reject) => {
+    const asked = request({
+      ...place.address,
+      method: 'CONNECT',
+      path: target,
+      headers: { host: target, ...credentialsOf(place) },
+      agent: false,
+    })
+    const timer = setTimeout(() => {
+      asked.destroy(codedError('ERR_CONNECT_TIMEOUT', `No tunnel within ${connectTimeoutMs / 1_000} s.`))
+    }, connectTimeoutMs)
+    const onAbort = (): void => void asked.destroy()
+    const settled = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', onAbort)
+    }
+    asked.once('connect', ({ statusCode = 0 }, socket) => {
+      settled()
+      if (statusCode >= 200 && statusCode < 300) return resolve(socket)
+      socket.destroy()
+      reject(refusingProxy(statusCode, place, proxy))
+    })
+    asked.on('error', (error) => {
+      settled()
+      reject(unreachableProxy(error, place, proxy) ?? brokenProxy(error, place, proxy))
+    })
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) onAbort()
+    asked.end()
+  })
 }

@@ -2,9 +2,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
 import { mostCalls } from '../service/stream-reader.ts'
-import { createObjectScanner } from './object-scanner.ts'
-import type { ObjectScanner } from './object-scanner.ts'
-import { argumentsText, madeId } from './wire-calls.ts'
+import { argumentsText, madeId } from './call-format.ts'
 
 /** One call of a tool, as far as its pieces have come. */
 export interface PieceCall {
@@ -138,5 +136,51 @@ function readPiece(piece: JsonObject): Piece {
     name: stringOf(called.name),
     input: argumentsText(called.arguments),
     extra: isJsonObject(piece.extra_content) ? piece.extra_content : undefined,
+  }
+}
+
+/** Tells when a text that comes in pieces has become one whole JSON object. It does not check what is inside. */
+interface ObjectScanner {
+  feed(text: string): void
+  /** The outermost brace was closed: nothing but white space can follow. Never so for a text that begins otherwise. */
+  isWhole(): boolean
+  reset(): void
+}
+
+export function createObjectScanner(): ObjectScanner {
+  let depth = 0
+  let isInString = false
+  let isEscaped = false
+  let state: 'before' | 'inside' | 'whole' | 'other' = 'before'
+
+  const feed = (text: string): void => {
+    for (let index = 0; index < text.length; index++) {
+      if (state === 'whole' || state === 'other') return
+      const sign = text[index]
+      if (isEscaped) isEscaped = false
+      else if (isInString) {
+        if (sign === '\\') isEscaped = true
+        else if (sign === '"') isInString = false
+      } else if (state === 'before') {
+        if (sign === '{') {
+          state = 'inside'
+          depth = 1
+        } else if (sign?.trim() !== '') state = 'other'
+      } else if (sign === '"') isInString = true
+      else if (sign === '{' || sign === '[') depth++
+      else if (sign === '}' || sign === ']') {
+        depth--
+        if (depth === 0) state = sign === '}' ? 'whole' : 'other'
+      }
+    }
+  }
+  return {
+    feed,
+    isWhole: () => state === 'whole',
+    reset() {
+      depth = 0
+      isInString = isEscaped = false
+      state = 'before'
+    },
   }
 }

@@ -4,7 +4,7 @@ import type { ToolDefinition } from '@halting/core/adapters'
 import { createBodies } from '../bytes/bodies.ts'
 import type { TurnKind } from '../bytes/wire-format.ts'
 import { takesSampling } from '../responses/reasoning-effort.ts'
-import type { LeftOut } from '../service/left-out.ts'
+import type { LeftOut } from '../service/unsupported-settings.ts'
 import { chatMessagesOf, separator } from './chat-messages.ts'
 import type { ChatDialect } from './chat-messages.ts'
 

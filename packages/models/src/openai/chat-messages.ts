@@ -11,7 +11,7 @@ import type { ContentBlock, Json, JsonObject, ModelMessage } from '@halting/core
 import { listOf, stringOf } from '../json-fields.ts'
 import { mergeDetails } from './chat-delta.ts'
 import { chatApi } from './chat-reader.ts'
-import { madeId, sentArguments, sentCallId, sentResult } from './wire-calls.ts'
+import { madeId, sentArguments, sentCallId, sentResult } from './call-format.ts'
 import { documentOmitted, imageFollows, imagesOfResult, resultsReceived } from '../service/wire-texts.ts'
 
 export interface ChatDialect {

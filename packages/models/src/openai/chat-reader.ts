@@ -1,22 +1,18 @@
 import { invalidJsonInput, isJsonObject } from '@halting/core/adapters'
-import type { BlockOrigin } from '@halting/core/adapters'
+import type { BlockOrigin, ModelUpdate } from '@halting/core/adapters'
 import type { Json, JsonObject, ModelRequest } from '@halting/core'
-import type { ModelUpdate } from '@halting/core/adapters'
 import { MessageAssembler } from '../anthropic/message-assembler.ts'
 import type { OpenBlock } from '../anthropic/open-block.ts'
-import { messageStart, tellingEvent } from '../anthropic/telling-event.ts'
+import { messageStart, tellingEvent } from '../anthropic/emit-event.ts'
 import { listOf, stringOf } from '../json-fields.ts'
-import { more, mostCalls, ping, violation } from '../service/stream-reader.ts'
+import { more, mostCalls, ping, violation, namelessTool } from '../service/stream-reader.ts'
 import type { Assembled, Progress, StreamReader } from '../service/stream-reader.ts'
 import { CallPieces } from './call-pieces.ts'
 import type { PieceCall } from './call-pieces.ts'
 import { mergeDetails, partsOf } from './chat-delta.ts'
 import type { DeltaPart, ReasoningField } from './chat-delta.ts'
 import { mergeChatReports, readChatUsage } from './chat-usage.ts'
-import { isCut, isFailure, meaningOf } from './finish-reason.ts'
-import { namelessTool } from '../service/nameless-tool.ts'
-import { refusedCallOf } from './refused-call.ts'
-import { keptArguments, madeId } from './wire-calls.ts'
+import { keptArguments, madeId } from './call-format.ts'
 
 /** The `origin.api` of what this protocol wrote. */
 export const chatApi = 'chat_completions'
@@ -337,4 +333,72 @@ function reportOf(chunk: JsonObject, choice: Json | undefined): Json | undefined
   if (isJsonObject(chunk.usage)) return chunk.usage
   if (isJsonObject(chunk.x_groq) && isJsonObject(chunk.x_groq.usage)) return chunk.x_groq.usage
   return isJsonObject(choice) ? choice.usage : undefined
+}
+
+/**
+ * What a finish reason means, as a stop reason of the Messages API. One that is not known stays as it is. Without any the
+ * reply ended by itself.
+ */
+function meaningOf(finishReason = 'stop'): string {
+  const name = nameOf(finishReason)
+  return (Object.hasOwn(stopReasonOf, name) ? stopReasonOf[name] : undefined) ?? finishReason
+}
+
+/** Whether it may fall in the middle of a call. */
+function isCut(finishReason: string | undefined): boolean {
+  const meaning = meaningOf(finishReason)
+  return meaning === 'max_tokens' || meaning === 'model_context_window_exceeded' || meaning === 'refusal'
+}
+
+/** Finish reasons of replies that the service did not bring to their end. */
+function isFailure(finishReason: string): boolean {
+  return failures.has(nameOf(finishReason))
+}
+
+/** Some write it in capitals, and some say more after a colon. */
+function nameOf(finishReason: string): string {
+  return finishReason.toLowerCase().split(':', 1)[0] ?? ''
+}
+
+const stopReasonOf: { readonly [finishReason: string]: string } = {
+  stop: 'end_turn',
+  eos: 'end_turn',
+  eos_token: 'end_turn',
+  end_turn: 'end_turn',
+  tool_calls: 'tool_use',
+  tool_use: 'tool_use',
+  function_call: 'tool_use',
+  length: 'max_tokens',
+  max_tokens: 'max_tokens',
+  model_length: 'model_context_window_exceeded',
+  content_filter: 'refusal',
+  sensitive: 'refusal',
+  refusal: 'refusal',
+}
+
+const failures: ReadonlySet<string> = new Set([
+  'error',
+  'abort',
+  'network_error',
+  'insufficient_system_resource',
+  // The service could not read the call that its model wrote.
+  'function_call_filter',
+])
+
+/** A call that the model wrote and the service refused: the name of its tool, empty where it cannot be found, and what was written. */
+interface RefusedCall {
+  readonly name: string
+  readonly text: string
+}
+
+/** How models write the name of a tool in a call: as JSON, in tags (Llama), or in front of its arguments. */
+const names = [/"name"\s*:\s*"([\w.-]{1,128})"/, /<function=([\w.-]{1,128})/, /^\s*([\w.-]{1,128})\s*\{/]
+
+/** What Groq says in a stream where it cannot read a call (`tool_use_failed`); undefined for any other error. */
+function refusedCallOf(error: Json | undefined): RefusedCall | undefined {
+  if (!isJsonObject(error) || error.code !== 'tool_use_failed') return undefined
+  const text = stringOf(error.failed_generation) || stringOf(error.message)
+  const beginning = text.slice(0, 2_000)
+  const name = names.map((pattern) => pattern.exec(beginning)?.[1]).find((found) => found !== undefined) ?? ''
+  return { name, text }
 }

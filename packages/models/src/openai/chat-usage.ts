@@ -1,6 +1,6 @@
 import { isJsonObject, noUsage } from '@halting/core/adapters'
 import type { Json, JsonObject, Usage } from '@halting/core'
-import { highest, isAbsent, noCountIn, numberOf } from '../told-counts.ts'
+import { highest, isAbsent, noCountIn, numberOf } from '../usage-counts.ts'
 
 /**
  * Usage as services of this kind report it, each a little otherwise; undefined when this is no report. What is no count

@@ -5,13 +5,13 @@ import { releaseBody } from '../bytes/bodies.ts'
 import { sizesOf } from '../model-sizes.ts'
 import { snapshotPrices } from '../prices/price-table.ts'
 import { createOwnReasoning } from '../responses/own-reasoning.ts'
-import { reasoningEfforts, reasons, valueTaken } from '../responses/reasoning-effort.ts'
+import { reasoningEfforts, reasons, valueTaken, hasResponsesAlone } from '../responses/reasoning-effort.ts'
 import type { ReasoningEffort } from '../responses/reasoning-effort.ts'
 import { createResponsesBody, usesOf } from '../responses/responses-body.ts'
 import { ResponsesReader } from '../responses/responses-reader.ts'
 import type { KeyHeader } from '../service/credentials.ts'
 import { headersOf, keyRingOf, urlUnder } from '../service/endpoint.ts'
-import { LeftOut } from '../service/left-out.ts'
+import { LeftOut } from '../service/unsupported-settings.ts'
 import type { Redactor } from '../service/redactor.ts'
 import { shownUrl } from '../service/secret-shapes.ts'
 import { openAiBaseUrl } from '../services.ts'
@@ -26,8 +26,7 @@ import { lacksApi, learn, nothingLearned, together } from './learned.ts'
 import type { Learned, OpenAiApi } from './learned.ts'
 import { noticesOfLearned } from './learned-notices.ts'
 import type { OpenAiCompatibleOptions } from './openai-options.ts'
-import { hasResponsesAlone } from './responses-models.ts'
-import { isOpenAiHost, mistralQuirks, quirksOf } from './service-quirks.ts'
+import type { ChatDialect } from './chat-messages.ts'
 
 /** The header of a key of OpenAI's protocols. */
 export const openAiKeyHeader: KeyHeader = (apiKey) => ['authorization', `Bearer ${apiKey}`]
@@ -284,4 +283,49 @@ class Protocols {
 /** Most services that speak chat completions know no more than `high`. */
 function highestOfChat(effort: ReasoningEffort | undefined): ReasoningEffort | undefined {
   return effort === 'xhigh' || effort === 'max' ? 'high' : effort
+}
+
+/** How the chat completions of a service differ from those of others. */
+interface ServiceQuirks extends Omit<ChatDialect, 'id'> {
+  /** The field for the longest reply. */
+  readonly outputLimitField: 'max_tokens' | 'max_completion_tokens'
+  /** Usage is reported without being asked for, and the field that asks for it is refused. */
+  readonly reportsUsageUnasked: boolean
+}
+
+const none: ServiceQuirks = {
+  hasShortCallIds: false,
+  separatesUserFromResults: false,
+  outputLimitField: 'max_tokens',
+  reportsUsageUnasked: false,
+}
+
+const mistralQuirks: ServiceQuirks = {
+  ...none,
+  hasShortCallIds: true,
+  separatesUserFromResults: true,
+  reportsUsageUnasked: true,
+}
+
+/** OpenAI's own service, and Azure's. */
+const openAiQuirks: ServiceQuirks = { ...none, outputLimitField: 'max_completion_tokens' }
+
+/** Services with quirks, by domain: a quirk also holds where a program gives nothing but an address. */
+const quirksByDomain: { readonly [domain: string]: ServiceQuirks } = {
+  'openai.com': openAiQuirks,
+  'openai.azure.com': openAiQuirks,
+  'cognitiveservices.azure.com': openAiQuirks,
+  'services.ai.azure.com': openAiQuirks,
+  'mistral.ai': mistralQuirks,
+}
+
+/** The quirks of the service at this host. */
+function quirksOf(hostname: string): ServiceQuirks {
+  const domain = Object.keys(quirksByDomain).find((each) => hostname === each || hostname.endsWith(`.${each}`))
+  return (domain !== undefined && quirksByDomain[domain]) || none
+}
+
+/** Whether the service at this host is OpenAI's own, or Azure's. */
+function isOpenAiHost(hostname: string): boolean {
+  return quirksOf(hostname) === openAiQuirks
 }

@@ -2,8 +2,8 @@ import type { BlockOrigin, ModelUpdate } from '@halting/core/adapters'
 import type { JsonObject, Usage } from '@halting/core'
 import { MessageAssembler } from '../anthropic/message-assembler.ts'
 import type { OpenBlock } from '../anthropic/open-block.ts'
-import { messageStart, tellingEvent } from '../anthropic/telling-event.ts'
-import { madeId } from '../openai/wire-calls.ts'
+import { messageStart, tellingEvent } from '../anthropic/emit-event.ts'
+import { madeId } from '../openai/call-format.ts'
 import type { Assembled, Progress } from '../service/stream-reader.ts'
 
 /** What goes back with a block once it is complete; `input` is the streamed one of a call. */

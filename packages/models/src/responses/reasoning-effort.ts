@@ -38,3 +38,10 @@ export function reasons(model: string): 'yes' | 'no' | 'unknown' {
   if (/^(chatgpt-|gpt-(3|4)|gpt-5(\.\d+)?-chat)/.test(name)) return 'no'
   return /^(o\d+(-|$)|gpt-([5-9]|\d\d)|gpt-oss|codex-)/.test(name) ? 'yes' : 'unknown'
 }
+
+/** Models of OpenAI that chat completions do not have, by their names. */
+export function hasResponsesAlone(model: string): boolean {
+  return (
+    /^(gpt-\d|o\d)[\w.]*(-[\w.]+)*-(pro|codex|deep-research)(-|$)/.test(model) || /^(codex-|computer-use-)/.test(model)
+  )
+}

@@ -3,7 +3,7 @@ import type { BlockOrigin, OpaqueBlock, TextBlock, ToolResultBlock, ToolUseBlock
 import type { ContentBlock, Json, JsonObject, ModelMessage } from '@halting/core'
 import { listOf, stringOf } from '../json-fields.ts'
 import { documentText, imageUrl } from '../openai/chat-messages.ts'
-import { sentArguments, sentCallId, sentResult } from '../openai/wire-calls.ts'
+import { sentArguments, sentCallId, sentResult } from '../openai/call-format.ts'
 import { responsesApi } from './origin.ts'
 
 /** Tools whose calls are a text that the model writes as it likes, and not JSON, by their names. */

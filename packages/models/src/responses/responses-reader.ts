@@ -1,8 +1,8 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { ModelUpdate } from '@halting/core/adapters'
-import type { Json, JsonObject, ModelRequest } from '@halting/core'
+import type { Json, JsonObject, ModelRequest, Usage } from '@halting/core'
 import { listOf, stringOf } from '../json-fields.ts'
-import { madeId } from '../openai/wire-calls.ts'
+import { madeId } from '../openai/call-format.ts'
 import { more, mostBlocks, mostCalls, mostStarts, ping, violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress, StreamReader } from '../service/stream-reader.ts'
 import { BlockFeed } from './block-feed.ts'
@@ -10,7 +10,8 @@ import { anotherCall, CallItem } from './call-item.ts'
 import { HostedItem, hostedToolOf } from './hosted-item.ts'
 import { MessageItem, OtherItem, ReasoningItem } from './open-item.ts'
 import type { OpenItem } from './open-item.ts'
-import { readResponsesUsage } from './responses-usage.ts'
+import { isAbsent } from '../usage-counts.ts'
+import { readChatUsage } from '../openai/chat-usage.ts'
 
 export interface ResponsesReaderOptions {
   /** Tools that the model calls with a text, and the field of their input that it becomes. */
@@ -438,4 +439,31 @@ class EventNumbers {
     this.#text = text
     return false
   }
+}
+
+/**
+ * The usage of a response; undefined where none is reported. `output_tokens` hold what was thought. `searches` are those
+ * that were seen: they count where the service does not say how many it made.
+ */
+function readResponsesUsage(response: JsonObject, searches: number): Usage | undefined {
+  const { usage: reported } = response
+  if (!isJsonObject(reported)) return undefined
+  const usage = readChatUsage({
+    prompt_tokens: reported.input_tokens,
+    completion_tokens: reported.output_tokens,
+    total_tokens: reported.total_tokens,
+    prompt_tokens_details: reported.input_tokens_details,
+    completion_tokens_details: reported.output_tokens_details,
+  })
+  if (usage === undefined) return undefined
+  const count = reportedSearches(response.tool_usage) ?? (searches > 0 ? searches : undefined)
+  // What a service says need not have the type: core judges it.
+  return count === undefined ? usage : { ...usage, server_tool_use: { web_search_requests: count as number } }
+}
+
+/** A nought is what services report that do not count, or where there was none. */
+function reportedSearches(toolUsage: Json | undefined): Json | undefined {
+  if (!isJsonObject(toolUsage) || !isJsonObject(toolUsage.web_search)) return undefined
+  const { num_requests: count } = toolUsage.web_search
+  return isAbsent(count) || count === 0 ? undefined : count
 }

@@ -3,15 +3,17 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { inputTokensOf, isJsonObject, noUsage } from '@halting/core/adapters'
-import type { JsonObject } from '@halting/core'
+import { inputTokensOf, isJsonObject, noUsage, messageOf } from '@halting/core/adapters'
+import { ConfigurationError } from '@halting/core'
+import type { JsonObject, Json, Model } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
 import { answer, pause } from './answer.ts'
 import { estimatedTokens } from './estimated-tokens.ts'
-import { lastUserText } from './last-user-text.ts'
-import { parseScript } from './parse-script.ts'
-import { Replies } from './replies.ts'
+import { parseScript, parseScriptText } from './parse-script.ts'
 import type { Script, ScriptedReply } from './script.ts'
+import { readFile } from 'node:fs/promises'
+import { anthropic } from '../anthropic/anthropic.ts'
+import type { AnthropicOptions } from '../anthropic/anthropic.ts'
 
 /** A request as it came. */
 export interface SeenRequest {
@@ -210,4 +212,124 @@ function withVariables(script: Script, variables: Readonly<Record<string, string
   })
   // Only texts were changed.
   return JSON.parse(text) as Script
+}
+
+/** All text that the last user message of a request holds, that of its tool results too. */
+function lastUserText({ messages }: JsonObject): string {
+  if (!Array.isArray(messages)) return ''
+  const last = messages.findLast((message: Json) => isJsonObject(message) && message.role === 'user')
+  return isJsonObject(last) ? textWithin(last.content) : ''
+}
+
+function textWithin(content: Json | undefined): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content
+    .map((block: Json) => {
+      if (!isJsonObject(block)) return ''
+      return typeof block.text === 'string' ? block.text : textWithin(block.content)
+    })
+    .join('\n')
+}
+
+interface Numbered {
+  readonly reply: ScriptedReply
+  /** Its place in the script, counted from 1, repetitions too. */
+  readonly number: number
+}
+
+/** What one request gets. */
+interface Taken {
+  /** Absent when the script is exhausted. */
+  readonly reply: ScriptedReply | undefined
+  readonly number: number
+  /** When an error that lasts ends, by the clock of `take`. */
+  readonly endsMs?: number
+}
+
+/** The replies of a script that no request has taken. */
+export class Replies {
+  readonly count: number
+  /** In order, and out of order. */
+  readonly #queue: Numbered[] = []
+  readonly #kept: Numbered[] = []
+  #taken = 0
+  /** An error that every request gets until it ends. */
+  #lasting: (Taken & { readonly endsMs: number }) | undefined
+
+  constructor(replies: readonly ScriptedReply[]) {
+    const all = replies.flatMap((reply) => Array.from({ length: reply.repeat ?? 1 }, () => reply))
+    this.count = all.length
+    for (const [index, reply] of all.entries()) {
+      const place = reply.when === undefined ? this.#queue : this.#kept
+      place.push({ reply, number: index + 1 })
+    }
+  }
+
+  get left(): number {
+    return this.#queue.length + this.#kept.length
+  }
+
+  /**
+   * The reply for a request with this last user message: an error that lasts, one that is kept for it, else the next.
+   * Without one, the number of the request. `nowMs` is of a clock that nobody sets.
+   */
+  take(lastText: string, nowMs: number): Taken {
+    this.#taken++
+    if (this.#lasting !== undefined && nowMs < this.#lasting.endsMs) return this.#lasting
+    const index = this.#kept.findIndex(({ reply: { when = '' } }) => lastText.includes(when))
+    const [found] = index === -1 ? this.#queue.splice(0, 1) : this.#kept.splice(index, 1)
+    if (found === undefined) return { reply: undefined, number: this.#taken }
+    const { reply } = found
+    if (!('error' in reply) || reply.error.for_ms === undefined) return found
+    this.#lasting = { ...found, endsMs: nowMs + reply.error.for_ms }
+    return this.#lasting
+  }
+}
+
+/** Options of a scripted model over HTTP. */
+export interface ScriptedModelOptions extends ScriptedServerOptions {
+  /** In place of what the script says. */
+  readonly model?: string | undefined
+  /** Further options of the adapter: timeouts, the default cap. */
+  readonly adapter?: Partial<Omit<AnthropicOptions, 'model' | 'baseUrl'>>
+}
+
+/** A model together with the scripted server that answers it. */
+export interface ScriptedModel {
+  /** The model. */
+  readonly model: Model
+  /** The server, with the requests that it received. */
+  readonly server: ScriptedServer
+  /** Stops the server. */
+  close(): Promise<void>
+}
+
+/**
+ * A model that answers from a script over real HTTP: a server on this machine, and the Anthropic adapter that asks it.
+ * @throws ConfigurationError for a script that is not right.
+ */
+export async function scriptedModel(script: unknown, options: ScriptedModelOptions = {}): Promise<ScriptedModel> {
+  const parsed = parseScript(script, options.source)
+  const server = await startScriptedServer(parsed, options)
+  const model = options.model ?? parsed.model ?? 'scripted'
+  return {
+    model: anthropic({ webSearch: parsed.webSearch === true, ...options.adapter, model, baseUrl: server.url }),
+    server,
+    close: () => server.close(),
+  }
+}
+
+/**
+ * A script from a file.
+ * @throws ConfigurationError when it cannot be read or is not right.
+ */
+export async function readScript(path: string): Promise<Script> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (thrown) {
+    throw new ConfigurationError(`The script cannot be read: ${messageOf(thrown)}.`)
+  }
+  return parseScriptText(text, path)
 }

@@ -1,5 +1,49 @@
-import { ByteDigest } from './byte-digest.ts'
 import type { ServerSentEvent } from './event-stream.ts'
+
+/** Most bytes at the beginning of a stream that its digest looks at. */
+const mostBytes = 16_384
+const firstCapacity = 1_024
+
+/**
+ * Tells streams of bytes apart, however they were cut into pieces: by how they begin and how long they are (two 32-bit
+ * lanes, FNV-1a). Not for secrets. It is computed when it is asked for: until then a bounded beginning is kept.
+ */
+export class ByteDigest {
+  readonly #most: number
+  #head = new Uint8Array(0)
+  #kept = 0
+  #length = 0
+
+  /** `most`: bytes that it looks at; of the rest it knows how many there were. */
+  constructor(most: number = mostBytes) {
+    this.#most = most
+  }
+
+  add(bytes: Uint8Array): void {
+    this.#length += bytes.length
+    if (this.#kept < this.#most) this.#keep(bytes.subarray(0, this.#most - this.#kept))
+  }
+
+  #keep(bytes: Uint8Array): void {
+    const needed = this.#kept + bytes.length
+    if (needed > this.#head.length) {
+      const larger = new Uint8Array(Math.min(this.#most, Math.max(firstCapacity, 2 * needed)))
+      larger.set(this.#head.subarray(0, this.#kept))
+      this.#head = larger
+    }
+    this.#head.set(bytes, this.#kept)
+    this.#kept = needed
+  }
+
+  toString(): string {
+    let [one, two] = [0x811c9dc5, 0x9e3779b9]
+    for (const byte of this.#head.subarray(0, this.#kept)) {
+      one = Math.imul(one ^ byte, 0x01000193)
+      two = Math.imul(two ^ byte, 0x85ebca6b)
+    }
+    return [one, two].map((lane) => (lane >>> 0).toString(36)).join('') + `.${this.#length}`
+  }
+}
 
 /** What is another one in every answer: names, times, and what makes lengths tell nothing. */
 const changing =

@@ -1,8 +1,8 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
-import { listOf } from '../json-fields.ts'
+import { listOf, stringOf } from '../json-fields.ts'
 import { jsonCopyOf } from './json-copy.ts'
-import { isAbsent, noCountIn, numberOf } from '../told-counts.ts'
+import { isAbsent, noCountIn, numberOf } from '../usage-counts.ts'
 
 /**
  * Usage of the AI SDK in the shape of the Messages API. Empty when the service did not tell all of it: what is told in
@@ -60,4 +60,76 @@ function cacheCreation(raw: JsonObject, written: number): JsonObject {
   )
   if (hour <= 0) return {}
   return { cache_creation: { ephemeral_5m_input_tokens: written - hour, ephemeral_1h_input_tokens: hour } }
+}
+
+/** Stop reasons with a meaning of their own, which the AI SDK folds into others and keeps as `raw`. */
+const keptAsTold: ReadonlySet<string> = new Set([
+  'pause_turn',
+  'compaction',
+  'refusal',
+  'stop_sequence',
+  'model_context_window_exceeded',
+])
+
+/** The stop reason, or why there is none. */
+type StopReason =
+  | { readonly kind: 'reason'; readonly reason: string }
+  | { readonly kind: 'failed'; readonly why: string }
+  /** The stream ended without the service's word that the reply is whole. */
+  | { readonly kind: 'interrupted' }
+
+export function stopReasonOf(
+  finish: Json | undefined,
+  said: { readonly hasCalls: boolean; readonly hasContent: boolean },
+): StopReason {
+  const { unified, raw } = isJsonObject(finish) ? finish : { unified: finish, raw: finish }
+  if (keptAsTold.has(stringOf(raw))) return reason(stringOf(raw))
+  const ended = reason(said.hasCalls ? 'tool_use' : 'end_turn')
+  switch (unified) {
+    case 'stop':
+      return ended
+    case 'length':
+      return reason('max_tokens')
+    case 'content-filter':
+      return reason('refusal')
+    case 'interrupted':
+      return { kind: 'interrupted' }
+    case 'error':
+      return { kind: 'failed', why: `it ended with an error${told(raw)}` }
+    default:
+      // `tool-calls` without a call is as unclear as a reason that nobody knows.
+      return said.hasContent
+        ? ended
+        : { kind: 'failed', why: `it ended without content and without a reason${told(raw)}` }
+  }
+}
+
+function reason(reason: string): StopReason {
+  return { kind: 'reason', reason }
+}
+
+function told(raw: Json | undefined): string {
+  return stringOf(raw) === '' ? '' : ` (${stringOf(raw)})`
+}
+
+/**
+ * What the packages of Anthropic's models say of a whole reply besides its content, as the Messages API says it: the stop
+ * sequence, why it refused, and where code ran.
+ */
+export function endDetails(metadata: Json | undefined): JsonObject {
+  const copy = jsonCopyOf(metadata)
+  const said = isJsonObject(copy) ? copy.anthropic : undefined
+  if (!isJsonObject(said)) return {}
+  const { stopSequence, stopDetails, container } = said
+  return {
+    ...(typeof stopSequence === 'string' && { stop_sequence: stopSequence }),
+    ...(isJsonObject(stopDetails) && { stop_details: stopDetails }),
+    ...(isJsonObject(container) &&
+      typeof container.id === 'string' && {
+        container: {
+          id: container.id,
+          ...(typeof container.expiresAt === 'string' && { expires_at: container.expiresAt }),
+        },
+      }),
+  }
 }

@@ -1,6 +1,8 @@
 import { ConfigurationError } from '@halting/core'
+import type { Prices } from '@halting/core'
 import { bareId } from './catalogue.ts'
 import type { ModelPrice, PriceTier } from './catalogue.ts'
+import { priceTable } from './price-table.ts'
 
 /** Prices by model id, over those of the snapshot: a whole entry takes the place of a whole entry. */
 export type PriceOverrides = Readonly<Record<string, ModelPrice>>
@@ -143,4 +145,13 @@ function distance(from: string, to: string): number {
     last = current
   }
   return last[to.length] ?? 0
+}
+
+/**
+ * Prices from the snapshot, with overrides before it. Ids are exact, but `claude-x` and `anthropic/claude-x` are one,
+ * and so are `gpt-x` and `openai/gpt-x`. Most models bring the prices of the snapshot themselves: this is for others.
+ * @throws ConfigurationError for overrides that are no prices.
+ */
+export function createPrices(overrides: PriceOverrides = {}): Prices {
+  return priceTable(new Map(Object.entries(parsePriceOverrides(overrides)).map(([id, price]) => [bareId(id), price])))
 }
