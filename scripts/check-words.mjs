@@ -72,7 +72,13 @@ const replaced = new Map(
 )
 
 /** Names of records, of requests and of options of programs: they do not change. By file, or `*` for all. */
-const recorded = new Map(Object.entries({ '*': ['lap'] }))
+const recorded = new Map(
+  Object.entries({
+    '*': ['lap'],
+    // A key of the public table `metricNames`; the metric is halting.laps.
+    'packages/telemetry/src/names.ts': ['laps'],
+  }),
+)
 
 /** Folders that still have some: the list only shrinks. */
 const unchecked = ['bench', 'examples', 'packages', 'scripts', 'vitest']

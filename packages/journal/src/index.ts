@@ -3,7 +3,12 @@
 // One session: open, read, lock.
 export { openJournal, type JournalOptions, type SessionJournal } from './open-journal.ts'
 export { entryOfLine, parseJournal, readJournal, type ReadJournal } from './read-journal.ts'
-export { endsOfKept, headOfKept, type KeptEnds, outlineOf } from './session-ends.ts'
+export {
+  readSessionEnds as endsOfKept,
+  readSessionHead as headOfKept,
+  type SessionEnds as KeptEnds,
+  outlineOf,
+} from './session-ends.ts'
 export type { RunOutline, SessionOutline } from './session-outline.ts'
 export { lockSession, type LockedSession } from './lock-session.ts'
 export { ResumeRejectedError } from './resume-rejected-error.ts'
@@ -70,4 +75,4 @@ export { lineOf, valueOf } from './format/line.ts'
 export { payloadsFolder } from './format/payloads.ts'
 export { openNewJournal } from './open-journal.ts'
 export type { JournalHandle } from './journal-handle.ts'
-export type { WrittenLines } from './format/encoder.ts'
+export type { JournalState as WrittenLines } from './format/encoder.ts'

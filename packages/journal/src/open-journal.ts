@@ -23,8 +23,8 @@ import { JournalEncoder } from './format/encoder.ts'
 import { hasEnded } from './session-ends.ts'
 import { JournalFile } from './journal-file.ts'
 import { appendingTo, type JournalHandle } from './journal-handle.ts'
-import type { Back, Conversation } from './rewind.ts'
-import { readToGoOn, type ReadJournal } from './read-journal.ts'
+import type { RewindTarget, Conversation } from './rewind.ts'
+import { readForResume, type ReadJournal } from './read-journal.ts'
 import { whileNobodyRebuilds } from './stores/rebuild-lock.ts'
 import { workingCopiesOf, type StoreSession, type WorkingCopies, type WorkingCopy } from './stores/working-copies.ts'
 
@@ -42,7 +42,7 @@ export interface JournalOptions {
   readonly title?: string
   /** When a session that begins began elsewhere, for a copy: ISO 8601 in UTC. Default: now. */
   readonly createdAt?: string
-  /** Takes out of every text that is written what is to be on no disk, such as keys. What a run holds in memory is not changed. */
+  /** Takes out of every text that is redacted what is to be on no disk, such as keys. What a run holds in memory is not changed. */
   readonly redact?: (text: string) => string
   /** Opens the file for appending. The file system does, unless said otherwise. */
   readonly openFile?: (path: string) => Promise<JournalHandle>
@@ -66,7 +66,7 @@ export interface SessionJournal extends StoredSession {
   }): AnswerableStepEngine
   /** Appends a record of a session that was recorded elsewhere, at the time of then (ISO 8601 in UTC). */
   appendAt(record: StepRecord, timestamp: string): void
-  /** Bytes at the end that were cut off: they were being written when a process ended, and nothing depended on them. */
+  /** Bytes at the end that were cut off: they were being redacted when a process ended, and nothing depended on them. */
   readonly tornBytes: number
   // Spec R-REW-1.
   /**
@@ -94,9 +94,9 @@ export interface SessionJournal extends StoredSession {
  * @throws HaltingError `driver` for a session that another process writes (and which), a damaged file (and where), and what the file system refuses.
  */
 export async function openJournal(options: JournalOptions): Promise<SessionJournal> {
-  checkGiven(options)
+  checkJournalOptions(options)
   try {
-    return await opened(options)
+    return await openChecked(options)
   } catch (error) {
     if (error instanceof HaltingError) throw error
     throw new HaltingError('driver', `The session ${options.path} cannot be opened: ${messageOf(error)}`, {
@@ -116,7 +116,7 @@ export async function openNewJournal(options: JournalOptions): Promise<SessionJo
   throw new HaltingError('driver', `The session ${options.sessionId} is there already. Go on with that one.`)
 }
 
-async function opened({
+async function openChecked({
   path,
   sessionId,
   cwd,
@@ -130,7 +130,7 @@ async function opened({
   const titled = title === undefined ? {} : { title }
   const place = { path, sessionId, cwd, version, ...titled, ...(createdAt !== undefined && { createdAt }) }
   await makeDurableFolder(dirname(path))
-  const { lock, store } = await taken(place, copies)
+  const { lock, store } = await lockForWriting(place, copies)
   try {
     const before = (await exists(path)) ? await readBefore(path) : undefined
     if (before !== undefined && before.sessionId !== sessionId)
@@ -139,8 +139,8 @@ async function opened({
     const encoder = new JournalEncoder({ sessionId, cwd, version, ...titled }, before?.written)
     if (before === undefined) await writeWhole(path, encoder.head(createdAt))
     const file = new JournalFile(path, await openFile(path))
-    const written = redact === undefined ? asIs : (record: StepRecord): StepRecord => redactedValue(record, redact)
-    return new OpenJournal({ sessionId, file, store, encoder, before, written, release: () => lock.release() })
+    const redacted = redact === undefined ? asIs : (record: StepRecord): StepRecord => redactedValue(record, redact)
+    return new OpenJournal({ sessionId, file, store, encoder, before, redacted, release: () => lock.release() })
   } catch (error) {
     await store?.close().catch(() => undefined)
     await lock.release()
@@ -152,7 +152,7 @@ async function opened({
 const asIs = (record: StepRecord): StepRecord => record
 
 /** Locks a session. One of a store is locked there as well, and its file is up to date before another process looks at it. */
-async function taken(
+async function lockForWriting(
   copy: WorkingCopy,
   copies: WorkingCopies | undefined,
 ): Promise<{ readonly lock: LockedSession; readonly store?: StoreSession }> {
@@ -169,8 +169,8 @@ async function taken(
   })
 }
 
-/** Plain JavaScript may give anything, and what is written stays. */
-export function checkGiven(options: JournalOptions, by = 'openJournal'): void {
+/** Plain JavaScript may give anything, and what is redacted stays. */
+export function checkJournalOptions(options: JournalOptions, by = 'openJournal'): void {
   checkObject(by, options, '{ path, sessionId, cwd, version }')
   const { path, sessionId, cwd, version, title, openFile } = options
   for (const [name, value] of Object.entries({ path, sessionId, cwd, version })) checkText(name, value)
@@ -180,7 +180,7 @@ export function checkGiven(options: JournalOptions, by = 'openJournal'): void {
 
 /** Records of runs that ended are of no use to what comes next: they are most of a session. */
 function readBefore(path: string): Promise<ReadJournal> {
-  return readToGoOn(path, hasEnded(path) ? 'conversation' : 'open')
+  return readForResume(path, hasEnded(path) ? 'conversation' : 'open')
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -191,7 +191,7 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-interface Opening {
+interface JournalParts {
   readonly sessionId: string
   readonly file: JournalFile
   /** Where the session is, when the file is a copy of it. */
@@ -199,7 +199,7 @@ interface Opening {
   readonly encoder: JournalEncoder
   readonly before: ReadJournal | undefined
   /** A record as it goes to disk. */
-  readonly written: (record: StepRecord) => StepRecord
+  readonly redacted: (record: StepRecord) => StepRecord
   readonly release: () => Promise<void>
 }
 
@@ -213,9 +213,9 @@ class OpenJournal implements SessionJournal {
   #folds = 0
   readonly log: StepStore
   readonly tornBytes: number
-  readonly #opening: Opening
+  readonly #opening: JournalParts
 
-  constructor(opening: Opening) {
+  constructor(opening: JournalParts) {
     const { sessionId, file, store, before } = opening
     this.#before = before
     this.#folded = foldSession(before?.runs ?? [])
@@ -231,9 +231,9 @@ class OpenJournal implements SessionJournal {
   }
 
   appendAt(record: StepRecord, timestamp?: string): void {
-    const { file, store, encoder, written } = this.#opening
+    const { file, store, encoder, redacted } = this.#opening
     this.#appended++
-    const safe = written(record)
+    const safe = redacted(record)
     // The store and the file say the same moment.
     const moment = timestamp ?? (store === undefined ? undefined : new Date().toISOString())
     if (moment !== undefined) store?.append(safe, moment)
@@ -268,20 +268,20 @@ class OpenJournal implements SessionJournal {
   }
 
   async rewind(message: string, alsoOf: readonly string[] = []): Promise<PersonsMessage> {
-    const { backToBefore } = await import('./rewind.ts')
+    const { rewindBefore: backToBefore } = await import('./rewind.ts')
     const { found, ...back } = backToBefore(await this.#conversation(alsoOf), message)
-    await this.#goBack(back)
+    await this.#applyRewind(back)
     return found
   }
 
   async messageOf(message: string, alsoOf: readonly string[] = []): Promise<PersonsMessage> {
-    const { backToBefore } = await import('./rewind.ts')
+    const { rewindBefore: backToBefore } = await import('./rewind.ts')
     return backToBefore(await this.#conversation(alsoOf), message).found
   }
 
   async rewindAfter(message: string, alsoOf: readonly string[] = [], dropsTurn?: string): Promise<void> {
-    const { backToAfter } = await import('./rewind.ts')
-    await this.#goBack(backToAfter(await this.#conversation(alsoOf), message, dropsTurn))
+    const { rewindAfter: backToAfter } = await import('./rewind.ts')
+    await this.#applyRewind(backToAfter(await this.#conversation(alsoOf), message, dropsTurn))
   }
 
   /** What is on disk: the file alone has the records of runs that this process has made. */
@@ -297,7 +297,7 @@ class OpenJournal implements SessionJournal {
     return { folded: this.#folded, file: this.#before, sessions: [this.sessionId, ...alsoOf] }
   }
 
-  async #goBack({ entries, record }: Back): Promise<void> {
+  async #applyRewind({ entries, record }: RewindTarget): Promise<void> {
     this.log.append(record)
     await this.log.flush()
     const transcript = Transcript.of(this.transcript.since(0).slice(0, entries))

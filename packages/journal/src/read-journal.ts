@@ -7,13 +7,13 @@ import { checkText } from './check-input.ts'
 import { checkFold } from './format/check-fold.ts'
 import { crc32Of } from './files/crc32.ts'
 import { FoldedLines } from './format/folded-lines.ts'
-import { journalVersion, type Fields, type WrittenLines } from './format/encoder.ts'
+import { journalVersion, type Fields, type JournalState } from './format/encoder.ts'
 import { foldMark, mostFoldedBytes, type FoldLine } from './format/fold.ts'
-import { JournalDecoder, type KeptRecords } from './format/decoder.ts'
+import { JournalDecoder, type RecordSelection } from './format/decoder.ts'
 import { asciiOf, checkedLine, valueOf, valueOfWhole, wholeLine } from './format/line.ts'
 import { payloadsFolder, withPayloads } from './format/payloads.ts'
 import { longestLine } from './files/read-ahead-buffer.ts'
-import { CutFileError, LongLineError, PiecesAhead } from './files/read-ahead-buffer.ts'
+import { CutFileError, LongLineError, ReadAheadBuffer } from './files/read-ahead-buffer.ts'
 
 /** What a journal holds. */
 export interface ReadJournal {
@@ -33,7 +33,7 @@ export interface ReadJournal {
    */
   readonly clocks: readonly (readonly (readonly [at: number, moment: number])[])[]
   /** What goes on with the file must know of it. */
-  readonly written: WrittenLines
+  readonly written: JournalState
   /** Bytes of whole lines; what stands behind them was being written when a process ended. */
   readonly wholeBytes: number
   /** Bytes of the torn tail; 0 for none. */
@@ -59,11 +59,11 @@ export async function readJournal(
   } = {},
 ): Promise<ReadJournal> {
   checkText('path', path)
-  const read = await readKeeping(path, intents === 'open' ? 'outcomes' : 'all', 'lines', mostBytes)
+  const read = await readSelected(path, intents === 'open' ? 'outcomes' : 'all', 'lines', mostBytes)
   // Who goes on with a session has written it. Who looks at one may have it from anybody, checksums and all.
-  const { misfitOfRuns } = await import('./format/validate-runs.ts')
+  const { validateRuns: misfitOfRuns } = await import('./format/validate-runs.ts')
   const misfit = misfitOfRuns(read.runs)
-  if (misfit !== undefined) throw refusal(path, `holds what no version of this program writes: ${misfit}`)
+  if (misfit !== undefined) throw journalError(path, `holds what no version of this program writes: ${misfit}`)
   return read
 }
 
@@ -72,30 +72,30 @@ export async function readJournal(
  * The same for whoever goes on with a session: of what was folded there are the messages and how runs ended; `conversation` leaves
  * out all other records, too.
  */
-export async function readToGoOn(path: string, keeps: 'conversation' | 'open'): Promise<ReadJournal> {
+export async function readForResume(path: string, selection: 'conversation' | 'open'): Promise<ReadJournal> {
   try {
-    return await readKeeping(path, keeps, 'folds')
+    return await readSelected(path, selection, 'folds')
   } catch (error) {
     if (!(error instanceof NotAsFoldedError)) throw error
     // Line by line it comes out what is wrong, and where.
-    return await readKeeping(path, keeps, 'lines')
+    return await readSelected(path, selection, 'lines')
   }
 }
 
-async function readKeeping(
+async function readSelected(
   path: string,
-  keeps: KeptRecords,
+  selection: RecordSelection,
   by: ReadBy = 'lines',
   mostBytes = Infinity,
 ): Promise<ReadJournal> {
-  const reader = new JournalReader(path, keeps, by)
+  const reader = new JournalReader(path, selection, by)
   let file: FileHandle | undefined
   try {
     file = await openRegular(path)
     return await readAll(file, reader, mostBytes)
   } catch (error) {
     if (error instanceof HaltingError || error instanceof NotAsFoldedError) throw error
-    throw refusal(path, `cannot be read: ${messageOf(error)}`, error)
+    throw journalError(path, `cannot be read: ${messageOf(error)}`, error)
   } finally {
     await file?.close()
   }
@@ -135,7 +135,7 @@ const textBytes: number = 1 << 16
 
 async function readAll(file: FileHandle, reader: JournalReader, mostBytes: number): Promise<ReadJournal> {
   const { size: leastBytes } = await file.stat()
-  const pieces = new PiecesAhead(file, { pieceBytes: pieceBytes[reader.by], roomBytes, leastBytes })
+  const pieces = new ReadAheadBuffer(file, { pieceBytes: pieceBytes[reader.by], roomBytes, leastBytes })
   try {
     let total = 0
     let left: Buffer = Buffer.alloc(0)
@@ -189,10 +189,10 @@ export class JournalReader {
   #wasFolded = false
   readonly #folded: FoldedLines = new FoldedLines()
 
-  constructor(path: string, keeps: KeptRecords = 'all', by: ReadBy = 'lines') {
+  constructor(path: string, selection: RecordSelection = 'all', by: ReadBy = 'lines') {
     this.#path = path
     this.by = by
-    this.#decoder = new JournalDecoder(keeps)
+    this.#decoder = new JournalDecoder(selection)
     this.#payloads = payloadsFolder(path)
   }
 
@@ -276,10 +276,10 @@ export class JournalReader {
     if (from < start) return start + this.#takeLines(bytes.subarray(start, end + 1))
     const segment = bytes.subarray(from, at)
     if (crc32Of(segment) !== fold.crc) throw new NotAsFoldedError()
-    const taken = this.#takeLines(bytes.subarray(start, from))
+    const usedBytes = this.#takeLines(bytes.subarray(start, from))
     if (this.#head === undefined || this.#problem !== undefined) throw new NotAsFoldedError()
     const folded = this.#folded.of(segment)
-    if (start + taken !== from || this.#lines + folded.count + 1 !== fold.lines) throw new NotAsFoldedError()
+    if (start + usedBytes !== from || this.#lines + folded.count + 1 !== fold.lines) throw new NotAsFoldedError()
     const lineAt = (place: number, length: number): Fields => withPayloads(folded.lineAt(place, length), this.#payloads)
     try {
       this.#decoder.fold(fold, folded, lineAt)
@@ -296,7 +296,7 @@ export class JournalReader {
   #damage(problem: string): HaltingError {
     const line = this.#lines + 1
     const advice = `To keep the lines before it, delete line ${line} and all lines after it`
-    return refusal(this.#path, `is damaged in line ${line}: ${problem}. ${advice}`)
+    return journalError(this.#path, `is damaged in line ${line}: ${problem}. ${advice}`)
   }
 
   /** What is to be thrown where the next line is too long to be read: nobody writes one, and nobody cuts it off. */
@@ -307,12 +307,12 @@ export class JournalReader {
 
   /** What is to be thrown where there is less than there was: what is left would look like all of it. */
   cutFile(): Error {
-    return refusal(this.#path, wasCut)
+    return journalError(this.#path, truncatedProblem)
   }
 
   end(bytes: number): ReadJournal {
     const head = this.#head
-    if (head === undefined) throw refusal(this.#path, 'is empty, or is no session of this program')
+    if (head === undefined) throw journalError(this.#path, 'is empty, or is no session of this program')
     this.#decoder.close((line) => withPayloads(valueOfWhole(line), this.#payloads))
     return {
       sessionId: String(head['sessionId']),
@@ -329,15 +329,15 @@ export class JournalReader {
 }
 
 /** What is wrong with a file that has fewer bytes than when it was opened. */
-export const wasCut = 'was cut while it was read. Read it again for what is left'
+export const truncatedProblem = 'was cut while it was read. Read it again for what is left'
 
 /** Of the first line. @throws HaltingError for one of no session of ours, or of a later format. */
 export function checkHead(head: { readonly [field: string]: unknown }, path: string): void {
   const { type, format, sessionId, cwd } = head
   if (type !== 'halting' || typeof format !== 'number' || typeof sessionId !== 'string' || typeof cwd !== 'string')
-    throw refusal(path, 'is no session of this program: its first line does not say so')
+    throw journalError(path, 'is no session of this program: its first line does not say so')
   if (format > journalVersion)
-    throw refusal(
+    throw journalError(
       path,
       `was written by a later version of this program (format ${format}; this one reads ${journalVersion}). Update it`,
     )
@@ -348,6 +348,6 @@ export function titleIn({ title }: { readonly [field: string]: unknown }): { rea
   return typeof title === 'string' && title !== '' ? { title } : {}
 }
 
-export function refusal(path: string, problem: string, cause?: unknown): HaltingError {
+export function journalError(path: string, problem: string, cause?: unknown): HaltingError {
   return new HaltingError('driver', `The session ${path} ${problem}.`, cause === undefined ? {} : { cause })
 }

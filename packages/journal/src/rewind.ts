@@ -18,13 +18,16 @@ export interface Conversation {
 }
 
 /** How far the conversation goes back, and the record of that. */
-export interface Back {
+export interface RewindTarget {
   readonly entries: number
   readonly record: StepRecord
 }
 
 /** To before a message of a person. @throws ConfigurationError for any other, and for a run that did not end. */
-export function backToBefore(conversation: Conversation, message: string): Back & { readonly found: PersonsMessage } {
+export function rewindBefore(
+  conversation: Conversation,
+  message: string,
+): RewindTarget & { readonly found: PersonsMessage } {
   const index = placeOf(conversation, message)
   const found = personsMessages(conversation.folded.transcript).find((each) => each.index === index)
   if (found === undefined)
@@ -38,7 +41,7 @@ export function backToBefore(conversation: Conversation, message: string): Back 
  * To after any message, with the results of what it called. `dropsTurn`: the prompt of the one turn that is taken back.
  * @throws ConfigurationError for one that is not there, and for a run that did not end; ResumeRejectedError where more than that turn would go.
  */
-export function backToAfter(conversation: Conversation, message: string, dropsTurn?: string): Back {
+export function rewindAfter(conversation: Conversation, message: string, dropsTurn?: string): RewindTarget {
   const index = placeOf(conversation, message)
   const next = conversation.folded.transcript.at(index + 1)
   const entries = index + (next?.kind === 'user' && next.origin === 'tool_results' ? 2 : 1)
@@ -66,7 +69,7 @@ function placeOf(conversation: Conversation, message: string): number {
 }
 
 /** What is taken back: all from `entries` on. The turn begins with the prompt in the place `prompt`; -1 where there is none. */
-interface Dropped {
+interface DroppedEntries {
   readonly transcript: Transcript
   readonly entries: number
   readonly prompt: number
@@ -77,7 +80,7 @@ interface Dropped {
  * Looks at what a resume would take back: what the named prompt asked, what came of it, and what says nothing by itself, such as the mark of
  * an interruption. @throws ResumeRejectedError for anything else: another message of a person, the end of work beside the run, what belongs to the turn before.
  */
-export function checkDropsTurn({ transcript, entries, prompt }: Dropped): void {
+export function checkDropsTurn({ transcript, entries, prompt }: DroppedEntries): void {
   if (transcript.length <= entries) return
   const first = prompt < 0 ? undefined : transcript.at(prompt)
   if (first?.kind !== 'user' || !isOfPerson(first))
@@ -85,30 +88,30 @@ export function checkDropsTurn({ transcript, entries, prompt }: Dropped): void {
   if (prompt < entries) throw new ResumeRejectedError('the prompt that it names is not taken back.')
   for (const [index, entry] of transcript.since(entries).entries()) {
     const place = entries + index
-    const because = place < prompt ? keptIn(entry) : place > prompt ? foreignIn(entry) : undefined
+    const because = place < prompt ? earlierTurnPart(entry) : place > prompt ? externalPart(entry) : undefined
     if (because !== undefined) throw new ResumeRejectedError(`${because} would be taken back too.`)
   }
 }
 
 /** What belongs to the turn before. */
-function keptIn(entry: TranscriptEntry): string | undefined {
-  const said = foreignIn(entry)
-  if (said !== undefined) return said
+function earlierTurnPart(entry: TranscriptEntry): string | undefined {
+  const part = externalPart(entry)
+  if (part !== undefined) return part
   if (entry.kind === 'assistant') return 'a reply of the turn before'
-  if (entry.kind === 'user' && entry.origin === 'tool_results' && !hasFailedAlone(entry))
+  if (entry.kind === 'user' && entry.origin === 'tool_results' && !hasOnlyFailedResults(entry))
     return 'a result of the turn before'
   return undefined
 }
 
 /** What came into the turn from outside. */
-function foreignIn(entry: TranscriptEntry): string | undefined {
+function externalPart(entry: TranscriptEntry): string | undefined {
   if (entry.kind === 'user' && isOfPerson(entry)) return 'another message of the person'
   const notes = entry.kind === 'user' || entry.kind === 'attachment' ? entry.tasks : undefined
   return notes?.some(({ type }) => type !== 'started') === true ? 'the end of work beside the run' : undefined
 }
 
 /** The results of calls that an interruption closed. */
-function hasFailedAlone({ message: { content } }: Extract<TranscriptEntry, { readonly kind: 'user' }>): boolean {
+function hasOnlyFailedResults({ message: { content } }: Extract<TranscriptEntry, { readonly kind: 'user' }>): boolean {
   return (
     typeof content !== 'string' && content.every((block) => block.type !== 'tool_result' || block['is_error'] === true)
   )

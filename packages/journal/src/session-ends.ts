@@ -11,7 +11,7 @@ import type { SessionSums } from './format/session-sums.ts'
 import type { SessionOutline } from './session-outline.ts'
 
 /** What the first lines of a session and the end of its last run tell. */
-export interface KeptEnds {
+export interface SessionEnds {
   /** Working directory of the session. */
   readonly cwd: string
   /** Title of the session; absent for none. */
@@ -34,7 +34,7 @@ const tailBytes = [8 * 1_024, 256 * 1_024] as const
  * Reads the ends of a session. Undefined for one that must be read whole: its last run did not end, its conversation was rewound, an earlier version
  * wrote it, or something is not as it should be. What is between the ends is not read: damage there is found by `readJournal`.
  */
-export function endsOfKept(path: string): KeptEnds | undefined {
+export function readSessionEnds(path: string): SessionEnds | undefined {
   try {
     // Some thousand small reads wait several times longer for promises than for the disk.
     return withFile(path, (file, size) => {
@@ -56,7 +56,7 @@ export function endsOfKept(path: string): KeptEnds | undefined {
  * whose last run did not end.
  */
 export async function outlineOf(path: string): Promise<SessionOutline | undefined> {
-  const { outlineIn } = await import('./session-outline.ts')
+  const { readOutline: outlineIn } = await import('./session-outline.ts')
   return outlineIn(path)
 }
 
@@ -70,7 +70,7 @@ export function hasEnded(path: string): boolean {
 }
 
 /** Where a session worked and what it is called, of its first line. @throws what `readJournal` throws for a file that is none of ours, or a system error. */
-export function headOfKept(path: string): Pick<KeptEnds, 'cwd' | 'title'> {
+export function readSessionHead(path: string): Pick<SessionEnds, 'cwd' | 'title'> {
   return withFile(path, (file) => {
     const bytes = pieceOf(file, 0, headBytes[1])
     const head = valueOf(bytes, 0, bytes.indexOf(10))
@@ -89,12 +89,12 @@ function withFile<T>(path: string, work: (file: number, size: number) => T): T {
 }
 
 /** Of some thousand sessions a buffer each would have the garbage collector run all the time. */
-let shared: Buffer = Buffer.alloc(0)
+let sharedBuffer: Buffer = Buffer.alloc(0)
 
 /** These bytes, until the next piece is read. */
 function pieceOf(file: number, from: number, length: number): Buffer {
-  if (shared.length < length) shared = Buffer.allocUnsafeSlow(length)
-  return shared.subarray(0, readSync(file, shared, 0, length, from))
+  if (sharedBuffer.length < length) sharedBuffer = Buffer.allocUnsafeSlow(length)
+  return sharedBuffer.subarray(0, readSync(file, sharedBuffer, 0, length, from))
 }
 
 /** The end of the last run, where it is the last line. */
@@ -107,7 +107,7 @@ function lastEnd(file: number, size: number): LastEnd | undefined {
   return end === 'elsewhere' ? undefined : end
 }
 
-type LastEnd = Pick<KeptEnds, 'sums' | 'ended'>
+type LastEnd = Pick<SessionEnds, 'sums' | 'ended'>
 
 /** The end of the last run, where it is the last line; `elsewhere` where that begins before these bytes. */
 function endIn(bytes: Buffer): LastEnd | 'elsewhere' | undefined {
@@ -153,7 +153,7 @@ function isSums(value: unknown): value is SessionSums {
   return [runs, turns, costUsd].every((each) => typeof each === 'number' && each >= 0) && typeof isRewound === 'boolean'
 }
 
-type Beginning = Pick<KeptEnds, 'cwd' | 'title' | 'firstPrompt'>
+type Beginning = Pick<SessionEnds, 'cwd' | 'title' | 'firstPrompt'>
 
 /** How a message of the user begins in both formats, and the start of a run. */
 const userStart = /\{(?:"parentUuid":null,"isSidechain":false,)?"type":"user","message":\{"role":"user","content":"/y

@@ -2,7 +2,7 @@ import { isAscii } from 'node:buffer'
 import { closeSync } from 'node:fs'
 import { misfitOfRecord, type StepRecord } from '@halting/core/steps'
 import { isJsonObject } from '@halting/core/adapters'
-import { readSized } from './files/own-file.ts'
+import { readSized } from './files/private-file.ts'
 import { openSizedSync } from './files/regular-file.ts'
 import { JournalDecoder } from './format/decoder.ts'
 import { foldMark } from './format/fold.ts'
@@ -48,14 +48,14 @@ class NeedsAllError extends Error {
   override readonly name = 'NeedsAllError'
 }
 
-let shared: Buffer = Buffer.alloc(0)
+let sharedBuffer: Buffer = Buffer.alloc(0)
 
 // Spec R-SESS-8d.
 /**
  * Reads the outline of a session. Undefined for one that must be read whole: a run did not end, its conversation was rewound, subagents worked in it, a call
  * has no result of its own, another version wrote it, it is large, or something is not as it should be.
  */
-export function outlineIn(path: string): SessionOutline | undefined {
+export function readOutline(path: string): SessionOutline | undefined {
   try {
     const bytes = bytesOf(path)
     return bytes === undefined ? undefined : new OutlineReader(bytes, path).read()
@@ -70,8 +70,8 @@ function bytesOf(path: string): Buffer | undefined {
   const { file, size } = openSizedSync(path)
   try {
     if (size === 0 || size > mostBytes) return undefined
-    if (shared.length < size) shared = Buffer.allocUnsafeSlow(Math.max(size, 1 << 17))
-    const bytes = readSized(file, size, shared)
+    if (sharedBuffer.length < size) sharedBuffer = Buffer.allocUnsafeSlow(Math.max(size, 1 << 17))
+    const bytes = readSized(file, size, sharedBuffer)
     return bytes.length < size ? undefined : bytes
   } finally {
     closeSync(file)
@@ -135,7 +135,7 @@ class OutlineReader {
   #head: Fields | undefined
   #run: OpenRun | undefined
   /** Lines of what was said before a run began, by their numbers. */
-  #said: (readonly [number: number, start: number, end: number])[] = []
+  #messagesBeforeRun: (readonly [number: number, start: number, end: number])[] = []
   /** Where the lines of intents without a result begin, by their numbers. */
   readonly #intents = new Map<number, number>()
   /** Ids of models, as texts of their own. */
@@ -206,8 +206,8 @@ class OutlineReader {
   }
 
   #begin(start: number, end: number): void {
-    for (const [number, from, to] of this.#said) this.#decode(number, from, to)
-    this.#said = []
+    for (const [number, from, to] of this.#messagesBeforeRun) this.#decode(number, from, to)
+    this.#messagesBeforeRun = []
     this.#decode(this.#number, start, end)
     const record = this.#decoder.records.pop()
     if (this.#run !== undefined || record?.type !== 'start' || record.scope !== '') throw new NeedsAllError()
@@ -250,7 +250,7 @@ class OutlineReader {
     const at = line.lastIndexOf(recordField)
     if (at < 0) {
       this.#checkAnswers(line)
-      if (this.#run === undefined) this.#said.push([this.#number, start, end])
+      if (this.#run === undefined) this.#messagesBeforeRun.push([this.#number, start, end])
       return
     }
     const behind = this.#textOf(start + at, end)

@@ -4,7 +4,7 @@ import type { JournalDecoder } from './format/decoder.ts'
 import { JournalEncoder, type Fields } from './format/encoder.ts'
 import { lineOfJson, valueOf } from './format/line.ts'
 import { payloadsFolder, withPayloads } from './format/payloads.ts'
-import { parseJournal, refusal, wasCut } from './read-journal.ts'
+import { parseJournal, journalError, truncatedProblem } from './read-journal.ts'
 
 /** Some readers take these for the end of a line; JSON may hold them as they are. */
 const breaks = /[\u0085\u2028\u2029]/g
@@ -44,9 +44,9 @@ async function bytesOf(path: string): Promise<Buffer> {
       await file.close()
     }
   } catch (error) {
-    throw refusal(path, `cannot be read: ${messageOf(error)}`, error)
+    throw journalError(path, `cannot be read: ${messageOf(error)}`, error)
   }
-  if (read.bytes.length < read.size) throw refusal(path, wasCut)
+  if (read.bytes.length < read.size) throw journalError(path, truncatedProblem)
   return read.bytes
 }
 

@@ -7,7 +7,7 @@ import { plainContext } from '@halting/core/adapters'
 import { scriptedModel } from '@halting/core/testing'
 import { foldSession, type StepRecord } from '@halting/core/steps'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readJournal, readToGoOn } from '../src/read-journal.ts'
+import { readJournal, readForResume } from '../src/read-journal.ts'
 import { openJournal, type JournalOptions } from '../src/open-journal.ts'
 
 const sessionId = '11111111-2222-4333-8444-555555555555'
@@ -78,7 +78,7 @@ test('every result stands once in the file, and comes back wherever it is referr
   expect(boundaries.map((text, index) => times(text, 10 * index + 8))).toEqual([1, 1, 1])
   for (let n = 0; n < 30; n++) expect([n, times(written, n), times(written, n + 100)]).toEqual([n, 1, 1])
 
-  const byFolds = await readToGoOn(placeOf('whole').path, 'conversation')
+  const byFolds = await readForResume(placeOf('whole').path, 'conversation')
   expect(byFolds.runs.flat().length).toBeLessThan(runs.flat().length / 3)
   expect(foldSession(byFolds.runs).transcript.toJSON()).toEqual(foldSession(runs).transcript.toJSON())
 })
@@ -97,7 +97,7 @@ test.each(['before the compaction', 'before its boundary'])('a kill %s: the next
   const { runs } = await readJournal(place.path)
   expect(boundariesIn(runs.flat()).map((each) => times(each, 28))).toEqual([0, 0, 1])
   for (let n = 0; n < 29; n++) expect([n, times(text, n)]).toEqual([n, 1])
-  expect(foldSession((await readToGoOn(place.path, 'conversation')).runs).transcript.toJSON()).toEqual(
+  expect(foldSession((await readForResume(place.path, 'conversation')).runs).transcript.toJSON()).toEqual(
     foldSession(runs).transcript.toJSON(),
   )
 })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { lineOf } from '../src/format/line.ts'
-import { readJournal, readToGoOn } from '../src/read-journal.ts'
+import { readJournal, readForResume } from '../src/read-journal.ts'
 import { wholeLines } from '../src/whole-lines.ts'
 import { openJournal } from '../src/open-journal.ts'
 
@@ -42,7 +42,7 @@ function sumOf(figures: readonly number[]): number {
 
 const readers = {
   'all records': (path: string) => readJournal(path),
-  'to go on with it': (path: string) => readToGoOn(path, 'open'),
+  'to go on with it': (path: string) => readForResume(path, 'open'),
 }
 
 const wholeReaders = { ...readers, 'as one file': wholeLines }

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { holderOf } from '../src/files/lock.ts'
 import { lineOf } from '../src/format/line.ts'
 import { summaryOf } from '@halting/analysis/sessions'
-import { readJournal, readToGoOn } from '../src/read-journal.ts'
+import { readJournal, readForResume } from '../src/read-journal.ts'
 import { wholeLines } from '../src/whole-lines.ts'
 
 let folder: string
@@ -34,7 +34,7 @@ describe.skipIf(process.platform === 'win32')('in the place of a file', () => {
     const file = { sessionId, path: session(), project: 'p', changedAt: new Date(0) }
     const told = [
       await readJournal(session()).catch(messageOf),
-      await readToGoOn(session(), 'open').catch(messageOf),
+      await readForResume(session(), 'open').catch(messageOf),
       await wholeLines(session()).catch(messageOf),
       (await summaryOf(file)).problem,
     ]

@@ -5,7 +5,7 @@ import type { AnthropicOptions } from './anthropic/anthropic.ts'
 import { isLoopback } from './http/proxy.ts'
 import { openaiCompatible } from './openai/openai.ts'
 import type { OpenAiCompatibleOptions, OpenAiOptions } from './openai/openai-options.ts'
-import type { OpenAiApi } from './openai/learned.ts'
+import type { OpenAiApi } from './openai/service-knowledge.ts'
 import type { ServiceOptions } from './service/endpoint.ts'
 import { keyVariablesOf, withoutAlias } from './known-models.ts'
 import { refuseKeyAsName, headersOf, urlUnder } from './service/endpoint.ts'
@@ -13,7 +13,7 @@ import { openAiLikeServices, modelNamed, openAiBaseUrl, openAiService } from './
 import type { OpenAiLikeService, NamedModel } from './services.ts'
 import { MissingKeyError } from './missing-key-error.ts'
 import { endpointOf, messagesKeyHeader } from './anthropic/endpoint.ts'
-import { hasResponsesAlone } from './responses/reasoning-effort.ts'
+import { isResponsesOnlyModel } from './responses/reasoning-effort.ts'
 import { openAiKeyHeader } from './openai/openai-model.ts'
 import { createModelService } from './service/model-service.ts'
 import type { ModelService } from './service/model-service.ts'
@@ -192,21 +192,21 @@ export function askedAs(
   const isTheirs = listed.service.prefix === 'openai-compatible' && keySourceOf(listed.model, env) === 'OPENAI_API_KEY'
   const known = isTheirs ? `openai/${listed.model}` : name
   const service = isTheirs ? openAiService : listed.service
-  if (!service.prefix.startsWith('openai') || !hasResponsesAlone(listed.model)) return known
+  if (!service.prefix.startsWith('openai') || !isResponsesOnlyModel(listed.model)) return known
   return apiOf(service, env, settings) === 'responses' ? known : undefined
 }
 
 /** Which API is spoken, whatever the service. @throws ConfigurationError for a name of none. */
 function apiFrom(env: Environment): OpenAiApi | undefined {
-  const said = read(env, 'HALTING_OPENAI_API')
-  if (said === undefined || said === 'responses' || said === 'chat_completions') return said
-  throw new ConfigurationError(`HALTING_OPENAI_API must be responses or chat_completions, not "${said}".`)
+  const value = read(env, 'HALTING_OPENAI_API')
+  if (value === undefined || value === 'responses' || value === 'chat_completions') return value
+  throw new ConfigurationError(`HALTING_OPENAI_API must be responses or chat_completions, not "${value}".`)
 }
 
 function baseUrlFrom({ prefix, baseUrl, baseUrlVariable }: OpenAiLikeService, env: Environment): string | undefined {
-  const said = baseUrlVariable && read(env, baseUrlVariable)
-  if (said === undefined || said === '') return baseUrl
-  return prefix === 'ollama' ? ollamaUrl(said) : said
+  const value = baseUrlVariable && read(env, baseUrlVariable)
+  if (value === undefined || value === '') return baseUrl
+  return prefix === 'ollama' ? ollamaUrl(value) : value
 }
 
 /** A service that is made to run on the machine of whoever asks it, and where it is looked for. */

@@ -29,7 +29,7 @@ export {
 export type { KnownModel } from './known-models.ts'
 export { MissingKeyError } from './missing-key-error.ts'
 export { openai, openaiCompatible, openaiResponses } from './openai/openai.ts'
-export type { OpenAiApi } from './openai/learned.ts'
+export type { OpenAiApi } from './openai/service-knowledge.ts'
 export type { OpenAiCompatibleOptions, OpenAiOptions } from './openai/openai-options.ts'
 export type { ReasoningEffort } from './responses/reasoning-effort.ts'
 export type { FreeformTool, FreeformTools } from './responses/responses-items.ts'

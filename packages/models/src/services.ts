@@ -62,13 +62,14 @@ export function modelNamed(name: string): NamedModel | undefined {
   if (/^claude-./.test(name)) return { kind: 'anthropic', model: name }
   const [prefix = '', ...rest] = name.split('/')
   const model = rest.join('/')
-  if (model === '') return isOpenAis(name) ? { kind: 'openai_like', model: name, service: openAiService } : undefined
+  if (model === '')
+    return isOpenAiModelName(name) ? { kind: 'openai_like', model: name, service: openAiService } : undefined
   if (prefix === 'anthropic') return { kind: 'anthropic', model }
   const service = openAiLikeServices.find((one) => one.prefix === prefix)
   return service && { kind: 'openai_like', model, service }
 }
 
 /** Bare names that only OpenAI uses. */
-export function isOpenAis(name: string): boolean {
+export function isOpenAiModelName(name: string): boolean {
   return /^(gpt-.|chatgpt-.|codex-.|o\d+(-|$))/.test(name)
 }

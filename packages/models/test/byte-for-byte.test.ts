@@ -6,7 +6,7 @@ import { compact, isExact, valueText } from '../src/anthropic/open-block.ts'
 import { openaiCompatible } from '../src/index.ts'
 import { modelAt } from './support/call.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
-import { look } from './support/look.ts'
+import { look } from './support/inspect.ts'
 
 /** Numbers that are rounded or written otherwise, a key twice, keys that would change their order, escapes. */
 const hostile = '{"b": 1.0, "a": 12345678901234567890, "10": 1e2, "2": -0, "b": "\\u00e9\\/ {\\"x\\": 1}"}'

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { openaiCompatible } from '../src/openai/openai.ts'
 import { call, recordOf } from './support/call.ts'
 import type { Called } from './support/call.ts'
-import { failuresElsewhere } from './support/chat-failures-elsewhere.ts'
+import { failuresElsewhere } from './support/chat-failures-other-services.ts'
 import { failures, gemini, openAi, router } from './support/chat-failures.ts'
 import { startRawServer } from './support/raw-server.ts'
 

@@ -3,7 +3,7 @@ import { deepFreeze } from '@halting/core/adapters'
 import type { ContentBlock, Json, JsonObject, ModelMessage, ModelRequest } from '@halting/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createOwnReasoning } from '../src/responses/own-reasoning.ts'
+import { createReadableReasoning } from '../src/responses/readable-reasoning.ts'
 import { createResponsesBody } from '../src/responses/responses-body.ts'
 import type { RefusedFields, ResponsesBodyOptions } from '../src/responses/responses-body.ts'
 import { requestOf } from './support/call.ts'
@@ -27,7 +27,7 @@ const options: ResponsesBodyOptions = {
   summary: undefined,
   extraBody: {},
   refused: nothingRefused,
-  ownReasoning: createOwnReasoning(),
+  readableReasoning: createReadableReasoning(),
 }
 
 function bodyOf(parts: Partial<ModelRequest>, more: Partial<ResponsesBodyOptions> = {}): JsonObject {
@@ -314,7 +314,7 @@ describe('a message of the model', () => {
   })
 
   test('has no reasoning that the service refused, but what it wrote since', () => {
-    const ownReasoning = createOwnReasoning()
+    const ownReasoning = createReadableReasoning()
     const own = { ...item, encrypted_content: `${'x'.repeat(100)}own` }
     const old = { ...item, encrypted_content: `${'y'.repeat(100)}own` }
     ownReasoning.note({ type: 'block', index: 0, messageId: 'm', block: thought(own) }, 1)

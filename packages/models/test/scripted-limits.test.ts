@@ -1,7 +1,7 @@
 // Limits and outages that a script makes, for tests and measurements of what waits for them.
 import type { JsonObject, Model } from '@halting/core'
 import { afterEach, describe, expect, test } from 'vitest'
-import { Replies } from '../src/scripted/server.ts'
+import { ReplyQueue } from '../src/scripted/server.ts'
 import { parseScript, scriptedModel } from '../src/scripted/index.ts'
 import type { ScriptedError } from '../src/scripted/index.ts'
 import { call, recordOf } from './support/call.ts'
@@ -30,19 +30,19 @@ const limit = (forMs: number, more: Partial<ScriptedError['error']> = {}): Scrip
 
 describe('an error that lasts', () => {
   test('is the answer of every request until it ends, and then the next reply follows', () => {
-    const replies = new Replies([{ content: 'one' }, limit(60_000), { content: 'two' }])
+    const replies = new ReplyQueue([{ content: 'one' }, limit(60_000), { content: 'two' }])
     const atMs = (nowMs: number) => replies.take('', nowMs).number
     expect([5, 100_000, 100_001, 159_999, 160_000].map(atMs)).toEqual([1, 2, 2, 2, 3])
     expect(replies.left).toBe(0)
   })
 
   test('begins with the first request that gets it, each time where it is repeated', () => {
-    const replies = new Replies([{ ...limit(10), repeat: 2 }, { content: 'two' }])
+    const replies = new ReplyQueue([{ ...limit(10), repeat: 2 }, { content: 'two' }])
     expect([0, 9, 50, 59, 60].map((nowMs) => replies.take('', nowMs).number)).toEqual([1, 1, 2, 2, 3])
   })
 
   test('is that of requests with a reply of their own, too', () => {
-    const replies = new Replies([{ when: 'summary', content: 'short' }, limit(10), { content: 'two' }])
+    const replies = new ReplyQueue([{ when: 'summary', content: 'short' }, limit(10), { content: 'two' }])
     const asked = ['hello', 'a summary', 'hello'].map((text, index) => replies.take(text, index * 9).number)
     expect([...asked, replies.take('a summary', 20).number]).toEqual([2, 2, 3, 1])
   })

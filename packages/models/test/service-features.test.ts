@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ownServices } from './support/features/own-services.ts'
+import { ownServices } from './support/features/builtin-services.ts'
 import { scenarios } from './support/features/scenarios.ts'
 import { shownBy } from './support/features/service.ts'
 

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { ownServices } from './support/features/own-services.ts'
+import { ownServices } from './support/features/builtin-services.ts'
 import { packageRows } from './support/features/package-rows.ts'
 import { tableOf } from './support/features/table.ts'
 

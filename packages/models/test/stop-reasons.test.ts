@@ -4,7 +4,7 @@ import type { ModelMessage } from '@halting/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { scriptedModel } from '../src/scripted/index.ts'
 import type { Script } from '../src/scripted/index.ts'
-import { look } from './support/look.ts'
+import { look } from './support/inspect.ts'
 
 const cut = { content: 'half', stop_reason: 'max_tokens' }
 const whole = { content: 'whole' }

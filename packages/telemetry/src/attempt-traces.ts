@@ -1,8 +1,8 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { RunEvent, Usage } from '@halting/core'
-import { nameOf } from './content.ts'
+import { exportedName } from './content.ts'
 import { inputTokensOf } from './metrics.ts'
-import { conventionAttributes as told, ownAttributes as own } from './names.ts'
+import { conventionAttributes as genAi, ownAttributes as own } from './names.ts'
 import { TraceNode } from './node.ts'
 import type { TraceScope } from './scope.ts'
 
@@ -82,7 +82,7 @@ export class AttemptTraces {
   }
 
   questionStart({ name, attempt, model }: EventOf<'question_start'>, parent: TraceNode): void {
-    const open = this.#attempt(model, attempt, parent, own.question[0], nameOf(name))
+    const open = this.#attempt(model, attempt, parent, own.question[0], exportedName(name))
     open.node.begin()
     const key = `${name}.${attempt}`
     this.#questions.get(key)?.node.abandon(this.#scope.now())
@@ -112,10 +112,10 @@ export class AttemptTraces {
       const { node } = ended.attempt
       const { id, model, stop_reason: stopReason, content } = message
       const { texts } = this.#scope
-      node.set(told.responseId, nameOf(id))
-      node.set(told.responseModel, nameOf(model))
-      if (stopReason !== null) node.set(told.finishReasons, [nameOf(stopReason)])
-      if (texts.wants.replies) node.set(told.outputMessages, texts.messages('assistant', [content], stopReason))
+      node.set(genAi.responseId, exportedName(id))
+      node.set(genAi.responseModel, exportedName(model))
+      if (stopReason !== null) node.set(genAi.finishReasons, [exportedName(stopReason)])
+      if (texts.wants.replies) node.set(genAi.outputMessages, texts.messages('assistant', [content], stopReason))
     }
     this.flush()
   }
@@ -147,13 +147,13 @@ export class AttemptTraces {
     const { api, tracing, now } = this.#scope
     const model = this.#asked(id)
     const attributes: Attributes = {
-      [told.operation]: 'chat',
-      [told.provider]: model.provider,
-      [told.requestModel]: model.name,
+      [genAi.operation]: 'chat',
+      [genAi.provider]: model.provider,
+      [genAi.requestModel]: model.name,
       [own.attempt[0]]: attempt,
     }
     attributes[of] = which
-    if (this.#conversation !== undefined) attributes[told.conversation] = this.#conversation
+    if (this.#conversation !== undefined) attributes[genAi.conversation] = this.#conversation
     const options = { kind: api.SpanKind.CLIENT, attributes, startTime: now() }
     return { node: new TraceNode(tracing, parent, model.spanName, options), model, firstChunkAt: undefined }
   }
@@ -161,7 +161,7 @@ export class AttemptTraces {
   #asked(id: string): AskedModel {
     const known = this.#models.get(id)
     if (known !== undefined) return known
-    const name = nameOf(id)
+    const name = exportedName(id)
     const asked = { name, provider: this.#scope.providerOf(id), spanName: `chat ${name}` }
     this.#models.set(id, asked)
     return asked
@@ -171,18 +171,18 @@ export class AttemptTraces {
     node.set(own.outcome[0], outcome)
     node.set(own.costUsd[0], costUsd)
     if (usage !== null) {
-      node.set(told.inputTokens, inputTokensOf(usage))
-      node.set(told.outputTokens, usage.output_tokens)
-      node.set(told.cacheRead, usage.cache_read_input_tokens)
-      node.set(told.cacheCreation, usage.cache_creation_input_tokens)
+      node.set(genAi.inputTokens, inputTokensOf(usage))
+      node.set(genAi.outputTokens, usage.output_tokens)
+      node.set(genAi.cacheRead, usage.cache_read_input_tokens)
+      node.set(genAi.cacheCreation, usage.cache_creation_input_tokens)
     }
-    if (firstChunkAt !== undefined) node.set(told.firstChunk, node.secondsUntil(firstChunkAt))
+    if (firstChunkAt !== undefined) node.set(genAi.firstChunk, node.secondsUntil(firstChunkAt))
     this.#scope.instruments?.usage(model.name, model.provider, usage, costUsd)
   }
 
   #finish({ node, model }: OpenAttempt, at: number, outcome: Outcome, error?: AttemptError): void {
     const errorType = outcome === 'answered' ? undefined : (error?.kind ?? outcome)
-    if (errorType !== undefined) node.set(told.errorType, errorType)
+    if (errorType !== undefined) node.set(genAi.errorType, errorType)
     if (failures.has(outcome)) {
       const message = error?.message
       node.fail(message === undefined ? undefined : this.#scope.texts.text(message))

@@ -1,14 +1,14 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { RunEvent, MessageContent } from '@halting/core'
-import { nameOf } from './content.ts'
-import { conventionAttributes as told, failedStatuses, ownAttributes as own } from './names.ts'
+import { exportedName } from './content.ts'
+import { conventionAttributes as genAi, failedStatuses, ownAttributes as own } from './names.ts'
 import { TraceNode } from './node.ts'
 import type { TraceScope } from './scope.ts'
 
 type EventOf<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>
 
 /** Hooks and agents of a call may come after its end: those of so many calls find it. */
-const mostKept = 100
+const mostRemembered = 100
 
 /** The calls of one run. Services use ids twice: the newest one is meant. */
 export class CallTraces {
@@ -32,13 +32,13 @@ export class CallTraces {
 
   start({ callId, name, input }: EventOf<'tool_start'>, parent: TraceNode): void {
     const { api, tracing, texts, now } = this.#scope
-    const tool = nameOf(name)
+    const tool = exportedName(name)
     const attributes: Attributes = {
-      [told.operation]: 'execute_tool',
-      [told.toolName]: tool,
-      [told.toolCallId]: nameOf(callId),
+      [genAi.operation]: 'execute_tool',
+      [genAi.toolName]: tool,
+      [genAi.toolCallId]: exportedName(callId),
     }
-    if (texts.wants.toolInputs) attributes[told.toolArguments] = texts.json(input)
+    if (texts.wants.toolInputs) attributes[genAi.toolArguments] = texts.json(input)
     const options = { kind: api.SpanKind.INTERNAL, attributes, startTime: now() }
     const node = new TraceNode(tracing, parent, `execute_tool ${tool}`, options)
     this.#over(callId)
@@ -73,7 +73,7 @@ export class CallTraces {
     const at = now()
     node.set(own.toolStatus[0], status)
     node.set(own.durationMs[0], durationMs)
-    if (status !== 'done') node.set(told.errorType, status)
+    if (status !== 'done') node.set(genAi.errorType, status)
     if (failedStatuses.has(status)) node.fail()
     instruments?.tool(name, status, durationMs / 1000)
     if (texts.wants.toolResults) this.#ended.set(callId, { node, at })
@@ -85,7 +85,7 @@ export class CallTraces {
     for (const block of content) {
       if (block.type !== 'tool_result' || !('tool_use_id' in block) || typeof block.tool_use_id !== 'string') continue
       const ended = this.#ended.get(block.tool_use_id)
-      ended?.node.set(told.toolResult, this.#scope.texts.result('content' in block ? block.content : ''))
+      ended?.node.set(genAi.toolResult, this.#scope.texts.result('content' in block ? block.content : ''))
     }
   }
 
@@ -99,8 +99,8 @@ export class CallTraces {
 
   /** A run may make calls for days. The oldest that are over are named by nothing that still comes. */
   #forget(): void {
-    if (this.#calls.size <= 2 * mostKept) return
-    let left = this.#calls.size - mostKept
+    if (this.#calls.size <= 2 * mostRemembered) return
+    let left = this.#calls.size - mostRemembered
     for (const [callId, node] of this.#calls) {
       if (left-- <= 0) return
       if (node.isEnded || !node.isBegun) this.#calls.delete(callId)

@@ -1,11 +1,11 @@
 import type { ContentBlock, MessageContent, StopCategory, StopSignal } from '@halting/core'
 import { headOf, isText, wellFormed } from '@halting/core/adapters'
 import { redactSecrets } from '@halting/core/redact'
-import type { Guard } from './guard.ts'
-import type { TelemetryOptions, ToldContent } from './options.ts'
+import type { FailureGuard } from './guard.ts'
+import type { TelemetryOptions, ExportedContent } from './options.ts'
 
-const all: Required<ToldContent> = { prompts: true, replies: true, toolInputs: true, toolResults: true }
-const none: Required<ToldContent> = { prompts: false, replies: false, toolInputs: false, toolResults: false }
+const all: Required<ExportedContent> = { prompts: true, replies: true, toolInputs: true, toolResults: true }
+const none: Required<ExportedContent> = { prompts: false, replies: false, toolInputs: false, toolResults: false }
 
 /** Who writes the sentences of signals: the loop itself in `all`; in `known` it and services, where the signal comes from one of these. */
 const ownWords: { readonly [reason in StopCategory]: 'all' | readonly string[] } = {
@@ -28,17 +28,20 @@ const ownWords: { readonly [reason in StopCategory]: 'all' | readonly string[] }
 const longestName = 256
 
 /** A name or an id as it is told, whoever gave it: many a collector refuses all that comes with half a character. */
-export function nameOf(name: string): string {
+export function exportedName(name: string): string {
   return wellFormed(headOf(name, longestName))
 }
 
 /** Texts for attributes: redacted, then cut. */
-export class ToldTexts {
-  readonly wants: Required<ToldContent>
+export class AttributeTexts {
+  readonly wants: Required<ExportedContent>
   readonly #redact: (text: string) => string
   readonly #most: number
 
-  constructor({ content = false, redact = redactSecrets, mostCharacters = 8192 }: TelemetryOptions, guard: Guard) {
+  constructor(
+    { content = false, redact = redactSecrets, mostCharacters = 8192 }: TelemetryOptions,
+    guard: FailureGuard,
+  ) {
     this.wants = typeof content === 'boolean' ? (content ? all : none) : { ...none, ...content }
     // What could not be redacted is not told.
     this.#redact = (text) => guard.try(() => redact(text)) ?? ''
@@ -56,20 +59,20 @@ export class ToldTexts {
   }
 
   /** What a hook, a tool or a check wrote, who know the whole conversation: with all content only. */
-  foreign(text: string): string | undefined {
+  untrusted(text: string): string | undefined {
     return this.wantsAll ? this.text(text) : undefined
   }
 
   /** The sentence of a signal, where it can be told. */
   sentence({ reason, source, message }: Pick<StopSignal, 'reason' | 'source' | 'message'>): string | undefined {
     const own = ownWords[reason]
-    return own === 'all' || own.includes(source ?? '') ? this.text(message) : this.foreign(message)
+    return own === 'all' || own.includes(source ?? '') ? this.text(message) : this.untrusted(message)
   }
 
   /** Messages in the form of the conventions: JSON, also where there is more than is told. A reply that broke off has no reason. */
   messages(role: string, contents: readonly MessageContent[], finishReason?: string | null): string {
     const room = { left: this.#most }
-    const finish = finishReason === undefined ? {} : { finish_reason: nameOf(finishReason ?? 'error') }
+    const finish = finishReason === undefined ? {} : { finish_reason: exportedName(finishReason ?? 'error') }
     const messages = contents.map((content) => {
       const blocks = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
       return { role, parts: blocks.flatMap((block) => this.#part(block, room)), ...finish }
@@ -113,9 +116,9 @@ export class ToldTexts {
   }
 
   #fit(text: string, room: Room): string {
-    const told = cutAt(text, Math.max(room.left, 0))
-    room.left -= told.length
-    return told
+    const cut = cutAt(text, Math.max(room.left, 0))
+    room.left -= cut.length
+    return cut
   }
 
   #cut(text: string): string {
@@ -124,7 +127,7 @@ export class ToldTexts {
 }
 
 /** What a person said comes first: files, output of their commands and images stand behind it. */
-export function wordsOf(content: MessageContent): MessageContent {
+export function promptText(content: MessageContent): MessageContent {
   return typeof content === 'string' ? content : content.filter(isText).slice(0, 1)
 }
 

@@ -1,6 +1,6 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { RunEvent, RunResult } from '@halting/core'
-import { nameOf } from './content.ts'
+import { exportedName } from './content.ts'
 import { eventNames, ownAttributes as own } from './names.ts'
 import type { TraceNode } from './node.ts'
 import type { TraceScope } from './scope.ts'
@@ -56,7 +56,7 @@ export class GoalTraces {
     // What a model judges a person wrote as they write prompts; a command may have a secret in it.
     const isNamed = judged !== true || texts.wants.prompts
     return {
-      ...(isNamed && { [own.goalName[0]]: nameOf(texts.text(name)) }),
+      ...(isNamed && { [own.goalName[0]]: exportedName(texts.text(name)) }),
       [own.goalVerdict[0]]: met ? 'met' : 'unmet',
       ...(exitCode !== null && { [own.exitCode[0]]: exitCode }),
       ...(timedOut === true && { [own.timedOut[0]]: true }),

@@ -1,10 +1,10 @@
 /** Whatever a provider, or a function of the program, throws ends nothing, and keeps nothing else from being told. The first of it is told. */
-export class Guard {
-  readonly #tell: ((message: string) => void) | undefined
-  #isTold = false
+export class FailureGuard {
+  readonly #report: ((message: string) => void) | undefined
+  #isReported = false
 
-  constructor(tell?: (message: string) => void) {
-    this.#tell = tell
+  constructor(report?: (message: string) => void) {
+    this.#report = report
   }
 
   /** Undefined where it throws. */
@@ -19,10 +19,10 @@ export class Guard {
 
   /** For what happens too often for a closure each time. */
   failed(thrown: unknown): void {
-    if (this.#isTold) return
-    this.#isTold = true
+    if (this.#isReported) return
+    this.#isReported = true
     try {
-      this.#tell?.(
+      this.#report?.(
         `Telemetry failed, and the run goes on: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
       )
     } catch {

@@ -1,12 +1,12 @@
 import type * as Api from '@opentelemetry/api'
-import type { Guard } from './guard.ts'
+import type { FailureGuard } from './guard.ts'
 import { ownAttributes } from './names.ts'
 
 /** What spans are made with. */
 export interface Tracing {
   readonly api: typeof Api
   readonly tracer: Api.Tracer
-  readonly guard: Guard
+  readonly guard: FailureGuard
 }
 
 interface NodeOptions {

@@ -1,7 +1,7 @@
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
 
 /** What of a conversation may be told. Nothing of it is, unless it is asked for. */
-export interface ToldContent {
+export interface ExportedContent {
   /** What persons wrote. */
   readonly prompts?: boolean
   /** What models answered. */
@@ -19,7 +19,7 @@ export interface TelemetryOptions {
   /** Takes the metrics; none without it. */
   readonly meterProvider?: MeterProvider | undefined
   /** True: all of it. Each text is redacted and cut at `mostCharacters`. */
-  readonly content?: boolean | ToldContent
+  readonly content?: boolean | ExportedContent
   /** 8,192 characters of one attribute unless said otherwise. */
   readonly mostCharacters?: number
   /** What of a text may be told; without the secrets that are known by their form unless said otherwise. */

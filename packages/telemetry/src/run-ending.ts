@@ -1,11 +1,11 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { RunResult, GuardRemaining, RunEvent } from '@halting/core'
 import { limitOfResult } from '@halting/core/adapters'
-import { nameOf } from './content.ts'
+import { exportedName } from './content.ts'
 import { ownAttributes as own } from './names.ts'
 
 /** What is told of how a run ended. Its sentence is left out where a hook or a tool may have written it. */
-export function endingOf(terminal: RunResult, sentence: string | undefined): Attributes {
+export function endingAttributes(terminal: RunResult, sentence: string | undefined): Attributes {
   const { reason, signal, summary, costUsd, committedUsd, totalTokens, durationMs } = terminal
   return {
     [own.reason[0]]: reason,
@@ -17,18 +17,18 @@ export function endingOf(terminal: RunResult, sentence: string | undefined): Att
     [own.turns[0]]: summary.turns,
     [own.requests[0]]: summary.requests,
     [own.activeMs[0]]: durationMs,
-    ...endedBy(terminal),
+    ...limitAttributes(terminal),
   }
 }
 
 /** The limit of the run that ended it, or the budget that it shared with others. */
-function endedBy(terminal: RunResult): Attributes {
+function limitAttributes(terminal: RunResult): Attributes {
   const limit = limitOfResult(terminal)
   const { budget, resetsAt } = terminal.signal.context
   return {
     ...(limit !== null && { [own.limit[0]]: limit }),
-    ...(typeof budget === 'string' && { [own.budget[0]]: nameOf(budget) }),
-    ...(typeof resetsAt === 'string' && { [own.resetsAt[0]]: nameOf(resetsAt) }),
+    ...(typeof budget === 'string' && { [own.budget[0]]: exportedName(budget) }),
+    ...(typeof resetsAt === 'string' && { [own.resetsAt[0]]: exportedName(resetsAt) }),
   }
 }
 
@@ -47,7 +47,7 @@ export class LimitsUsed {
   #guards: readonly GuardRemaining[] = []
   #maxGoalTries = 0
 
-  see(event: RunEvent): void {
+  observe(event: RunEvent): void {
     if (event.type === 'figures') this.#figures = event
     else if (event.type === 'guards') this.#guards = event.remaining
     else if (event.type === 'goal_end') this.#maxGoalTries = event.maxTries

@@ -1,5 +1,5 @@
 import type * as Api from '@opentelemetry/api'
-import type { ToldTexts } from './content.ts'
+import type { AttributeTexts } from './content.ts'
 import type { Instruments } from './metrics.ts'
 import type { Tracing } from './node.ts'
 
@@ -10,7 +10,7 @@ export interface TraceScope {
   readonly tracing: Tracing | undefined
   /** Undefined without a provider of metrics, and with one that does nothing. */
   readonly instruments: Instruments | undefined
-  readonly texts: ToldTexts
+  readonly texts: AttributeTexts
   readonly providerOf: (model: string) => string
   readonly now: () => number
 }

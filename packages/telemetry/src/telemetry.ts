@@ -1,7 +1,7 @@
 import type * as Api from '@opentelemetry/api'
 import { ConfigurationError, type RunEvent } from '@halting/core'
-import { ToldTexts } from './content.ts'
-import { Guard } from './guard.ts'
+import { AttributeTexts } from './content.ts'
+import { FailureGuard } from './guard.ts'
 import { Instruments } from './metrics.ts'
 import type { TelemetryOptions } from './options.ts'
 import { providerOf } from './provider-of.ts'
@@ -32,7 +32,7 @@ export async function telemetry(options: TelemetryOptions = {}): Promise<Telemet
   const { tracerProvider, meterProvider, onProblem } = options
   if (tracerProvider === undefined && meterProvider === undefined) return off
   const api = await loadApi()
-  const guard = new Guard(onProblem)
+  const guard = new FailureGuard(onProblem)
   const { now = clock(), providerOf: given } = options
   // Each by itself: where one of them fails the other one is told.
   const tracer = guard.try(() => tracerProvider?.getTracer('halting'))
@@ -40,7 +40,7 @@ export async function telemetry(options: TelemetryOptions = {}): Promise<Telemet
     api,
     tracing: tracer === undefined ? undefined : { api, tracer, guard },
     instruments: guard.try(() => instrumentsOf(meterProvider, api, guard)),
-    texts: new ToldTexts(options, guard),
+    texts: new AttributeTexts(options, guard),
     providerOf: given === undefined ? providerOf : (model) => guard.try(() => given(model)) ?? 'unknown',
     now,
   }
@@ -50,7 +50,7 @@ export async function telemetry(options: TelemetryOptions = {}): Promise<Telemet
 function instrumentsOf(
   provider: Api.MeterProvider | undefined,
   api: typeof Api,
-  guard: Guard,
+  guard: FailureGuard,
 ): Instruments | undefined {
   const meter = provider?.getMeter('halting')
   return meter === undefined || meter === api.createNoopMeter()
@@ -78,12 +78,12 @@ async function loadApi(): Promise<typeof Api> {
 class TracedSession implements Telemetry {
   readonly #scope: TraceScope
   readonly #options: TelemetryOptions
-  readonly #guard: Guard
+  readonly #guard: FailureGuard
   #run: RunTrace | undefined
   /** What comes until the next run begins is for nobody otherwise. */
-  #isHeard = true
+  #isObserved = true
 
-  constructor(scope: TraceScope, options: TelemetryOptions, guard: Guard) {
+  constructor(scope: TraceScope, options: TelemetryOptions, guard: FailureGuard) {
     this.#scope = scope
     this.#options = options
     this.#guard = guard
@@ -91,7 +91,7 @@ class TracedSession implements Telemetry {
 
   readonly onEvent = (event: RunEvent): void => {
     try {
-      this.#see(event)
+      this.#observe(event)
     } catch (thrown) {
       this.#guard.failed(thrown)
     }
@@ -110,32 +110,32 @@ class TracedSession implements Telemetry {
     })
   }
 
-  #see(event: RunEvent): void {
+  #observe(event: RunEvent): void {
     if (event.type === 'run_start') {
       // Nothing told the end of the one before.
       this.#run?.abandon()
-      this.#run = this.#begun(event)
-      this.#isHeard = this.#run.isHeard
+      this.#run = this.#newRunTrace(event)
+      this.#isObserved = this.#run.isObserved
       return
     }
     // Work that a run left goes on after it.
     if (this.#run === undefined && (event.type === 'background' || event.type === 'notice')) return
-    if (!this.#isHeard) {
+    if (!this.#isObserved) {
       if (event.type === 'run_end') this.#forget()
       return
     }
-    this.#run ??= this.#begun(undefined)
-    this.#run.see(event)
-    this.#isHeard = this.#run.isHeard
+    this.#run ??= this.#newRunTrace(undefined)
+    this.#run.observe(event)
+    this.#isObserved = this.#run.isObserved
     if (this.#run.isOver) this.#forget()
   }
 
   #forget(): void {
     this.#run = undefined
-    this.#isHeard = true
+    this.#isObserved = true
   }
 
-  #begun(start: Extract<RunEvent, { readonly type: 'run_start' }> | undefined): RunTrace {
+  #newRunTrace(start: Extract<RunEvent, { readonly type: 'run_start' }> | undefined): RunTrace {
     const { parent, agentName = 'halting', sessionId } = this.#options
     const { api } = this.#scope
     const outer = parent === undefined ? undefined : spanContextOf(api, parent)

@@ -1,7 +1,7 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { RunEvent } from '@halting/core'
-import { nameOf } from './content.ts'
-import { conventionAttributes as told, ownAttributes as own, spanNames } from './names.ts'
+import { exportedName } from './content.ts'
+import { conventionAttributes as genAi, ownAttributes as own, spanNames } from './names.ts'
 import { TraceNode } from './node.ts'
 import type { TraceScope } from './scope.ts'
 
@@ -45,9 +45,9 @@ export class WaitTraces {
     )
     const { instruments, providerOf } = this.#scope
     instruments?.serviceWaits.record(waitedMs / 1_000, {
-      [told.requestModel]: nameOf(about.model),
-      [told.provider]: providerOf(about.model),
-      [told.errorType]: about.error.kind,
+      [genAi.requestModel]: exportedName(about.model),
+      [genAi.provider]: providerOf(about.model),
+      [genAi.errorType]: about.error.kind,
       [own.serviceOutcome[0]]: outcome,
       ...this.#run,
     })
@@ -56,7 +56,7 @@ export class WaitTraces {
   budgetWaited({ outcome, waitedMs, reservedUsd, budget }: EventOf<'budget_waited'>, parent: TraceNode): Attributes {
     const about: Attributes = {
       [own.waitOutcome[0]]: outcome,
-      ...(budget !== undefined && { [own.budget[0]]: nameOf(budget) }),
+      ...(budget !== undefined && { [own.budget[0]]: exportedName(budget) }),
     }
     const figures = { ...about, [own.waitedMs[0]]: waitedMs, [own.reservedUsd[0]]: reservedUsd }
     this.#span(spanNames.budgetWait[0], waitedMs, figures, parent)
@@ -82,10 +82,10 @@ export class WaitTraces {
   #aboutService({ model, error: { kind, status, message } }: About): Attributes {
     const { texts, providerOf } = this.#scope
     return {
-      [told.requestModel]: nameOf(model),
-      [told.provider]: providerOf(model),
-      [told.errorType]: kind,
-      ...(status !== null && { [told.statusCode]: status }),
+      [genAi.requestModel]: exportedName(model),
+      [genAi.provider]: providerOf(model),
+      [genAi.errorType]: kind,
+      ...(status !== null && { [genAi.statusCode]: status }),
       [own.message[0]]: texts.text(message),
     }
   }

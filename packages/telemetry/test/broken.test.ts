@@ -6,8 +6,8 @@ import { CallableHook } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { CallTraces } from '../src/call-traces.ts'
-import { ToldTexts } from '../src/content.ts'
-import { Guard } from '../src/guard.ts'
+import { AttributeTexts } from '../src/content.ts'
+import { FailureGuard } from '../src/guard.ts'
 import { telemetry, type TelemetryOptions } from '../src/index.ts'
 import { TraceNode } from '../src/node.ts'
 import { calls, done, eventsOfARun, tools } from './runs.ts'
@@ -127,7 +127,7 @@ test('a run that never ends keeps no call for ever', () => {
     api,
     tracing: undefined,
     instruments: undefined,
-    texts: new ToldTexts({}, new Guard()),
+    texts: new AttributeTexts({}, new FailureGuard()),
     providerOf: () => '',
     now: () => 0,
   }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readlinkSync, symlinkSync, unlinkSync } from 'node:fs'
 import { codeOf, digestOf } from '@halting/core/adapters'
 import { isAlive, ownProcess, type ProcessIdentity } from './process-identity.ts'
-import { removeAlone } from './removal-gate.ts'
+import { removeExclusively } from './removal-gate.ts'
 
 /** A lock that is held for microseconds, by code that awaits nothing. */
 export interface BriefLock {
@@ -26,7 +26,7 @@ export type BriefLocked =
     }
 
 let instance = ''
-let taken = 0
+let locksTaken = 0
 
 /**
  * Takes a lock at once, or says that it is held. It is a symbolic link to the identity of its holder: the system makes it in one call, whole or not at all.
@@ -35,15 +35,15 @@ let taken = 0
  */
 export function tryBriefLock(path: string, abandoned?: string): BriefLocked {
   if (instance === '') instance = `${shortIdentity(ownProcess())} ${randomUUID().slice(0, 8)}`
-  taken += 1
-  const target = `${instance}.${taken.toString(36)}`
+  locksTaken += 1
+  const target = `${instance}.${locksTaken.toString(36)}`
   for (let tries = 0; tries < 5; tries++) {
-    if (linked(target, path)) return { kind: 'locked', lock: lockOf(path, target) }
+    if (trySymlink(target, path)) return { kind: 'locked', lock: lockOf(path, target) }
     const present = targetOf(path)
     if (present === undefined) continue
-    const { token, liveness } = holderOf(present)
+    const { token, liveness } = parseHolder(present)
     if (liveness === 'alive' || (liveness === 'unknown' && token !== abandoned)) return { kind: 'held', token }
-    const isRemoved = removeAlone(path, () => {
+    const isRemoved = removeExclusively(path, () => {
       if (targetOf(path) === present) unlinkSync(path)
     })
     if (!isRemoved) return { kind: 'held', token }
@@ -61,7 +61,7 @@ function lockOf(path: string, target: string): BriefLock {
   }
 }
 
-function linked(target: string, path: string): boolean {
+function trySymlink(target: string, path: string): boolean {
   try {
     symlinkSync(target, path)
     return true
@@ -92,7 +92,7 @@ export function shortIdentity({ pid, began, host }: ProcessIdentity): string {
 const short = (text: string): string => digestOf(text).slice(0, 8)
 
 /** What names no process was left by nobody who is alive. */
-function holderOf(target: string): { readonly token: string; readonly liveness: 'alive' | 'dead' | 'unknown' } {
+function parseHolder(target: string): { readonly token: string; readonly liveness: 'alive' | 'dead' | 'unknown' } {
   const [pid = '', ticks = '', boot = '', host = '', token = ''] = target.split(' ')
   if (!/^\d+$/.test(pid) || token === '') return { token: '', liveness: 'dead' }
   const own = ownProcess()

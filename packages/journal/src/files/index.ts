@@ -23,6 +23,6 @@ export {
   type ProcessIdentity,
 } from './process-identity.ts'
 export { newUuid } from './new-uuid.ts'
-export { othersProblem, readSized } from './own-file.ts'
+export { othersProblem, readSized } from './private-file.ts'
 export { openRegular, openRegularSync } from './regular-file.ts'
 export { realPath } from './real-path.ts'

@@ -6,7 +6,7 @@ import { codeOf } from '@halting/core/adapters'
 import { newUuid } from './new-uuid.ts'
 import { isAlive, isSameProcess, ownProcess, type ProcessIdentity } from './process-identity.ts'
 import { openRegularSync } from './regular-file.ts'
-import { removeAlone } from './removal-gate.ts'
+import { removeExclusively } from './removal-gate.ts'
 
 /** Who writes a session. */
 export interface LockHolder extends ProcessIdentity {
@@ -34,11 +34,11 @@ export async function takeLock(path: string): Promise<Locked> {
   await writeFile(own, JSON.stringify(holder), { mode: 0o600, flag: 'wx' })
   try {
     for (let tries = 0; tries < 50; tries++) {
-      if (await linked(own, path)) return { kind: 'locked', release: () => release(path, holder) }
+      if (await tryLink(own, path)) return { kind: 'locked', release: () => release(path, holder) }
       const present = readHolder(path)
       if (present === undefined) continue
       if (isAlive(present)) return { kind: 'held', holder: present }
-      if (!removeAlone(path, () => removeLeft(path, present))) await wait(10)
+      if (!removeExclusively(path, () => removeLeft(path, present))) await wait(10)
     }
   } finally {
     await unlink(own).catch(() => {})
@@ -57,7 +57,7 @@ export function holderNow(path: string): LockHolder | undefined {
   return present !== undefined && isAlive(present) ? present : undefined
 }
 
-async function linked(own: string, path: string): Promise<boolean> {
+async function tryLink(own: string, path: string): Promise<boolean> {
   try {
     await link(own, path)
     return true
@@ -109,9 +109,9 @@ function readHolder(path: string): LockHolder | undefined {
     return nobody()
   }
   try {
-    const told: unknown = JSON.parse(text)
-    if (typeof told === 'object' && told !== null && 'pid' in told && typeof told.pid === 'number')
-      return told as LockHolder
+    const parsed: unknown = JSON.parse(text)
+    if (typeof parsed === 'object' && parsed !== null && 'pid' in parsed && typeof parsed.pid === 'number')
+      return parsed as LockHolder
   } catch {
     // Damaged: nobody holds it.
   }

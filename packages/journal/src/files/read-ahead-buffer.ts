@@ -21,7 +21,7 @@ export class CutFileError extends Error {
 }
 
 /** How a file is read. */
-export interface PiecesOptions {
+export interface ReadAheadOptions {
   readonly pieceBytes: number
   /** In front of each piece is room for so many bytes of the one before. */
   readonly roomBytes: number
@@ -33,14 +33,14 @@ export interface PiecesOptions {
  * Reads a file from its beginning in pieces. The next piece comes from the disk while somebody works on the one before. Two buffers hold all of them: what
  * was given is of use until the next piece is asked for.
  */
-export class PiecesAhead {
+export class ReadAheadBuffer {
   readonly #file: Pick<FileHandle, 'read'>
-  readonly #options: PiecesOptions
-  #taken = 0
+  readonly #options: ReadAheadOptions
+  #readBytes = 0
   #coming: Promise<Piece>
   #spare: Buffer | undefined
 
-  constructor(file: Pick<FileHandle, 'read'>, options: PiecesOptions) {
+  constructor(file: Pick<FileHandle, 'read'>, options: ReadAheadOptions) {
     this.#file = file
     this.#options = options
     this.#coming = this.#read(this.#newBuffer(), options.roomBytes)
@@ -55,11 +55,11 @@ export class PiecesAhead {
     let piece = await this.#nextPiece()
     if (piece.length === 0) return undefined
     let before: Buffer[] | undefined
-    for (let held = left.length; ;) {
+    for (let lineBytes = left.length; ;) {
       const bytes = bytesOf(piece)
       const end = bytes.indexOf(10)
-      held += end < 0 ? bytes.length : end
-      if (held > longestLine) throw new LongLineError()
+      lineBytes += end < 0 ? bytes.length : end
+      if (lineBytes > longestLine) throw new LongLineError()
       if (end >= 0 || bytes.length === 0) break
       // What they stand in is read into again.
       before ??= [Buffer.from(left)]
@@ -67,9 +67,9 @@ export class PiecesAhead {
       this.#readBehind(piece)
       piece = await this.#nextPiece()
     }
-    const given = before === undefined ? withLeft(left, piece) : Buffer.concat([...before, bytesOf(piece)])
+    const joined = before === undefined ? withLeft(left, piece) : Buffer.concat([...before, bytesOf(piece)])
     if (piece.length > 0) this.#readBehind(piece)
-    return given
+    return joined
   }
 
   /** Nothing is being read any more. */
@@ -79,8 +79,8 @@ export class PiecesAhead {
 
   async #nextPiece(): Promise<Piece> {
     const piece = await this.#coming
-    this.#taken += piece.length
-    if (piece.length === 0 && this.#taken < this.#options.leastBytes) throw new CutFileError()
+    this.#readBytes += piece.length
+    if (piece.length === 0 && this.#readBytes < this.#options.leastBytes) throw new CutFileError()
     return piece
   }
 

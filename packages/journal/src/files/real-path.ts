@@ -13,11 +13,11 @@ export function realPath(path: string): string {
 }
 
 /** Links that may still be followed, in all: what one link leads to may hold others many times. */
-interface Left {
+interface LinkBudget {
   links: number
 }
 
-function resolved(path: string, left: Left): string {
+function resolved(path: string, left: LinkBudget): string {
   try {
     return realpathSync.native(path)
   } catch {
@@ -31,7 +31,7 @@ function resolved(path: string, left: Left): string {
 }
 
 /** What a link leads to: each part of it is followed before `..` goes up from it, as the kernel does. */
-function throughLink(target: string, from: string, left: Left): string {
+function throughLink(target: string, from: string, left: LinkBudget): string {
   const segments = target.split('/')
   let place = isAbsolute(target) ? '/' : from
   for (const [at, segment] of segments.entries()) {

@@ -8,7 +8,7 @@ const removalMs = 2_000
  * Lets one process at a time remove the lock that a dead one left: it looks again whether it is still that one. Gives false where another process removes it
  * at this moment. What `remove` throws passes through.
  */
-export function removeAlone(path: string, remove: () => void): boolean {
+export function removeExclusively(path: string, remove: () => void): boolean {
   const gate = `${path}.removal`
   try {
     mkdirSync(gate)

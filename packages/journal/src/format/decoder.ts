@@ -2,7 +2,7 @@ import type { AssistantMessage, ContentBlock, ModelMessage, TranscriptEntry } fr
 import type { ToolResultBlock } from '@halting/core/adapters'
 import { PastOfRun } from '@halting/core/steps'
 import type { FoldedPast, Iteration, RunStart, StepRecord } from '@halting/core/steps'
-import { goBack, isLineName, lineNamedBy, longEntry } from './line-chain.ts'
+import { setParentAfterRewind, isLineName, lineNamedBy, longEntry } from './line-chain.ts'
 import type { LineName, NotedLine } from './line-chain.ts'
 import { withChanges } from './figures.ts'
 import type { FigureChanges } from './figures.ts'
@@ -11,17 +11,17 @@ import { OpenSegment, ShortIds, foldMark } from './fold.ts'
 import type { FoldItem, FoldLine } from './fold.ts'
 import { valueOfWhole } from './line.ts'
 import { callIdOf, journalVersion, sameGrant, sameUsage } from './encoder.ts'
-import type { Fields, JournalFormat, StepIntent, Unfolded, WrittenLines, WrittenResult } from './encoder.ts'
-import { compactedIn } from './compaction-record.ts'
+import type { Fields, JournalFormat, StepIntent, Unfolded, JournalState, StoredResult } from './encoder.ts'
+import { compactionResult } from './compaction-record.ts'
 import { RunSums } from './session-sums.ts'
 import type { JoinedContent, Ref } from './shared-contents.ts'
 
 /**
- * `conversation`: only what tells what was said and how runs ended; of no use to a run that goes on in its middle.
+ * `conversation`: only what tells what was found and how runs ended; of no use to a run that goes on in its middle.
  * `open`: this of runs that ended, and of the last one what it goes on with.
  * `outcomes`: all but the intents that have their result, of turns that are over.
  */
-export type KeptRecords = 'all' | 'outcomes' | 'conversation' | 'open'
+export type RecordSelection = 'all' | 'outcomes' | 'conversation' | 'open'
 
 /** A record as it stands in its line: a result may name the line of its intent in place of its type, its key, its digest and mostly its moment. */
 type NamedStep =
@@ -49,7 +49,7 @@ interface Note extends NotedLine {
 }
 
 /** A lap that is put together. */
-interface FoldedLap {
+interface FoldedIteration {
   readonly type: 'lap'
   readonly lap: {
     readonly scope: ''
@@ -63,12 +63,12 @@ interface FoldedLap {
 const foldStart = foldMark.slice(1)
 
 /** Puts lines back into records. */
-export class JournalDecoder implements WrittenLines {
+export class JournalDecoder implements JournalState {
   /** Of the file, as its first line says. */
   format: JournalFormat = journalVersion
   readonly #contents: Map<LineName, unknown> = new Map()
   readonly joined: JoinedContent[] = []
-  readonly results: Map<string, WrittenResult> = new Map()
+  readonly results: Map<string, StoredResult> = new Map()
   readonly newest: Map<string, LineName> = new Map()
   readonly #entryLines: Map<string, LineName> = new Map()
   /** What is not in these maps yet, in its order: most who go on with a session never ask. */
@@ -92,20 +92,22 @@ export class JournalDecoder implements WrittenLines {
   #timestamp: string | number = ''
   /** The first line, which says what the file is, is one of them. */
   lines = 1
-  readonly #keeps: KeptRecords
+  readonly #selection: RecordSelection
   readonly unfolded: Unfolded | undefined
-  readonly #intents: HeldIntents | undefined
+  readonly #intents: PendingIntents | undefined
   /** Where the last run begins among the records. */
   #began = 0
   /** The lap of the last run that holds what was folded of it, where something was. */
-  #folded: FoldedLap | undefined
+  #folded: FoldedIteration | undefined
 
-  constructor(keeps: KeptRecords = 'all') {
-    this.#keeps = keeps
-    this.#intents = keeps === 'outcomes' ? new HeldIntents() : undefined
+  constructor(selection: RecordSelection = 'all') {
+    this.#selection = selection
+    this.#intents = selection === 'outcomes' ? new PendingIntents() : undefined
     // Who reads all goes on with nothing.
     this.unfolded =
-      keeps === 'all' || keeps === 'outcomes' ? undefined : { segment: new OpenSegment(), past: new PastOfRun() }
+      selection === 'all' || selection === 'outcomes'
+        ? undefined
+        : { segment: new OpenSegment(), past: new PastOfRun() }
   }
 
   /** When each record was recorded, as far as lines say; only where all are kept. */
@@ -133,7 +135,7 @@ export class JournalDecoder implements WrittenLines {
    */
   add(line: Fields, bytes?: Buffer): void {
     if (bytes !== undefined) this.#noteUnfolded(line, bytes)
-    this.#take(line, this.#keeps)
+    this.#take(line, this.#selection)
   }
 
   /** Whether it has all that it needs of the text of a line, which is not parsed then. */
@@ -154,7 +156,7 @@ export class JournalDecoder implements WrittenLines {
     this.#intents?.into(this.records, (line) => wholeIntent(valueOfLine(line)['record'] as IntentRecord))
   }
 
-  #take(line: Fields, keeps: KeptRecords): void {
+  #take(line: Fields, selection: RecordSelection): void {
     const { message, agentId, timestamp } = line
     const isTimed = typeof timestamp === 'string' || typeof timestamp === 'number'
     if (isTimed) this.#timestamp = timestamp
@@ -166,11 +168,11 @@ export class JournalDecoder implements WrittenLines {
     const record = line['record']
     if (typeof record === 'object' && record !== null) {
       const decoded = this.#recordOf(this.#namedStep(record as NamedStep), line, name)
-      this.#keep(decoded, keeps)
+      this.#store(decoded, selection)
       if (isTimed && decoded.type === 'result') this.#noteClock(decoded, momentOf(timestamp))
       this.sums.note(decoded)
       this.#intents?.note(decoded)
-      if (name !== undefined) this.#keepResult(decoded, name)
+      if (name !== undefined) this.#storeResult(decoded, name)
       if (decoded.type === 'lap' && decoded.lap.scope === '') this.results.clear()
     } else if (line['fold'] !== undefined) this.#lastFold = this.lines
     this.lines++
@@ -213,7 +215,7 @@ export class JournalDecoder implements WrittenLines {
     return intent
   }
 
-  #keep(record: StepRecord, keeps: KeptRecords): void {
+  #store(record: StepRecord, selection: RecordSelection): void {
     const isOfMain = record.type === 'start' || record.type === 'end' ? record.scope === '' : false
     if (isOfMain && record.type === 'start') {
       this.#began = this.records.length
@@ -223,9 +225,9 @@ export class JournalDecoder implements WrittenLines {
       this.clocks.push([])
     }
     // Most of the time that reading takes is that of holding what nobody reads.
-    if (keeps !== 'conversation' || isOfConversation(record)) this.records.push(record)
-    if (keeps === 'all') this.#times.push(this.#timestamp)
-    if (!isOfMain || record.type !== 'end' || this.#keeps !== 'open') return
+    if (selection !== 'conversation' || isOfConversation(record)) this.records.push(record)
+    if (selection === 'all') this.#times.push(this.#timestamp)
+    if (!isOfMain || record.type !== 'end' || this.#selection !== 'open') return
     for (const each of this.records.splice(this.#began)) if (isOfConversation(each)) this.records.push(each)
   }
 
@@ -277,12 +279,12 @@ export class JournalDecoder implements WrittenLines {
         added = undefined
         continue
       }
-      added ??= this.#foldedLap().lap.added
+      added ??= this.#foldedIteration().lap.added
       if (item[0] === 'e') added.push(this.#entryAt(item))
       else if (item[0] === 'a' || item[0] === 'A') {
-        const said = messages[next++]
+        const found = messages[next++]
         const id = item[0] === 'a' ? item[1] : ids.long('assistant', item[1])
-        const message = this.#messageOf(id, said, item[0] === 'a' ? said?.uuid : item[2], 'assistant')
+        const message = this.#messageOf(id, found, item[0] === 'a' ? found?.uuid : item[2], 'assistant')
         added.push({ kind: 'assistant', id, message })
       } else {
         const first = next
@@ -292,7 +294,7 @@ export class JournalDecoder implements WrittenLines {
         added.push({ kind: 'user', id, message, origin: 'tool_results' })
       }
     }
-    const { lap } = Object.assign(this.#foldedLap(), { folds: past })
+    const { lap } = Object.assign(this.#foldedIteration(), { folds: past })
     lap.transition = transition
     lap.spent = spent[''] as RunStart['spent']
     this.#openIntents.clear()
@@ -313,14 +315,15 @@ export class JournalDecoder implements WrittenLines {
     const [start] = run
     if (start === undefined) return
     this.records.push(start, ...run.filter(({ type }) => type === 'stage'))
-    const laps = run.flatMap((record) => (record.type === 'lap' && record.lap.scope === '' ? [record.lap] : []))
+    const iterations = run.flatMap((record) => (record.type === 'lap' && record.lap.scope === '' ? [record.lap] : []))
     const begun = this.#folded
     if (begun !== undefined) this.records.push(begun)
-    const { added } = this.#foldedLap().lap
-    for (const lap of begun === undefined ? laps : laps.slice(1)) for (const entry of lap.added) added.push(entry)
+    const { added } = this.#foldedIteration().lap
+    for (const lap of begun === undefined ? iterations : iterations.slice(1))
+      for (const entry of lap.added) added.push(entry)
   }
 
-  #foldedLap(): FoldedLap {
+  #foldedIteration(): FoldedIteration {
     if (this.#folded !== undefined) return this.#folded
     const start = this.records[this.#began]
     if (start?.type !== 'start') throw new TypeError('it has a lap before the start of its run')
@@ -333,20 +336,20 @@ export class JournalDecoder implements WrittenLines {
 
   #entryAt([, entry]: Extract<FoldItem, readonly ['e', unknown]>): TranscriptEntry {
     // The journal wrote it, as the checksum says.
-    const written = entry as TranscriptEntry
-    this.#putEntries([written])
-    return written
+    const stored = entry as TranscriptEntry
+    this.#putEntries([stored])
+    return stored
   }
 
   /** The message of an item, which is noted. @throws TypeError for that of another one. */
   #messageOf<Role extends ModelMessage['role']>(
     id: string,
-    said: MessageOfLine | undefined,
+    found: MessageOfLine | undefined,
     uuid: LineName | undefined,
     role: Role,
   ): MessageOf<Role> {
-    if (uuid === undefined || said?.message?.role !== role) throw new TypeError('it names another place')
-    const { message } = said
+    if (uuid === undefined || found?.message?.role !== role) throw new TypeError('it names another place')
+    const { message } = found
     // A compaction may refer to it later.
     this.#notes.push({ id, uuid, content: message.content })
     // The journal wrote all of it, as the checksum says.
@@ -386,7 +389,7 @@ export class JournalDecoder implements WrittenLines {
     this.#notes = []
   }
 
-  #keepResult(record: StepRecord, uuid: LineName): void {
+  #storeResult(record: StepRecord, uuid: LineName): void {
     const callId = record.type === 'result' ? callIdOf(record.key) : undefined
     if (record.type !== 'result' || callId === undefined) return
     const { content, isError } = record.value as Fields
@@ -408,11 +411,11 @@ export class JournalDecoder implements WrittenLines {
         this.#putEntries(record.added)
         return record
       case 'result':
-        for (const message of compactedIn(record)?.messages ?? []) this.#putContent(message)
+        for (const message of compactionResult(record)?.messages ?? []) this.#putContent(message)
         this.#putMessage(record.value as { [field: string]: unknown }, line, name)
         return record
       case 'rewind':
-        goBack(this.newest, (id) => this.entryLines.get(id), record.after)
+        setParentAfterRewind(this.newest, (id) => this.entryLines.get(id), record.after)
         return record
       case 'intent':
       case 'control':
@@ -428,10 +431,10 @@ export class JournalDecoder implements WrittenLines {
     if (type === 'assistant') {
       // In the first format it stands in every reply, for others.
       const { type: _type, ...more } = message as Fields
-      const shown = typeof line['uuid'] === 'string' ? more : (message as Fields)
-      this.#replies.set(name, shown)
-      if (typeof same === 'number') this.#putSame(value, same, shown)
-      value['message'] = shown
+      const reply = typeof line['uuid'] === 'string' ? more : (message as Fields)
+      this.#replies.set(name, reply)
+      if (typeof same === 'number') this.#putSame(value, same, reply)
+      value['message'] = reply
     } else if (type === 'user') {
       const [block] = (message as { readonly content: readonly ToolResultBlock[] }).content
       // A result names its intent by a distance alone: of lines that changed places it would be that of another call.
@@ -452,7 +455,7 @@ export class JournalDecoder implements WrittenLines {
   }
 
   #putSpent(lap: { readonly scope: string; spent?: unknown }, { changed, delta, whole }: Fields): void {
-    const isInPlace = this.#keeps === 'conversation'
+    const isInPlace = this.#selection === 'conversation'
     if (delta !== undefined)
       lap.spent = withChanges(this.#spentBefore(lap.scope), { delta, whole } as FigureChanges, isInPlace)
     else if (changed !== undefined) {
@@ -560,9 +563,9 @@ const intentStarts = [
  * The intents of a turn that goes on, as they were written. Once the turn is over, an intent that has its result tells nothing that the result does not:
  * it is never parsed, which is a quarter of what reading a session takes.
  */
-class HeldIntents {
+class PendingIntents {
   /** Texts of lines that are not parsed, and how many records precede each. */
-  readonly #held = new Map<string, { readonly line: string; readonly at: number; hasResult: boolean }>()
+  readonly #pending = new Map<string, { readonly line: string; readonly at: number; hasResult: boolean }>()
 
   /** False for a line that is something else. `at`: the number of records before it. */
   take(line: string, at: number): boolean {
@@ -571,25 +574,25 @@ class HeldIntents {
     const key = line.slice(intentStart.length, line.indexOf('"', intentStart.length))
     // Of one that is written otherwise than it reads nothing is known here.
     if (key.includes('\\')) return false
-    this.#held.delete(key)
-    this.#held.set(key, { line, at, hasResult: false })
+    this.#pending.delete(key)
+    this.#pending.set(key, { line, at, hasResult: false })
     return true
   }
 
   note(record: StepRecord): void {
     if (record.type === 'result') {
-      const held = this.#held.get(record.key)
-      if (held !== undefined) held.hasResult = true
+      const pending = this.#pending.get(record.key)
+      if (pending !== undefined) pending.hasResult = true
       return
     }
     const ends = (record.type === 'lap' && record.lap.scope === '') || (record.type === 'end' && record.scope === '')
-    if (!ends || this.#held.size === 0) return
-    for (const [key, { hasResult }] of this.#held) if (hasResult) this.#held.delete(key)
+    if (!ends || this.#pending.size === 0) return
+    for (const [key, { hasResult }] of this.#pending) if (hasResult) this.#pending.delete(key)
   }
 
   /** Puts those that are left among the records, where they stood. */
   into(records: StepRecord[], recordOf: (line: string) => StepRecord): void {
-    for (const { line, at } of [...this.#held.values()].toReversed()) records.splice(at, 0, recordOf(line))
-    this.#held.clear()
+    for (const { line, at } of [...this.#pending.values()].toReversed()) records.splice(at, 0, recordOf(line))
+    this.#pending.clear()
   }
 }

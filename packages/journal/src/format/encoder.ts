@@ -1,14 +1,14 @@
 import { isToolResult, uuidOf, type ToolResultBlock } from '@halting/core/adapters'
 import type { ContentBlock, ModelMessage, TranscriptEntry } from '@halting/core'
 import { PastOfRun, type StepRecord } from '@halting/core/steps'
-import { compactedIn } from './compaction-record.ts'
-import { goBack, lineNamedBy, shortReply, shortResults, type LineName } from './line-chain.ts'
+import { compactionResult } from './compaction-record.ts'
+import { setParentAfterRewind, lineNamedBy, shortReply, shortResults, type LineName } from './line-chain.ts'
 import { changedSince, changesSince, isSameJson } from './figures.ts'
 import { OpenSegment, foldedBytes, messagePlace, replyStart, startOf, type FoldLine } from './fold.ts'
 import { lineOf, lineOfOpenJson } from './line.ts'
 import { mayHavePayloads, withoutPayloads, type Payload } from './payloads.ts'
 import { RunSums } from './session-sums.ts'
-import { WrittenContents, type ReadContents } from './shared-contents.ts'
+import { ContentPlaces, type ReadContents } from './shared-contents.ts'
 
 /**
  * The version of the format; a reader refuses a later one. In files of the first each message has all that readers of other programs look for. Later ones leave
@@ -38,20 +38,20 @@ export interface JournalPlace {
 export type Fields = { readonly [field: string]: unknown }
 
 /** A tool's result that stands in a line of its own. */
-export interface WrittenResult {
+export interface StoredResult {
   readonly uuid: LineName
   readonly content: unknown
   readonly isError: boolean
 }
 
 /** What a file holds, as far as its next lines depend on it. */
-export interface WrittenLines extends ReadContents {
+export interface JournalState extends ReadContents {
   /** That of its first line: a file goes on in the format that it began in. */
   readonly format: JournalFormat
   /** Number of lines. */
   readonly lines: number
   /** Results since the last lap, by the ids of their calls. */
-  readonly results: ReadonlyMap<string, WrittenResult>
+  readonly results: ReadonlyMap<string, StoredResult>
   /** The newest message of each agent; '' is the main loop. */
   readonly newest: ReadonlyMap<string, LineName>
   /** Intents since the last fold that have no result, by their lines. */
@@ -89,19 +89,19 @@ const starts = { user: startOf({ type: 'user' }), assistant: startOf({ type: 'as
  */
 export class JournalEncoder {
   readonly #place: JournalPlace
-  readonly #written: WrittenContents
+  readonly #places: ContentPlaces
   /** Lines of replies, by the message itself: an entry that holds it as it is names the line and nothing else. */
   readonly #replies = new WeakMap<object, LineName>()
   /** What was spent at the newest lap of each agent: the next one tells what changed. */
   readonly #spent: Map<string, Fields>
   /** Results of the turn that goes on, by the ids of their calls. */
-  readonly #results: Map<string, WrittenResult>
+  readonly #results: Map<string, StoredResult>
   /** The newest message of each agent: the parent of the next one. */
   readonly #newest: Map<string, LineName>
   /** Entries that were written here, and their lines: asked for where the conversation goes back, and for those that the file held before. */
   readonly #entryIds: string[] = []
   readonly #entryLines: LineName[] = []
-  readonly #before: Pick<WrittenLines, 'entryLines'> | undefined
+  readonly #before: Pick<JournalState, 'entryLines'> | undefined
   readonly #format: JournalFormat
   /** Of steps since the last fold without a result, by their keys: the result names the line. */
   readonly #intents: Map<string, NamedIntent> = new Map()
@@ -122,7 +122,7 @@ export class JournalEncoder {
   /** Goes on with a file, where there is one: what it holds is not written again. */
   constructor(
     place: JournalPlace,
-    file?: WrittenLines,
+    file?: JournalState,
     foldAfterBytes: number = foldedBytes,
     format: JournalFormat = file?.format ?? journalVersion,
   ) {
@@ -138,7 +138,7 @@ export class JournalEncoder {
     this.#spent = new Map(file?.spent)
     this.#before = file
     this.#sums = new RunSums(file?.sums)
-    this.#written = new WrittenContents(file)
+    this.#places = new ContentPlaces(file)
   }
 
   /** The first line; with the time, and more fields, of a session that was recorded elsewhere. */
@@ -191,23 +191,23 @@ export class JournalEncoder {
         const { endedAs } = this.#sums
         const isLast = record.stage.phase === 'ended' && endedAs !== undefined
         const own = isLast ? { session: this.#sums.sums(), ended: endedAs } : {}
-        return this.#ownLine(this.#own({ record, ...own }), [])
+        return this.#ownLine(this.#recordLine({ record, ...own }), [])
       }
       case 'rewind':
         // What comes next is said behind the message to which the conversation went back (R-JOUR-9).
-        goBack(this.#newest, (id) => this.#lineOfEntry(id), record.after)
-        return this.#ownLine(this.#own({ record }), [])
+        setParentAfterRewind(this.#newest, (id) => this.#lineOfEntry(id), record.after)
+        return this.#ownLine(this.#recordLine({ record }), [])
       case 'intent':
-        if (this.#format === 1) return this.#line(this.#own({ record }))
+        if (this.#format === 1) return this.#line(this.#recordLine({ record }))
         this.#intents.set(record.key, { record, line: this.#count })
         return this.#line({ record: record.intent === null ? withoutIntent(record) : record })
       case 'control':
-        return this.#line(this.#own({ record }))
+        return this.#line(this.#recordLine({ record }))
     }
   }
 
   /** A line that is no message. */
-  #own(fields: Fields): Fields {
+  #recordLine(fields: Fields): Fields {
     return this.#format === 1 ? { type: 'halting', ...fields } : fields
   }
 
@@ -217,7 +217,9 @@ export class JournalEncoder {
     const refs: unknown[] = []
     const lines = this.#linesOfEntries(lap.added, refs)
     const spent = changes === undefined ? lap.spent : undefined
-    const line = this.#line(this.#own({ record: { ...record, lap: { ...lap, spent, added: refs } }, ...changes }))
+    const line = this.#line(
+      this.#recordLine({ record: { ...record, lap: { ...lap, spent, added: refs } }, ...changes }),
+    )
     if (lap.scope !== '') return lines + line
     this.#segment.lap(refs)
     this.#results.clear()
@@ -245,24 +247,24 @@ export class JournalEncoder {
     const value = record.value as Fields | null
     const intent = this.#intentOf(record)
     if (typeof value !== 'object' || value === null)
-      return this.#line(this.#own({ record: recordFor(record, value, intent, this.#count) }))
+      return this.#line(this.#recordLine({ record: recordFor(record, value, intent, this.#count) }))
     if (value['kind'] === 'answered' && isMessage(value['message'])) return this.#reply(record, value, intent)
-    const compacted = compactedIn(record)
+    const compacted = compactionResult(record)
     if (compacted !== undefined) {
-      const result = { ...compacted, messages: compacted.messages.map((message) => this.#shown(message)) }
-      return this.#line(this.#own({ record: recordFor(record, { ...value, result }, intent, this.#count) }))
+      const result = { ...compacted, messages: compacted.messages.map((message) => this.#messageRef(message)) }
+      return this.#line(this.#recordLine({ record: recordFor(record, { ...value, result }, intent, this.#count) }))
     }
     const callId = callIdOf(record.key)
     if (callId === undefined || !('content' in value) || typeof value['status'] !== 'string')
-      return this.#line(this.#own({ record: recordFor(record, value, intent, this.#count) }))
+      return this.#line(this.#recordLine({ record: recordFor(record, value, intent, this.#count) }))
     const { content, details } = value
     const isError = value['isError'] === true
     const name = this.#name(record.key)
     this.#results.set(callId, { uuid: name, content, isError })
     const block = { type: 'tool_result', tool_use_id: callId, content, is_error: isError ? true : undefined }
     const rest = { ...value, content: undefined, details: undefined }
-    const written = recordFor(record, rest, intent, this.#count)
-    const own = details === undefined ? { record: written } : { toolUseResult: details, record: written }
+    const stored = recordFor(record, rest, intent, this.#count)
+    const own = details === undefined ? { record: stored } : { toolUseResult: details, record: stored }
     return this.#message('user', name, record.key, JSON.stringify({ role: 'user', content: [block] }), own)
   }
 
@@ -278,7 +280,7 @@ export class JournalEncoder {
   #reply(record: ResultRecord, value: Fields, intent: NamedIntent | undefined): string {
     const message = value['message'] as { readonly content: readonly ContentBlock[]; readonly usage?: unknown }
     const name = this.#name(record.key)
-    this.#written.set(message.content, name)
+    this.#places.set(message.content, name)
     this.#replies.set(message, name)
     const rest: { [field: string]: unknown } = { ...value, message: undefined }
     let same = 0
@@ -291,8 +293,8 @@ export class JournalEncoder {
       rest['charge'] = { ...charge, usage: undefined }
       same += sameUsage
     }
-    const written = recordFor(record, rest, intent, this.#count)
-    const own = same > 0 ? { record: written, same } : { record: written }
+    const stored = recordFor(record, rest, intent, this.#count)
+    const own = same > 0 ? { record: stored, same } : { record: stored }
     return this.#message('assistant', name, record.key, this.#replyJson(message), own)
   }
 
@@ -316,15 +318,15 @@ export class JournalEncoder {
 
   /** The line of a start or an end: that of the main loop is read as it is by whoever reads a fold. */
   #endingLine(scope: string, fields: Fields, refs: readonly unknown[]): string {
-    const line = this.#own(fields)
+    const line = this.#recordLine(fields)
     return scope === '' ? this.#ownLine(line, refs) : this.#line(line)
   }
 
   /** A line that is read as it is by whoever reads a fold. */
   #ownLine(line: Fields, refs: readonly unknown[]): string {
-    const written = this.#line(line)
+    const text = this.#line(line)
     this.#segment.record(refs, this.#lastBytes)
-    return written
+    return text
   }
 
   /** After enough lines: one that sums them up. */
@@ -362,7 +364,7 @@ export class JournalEncoder {
         return this.#messageEntry(entry, refs)
       }
       case 'compact_boundary': {
-        const messages = entry.messages.map((message) => this.#shown(message))
+        const messages = entry.messages.map((message) => this.#messageRef(message))
         const { trigger, preTokens } = entry
         refs.push({ ...entry, messages })
         return this.#line({
@@ -384,13 +386,13 @@ export class JournalEncoder {
   /** An entry whose content may stand in a line already. */
   #messageEntry(entry: MessageEntry, refs: unknown[]): string {
     const { content } = entry.message
-    const known = this.#written.placeOf(content)
+    const known = this.#places.placeOf(content)
     if (known !== undefined) {
       refs.push(withContent(entry, known))
       return ''
     }
     const name = this.#name(entry.id)
-    this.#written.set(content, name)
+    this.#places.set(content, name)
     refs.push(withContent(entry, { ref: name }))
     const json = entry.kind === 'user' ? JSON.stringify(entry.message) : this.#replyJson(entry.message)
     return this.#message(entry.kind, name, entry.id, json)
@@ -415,16 +417,16 @@ export class JournalEncoder {
       lines += this.#message('user', name, id, JSON.stringify({ role: 'user', content: [block] }))
       names.push(name)
     }
-    this.#written.set(content, names)
+    this.#places.set(content, names)
     const isPlain = this.#format > 1 && Object.keys(entry.message).length === 2
     refs.push(isPlain ? shortResults(entry, names) : withContent(entry, { blocks: names.map((ref) => ({ ref })) }))
     return lines
   }
 
   /** A message that a compaction left, by the line in which it stands, if it stands in one as it is. */
-  #shown(message: ModelMessage): unknown {
+  #messageRef(message: ModelMessage): unknown {
     const { content } = message
-    const known = this.#written.placeOf(content)
+    const known = this.#places.placeOf(content)
     return known === undefined ? message : { ...message, content: known }
   }
 
@@ -537,7 +539,7 @@ function isMessage(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'content' in value && Array.isArray(value.content)
 }
 
-function isSameResult(block: ToolResultBlock, known: WrittenResult): boolean {
+function isSameResult(block: ToolResultBlock, known: StoredResult): boolean {
   const { content, is_error: isError } = block
   if (content !== known.content || isError !== (known.isError ? true : undefined)) return false
   // These, its type, its call, and nothing else.

@@ -99,8 +99,8 @@ export class OpenSegment {
   bytes = 0
   #crc = 0
   /** Written, and not yet in the checksum: a short run never needs it. */
-  #held: string[] = []
-  #heldLength = 0
+  #pending: string[] = []
+  #pendingLength = 0
   #items: FoldItem[] = []
   #ids: ShortIds = new ShortIds()
   readonly #spots = new Map<LineName, Spot>()
@@ -109,9 +109,9 @@ export class OpenSegment {
   wrote(line: string, length: number, uuid?: LineName, message?: MessagePlace): void {
     this.#note(length, uuid, message)
     if (this.bytes > mostFoldedBytes) return
-    this.#held.push(line)
-    this.#heldLength += length
-    if (this.#heldLength > foldedBytes / 2) this.#sum()
+    this.#pending.push(line)
+    this.#pendingLength += length
+    if (this.#pendingLength > foldedBytes / 2) this.#sum()
   }
 
   /** Takes a line that was read, with its end, and what it is known by where it has a message. */
@@ -173,17 +173,17 @@ export class OpenSegment {
   clear(): void {
     this.bytes = 0
     this.#crc = 0
-    this.#held = []
-    this.#heldLength = 0
+    this.#pending = []
+    this.#pendingLength = 0
     this.#items = []
     this.#ids = new ShortIds()
     this.#spots.clear()
   }
 
   #sum(): void {
-    if (this.#heldLength > 0) this.#crc = crc32Of(this.#held.join(''), this.#crc)
-    this.#held = []
-    this.#heldLength = 0
+    if (this.#pendingLength > 0) this.#crc = crc32Of(this.#pending.join(''), this.#crc)
+    this.#pending = []
+    this.#pendingLength = 0
   }
 
   /** Of a reply, or of the one result of a turn, that is no more than its line: nearly every entry is one. */

@@ -64,14 +64,14 @@ export class FoldedLines {
       const places = item as readonly unknown[] as readonly number[]
       for (let place = step + 1; place < places.length; place += step) {
         const at = (places[place - 1] ?? 0) - inFront
-        const taken = (places[place] ?? 0) + inFront + (isNamed ? 0 : behind)
-        if (!(at >= 0 && taken > 0 && at + taken <= size)) throw new TypeError('it names a place that is not there')
-        json.set(new Uint8Array(buffer, byteOffset + at, taken), end)
+        const copied = (places[place] ?? 0) + inFront + (isNamed ? 0 : behind)
+        if (!(at >= 0 && copied > 0 && at + copied <= size)) throw new TypeError('it names a place that is not there')
+        json.set(new Uint8Array(buffer, byteOffset + at, copied), end)
         json[end] = comma
         json[end + 1] = opening
         // The first field of a reply is for other readers of its line.
         if (isReply) json.fill(space, end + inFront + 1, end + inFront + replyStart.length)
-        end += taken
+        end += copied
         json[end++] = closing
         count++
       }

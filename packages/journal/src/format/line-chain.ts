@@ -75,7 +75,7 @@ export function lineNamedBy(entry: unknown): LineName | undefined {
 }
 
 /** The parent of the next message is the one to which the conversation went back. */
-export function goBack(
+export function setParentAfterRewind(
   newest: Map<string, LineName>,
   lineOf: (id: string) => LineName | undefined,
   after: string | null,

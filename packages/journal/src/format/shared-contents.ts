@@ -23,7 +23,7 @@ export interface JoinedContent {
 }
 
 /** Where contents of messages stand, by the content itself. */
-export class WrittenContents {
+export class ContentPlaces {
   readonly #places = new WeakMap<object, LineName | readonly LineName[]>()
   /** Of what the file held: entered once somebody asks, which most who go on with a session never do. */
   #before: ReadContents | undefined

@@ -53,8 +53,8 @@ export async function cleanUpSessions(
   const [held, isHeld] = [join(base, '.cleanup-held'), (await stateOf(join(base, '.cleanup-held'))) !== undefined]
   if (last !== undefined && last.mtimeMs < before && !isHeld) {
     // Nobody was here for so long, or the clock has jumped: then everything would be old. The next time tells.
-    await note(held, now)
-    await note(stampOf(base), now)
+    await touchStamp(held, now)
+    await touchStamp(stampOf(base), now)
     return { sessions: 0 }
   }
   await rm(held, { force: true }).catch(() => {})
@@ -65,25 +65,25 @@ export async function cleanUpSessions(
     const folder = join(base, project)
     if ((await stateOf(folder))?.isDirectory() !== true) continue
     const names = await namesIn(folder)
-    const kept = new Set<string>()
+    const remaining = new Set<string>()
     // Without an id the folder of a session would be the one that all are in.
     for (const name of names.filter((each) => each.endsWith(extension) && each !== extension)) {
       const id = name.slice(0, -extension.length)
       if (await wasRemoved(join(folder, id), before)) removed.push(id)
-      else kept.add(id)
+      else remaining.add(id)
     }
-    for (const id of kept) left.add(id)
+    for (const id of remaining) left.add(id)
     // Also those that a store, or somebody, has removed since.
-    if (names.includes(indexName)) forgetIndexed(folder, (id) => !kept.has(id))
+    if (names.includes(indexName)) forgetIndexed(folder, (id) => !remaining.has(id))
     for (const name of names)
-      if (!name.includes('.') && !kept.has(name)) await removeLeftover(join(folder, name), before)
+      if (!name.includes('.') && !remaining.has(name)) await removeLeftover(join(folder, name), before)
     for (const name of await namesIn(folder)) await removeDrafts(folder, name, now.getTime() - draftMs)
   }
   // Of a session in a store its file is a copy. A session of which another folder has a file is not gone.
   const gone = inStore?.ids ?? new Set(removed.filter((id) => !left.has(id)))
   await forgetGrades(gradesFile(place), gone).catch(() => {})
   // At the end: whoever is ended in the middle leaves the rest to the next run. Two at once do each other no harm.
-  await note(stampOf(base), now)
+  await touchStamp(stampOf(base), now)
   return { sessions: inStore?.count ?? removed.length }
 }
 
@@ -101,7 +101,7 @@ async function removedFromStore(
   return { count, ids: new Set(there.map(({ sessionId }) => sessionId).filter((id) => !left.has(id))) }
 }
 
-async function note(stamp: string, now: Date): Promise<void> {
+async function touchStamp(stamp: string, now: Date): Promise<void> {
   await writeFile(stamp, '', { flag: 'a', mode: 0o600 }).then(
     () => utimes(stamp, now, now),
     () => {},
@@ -164,12 +164,18 @@ async function isJournal(path: string): Promise<boolean> {
 }
 
 /** What a session keeps beside its file; a run that keeps no session has large results all the same. */
-const ours: ReadonlySet<string> = new Set(['tool-results', 'tool-output', 'payloads', 'files', 'answers.json'])
+const sessionEntries: ReadonlySet<string> = new Set([
+  'tool-results',
+  'tool-output',
+  'payloads',
+  'files',
+  'answers.json',
+])
 
 async function removeLeftover(folder: string, before: number): Promise<void> {
   if ((await stateOf(folder))?.isDirectory() !== true || !(await isFolderOld(folder, before))) return
   const names = await namesIn(folder)
-  if (names.length === 0 || names.some((name) => !ours.has(name))) return
+  if (names.length === 0 || names.some((name) => !sessionEntries.has(name))) return
   if ((await stateOf(`${folder}${extension}`)) !== undefined) return
   await rm(folder, { recursive: true, force: true }).catch(() => {})
 }

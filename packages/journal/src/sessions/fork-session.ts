@@ -1,9 +1,9 @@
 import { rm, constants, copyFile, link, lstat, readdir } from 'node:fs/promises'
 import type { StepRecord } from '@halting/core/steps'
 import { checkText } from '../check-input.ts'
-import { headOfKept } from '../session-ends.ts'
+import { readSessionHead } from '../session-ends.ts'
 import { readJournal, readTimedRecords } from '../read-journal.ts'
-import { checkGiven, openNewJournal } from '../open-journal.ts'
+import { checkJournalOptions, openNewJournal } from '../open-journal.ts'
 import type { JournalOptions } from '../open-journal.ts'
 import { discardSession } from './stored-sessions.ts'
 import { folderOfSession } from './session-folder.ts'
@@ -22,17 +22,17 @@ import { callIdOf } from '../format/encoder.ts'
  */
 export async function forkSession(from: string, options: JournalOptions): Promise<void> {
   checkText('The session to fork', from)
-  checkGiven(options, 'forkSession')
+  checkJournalOptions(options, 'forkSession')
   const [source, target] = [folderOfSession(from), folderOfSession(options.path)]
   const journal = await openNewJournal({ ...options, ...titleOf(from) })
   try {
     // Before the records: whatever is known of files then was done by calls that are in the records.
-    const copied = await copyKept(source, target)
+    const copied = await copySessionFiles(source, target)
     const { runs } = await readJournal(from)
     const records = copied.results ? withMovedResults(runs, source, target) : runs.flat()
     // What a run without an end comes to, it comes to here: it goes on.
     const ended = new Set(runs.filter(hasEnded).map(([first]) => runIdOf(first)))
-    for (const record of records) journal.log.append(ofSession(record, options.sessionId, ended))
+    for (const record of records) journal.log.append(withSessionId(record, options.sessionId, ended))
     await journal.log.flush()
     await journal.close()
   } catch (error) {
@@ -45,7 +45,7 @@ export async function forkSession(from: string, options: JournalOptions): Promis
 /** A copy is called as what it is a copy of. What is wrong with the file is told where all of it is read. */
 function titleOf(from: string): Pick<JournalOptions, 'title'> {
   try {
-    const { title } = headOfKept(from)
+    const { title } = readSessionHead(from)
     return title === undefined ? {} : { title }
   } catch {
     return {}
@@ -67,7 +67,7 @@ function runIdOf(record: StepRecord | undefined): string | undefined {
   return record?.type === 'start' && record.scope === '' ? record.start.run.runId : undefined
 }
 
-function ofSession(record: StepRecord, sessionId: string, ended: ReadonlySet<string | undefined>): StepRecord {
+function withSessionId(record: StepRecord, sessionId: string, ended: ReadonlySet<string | undefined>): StepRecord {
   if (record.type !== 'start') return record
   const { start } = record
   const isCopy = ended.has(runIdOf(record) ?? '')
@@ -84,7 +84,7 @@ interface CopiedFiles {
  * Copies what a session keeps beside its file, but for payloads, which the copy's own lines bring, and answers, which are to the session itself.
  * Files that never change once they have their name are the same file under two names where the file system can do that.
  */
-export async function copyKept(from: string, to: string): Promise<CopiedFiles> {
+export async function copySessionFiles(from: string, to: string): Promise<CopiedFiles> {
   // The log before the contents that it names: these are kept before its lines are written.
   await copyFiles(join(from, 'files'), join(to, 'files'), 'copied', (name) => name === 'changes.jsonl')
   await copyFiles(join(from, 'files', 'contents'), join(to, 'files', 'contents'), 'shared', isWhole)
@@ -138,17 +138,17 @@ export function withMovedResults(
   from: string,
   to: string,
 ): readonly StepRecord[] {
-  const moved = mover(join(from, 'tool-results'), join(to, 'tool-results'))
-  const told = (entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] =>
+  const moved = replacer(join(from, 'tool-results'), join(to, 'tool-results'))
+  const withMovedResult = (entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] =>
     entries.map((entry) => (isOfTools(entry) ? moved(entry) : entry))
   return runs.flat().map((record): StepRecord => {
     switch (record.type) {
       case 'start':
-        return { ...record, start: { ...record.start, added: told(record.start.added) } }
+        return { ...record, start: { ...record.start, added: withMovedResult(record.start.added) } }
       case 'lap':
-        return { ...record, lap: { ...record.lap, added: told(record.lap.added) } }
+        return { ...record, lap: { ...record.lap, added: withMovedResult(record.lap.added) } }
       case 'end':
-        return { ...record, added: told(record.added) }
+        return { ...record, added: withMovedResult(record.added) }
       case 'result':
         return isToolStep(record.key) ? { ...record, value: moved(record.value) } : record
       case 'intent':
@@ -173,7 +173,7 @@ function isOfTools(entry: TranscriptEntry): boolean {
 }
 
 /** Puts one text in the place of another, wherever it stands in a value. What holds none is given as it is, and what is the same thing twice stays so. */
-function mover(from: string, to: string): <T>(value: T) => T {
+function replacer(from: string, to: string): <T>(value: T) => T {
   const done = new Map<object, unknown>()
   const move = (value: unknown): unknown => {
     if (typeof value === 'string') return value.includes(from) ? value.replaceAll(from, () => to) : value
@@ -213,7 +213,7 @@ export async function copySession(from: string, to: Pick<JournalOptions, 'path' 
   })
   try {
     const [source, target] = [folderOfSession(from), folderOfSession(to.path)]
-    const { results } = await copyKept(source, target)
+    const { results } = await copySessionFiles(source, target)
     const records: readonly StepRecord[] = results ? withMovedResults(runs, source, target) : runs.flat()
     const now = new Date().toISOString()
     for (const [index, record] of records.entries()) journal.appendAt(record, times[index] || now)

@@ -17,7 +17,7 @@ import { codeOf, isJsonObject, messageOf } from '@halting/core/adapters'
 import { type BriefLock, tryBriefLock } from '../files/brief-lock.ts'
 import { configFolder } from '../files/config-folder.ts'
 import { makeDurableFolder } from '../files/durable.ts'
-import { othersProblem, readSized } from '../files/own-file.ts'
+import { othersProblem, readSized } from '../files/private-file.ts'
 import { safeName, type SessionPlace } from './session-folder.ts'
 
 // What a person says of runs: one file for all of their sessions, wherever these are kept. Lines are appended under a lock; a line that a killed process left
@@ -82,7 +82,7 @@ export async function noteGrade(owner: Owner, { sessionId, runId, grade }: NewGr
     throw problem(path, error)
   })
   const line: Line = { sessionId, runId, grade, at: new Date().toISOString() }
-  await locked(path, (lock) => {
+  await withGradesLock(path, (lock) => {
     const read = readFile(path)
     if (read.bytes > usualBytes) rewrite(path, gradesOf([...read.lines, line]).all, lock)
     else append(path, line, read)
@@ -94,7 +94,7 @@ export async function forgetGrades(file: string, sessionIds: ReadonlySet<string>
   if (sessionIds.size === 0) return
   const isGone = ({ sessionId }: Line): boolean => sessionIds.has(sessionId) || sessionIds.has(safeName(sessionId))
   if (!readFile(file).lines.some(isGone)) return
-  await locked(file, (lock) => {
+  await withGradesLock(file, (lock) => {
     const left = gradesOf(readFile(file).lines).all.filter((grade) => !isGone(grade))
     rewrite(file, left, lock)
   })
@@ -235,11 +235,11 @@ function writeAll(file: number, bytes: Buffer, from: number): void {
 }
 
 /** Does something while no other process changes the file. */
-async function locked(path: string, change: (lock: BriefLock) => void): Promise<void> {
+async function withGradesLock(path: string, change: (lock: BriefLock) => void): Promise<void> {
   const lockPath = join(dirname(path), 'grades.lock')
-  let held = { token: '', since: performance.now() }
+  let holder = { token: '', since: performance.now() }
   for (;;) {
-    const abandoned = performance.now() - held.since > abandonedMs ? held.token : undefined
+    const abandoned = performance.now() - holder.since > abandonedMs ? holder.token : undefined
     const attempt = attemptLock(lockPath, abandoned)
     if (attempt.kind === 'locked') {
       try {
@@ -249,7 +249,7 @@ async function locked(path: string, change: (lock: BriefLock) => void): Promise<
       }
       return
     }
-    if (attempt.token !== held.token) held = { token: attempt.token, since: performance.now() }
+    if (attempt.token !== holder.token) holder = { token: attempt.token, since: performance.now() }
     // Not all at once: each of them would find the lock taken by another.
     await wait(1 + Math.random() * 3)
   }

@@ -52,7 +52,7 @@ export interface ResultFiles extends LargeResults {
 export function createResultFiles(options: ResultFilesOptions): ResultFiles {
   const folder = resultsFolder(options)
   const directory = join(folder.base, ...folder.parts)
-  const room = new Room(directory, { ...defaultLimits, ...options.keeps })
+  const room = new StorageQuota(directory, { ...defaultLimits, ...options.keeps })
   const inTime = timeLimit(options.timeoutMs ?? 30_000)
   return {
     ...(options.limit === undefined ? {} : { limit: options.limit }),
@@ -65,7 +65,7 @@ export function createResultFiles(options: ResultFilesOptions): ResultFiles {
       await inTime(async () => {
         await makeFolders(folder)
         if (result.spooled !== undefined)
-          return takeOver(result.spooled, path, (bytes, move) => room.take(name, bytes, move))
+          return moveSpooled(result.spooled, path, (bytes, move) => room.take(name, bytes, move))
         await room.take(name, Buffer.byteLength(result.text), () => writeWhole(path, result.text, signal))
       })
       return join(directory, name)
@@ -134,7 +134,7 @@ async function writeWhole(path: string, text: string, signal: AbortSignal): Prom
 }
 
 /** What a tool has written beside is moved here. Again after a crash: it may be here already. */
-async function takeOver(
+async function moveSpooled(
   spooled: string,
   path: string,
   take: (bytes: number, move: () => Promise<void>) => Promise<void>,
@@ -146,7 +146,7 @@ async function takeOver(
 }
 
 /** What the folder may still take. Counted once, with what earlier processes left there. */
-class Room {
+class StorageQuota {
   readonly #directory: string
   readonly #limits: ResultFilesLimits
   #counting: Promise<Map<string, number>> | undefined

@@ -36,9 +36,9 @@ export function sessionFolder(place: SessionPlace): FolderBelow {
   const { base, own, unhashed } = sessionsOf(place)
   const isBefore =
     unhashed !== undefined &&
-    isThere(join(base, unhashed, `${id}.jsonl`)) &&
-    !isThere(join(base, own, `${id}.jsonl`)) &&
-    isOfFolder(join(base, unhashed, `${id}.jsonl`), place.cwd)
+    exists(join(base, unhashed, `${id}.jsonl`)) &&
+    !exists(join(base, own, `${id}.jsonl`)) &&
+    isSessionOfFolder(join(base, unhashed, `${id}.jsonl`), place.cwd)
   return { base, parts: [isBefore ? unhashed : own, id] }
 }
 
@@ -59,7 +59,7 @@ export interface SessionsOf {
   readonly base: string
   /** Folder with the sessions of this one. */
   readonly own: string
-  /** Where earlier versions put them, together with those of other folders: of these, only what `isOfFolder` knows as its own counts. */
+  /** Where earlier versions put them, together with those of other folders: of these, only what `isSessionOfFolder` knows as its own counts. */
   readonly unhashed: string | undefined
 }
 
@@ -98,7 +98,7 @@ const longestProjectName = 200
 const headBytes = 64 * 1_024
 
 /** Whether a session says that it worked in this folder. What cannot be read says nothing. */
-export function isOfFolder(path: string, cwd: string): boolean {
+export function isSessionOfFolder(path: string, cwd: string): boolean {
   try {
     const file = openRegularSync(path)
     try {
@@ -116,7 +116,7 @@ export function isOfFolder(path: string, cwd: string): boolean {
 }
 
 /** What cannot be looked at is not there for us: whoever opens it is told why. */
-function isThere(path: string): boolean {
+function exists(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
   } catch {
@@ -176,7 +176,7 @@ function primes(count: number): readonly number[] {
   return found
 }
 
-const turned = (word: number, by: number): number => (word >>> by) | (word << (32 - by))
+const rotateRight = (word: number, by: number): number => (word >>> by) | (word << (32 - by))
 
 function addBlock(state: Int32Array, bytes: Buffer, at: number): void {
   const words = new Int32Array(64)
@@ -184,15 +184,15 @@ function addBlock(state: Int32Array, bytes: Buffer, at: number): void {
   const word = (index: number): number => words[index] ?? 0
   for (let index = 16; index < 64; index++) {
     const [before, last] = [word(index - 15), word(index - 2)]
-    const first = turned(before, 7) ^ turned(before, 18) ^ (before >>> 3)
-    const second = turned(last, 17) ^ turned(last, 19) ^ (last >>> 10)
+    const first = rotateRight(before, 7) ^ rotateRight(before, 18) ^ (before >>> 3)
+    const second = rotateRight(last, 17) ^ rotateRight(last, 19) ^ (last >>> 10)
     words[index] = word(index - 16) + first + word(index - 7) + second
   }
   let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state
   for (let index = 0; index < 64; index++) {
-    const chosen = (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) + ((e & f) ^ (~e & g))
+    const chosen = (rotateRight(e, 6) ^ rotateRight(e, 11) ^ rotateRight(e, 25)) + ((e & f) ^ (~e & g))
     const one = (h + chosen + (cubeRoots[index] ?? 0) + word(index)) | 0
-    const two = ((turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0
+    const two = ((rotateRight(a, 2) ^ rotateRight(a, 13) ^ rotateRight(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0
     ;[h, g, f, e, d, c, b, a] = [g, f, e, (d + one) | 0, c, b, a, (one + two) | 0]
   }
   for (const [index, value] of [a, b, c, d, e, f, g, h].entries()) state[index] = (state[index] ?? 0) + value

@@ -3,7 +3,7 @@ import { closeSync, fstatSync, readdirSync, renameSync, rmSync, statSync, writeF
 import { basename, dirname, join } from 'node:path'
 import { isJsonObject } from '@halting/core/adapters'
 import { crc32Of } from '../files/crc32.ts'
-import { othersProblem, readSized } from '../files/own-file.ts'
+import { othersProblem, readSized } from '../files/private-file.ts'
 import { openRegularSync } from '../files/regular-file.ts'
 
 // What lists made of session files, so that the next one reads none that did not change. It is never asked which sessions there are, nor by what resumes one:

@@ -7,7 +7,7 @@ import { holderOf } from '../files/lock.ts'
 import { type CopiedSession, workingCopiesIn, workingCopiesOf } from '../stores/working-copies.ts'
 import { forgetGrades, gradesFileBeside } from './grades.ts'
 import { forgetIndexed, type ListedFile } from './session-index.ts'
-import { isOfFolder, sessionsOf, type SessionPlace } from './session-folder.ts'
+import { isSessionOfFolder, sessionsOf, type SessionPlace } from './session-folder.ts'
 
 /** The file of a session that is kept. */
 export interface StoredSessionFile {
@@ -78,7 +78,10 @@ async function ownFiles(place: Omit<SessionPlace, 'sessionId'>): Promise<readonl
   if (unhashed === undefined) return files
   const ids = new Set(files.map(({ sessionId }) => sessionId))
   const before = await filesOf(base, unhashed)
-  return [...files, ...before.filter(({ sessionId, path }) => !ids.has(sessionId) && isOfFolder(path, place.cwd))]
+  return [
+    ...files,
+    ...before.filter(({ sessionId, path }) => !ids.has(sessionId) && isSessionOfFolder(path, place.cwd)),
+  ]
 }
 
 async function filesOf(base: string, project: string): Promise<readonly StoredSessionFile[]> {

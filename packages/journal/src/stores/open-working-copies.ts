@@ -15,7 +15,7 @@ import type { CopiedSession, StoreSession, WorkingCopies, WorkingCopy } from './
 import { JournalEncoder } from '../format/encoder.ts'
 import type { JournalPlace } from '../format/encoder.ts'
 import { valueOf } from '../format/line.ts'
-import { SameContents } from './same-contents.ts'
+import { ContentInterner } from './content-interner.ts'
 
 /** A store, and where the files of its sessions are. */
 export interface WorkingCopiesOptions {
@@ -46,7 +46,7 @@ export class StoreWorkingCopies implements WorkingCopies {
   readonly #options: WorkingCopiesOptions
   #connected: Promise<SessionStore> | undefined
   readonly #refreshed = new Map<string, number>()
-  readonly #told = new Set<string>()
+  readonly #reportedProblems = new Set<string>()
   /** As they were listed last. */
   readonly #listed = new Map<string, StoredSessionInfo>()
 
@@ -118,12 +118,12 @@ export class StoreWorkingCopies implements WorkingCopies {
 
   #writing(session: OpenSession): StoreSession {
     let isLost = false
-    const written = async (work: () => Promise<void>): Promise<void> => {
+    const guarded = async (work: () => Promise<void>): Promise<void> => {
       try {
         await work()
       } catch (thrown) {
         isLost = true
-        throw this.#lost(thrown)
+        throw this.#lossError(thrown)
       }
     }
     return {
@@ -133,12 +133,12 @@ export class StoreWorkingCopies implements WorkingCopies {
         try {
           session.log.append(timed)
         } catch (thrown) {
-          throw this.#lost(thrown)
+          throw this.#lossError(thrown)
         }
       },
-      flush: () => written(async () => session.log.flush()),
+      flush: () => guarded(async () => session.log.flush()),
       // What could not be written was reported then.
-      close: () => (isLost ? session.close().catch(() => undefined) : written(() => session.close())),
+      close: () => (isLost ? session.close().catch(() => undefined) : guarded(() => session.close())),
     }
   }
 
@@ -171,7 +171,7 @@ export class StoreWorkingCopies implements WorkingCopies {
         else await this.#write(path, read)
       } catch (thrown) {
         // The others are listed all the same.
-        this.#tell(`The session ${sessionId} of ${this.#options.name} cannot be read: ${messageOf(thrown)}`)
+        this.#report(`The session ${sessionId} of ${this.#options.name} cannot be read: ${messageOf(thrown)}`)
         await rm(path, { force: true })
       } finally {
         await lock.release()
@@ -179,9 +179,9 @@ export class StoreWorkingCopies implements WorkingCopies {
     })
   }
 
-  #tell(problem: string): void {
-    if (this.#told.has(problem)) return
-    this.#told.add(problem)
+  #report(problem: string): void {
+    if (this.#reportedProblems.has(problem)) return
+    this.#reportedProblems.add(problem)
     this.#options.onProblem?.(problem)
   }
 
@@ -211,7 +211,7 @@ export class StoreWorkingCopies implements WorkingCopies {
 
   /** Nothing runs yet, or a command only looks: what is wrong is for the person to put right. */
   async #ask<T>(question: (store: SessionStore) => Promise<T>): Promise<T> {
-    const slow = setTimeout(() => this.#tell(`Waiting for the session store ${this.#options.name}.`), slowMs)
+    const slow = setTimeout(() => this.#report(`Waiting for the session store ${this.#options.name}.`), slowMs)
     try {
       return await question(await (this.#connected ??= this.#options.connect()))
     } catch (thrown) {
@@ -221,7 +221,7 @@ export class StoreWorkingCopies implements WorkingCopies {
     }
   }
 
-  #lost(thrown: unknown): HaltingError {
+  #lossError(thrown: unknown): HaltingError {
     return new HaltingError('driver', this.#textOf(thrown))
   }
 
@@ -310,14 +310,14 @@ export function journalOfRecords(
   const encoder = new JournalEncoder(place)
   // It counts as a line, as in every file.
   encoder.head(createdAt)
-  const contents = new SameContents()
+  const contents = new ContentInterner()
   const lines: Buffer[] = []
   const payloads: Payload[] = []
   let newest = createdAt
   for (const { timestamp, ...given } of records) {
     newest = timestamp ?? newest
     // What is left of it is the record.
-    const encoded = encoder.linesOf(contents.record(given), newest)
+    const encoded = encoder.linesOf(contents.intern(given), newest)
     lines.push(Buffer.from(encoded.lines))
     payloads.push(...encoded.payloads)
   }

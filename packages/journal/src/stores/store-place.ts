@@ -28,8 +28,8 @@ export function sessionStoreName(value: string): string {
 export function sessionStoreSecrets(value: string): readonly string[] {
   const { credentials = '', query = '' } = addressForm.exec(value)?.groups ?? {}
   const inQuery = query.split('&').flatMap((each) => /^(?:password|sslpassword)=(.+)$/.exec(each)?.[1] ?? [])
-  const written = [...(credentials.includes(':') ? [credentials.slice(credentials.indexOf(':') + 1)] : []), ...inQuery]
-  return written.filter((each) => each !== '').flatMap((each) => [...new Set([each, decoded(each)])])
+  const secrets = [...(credentials.includes(':') ? [credentials.slice(credentials.indexOf(':') + 1)] : []), ...inQuery]
+  return secrets.filter((each) => each !== '').flatMap((each) => [...new Set([each, decoded(each)])])
 }
 
 /** The name of the folder for the files of a store. A changed password names the same store. */

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { FileHandle } from 'node:fs/promises'
-import { CutFileError, PiecesAhead } from '../../src/files/read-ahead-buffer.ts'
+import { CutFileError, ReadAheadBuffer } from '../../src/files/read-ahead-buffer.ts'
 
 /** A file that gives at most so many bytes at a time, one number a read. */
 function fileOf(content: Buffer, most: readonly number[]): Pick<FileHandle, 'read'> {
@@ -30,7 +30,7 @@ test('each byte comes once and in order, whatever is left of a piece and however
   })
   await fc.assert(
     fc.asyncProperty(given, async ({ content, most, leaves, pieceBytes, roomBytes }) => {
-      const pieces = new PiecesAhead(fileOf(Buffer.from(content), most), {
+      const pieces = new ReadAheadBuffer(fileOf(Buffer.from(content), most), {
         pieceBytes,
         roomBytes,
         leastBytes: content.length,
@@ -55,7 +55,7 @@ const sizes = { pieceBytes: 8, roomBytes: 0, leastBytes: 0 }
 
 test('a file that ends before its size was cut while it was read', async () => {
   for (const content of ['1\n34567\n9', '123456789']) {
-    const pieces = new PiecesAhead(fileOf(Buffer.from(content), [8]), { ...sizes, leastBytes: 10 })
+    const pieces = new ReadAheadBuffer(fileOf(Buffer.from(content), [8]), { ...sizes, leastBytes: 10 })
     const all = async (left: Buffer): Promise<void> => {
       const bytes = await pieces.next(left)
       if (bytes !== undefined) await all(bytes)
@@ -66,10 +66,10 @@ test('a file that ends before its size was cut while it was read', async () => {
 
 test('a read that fails is told to whoever asks for its piece, and to nobody else', async () => {
   const broken = { read: () => Promise.reject(new Error('EIO')) } as unknown as Pick<FileHandle, 'read'>
-  const asked = new PiecesAhead(broken, sizes)
+  const asked = new ReadAheadBuffer(broken, sizes)
   await expect(asked.next(Buffer.alloc(0))).rejects.toThrow('EIO')
   // A rejection that nobody handles would end the process.
-  const unasked = new PiecesAhead(broken, sizes)
+  const unasked = new ReadAheadBuffer(broken, sizes)
   await new Promise((resolve) => setImmediate(resolve))
   await unasked.stop()
 })

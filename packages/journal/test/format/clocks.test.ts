@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { JournalEncoder } from '../../src/format/encoder.ts'
 import { readJournal } from '../../src/read-journal.ts'
-import { place, recordsOfLooking } from '../support/looking-run.ts'
+import { place, recordsOfLooking } from '../support/reading-run.ts'
 
 let folder: string
 

@@ -8,8 +8,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { JournalEncoder } from '../../src/format/encoder.ts'
 import { foldMark } from '../../src/format/fold.ts'
 import { lineOf } from '../../src/format/line.ts'
-import { readJournal, readToGoOn, type ReadJournal } from '../../src/read-journal.ts'
-import { place, recordsOfLooking } from '../support/looking-run.ts'
+import { readJournal, readForResume, type ReadJournal } from '../../src/read-journal.ts'
+import { place, recordsOfLooking } from '../support/reading-run.ts'
 
 let folder: string
 let lines: readonly string[]
@@ -67,7 +67,7 @@ async function readWith(written: readonly string[]): Promise<{ readonly byFolds:
       throw error
     }
   }
-  return { byFolds: await read(() => readToGoOn(path(), 'open')), byLines: await read(() => readJournal(path())) }
+  return { byFolds: await read(() => readForResume(path(), 'open')), byLines: await read(() => readJournal(path())) }
 }
 
 /** The lines with another fold in the place of one. */
@@ -81,7 +81,7 @@ test('there are folds, and they say what the lines say', async () => {
   expect(folds.length).toBeGreaterThan(2)
   const { byFolds, byLines } = await readWith(lines)
   expect(byFolds).toEqual(byLines)
-  expect((await readToGoOn(path(), 'open')).runs.flat().length).toBeLessThan(lines.length / 2)
+  expect((await readForResume(path(), 'open')).runs.flat().length).toBeLessThan(lines.length / 2)
 })
 
 const numbers = [-1, 0, 1, 0.5, 37, 1e9, 2 ** 53, 1e300, -1e300, null, '7', true, [], {}]

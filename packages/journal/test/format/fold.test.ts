@@ -9,7 +9,7 @@ import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { JournalEncoder, type JournalFormat } from '../../src/format/encoder.ts'
 import { foldMark } from '../../src/format/fold.ts'
-import { JournalReader, parseJournal, readJournal, readToGoOn, type ReadJournal } from '../../src/read-journal.ts'
+import { JournalReader, parseJournal, readJournal, readForResume, type ReadJournal } from '../../src/read-journal.ts'
 import { openJournal } from '../../src/open-journal.ts'
 import { wholeLines } from '../../src/whole-lines.ts'
 import { drawn } from '../../../core/test/support/deep.ts'
@@ -128,17 +128,17 @@ describe('what goes on by folds', () => {
         writeFileSync(path, new JournalEncoder(place(), undefined, size, format).head())
         const cuts = [first, second].toSorted((a, b) => a - b)
         for (const part of [list.slice(0, cuts[0]), list.slice(cuts[0], cuts[1]), list.slice(cuts[1])]) {
-          const encoder = new JournalEncoder(place(), (await readToGoOn(path, 'open')).written, size)
+          const encoder = new JournalEncoder(place(), (await readForResume(path, 'open')).written, size)
           writeFileSync(path, part.map((each) => encoder.linesOf(each).lines).join(''), { flag: 'a' })
         }
         // What was spent is data to the codec.
         const lines = parseJournal(readFileSync(path), path)
         // Nobody who reads lines sees folds.
         expect(lines.runs.flat()).toEqual(plain(list))
-        const byFolds = await readToGoOn(path, 'open')
+        const byFolds = await readForResume(path, 'open')
         folds += lines.runs.flat().length - byFolds.runs.flat().length
         expect(comesTo(byFolds, list)).toEqual(comesTo(lines, list))
-        const { open, ...more } = foldSession((await readToGoOn(path, 'conversation')).runs)
+        const { open, ...more } = foldSession((await readForResume(path, 'conversation')).runs)
         // Of a run that goes on this leaves out its records.
         const isOver = list.at(-1) === end
         const told = isOver ? [open, plain(summed({ open, ...more }))] : []

@@ -7,7 +7,7 @@ import type { StepRecord } from '@halting/core/steps'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { JournalEncoder } from '../../src/format/encoder.ts'
 import { readJournal } from '../../src/read-journal.ts'
-import { place, recordsOfLooking } from '../support/looking-run.ts'
+import { place, recordsOfLooking } from '../support/reading-run.ts'
 
 let folder: string
 let records: readonly StepRecord[]

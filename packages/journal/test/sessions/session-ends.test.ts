@@ -9,7 +9,7 @@ import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { lineOf } from '../../src/format/line.ts'
 import { openJournal } from '../../src/open-journal.ts'
-import { endsOfKept } from '../../src/session-ends.ts'
+import { readSessionEnds } from '../../src/session-ends.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'halting-ends-'))
 const firstFormat = join(import.meta.dirname, '../format/fixtures/format-1.jsonl')
@@ -31,7 +31,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 function endsOf(lines: readonly string[]): unknown {
   const path = join(folder, 'other.jsonl')
   writeFileSync(path, lines.map((line) => `${line}\n`).join(''))
-  return endsOfKept(path)
+  return readSessionEnds(path)
 }
 
 const valueOf = (line = ''): Fields => {

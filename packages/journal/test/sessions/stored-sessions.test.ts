@@ -20,7 +20,7 @@ import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { forkSession } from '../../src/sessions/fork-session.ts'
 import { lineOf } from '../../src/format/line.ts'
-import { endsOfKept, headOfKept } from '../../src/session-ends.ts'
+import { readSessionEnds, readSessionHead } from '../../src/session-ends.ts'
 import { summariesOf, summaryOf } from '@halting/analysis/sessions'
 import { storedSessions, type StoredSessionFile } from '../../src/sessions/stored-sessions.ts'
 import { readJournal } from '../../src/read-journal.ts'
@@ -83,7 +83,7 @@ test('the ends of a large session tell what all of it does', async () => {
   spoilTheMiddle(placeOf().path)
   await expect(readJournal(placeOf().path)).rejects.toThrow(/damaged/)
   expect(await summariesOf([fileOf(), fileOf()])).toEqual([whole, whole])
-  expect(headOfKept(placeOf().path)).toEqual({ cwd: '/work' })
+  expect(readSessionHead(placeOf().path)).toEqual({ cwd: '/work' })
 })
 
 test('the ends of a small session tell what all of it does, also where both are the same bytes', async () => {
@@ -110,7 +110,7 @@ test('an end that no version of the program writes tells nothing, whatever its c
   ]
   for (const line of forged) {
     writeFileSync(path, `${lines.slice(0, -1).join('\n')}\n${lineOf(line)}`)
-    expect(endsOfKept(path)).toBeUndefined()
+    expect(readSessionEnds(path)).toBeUndefined()
   }
 })
 

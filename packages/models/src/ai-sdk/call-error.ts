@@ -32,11 +32,11 @@ export function callError(thrown: unknown, place: CallPlace): ModelError {
   const kind = Object.hasOwn(kindOfName, name) ? kindOfName[name] : undefined
   if (kind !== undefined) return usageError(thrown, kind, place)
   if (name === 'TimeoutError') return new ModelError({ kind: 'timeout', message: messageOf(thrown), cause: thrown })
-  const said = name === 'AI_TypeValidationError' ? errorInPart(error.value) : undefined
-  if (said !== undefined) return streamError(said, requestIdOf(place.headers), place.nowMs)
-  if (isOfNetwork(thrown)) return networkError(thrown, urlOf(error, place))
-  if (place.phase === 'streaming' || brokenNames.has(name)) return brokenBy(thrown, place)
-  if (isOfSignIn(name, messageOf(thrown))) return usageError(thrown, 'authentication_failed', place)
+  const serviceError = name === 'AI_TypeValidationError' ? errorInPart(error.value) : undefined
+  if (serviceError !== undefined) return streamError(serviceError, requestIdOf(place.headers), place.nowMs)
+  if (isNetworkFailure(thrown)) return networkError(thrown, urlOf(error, place))
+  if (place.phase === 'streaming' || brokenNames.has(name)) return brokenStreamError(thrown, place)
+  if (isSignInFailure(name, messageOf(thrown))) return usageError(thrown, 'authentication_failed', place)
   return new ModelError({
     kind: 'unknown',
     message: `${place.provider} failed: ${messageOf(thrown)}`,
@@ -49,7 +49,7 @@ export function callError(thrown: unknown, place: CallPlace): ModelError {
  * Whether a provider found nothing to sign in with, or could not: no service was asked. Clouds throw errors of classes of their own, such as
  * `CredentialsProviderError` and `CredentialUnavailableError`, or plain ones.
  */
-function isOfSignIn(name: string, message: string): boolean {
+function isSignInFailure(name: string, message: string): boolean {
   return (
     /credential|authenticat|token/i.test(name) ||
     /\b(?:credentials?|authenticat\w*|api[- ]?keys?|sign(?:ed)? in|log(?:ged)? in|access token)\b/i.test(message)
@@ -125,9 +125,9 @@ const typeOfException: { readonly [name: string]: string } = {
 function exceptionIn(event: JsonObject): JsonObject | undefined {
   const [name = '', ...others] = Object.keys(event)
   const type = Object.hasOwn(typeOfException, name) ? typeOfException[name] : undefined
-  const said = event[name]
-  if (type === undefined || others.length > 0 || !isJsonObject(said)) return undefined
-  return { type, message: stringOf(said.message) || name }
+  const exception = event[name]
+  if (type === undefined || others.length > 0 || !isJsonObject(exception)) return undefined
+  return { type, message: stringOf(exception.message) || name }
 }
 
 /** An error of the service that the provider's package has no schema for: it calls it a part that does not fit. */
@@ -170,11 +170,12 @@ function answerError(thrown: unknown, error: Fields, place: CallPlace): ModelErr
  */
 function lateError(status: number, body: string, headers: Headers): Json | undefined {
   // What `parseJson` gives is JSON.
-  const said = parseJson(body) as Json | undefined
-  if (/^text\/event-stream\b/i.test(headers.get('content-type') ?? '')) return serviceErrorIn(said) ?? { message: body }
+  const event = parseJson(body) as Json | undefined
+  if (/^text\/event-stream\b/i.test(headers.get('content-type') ?? ''))
+    return serviceErrorIn(event) ?? { message: body }
   if (status !== 500 && status !== 529) return undefined
-  if (!isJsonObject(said) || Object.keys(said).length !== 2) return undefined
-  return stringOf(said.type).endsWith('_error') && typeof said.message === 'string' ? said : undefined
+  if (!isJsonObject(event) || Object.keys(event).length !== 2) return undefined
+  return stringOf(event.type).endsWith('_error') && typeof event.message === 'string' ? event : undefined
 }
 
 function labelsFor(provider: string): ServiceLabels {
@@ -186,7 +187,7 @@ function labelsFor(provider: string): ServiceLabels {
 }
 
 /** Whether `fetch`, a socket or an abort of the provider's own is behind it. */
-function isOfNetwork(thrown: unknown): boolean {
+function isNetworkFailure(thrown: unknown): boolean {
   let error = thrown
   for (let depth = 0; depth < 8 && error instanceof Error; depth++) {
     if (
@@ -205,7 +206,7 @@ function isOfNetwork(thrown: unknown): boolean {
 /** What does not fit the schema of a package is told in full by it: kilobytes of it. */
 const longestMessage = 400
 
-function brokenBy(thrown: unknown, { headers }: CallPlace): ModelError {
+function brokenStreamError(thrown: unknown, { headers }: CallPlace): ModelError {
   return new ModelError({
     kind: 'connection',
     message: `The reply stream failed: ${headOf(messageOf(thrown), longestMessage)}`,

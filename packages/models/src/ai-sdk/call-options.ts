@@ -2,13 +2,13 @@ import type { JsonObject, ModelMessage, ModelRequest, Sampling, ToolChoice } fro
 import { containerOf } from '../anthropic/request-body.ts'
 import type { CallOptions, FunctionTool, PromptMessage, ProviderOptions } from './language-model.ts'
 import { promptOf } from './prompt.ts'
-import type { Speaker } from './prompt.ts'
+import type { TargetModel } from './prompt.ts'
 import { traitsOf } from './provider-traits.ts'
 import { thinkingOptions } from './thinking-options.ts'
 import { searchOptions } from './web-search.ts'
 import { headerSafe } from '../service/headers.ts'
 
-export interface CallSettings extends Speaker {
+export interface CallSettings extends TargetModel {
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly providerOptions: Readonly<Record<string, JsonObject>> | undefined
 }
@@ -36,7 +36,10 @@ export function callOptionsOf(request: ModelRequest, given: CallSettings): CallO
     prompt: cacheMark === undefined ? prompt : withBreakpoints(prompt, cacheMark),
     maxOutputTokens,
     ...(tools.length + served.length > 0 && {
-      tools: [...tools.map((tool, index) => (index === tools.length - 1 ? marked(tool, toolMark) : tool)), ...served],
+      tools: [
+        ...tools.map((tool, index) => (index === tools.length - 1 ? withProviderOptions(tool, toolMark) : tool)),
+        ...served,
+      ],
       toolChoice: toolChoiceOf(request.toolChoice),
     }),
     ...samplingOf(request.sampling),
@@ -69,11 +72,11 @@ function withBreakpoints(prompt: PromptMessage[], mark: ProviderOptions): Prompt
   })
   const marks = new Set(turnEnds.slice(-2))
   return prompt.map((message, index) =>
-    message.role === 'system' || marks.has(index) ? marked(message, mark) : message,
+    message.role === 'system' || marks.has(index) ? withProviderOptions(message, mark) : message,
   )
 }
 
-function marked<T extends object>(carrier: T, providerOptions: ProviderOptions | undefined): T {
+function withProviderOptions<T extends object>(carrier: T, providerOptions: ProviderOptions | undefined): T {
   return providerOptions === undefined ? carrier : { ...carrier, providerOptions }
 }
 

@@ -17,9 +17,9 @@ export function reportedUsage(usage: Json | undefined): JsonObject {
   const input = isJsonObject(usage.inputTokens) ? usage.inputTokens : {}
   const output = isJsonObject(usage.outputTokens) ? usage.outputTokens : {}
   const { total, noCache, cacheRead, cacheWrite } = input
-  const isInputTold = !isAbsent(total) || !isAbsent(noCache)
-  const isOutputTold = !isAbsent(output.total) || !isAbsent(output.text) || !isAbsent(output.reasoning)
-  if (!isInputTold || !isOutputTold) return {}
+  const hasInputCount = !isAbsent(total) || !isAbsent(noCache)
+  const hasOutputCount = !isAbsent(output.total) || !isAbsent(output.text) || !isAbsent(output.reasoning)
+  if (!hasInputCount || !hasOutputCount) return {}
   const garbage = noCountIn([total, noCache, cacheRead, cacheWrite, output.total, output.text, output.reasoning])
   if (garbage !== undefined) return { input_tokens: garbage, output_tokens: garbage }
   const read = numberOf(cacheRead)
@@ -31,7 +31,7 @@ export function reportedUsage(usage: Json | undefined): JsonObject {
   if (reply === 0 && prompt === 0 && !isJsonObject(usage.raw)) return {}
   return {
     input_tokens: prompt - read - written,
-    output_tokens: Math.max(reply, saidBeside(raw)),
+    output_tokens: Math.max(reply, outputFromTotal(raw)),
     cache_creation_input_tokens: written,
     cache_read_input_tokens: read,
     // What the Messages API and Bedrock say of their own and the AI SDK has no field for: hour-long writes and fees.
@@ -44,7 +44,7 @@ export function reportedUsage(usage: Json | undefined): JsonObject {
  * Some services count reasoning beside the completion and not in it. What is left of their own total, without the
  * prompt, is all that was written.
  */
-function saidBeside({ total_tokens: total, prompt_tokens: prompt }: JsonObject): number {
+function outputFromTotal({ total_tokens: total, prompt_tokens: prompt }: JsonObject): number {
   return typeof total === 'number' && typeof prompt === 'number' && prompt >= 0 ? total - prompt : 0
 }
 
@@ -63,7 +63,7 @@ function cacheCreation(raw: JsonObject, written: number): JsonObject {
 }
 
 /** Stop reasons with a meaning of their own, which the AI SDK folds into others and keeps as `raw`. */
-const keptAsTold: ReadonlySet<string> = new Set([
+const rawStopReasons: ReadonlySet<string> = new Set([
   'pause_turn',
   'compaction',
   'refusal',
@@ -80,11 +80,11 @@ type StopReason =
 
 export function stopReasonOf(
   finish: Json | undefined,
-  said: { readonly hasCalls: boolean; readonly hasContent: boolean },
+  reply: { readonly hasCalls: boolean; readonly hasContent: boolean },
 ): StopReason {
   const { unified, raw } = isJsonObject(finish) ? finish : { unified: finish, raw: finish }
-  if (keptAsTold.has(stringOf(raw))) return reason(stringOf(raw))
-  const ended = reason(said.hasCalls ? 'tool_use' : 'end_turn')
+  if (rawStopReasons.has(stringOf(raw))) return reason(stringOf(raw))
+  const ended = reason(reply.hasCalls ? 'tool_use' : 'end_turn')
   switch (unified) {
     case 'stop':
       return ended
@@ -95,12 +95,12 @@ export function stopReasonOf(
     case 'interrupted':
       return { kind: 'interrupted' }
     case 'error':
-      return { kind: 'failed', why: `it ended with an error${told(raw)}` }
+      return { kind: 'failed', why: `it ended with an error${rawReasonSuffix(raw)}` }
     default:
       // `tool-calls` without a call is as unclear as a reason that nobody knows.
-      return said.hasContent
+      return reply.hasContent
         ? ended
-        : { kind: 'failed', why: `it ended without content and without a reason${told(raw)}` }
+        : { kind: 'failed', why: `it ended without content and without a reason${rawReasonSuffix(raw)}` }
   }
 }
 
@@ -108,7 +108,7 @@ function reason(reason: string): StopReason {
   return { kind: 'reason', reason }
 }
 
-function told(raw: Json | undefined): string {
+function rawReasonSuffix(raw: Json | undefined): string {
   return stringOf(raw) === '' ? '' : ` (${stringOf(raw)})`
 }
 
@@ -118,9 +118,9 @@ function told(raw: Json | undefined): string {
  */
 export function endDetails(metadata: Json | undefined): JsonObject {
   const copy = jsonCopyOf(metadata)
-  const said = isJsonObject(copy) ? copy.anthropic : undefined
-  if (!isJsonObject(said)) return {}
-  const { stopSequence, stopDetails, container } = said
+  const reply = isJsonObject(copy) ? copy.anthropic : undefined
+  if (!isJsonObject(reply)) return {}
+  const { stopSequence, stopDetails, container } = reply
   return {
     ...(typeof stopSequence === 'string' && { stop_sequence: stopSequence }),
     ...(isJsonObject(stopDetails) && { stop_details: stopDetails }),

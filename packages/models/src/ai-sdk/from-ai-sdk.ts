@@ -12,7 +12,7 @@ import { inVersion3 } from './language-model.ts'
 import type { AiSdkModel, CallOptions } from './language-model.ts'
 import { headersOf, openParts } from './part-source.ts'
 import { readParts } from './read-parts.ts'
-import { Warnings } from './warnings.ts'
+import { ProviderWarnings } from './warnings.ts'
 import { webSearchOf } from './web-search.ts'
 
 /** Options of `fromAiSdk`. */
@@ -48,7 +48,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
   const { idleTimeoutMs = defaultIdleTimeoutMs, requestTimeoutMs = defaultRequestTimeoutMs } = options
   const { maxServerToolUses, headers, providerOptions } = options
   const { provider, modelId } = model
-  const warnings = new Warnings()
+  const warnings = new ProviderWarnings()
   const webSearch = webSearchOf(model)
   const redactor = createRedactor(secretsOf({ headers }))
   return {

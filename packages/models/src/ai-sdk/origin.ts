@@ -13,8 +13,8 @@ export function originOf(provider: string, metadata: JsonObject | undefined): Bl
 }
 
 /** A provider may tell metadata at a block's start, with its deltas and at its end; the newest of a name counts. */
-export function mergeMetadata(before: JsonObject | undefined, told: unknown): JsonObject | undefined {
-  const copy = jsonCopyOf(told)
+export function mergeMetadata(before: JsonObject | undefined, received: unknown): JsonObject | undefined {
+  const copy = jsonCopyOf(received)
   if (!isJsonObject(copy) || Object.keys(copy).length === 0) return before
   const merged: Record<string, JsonObject[string]> = { ...before }
   for (const [name, fields] of Object.entries(copy)) {
@@ -25,7 +25,7 @@ export function mergeMetadata(before: JsonObject | undefined, told: unknown): Js
 }
 
 /** Whether the block came from this provider. */
-export function isFrom(provider: string, block: ContentBlock): boolean {
+export function isFromProvider(provider: string, block: ContentBlock): boolean {
   const origin = originIn(block)
   return origin?.api === api && origin.provider === provider
 }

@@ -99,10 +99,10 @@ function sourceOf(reader: AiSdkPartReader, headers: Headers, scope: CallScope): 
         piece = await reader.read()
       } catch (thrown) {
         end = 'ended'
-        scope.outer.throwIfAborted()
+        scope.runSignal.throwIfAborted()
         return { kind: 'broken', thrown: scope.timeout() ?? thrown }
       }
-      scope.outer.throwIfAborted()
+      scope.runSignal.throwIfAborted()
       const timeout = scope.timeout()
       if (timeout !== undefined) return { kind: 'broken', thrown: timeout }
       if (piece.done) {

@@ -3,7 +3,7 @@ import { blocksOf, type OpaqueBlock } from '@halting/core/adapters'
 import { jsonCopyOf } from './json-copy.ts'
 import type { AnswerPart, PlainJson, PromptMessage } from './language-model.ts'
 import { fileData, mediaPart } from './media-part.ts'
-import { isFrom, providerOptionsOf } from './origin.ts'
+import { isFromProvider, providerOptionsOf } from './origin.ts'
 import { customBlock, reasoningFileBlock } from './file-block.ts'
 import { traitsOf } from './provider-traits.ts'
 import type { Provider } from './provider-traits.ts'
@@ -11,7 +11,7 @@ import { userTurn } from './user-turn.ts'
 import { createdEarlier } from '../service/wire-texts.ts'
 
 /** Who is asked. */
-export interface Speaker extends Provider {
+export interface TargetModel extends Provider {
   /** The id of the `Model` port. */
   readonly id: string
 }
@@ -22,7 +22,7 @@ interface Answer {
 }
 
 /** The conversation as the AI SDK writes it. */
-export function promptOf({ system, messages }: ModelRequest, speaker: Speaker): PromptMessage[] {
+export function promptOf({ system, messages }: ModelRequest, speaker: TargetModel): PromptMessage[] {
   const prompt: PromptMessage[] = system.trim() === '' ? [] : [{ role: 'system', content: system }]
   const toolNames = new Map<string, string>()
   const { takesInResult = () => false } = traitsOf(speaker)
@@ -47,20 +47,20 @@ export function promptOf({ system, messages }: ModelRequest, speaker: Speaker): 
  * Files of an answer that its model does not get back as such: of another model, or through a package that would drop
  * them. They follow in the turn after it, so that nobody speaks of an image that the model cannot see.
  */
-function filesToShow({ content, by }: Answer, speaker: Speaker): readonly ContentBlock[] {
+function filesToShow({ content, by }: Answer, speaker: TargetModel): readonly ContentBlock[] {
   return content.flatMap((block): readonly ContentBlock[] => {
     if (block.type !== 'image' && block.type !== 'document') return []
-    if (goesBack(block, by, speaker) || mediaPart(block)?.type !== 'file') return []
+    if (isReturnable(block, by, speaker) || mediaPart(block)?.type !== 'file') return []
     return [{ type: 'text', text: createdEarlier(block.type === 'image' ? 'image' : 'file') }, block]
   })
 }
 
-function goesBack(block: ContentBlock, by: string | undefined, speaker: Speaker): boolean {
-  if (!isOwnAnswer(by, speaker) || !isFrom(speaker.provider, block)) return false
-  return traitsOf(speaker).takesOwnFiles === true || providerOptionsOf(block).providerOptions !== undefined
+function isReturnable(block: ContentBlock, by: string | undefined, speaker: TargetModel): boolean {
+  if (!isOwnAnswer(by, speaker) || !isFromProvider(speaker.provider, block)) return false
+  return traitsOf(speaker).takesModelFiles === true || providerOptionsOf(block).providerOptions !== undefined
 }
 
-function isOwnAnswer(by: string | undefined, { id }: Speaker): boolean {
+function isOwnAnswer(by: string | undefined, { id }: TargetModel): boolean {
   return by === undefined || by === id
 }
 
@@ -68,9 +68,9 @@ function isOwnAnswer(by: string | undefined, { id }: Speaker): boolean {
  * A block of an answer; undefined for one that is not to be sent. What is signed goes to the model that signed it and
  * to no other: with the thinking of another model go its signatures, ids and calls of its service's own tools.
  */
-function answerPart(block: ContentBlock, { by }: Answer, speaker: Speaker): AnswerPart | undefined {
+function answerPart(block: ContentBlock, { by }: Answer, speaker: TargetModel): AnswerPart | undefined {
   const isOwn = isOwnAnswer(by, speaker)
-  const isKnown = isOwn && isFrom(speaker.provider, block)
+  const isKnown = isOwn && isFromProvider(speaker.provider, block)
   const options = isKnown ? providerOptionsOf(block) : {}
   const isPlain = options.providerOptions === undefined
   switch (block.type) {
@@ -83,7 +83,7 @@ function answerPart(block: ContentBlock, { by }: Answer, speaker: Speaker): Answ
       return { type: 'tool-call', toolCallId: block.id, toolName: block.name, input: block.input ?? {}, ...options }
     case 'image':
     case 'document': {
-      if (!goesBack(block, by, speaker)) return undefined
+      if (!isReturnable(block, by, speaker)) return undefined
       const part = mediaPart(block)
       return part?.type === 'file' ? { ...part, ...options } : undefined
     }

@@ -19,7 +19,7 @@ export interface ProviderTraits {
   /** The options that say whether the service stores conversations, by the names that they go by. */
   readonly storesBy?: readonly string[]
   /** The package gives a file that the model made back to the model. Others drop it. */
-  readonly takesOwnFiles?: true
+  readonly takesModelFiles?: true
 }
 
 interface Row extends ProviderTraits {
@@ -46,8 +46,8 @@ const rows: readonly Row[] = [
     takesInResult: isSentAlong,
   },
   { provider: /^(?:openrouter|gateway)/, model: /^anthropic\//, cacheMark: anthropicMark },
-  { provider: /^google\./, model: /gemini-(?:[3-9]|\d\d)/, takesInResult: isSentAlong, takesOwnFiles: true },
-  { provider: /^google\./, takesOwnFiles: true },
+  { provider: /^google\./, model: /gemini-(?:[3-9]|\d\d)/, takesInResult: isSentAlong, takesModelFiles: true },
+  { provider: /^google\./, takesModelFiles: true },
   { provider: /^xai\.responses$/, takesInResult: isImage, storesBy: ['xai'] },
   { provider: /azure.*\.responses$/, takesInResult: isImageOrPdf, storesBy: ['azure', 'openai'] },
   { provider: /\.responses$/, takesInResult: isImageOrPdf, storesBy: ['openai'] },

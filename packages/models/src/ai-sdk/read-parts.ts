@@ -7,11 +7,11 @@ import { callError, partError } from './call-error.ts'
 import { PartReader } from './part-reader.ts'
 import type { PartReaderOptions } from './part-reader.ts'
 import type { PartSource } from './part-source.ts'
-import type { Warnings } from './warnings.ts'
+import type { ProviderWarnings } from './warnings.ts'
 
 export interface ReadOptions extends PartReaderOptions {
   /** Those that were told before. */
-  readonly warnings: Warnings
+  readonly warnings: ProviderWarnings
 }
 
 /**
@@ -21,7 +21,10 @@ export interface ReadOptions extends PartReaderOptions {
 export async function readParts(source: PartSource, options: ReadOptions): Promise<ModelReply> {
   const reader = new PartReader(options)
   const failure = await readToEnd(source, reader, options.provider)
-  const reply = replyOf(reader.finish(), () => failure ?? broken('it ended before the reply was complete', source))
+  const reply = replyOf(
+    reader.finish(),
+    () => failure ?? brokenStreamError('it ended before the reply was complete', source),
+  )
   const warnings = options.warnings.newIn(reader.warnings, options.provider)
   return warnings.length === 0 ? reply : { ...reply, warnings }
 }
@@ -55,12 +58,12 @@ async function readToEnd(source: PartSource, reader: PartReader, provider: strin
           requestId: requestIdOf(headers),
         })
       case 'violation':
-        return broken(progress.why, source)
+        return brokenStreamError(progress.why, source)
     }
   }
 }
 
-function broken(why: string, { headers }: PartSource): ModelError {
+function brokenStreamError(why: string, { headers }: PartSource): ModelError {
   return new ModelError({
     kind: 'connection',
     message: `The reply stream failed: ${why}.`,

@@ -123,10 +123,14 @@ export function thinkingOptions(
   }
 }
 
-type Wanted = { readonly config: JsonObject; readonly budget?: number }
+type ThinkingConfig = { readonly config: JsonObject; readonly budget?: number }
 
 /** undefined: the options stand as they are. */
-function wantedConfig(family: Family, thinking: Thinking | undefined, given: JsonObject): Wanted | 'none' | undefined {
+function wantedConfig(
+  family: Family,
+  thinking: Thinking | undefined,
+  given: JsonObject,
+): ThinkingConfig | 'none' | undefined {
   switch (thinking?.type) {
     case 'disabled':
       return 'none'

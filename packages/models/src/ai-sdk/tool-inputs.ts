@@ -4,8 +4,8 @@ import { stringOf } from '../json-fields.ts'
 
 interface Input {
   readonly index: number
-  /** What deltas have told of it. */
-  told: string
+  /** What deltas have streamed of it. */
+  streamed: string
   isComplete: boolean
   /** Deltas of plain text are no part of the JSON that the call has. */
   readonly encoding: 'json' | 'text'
@@ -20,23 +20,23 @@ export class ToolInputs {
   }
 
   begin(id: string, index: number, encoding: Input['encoding']): void {
-    this.#inputs.set(id, { index, told: '', isComplete: false, encoding })
+    this.#inputs.set(id, { index, streamed: '', isComplete: false, encoding })
   }
 
   /** The block it belongs to; undefined for an input that is not being written, or not as JSON. */
   add(id: string, delta: string): number | undefined {
     const input = this.#inputs.get(id)
     if (input === undefined || input.isComplete || input.encoding === 'text') return undefined
-    input.told += delta
+    input.streamed += delta
     return input.index
   }
 
-  /** The call has come: what was told of its input, if any was. */
-  complete(id: string): { readonly index: number; readonly told: string } | 'twice' | undefined {
+  /** The call has come: what was streamed of its input, if any was. */
+  complete(id: string): { readonly index: number; readonly streamed: string } | 'twice' | undefined {
     const input = this.#inputs.get(id)
     if (input?.isComplete === true) return 'twice'
     // The index of a call that was not announced is not looked at again.
-    this.#inputs.set(id, { index: -1, told: '', encoding: 'json', ...input, isComplete: true })
+    this.#inputs.set(id, { index: -1, streamed: '', encoding: 'json', ...input, isComplete: true })
     return input
   }
 
@@ -46,8 +46,8 @@ export class ToolInputs {
   }
 }
 
-/** The event that begins the block of a call; the tools that the service runs itself are told apart. */
-export function beginsInput(index: number, { toolCallId, toolName, providerExecuted }: JsonObject): JsonObject {
+/** The event that begins the block of a call; the tools that the service runs itself are streamed apart. */
+export function inputStartEvent(index: number, { toolCallId, toolName, providerExecuted }: JsonObject): JsonObject {
   const type = providerExecuted === true ? 'server_tool_use' : 'tool_use'
   const block = { type, id: toolCallId, name: toolName, input: {} }
   return { type: 'content_block_start', index, content_block: block }

@@ -6,21 +6,21 @@ import { stringOf } from '../json-fields.ts'
 const mostWarnings = 50
 
 /** What providers say of requests that they cannot send as they were asked to: each once in the life of a model. */
-export class Warnings {
-  readonly #told = new Set<string>()
+export class ProviderWarnings {
+  readonly #reported = new Set<string>()
 
-  /** Those with a reply that were not told before, in words for a person. */
+  /** Those with a reply that were not told before, in text for a person. */
   newIn(warnings: readonly Json[], provider: string): readonly string[] {
     return warnings.flatMap((warning) => {
-      const words = isJsonObject(warning) ? wordsOf(warning, provider) : ''
-      if (words === '' || this.#told.has(words) || this.#told.size >= mostWarnings) return []
-      this.#told.add(words)
-      return [words]
+      const text = isJsonObject(warning) ? warningText(warning, provider) : ''
+      if (text === '' || this.#reported.has(text) || this.#reported.size >= mostWarnings) return []
+      this.#reported.add(text)
+      return [text]
     })
   }
 }
 
-function wordsOf(warning: JsonObject, provider: string): string {
+function warningText(warning: JsonObject, provider: string): string {
   // Version 3 of the interface has `setting` where version 4 has `feature`.
   const [feature, setting, message] = [warning.feature, warning.setting, warning.message].map(stringOf)
   const details = stringOf(warning.details) || message

@@ -1,16 +1,16 @@
 import { ConfigurationError } from '@halting/core'
 import type { Model, ModelRequest } from '@halting/core'
-import { holdsBack, releaseBody } from '../bytes/bodies.ts'
+import { hasDeferredParts, releaseBody } from '../bytes/bodies.ts'
 import { modelOptionsOf, withUsualKey } from '../model-call.ts'
 import type { OptionsBesideName } from '../model-call.ts'
 import { sizesOf } from '../model-sizes.ts'
 import { snapshotPrices } from '../prices/price-table.ts'
 import { keyRingOf, withRedactor } from '../service/endpoint.ts'
-import { LeftOut } from '../service/unsupported-settings.ts'
+import { UnsupportedSettings } from '../service/unsupported-settings.ts'
 import type { Redactor } from '../service/redactor.ts'
 import { callService, limitsOf } from '../service/service-model.ts'
-import type { Protocol, Spoken } from '../service/service-model.ts'
-import { endpointOf, isOfAnthropic, messagesKeyHeader } from './endpoint.ts'
+import type { Protocol, ProtocolHolder } from '../service/service-model.ts'
+import { endpointOf, isAnthropicUrl, messagesKeyHeader } from './endpoint.ts'
 import type { EndpointOptions } from './endpoint.ts'
 import { extraPassesOf, isAdvisor, usesOf, usualSizes } from './extra-passes.ts'
 import { createRequestBody } from './request-body.ts'
@@ -18,7 +18,7 @@ import type { RequestBodyOptions } from './request-body.ts'
 import type { ModelUpdate } from '@halting/core/adapters'
 import type { StreamReader } from '../service/stream-reader.ts'
 import { MessageAssembler } from './message-assembler.ts'
-import { tellingEvent } from './emit-event.ts'
+import { emitAndRead } from './emit-event.ts'
 
 /** Options of `anthropic`. */
 export interface AnthropicOptions extends EndpointOptions, Omit<RequestBodyOptions, 'id'> {
@@ -57,12 +57,12 @@ function makeModel(options: AnthropicOptions, redactor: Redactor): Model {
   const limits = limitsOf(options)
   const sizes = sizesOf(id, options, usualSizes)
   const serverTools = (options.serverTools ?? []).filter((tool) => !isAdvisor(tool))
-  const maxServerToolUses = usesOf(serverTools, usesOfOthers(options.maxServerToolUses))
+  const maxServerToolUses = usesOf(serverTools, checkedUses(options.maxServerToolUses))
   const passes = extraPassesOf({ ...options, id, ...sizes, maxServerToolUses })
-  const leftOut = new LeftOut(id)
-  const bodyOf = createRequestBody({ ...options, id }, leftOut)
+  const unsupported = new UnsupportedSettings(id)
+  const bodyOf = createRequestBody({ ...options, id }, unsupported)
   /** Requests without something that their messages have. */
-  const holding = new WeakSet<ModelRequest>()
+  const deferring = new WeakSet<ModelRequest>()
   const protocol: Protocol = {
     ...endpointOf(options),
     redactor,
@@ -73,15 +73,15 @@ function makeModel(options: AnthropicOptions, redactor: Redactor): Model {
     },
     body(request) {
       const body = bodyOf(request)
-      if (holdsBack(body)) holding.add(request)
+      if (hasDeferredParts(body)) deferring.add(request)
       return body
     },
     release: releaseBody,
-    reader: (request, emit) => messagesReader(emit, holding.has(request)),
-    onReply: () => leftOut.take(),
+    reader: (request, emit) => messagesReader(emit, deferring.has(request)),
+    onReply: () => unsupported.take(),
   }
-  const spoken: Spoken = { protocol }
-  const { webSearch = isOfAnthropic(protocol.url) } = options
+  const holder: ProtocolHolder = { protocol }
+  const { webSearch = isAnthropicUrl(protocol.url) } = options
   return {
     id,
     ...sizes,
@@ -89,11 +89,11 @@ function makeModel(options: AnthropicOptions, redactor: Redactor): Model {
     ...(webSearch && { webSearch: { domains: 'allowed and blocked' } as const }),
     ...(passes.length > 0 && { extraPasses: passes }),
     prices: snapshotPrices,
-    call: (request, call) => callService(spoken, keys, limits, request, call),
+    call: (request, call) => callService(holder, keys, limits, request, call),
   }
 }
 
-function usesOfOthers(given: number | undefined): number | undefined {
+function checkedUses(given: number | undefined): number | undefined {
   if (given === undefined || (Number.isSafeInteger(given) && given >= 0)) return given
   throw new ConfigurationError(`maxServerToolUses must be a whole number, 0 or more (received ${String(given)}).`)
 }
@@ -103,11 +103,11 @@ function usesOfOthers(given: number | undefined): number | undefined {
  * Reads a stream of the Messages API; its events are told as they come. Where something of the request was held back, a
  * reply that ends its turn is one that pauses: what was held back follows.
  */
-export function messagesReader(emit: (update: ModelUpdate) => void, holdsBack = false): StreamReader {
+export function messagesReader(emit: (update: ModelUpdate) => void, hasDeferred = false): StreamReader {
   const assembler = new MessageAssembler(emit)
   return {
     take(event, text) {
-      return tellingEvent(emit, event, () => assembler.take(event, text))
+      return emitAndRead(emit, event, () => assembler.take(event, text))
     },
     // It ends with an event of its own.
     end() {},
@@ -117,7 +117,8 @@ export function messagesReader(emit: (update: ModelUpdate) => void, holdsBack = 
     },
     finish() {
       const assembled = assembler.finish()
-      if (!holdsBack || assembled.kind !== 'complete' || assembled.message.stop_reason !== 'end_turn') return assembled
+      if (!hasDeferred || assembled.kind !== 'complete' || assembled.message.stop_reason !== 'end_turn')
+        return assembled
       return { ...assembled, message: { ...assembled.message, stop_reason: 'pause_turn' } }
     },
   }

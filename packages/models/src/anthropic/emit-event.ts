@@ -6,7 +6,7 @@ import type { ModelUpdate } from '@halting/core/adapters'
  * Tells an event of the service around what is read from it: an event comes before what it begins or adds to. The one that ends a block
  * comes after the block, as hosts expect it.
  */
-export function tellingEvent<T>(emit: (update: ModelUpdate) => void, event: JsonObject, read: () => T): T {
+export function emitAndRead<T>(emit: (update: ModelUpdate) => void, event: JsonObject, read: () => T): T {
   if (event.type !== 'content_block_stop') {
     emit({ type: 'api_event', event })
     return read()

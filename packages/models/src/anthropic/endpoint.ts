@@ -19,7 +19,7 @@ export const messagesKeyHeader: KeyHeader = (apiKey) => ['x-api-key', apiKey]
 const defaultBaseUrl = 'https://api.anthropic.com'
 
 /** Whether an address is that of the API of Anthropic, and not that of a gateway or of another service. */
-export function isOfAnthropic(url: string): boolean {
+export function isAnthropicUrl(url: string): boolean {
   return new URL(url).hostname === new URL(defaultBaseUrl).hostname
 }
 

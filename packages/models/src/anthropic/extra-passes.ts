@@ -11,11 +11,11 @@ export const usualSizes = { contextWindow: 200_000, maxOutputTokens: 64_000 } as
 /** Where the service compacts by itself when nobody says. */
 const usualTrigger = 150_000
 
-type Asked = Pick<RequestBodyOptions, 'serverTools' | 'contextManagement'> &
+type PassOptions = Pick<RequestBodyOptions, 'serverTools' | 'contextManagement'> &
   Pick<Model, 'id' | 'contextWindow' | 'maxOutputTokens'> & { readonly maxServerToolUses: number }
 
 /** What these options let the service do beside the reply: questions to an adviser, compactions. */
-export function extraPassesOf(asked: Asked): readonly ExtraPass[] {
+export function extraPassesOf(asked: PassOptions): readonly ExtraPass[] {
   const { serverTools = [], contextManagement = {} } = asked
   const advisors = serverTools.filter(isAdvisor).map((tool) => advisorPass(tool, asked.id))
   const questions = advisors.reduce((sum, { uses }) => sum + uses, 0)
@@ -53,7 +53,7 @@ function advisorPass(tool: JsonObject, asked: string): ExtraPass {
 }
 
 /** Once at first, and again after each time that the service went on by itself. */
-function compactionPass({ trigger }: JsonObject, asked: Asked, questions: number): ExtraPass {
+function compactionPass({ trigger }: JsonObject, asked: PassOptions, questions: number): ExtraPass {
   const { id, contextWindow, maxOutputTokens, maxServerToolUses } = asked
   const given = isJsonObject(trigger) ? (trigger.type === 'input_tokens' ? trigger.value : 0) : usualTrigger
   return {

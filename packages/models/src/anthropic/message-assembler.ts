@@ -41,7 +41,7 @@ export class MessageAssembler {
   #stopSequence: string | null = null
   #stopDetails: JsonObject | undefined
   #container: JsonObject | undefined
-  #isUsageTold = false
+  #isUsageReported = false
   /** A6 */
   #isMixed = false
 
@@ -85,10 +85,10 @@ export class MessageAssembler {
         // One that is open in a reply that was cut was cut itself.
         if (!isCut(this.#stopReason) || closeBlock(open, this.#originOf).kind === 'complete') this.#close(index, open)
       }
-      if (!isCut(this.#stopReason)) this.#trustDoubtful()
+      if (!isCut(this.#stopReason)) this.#completeDoubtful()
       const message = this.#message([...this.#blocks()])
-      if (!this.#isUsageTold) return { kind: 'complete', message, billed: 'unknown' }
-      return isOfProgram(message) ? { kind: 'complete', message, billed: 'nothing' } : { kind: 'complete', message }
+      if (!this.#isUsageReported) return { kind: 'complete', message, billed: 'unknown' }
+      return isProgramReply(message) ? { kind: 'complete', message, billed: 'nothing' } : { kind: 'complete', message }
     }
     const blocks = withoutUnanswered([...this.#blocks()])
     if (this.#start === undefined || !blocks.some(isWorthKeeping)) return { kind: 'nothing' }
@@ -99,14 +99,14 @@ export class MessageAssembler {
     if (!isJsonObject(message)) return violation('message_start has no message')
     const isFirst = this.#start === undefined
     if (isFirst) this.#usage = readUsage(message.usage)
-    else if (this.#isAnother(message)) return this.mixed()
+    else if (this.#isOtherMessage(message)) return this.mixed()
     else if (this.#stopReason !== null) return violation('a second message started')
     else if (++this.#starts > mostStarts) return violation('message after message started')
-    else this.#beginAnew(message.usage)
+    else this.#restart(message.usage)
     // Blocks were told under the id of the message that they began in.
     if (this.#completed.size === 0) this.#start = message
     this.#takeReason(message)
-    this.#isUsageTold = this.#stopReason !== null && isTold(message.usage)
+    this.#isUsageReported = this.#stopReason !== null && hasOutputCount(message.usage)
     // A reply that costs the service no thought, such as the next call of a running program, comes whole at the start.
     const content = listOf(message.content)
     for (const [index, block] of content.entries()) {
@@ -114,14 +114,14 @@ export class MessageAssembler {
       const place = this.#placeFor(index)
       if (typeof place !== 'number') return place
       const opened = openBlock(block)
-      this.#tellCall(place, opened)
+      this.#emitCallStart(place, opened)
       this.#close(place, opened)
     }
     return isFirst || content.length > 0 ? more : ping
   }
 
   /** A second message, with an id of its own, behind what a first one has brought. */
-  #isAnother({ id }: JsonObject): boolean {
+  #isOtherMessage({ id }: JsonObject): boolean {
     const isBegun = this.#places.size > 0 || this.#stopReason !== null
     return isBegun && this.#id() !== '' && stringOf(id) !== '' && stringOf(id) !== this.#id()
   }
@@ -133,7 +133,7 @@ export class MessageAssembler {
   }
 
   /** A5 */
-  #beginAnew(usage: Json | undefined): void {
+  #restart(usage: Json | undefined): void {
     this.#earlier = new Set(this.#places.keys())
     this.#usage = mergeUsage(this.#usage, usage)
   }
@@ -179,14 +179,14 @@ export class MessageAssembler {
     }
     const place = this.#placeFor(index)
     if (typeof place !== 'number') return place
-    this.#trustDoubtful()
+    this.#completeDoubtful()
     const opened = openBlock(block, text)
     this.#open.set(place, opened)
-    this.#tellCall(place, opened)
+    this.#emitCallStart(place, opened)
     return isNews(opened) ? more : ping
   }
 
-  #tellCall(index: number, block: OpenBlock): void {
+  #emitCallStart(index: number, block: OpenBlock): void {
     if (!isOwnCall(block)) return
     const { id, name } = block.start
     this.#emit({ type: 'tool_input_start', index, callId: stringOf(id), name: stringOf(name) })
@@ -230,7 +230,7 @@ export class MessageAssembler {
   #takeMessageDelta({ delta, usage }: JsonObject): Progress {
     if (this.#start === undefined) return violation('message_delta was sent before the message')
     this.#usage = mergeUsage(this.#usage, usage)
-    this.#isUsageTold ||= isTold(usage)
+    this.#isUsageReported ||= hasOutputCount(usage)
     if (!isJsonObject(delta)) return ping
     const isFirst = this.#stopReason === null
     this.#takeReason(delta)
@@ -249,7 +249,7 @@ export class MessageAssembler {
     const closed = closeBlock(open, this.#originOf)
     if (closed.kind === 'complete') this.#complete(index, closed.block)
     else {
-      this.#trustDoubtful()
+      this.#completeDoubtful()
       this.#doubtful = { index, block: closed.block }
     }
   }
@@ -261,7 +261,7 @@ export class MessageAssembler {
   }
 
   /** The reply went on after the call, or ended by itself: it was not cut there. */
-  #trustDoubtful(): void {
+  #completeDoubtful(): void {
     const doubtful = this.#doubtful
     this.#doubtful = undefined
     if (doubtful !== undefined) this.#complete(doubtful.index, doubtful.block)
@@ -300,12 +300,12 @@ function isOwnCall({ start }: OpenBlock): boolean {
 }
 
 /** What is billed is told with the end of a reply: what its beginning said was a foretaste. */
-function isTold(usage: Json | undefined): boolean {
+function hasOutputCount(usage: Json | undefined): boolean {
   return isJsonObject(usage) && !isAbsent(usage.output_tokens)
 }
 
 /** Only calls that a running program made: no model wrote them, and none read the conversation. */
-function isOfProgram({ content, usage }: AssistantMessage): boolean {
+function isProgramReply({ content, usage }: AssistantMessage): boolean {
   return content.length > 0 && content.every(isProgramCall) && usage.input_tokens === 0 && usage.output_tokens === 0
 }
 

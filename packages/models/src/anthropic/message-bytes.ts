@@ -15,7 +15,7 @@ export const userTurn: TurnKind = {
 const programResultsTurn: TurnKind = { ...userTurn, takesBreakpoint: false }
 
 const reply = { opening: '{"role":"assistant","content":[', closing: ']}', merges: false, takesBreakpoint: false }
-const assistantTurn: TurnKind = { ...reply, endsHold: true }
+const assistantTurn: TurnKind = { ...reply, releasesDeferred: true }
 /** Code of the service made calls in it. */
 const programTurn: TurnKind = { ...reply, answeredBy: programResultsTurn }
 /** The service has not ended what it began in it. */

@@ -4,7 +4,7 @@ import type { ContentBlock, Json, JsonObject } from '@halting/core'
 import { listOf, parseJson, stringOf, endOfString } from '../json-fields.ts'
 import { namelessTool } from '../service/stream-reader.ts'
 
-/** A content block that is being streamed: what `content_block_start` said, and what the deltas added. */
+/** A content block that is being streamed: what `content_block_start` received, and what the deltas added. */
 export interface OpenBlock {
   readonly start: JsonObject
   /** The JSON text of `start`, where it says more than `start` does. */
@@ -16,14 +16,14 @@ export interface OpenBlock {
 }
 
 /** `eventText` is the JSON of the event that began the block. */
-export function openBlock(said: JsonObject, eventText?: string): OpenBlock {
-  const isNameless = said.type === 'tool_use' && stringOf(said.name) === ''
-  const start = isNameless ? { ...said, name: namelessTool } : said
+export function openBlock(received: JsonObject, eventText?: string): OpenBlock {
+  const isNameless = received.type === 'tool_use' && stringOf(received.name) === ''
+  const start = isNameless ? { ...received, name: namelessTool } : received
   const startText = eventText === undefined || isNameless ? undefined : valueText(eventText, 'content_block')
-  const isSaid = startText === undefined || isExact(startText, start)
+  const isLossless = startText === undefined || isExact(startText, start)
   return {
     start,
-    startText: isSaid ? undefined : startText,
+    startText: isLossless ? undefined : startText,
     text: '',
     inputJson: '',
     signature: undefined,
@@ -38,7 +38,7 @@ export function isNews({ start }: OpenBlock): boolean {
   return !isEmpty || (start.type !== 'text' && start.type !== 'thinking')
 }
 
-function holdsSomething(value: Json): boolean {
+function hasContent(value: Json): boolean {
   return isJsonObject(value) ? Object.keys(value).length > 0 : value !== null
 }
 
@@ -73,7 +73,7 @@ export function applyDelta(block: OpenBlock, delta: JsonObject): DeltaOutcome {
       return { kind: 'input', text: delta.partial_json }
     case 'citations_delta':
       if (type !== 'text' || delta.citation === undefined) return misfit
-      if (!holdsSomething(delta.citation)) return unchanged
+      if (!hasContent(delta.citation)) return unchanged
       block.citations.push(delta.citation)
       return taken
     case 'compaction_delta':

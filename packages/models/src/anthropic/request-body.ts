@@ -2,7 +2,7 @@ import type { JsonObject, ModelMessage, ModelRequest, Sampling, Thinking, WebSea
 import { wellFormedJson } from '@halting/core/adapters'
 import type { ToolDefinition } from '@halting/core/adapters'
 import { createBodies } from '../bytes/bodies.ts'
-import { LeftOut } from '../service/unsupported-settings.ts'
+import { UnsupportedSettings } from '../service/unsupported-settings.ts'
 import { isForeign, renderMessage, userTurn } from './message-bytes.ts'
 import { liveContainerOf, withoutLostPrograms } from './programs.ts'
 import { isCodeTool, isDeferred, toolFieldsOf } from './tool-options.ts'
@@ -44,7 +44,7 @@ export interface RequestBodyOptions {
  */
 export function createRequestBody(
   options: RequestBodyOptions,
-  leftOut: LeftOut = new LeftOut(options.model),
+  unsupported: UnsupportedSettings = new UnsupportedSettings(options.model),
 ): (request: ModelRequest) => Uint8Array {
   const { id, serverTools = [], contextManagement } = options
   const managed =
@@ -57,16 +57,16 @@ export function createRequestBody(
   const bodies = createBodies({
     render: (message) => renderMessage(message, id),
     breakpoints: { turns: fields === '' ? 0 : 2, fields },
-    heldKind: userTurn,
+    deferredKind: userTurn,
   })
   return (request) => {
     const { system, tools, maxOutputTokens, webSearch } = request
     const messages = runsCode ? withoutLostPrograms(request.messages, id, mayCall(request)) : request.messages
     let tail = `],"max_tokens":${maxOutputTokens},"stream":true`
     const thinking = thinkingField(request.thinking ?? options.thinking, maxOutputTokens)
-    if (tools.length + serverTools.length > 0) tail += toolChoiceField(request, thinking !== '', leftOut)
+    if (tools.length + serverTools.length > 0) tail += toolChoiceField(request, thinking !== '', unsupported)
     tail += thinking
-    if (request.sampling !== undefined) tail += samplingFields(request.sampling, thinking !== '', leftOut)
+    if (request.sampling !== undefined) tail += samplingFields(request.sampling, thinking !== '', unsupported)
     tail += outputConfig
     tail += managed
     const container = serverTools.length === 0 ? undefined : containerOf(messages, id)
@@ -173,11 +173,15 @@ function thinkingField(thinking: Thinking | undefined, maxTokens: number): strin
 }
 
 /** While the model thinks, the API takes no choice of tools that requires a call. */
-function toolChoiceField({ toolChoice, tools }: ModelRequest, isThinking: boolean, leftOut: LeftOut): string {
+function toolChoiceField(
+  { toolChoice, tools }: ModelRequest,
+  isThinking: boolean,
+  unsupported: UnsupportedSettings,
+): string {
   if (toolChoice === 'none') return ',"tool_choice":{"type":"none"}'
   if (toolChoice === undefined || toolChoice === 'auto' || tools.length === 0) return ''
   if (isThinking) {
-    leftOut.note(['toolChoice'], whileThinking)
+    unsupported.note(['toolChoice'], whileThinking)
     return ''
   }
   const choice = toolChoice === 'required' ? { type: 'any' } : { type: 'tool', name: toolChoice.tool }
@@ -190,13 +194,13 @@ const whileThinking = ' while it thinks'
 function samplingFields(
   { temperature, topP, stopSequences, seed }: Sampling,
   isThinking: boolean,
-  leftOut: LeftOut,
+  unsupported: UnsupportedSettings,
 ): string {
   const hasTemperature = temperature !== undefined && !isThinking
   const hasTopP = topP !== undefined && (!isThinking || topP >= leastTopPOfThinking)
-  if (temperature !== undefined && !hasTemperature) leftOut.note(['temperature'], whileThinking)
-  if (topP !== undefined && !hasTopP) leftOut.note([`topP below ${leastTopPOfThinking}`], whileThinking)
-  if (seed !== undefined) leftOut.note(['seed'])
+  if (temperature !== undefined && !hasTemperature) unsupported.note(['temperature'], whileThinking)
+  if (topP !== undefined && !hasTopP) unsupported.note([`topP below ${leastTopPOfThinking}`], whileThinking)
+  if (seed !== undefined) unsupported.note(['seed'])
   const fields = [
     hasTemperature ? `,"temperature":${temperature}` : '',
     hasTopP ? `,"top_p":${topP}` : '',

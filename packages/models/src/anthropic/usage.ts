@@ -13,16 +13,16 @@ import { highest, isAbsent, numberOf, totalOf } from '../usage-counts.ts'
 export function mergeUsage(before: Usage, reported: Json | undefined): Usage {
   if (isAbsent(reported)) return before
   const known: JsonObject = { ...before }
-  const told: JsonObject = isJsonObject(reported) ? reported : { output_tokens: JSON.stringify(reported) }
-  const iterations = fullerList(known.iterations, told.iterations)
-  const passes = iterations === told.iterations ? listOf(iterations) : []
+  const report: JsonObject = isJsonObject(reported) ? reported : { output_tokens: JSON.stringify(reported) }
+  const iterations = fullerList(known.iterations, report.iterations)
+  const passes = iterations === report.iterations ? listOf(iterations) : []
   const merged: { [count: string]: Json | undefined } = {}
   for (const name of counts) {
     const isExplained = passes.length > 0 && totalOf(passes.filter(isOwn), name) >= numberOf(known[name])
-    merged[name] = highest(isExplained ? totalOf(passes.filter(isOfReply), name) : known[name], told[name])
+    merged[name] = highest(isExplained ? totalOf(passes.filter(isOfReply), name) : known[name], report[name])
   }
-  const written = writtenParts(known, told, merged.cache_creation_input_tokens)
-  const searches = highest(inner(known.server_tool_use, searchCount), inner(told.server_tool_use, searchCount))
+  const written = writtenParts(known, report, merged.cache_creation_input_tokens)
+  const searches = highest(inner(known.server_tool_use, searchCount), inner(report.server_tool_use, searchCount))
   // What a service says need not have the type: these are counts, or what it gave for them.
   return {
     ...merged,

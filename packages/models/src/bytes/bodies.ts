@@ -42,8 +42,8 @@ function relativeOf(messages: readonly ModelMessage[], renderings: RenderedMessa
 const borrowed = new WeakMap<Uint8Array, Conversation>()
 
 /** Whether something that stands in the messages of this body may not be in it yet: see `TurnKind.answeredBy`. Ask as soon as it is made. */
-export function holdsBack(body: Uint8Array): boolean {
-  return borrowed.get(body)?.holdsBack ?? false
+export function hasDeferredParts(body: Uint8Array): boolean {
+  return borrowed.get(body)?.hasDeferredParts ?? false
 }
 
 /** Says that nobody will read a body any more. */

@@ -27,10 +27,10 @@ export class Conversation implements Home {
   readonly #messages: ModelMessage[] = []
   readonly #rendered: RenderedMessage[] = []
   #lastKind: TurnKind | null = null
-  /** What the last settled turn held back. */
-  #held: readonly Part[] = []
+  /** What the last settled turn deferred back. */
+  #deferred: readonly Part[] = []
   #lent: Uint8Array | null = null
-  #holdsBack = false
+  #hasDeferredParts = false
 
   constructor(format: WireFormat, renderings: RenderedMessages) {
     this.#format = format
@@ -44,7 +44,7 @@ export class Conversation implements Home {
   /** The turns of a list after the settled ones; undefined when it does not go on from those. */
   openTurns(messages: readonly ModelMessage[]): readonly Turn[] | undefined {
     if (!this.#holds(messages)) return undefined
-    const start = { from: this.#messages.length, lastKind: this.#lastKind, held: this.#held }
+    const start = { from: this.#messages.length, lastKind: this.#lastKind, deferred: this.#deferred }
     const open = turnsOf(messages, start, this.#renderings, this.#format)
     if (this.#lastKind === null) return open
     // C1: a shorter list of the same messages may need a breakpoint, or end, in what is settled here.
@@ -72,15 +72,15 @@ export class Conversation implements Home {
       if (index >= settled) writeTurn(slab, turn, marked.includes(index) ? (breakpoints?.fields ?? '') : '')
     })
     slab.write(tail)
-    this.#holdsBack = (open.at(-1)?.held.length ?? 0) > 0
+    this.#hasDeferredParts = (open.at(-1)?.deferred.length ?? 0) > 0
     const body = slab.view(0, slab.length)
     this.#lent = body
     return body
   }
 
   /** Whether something in the list of the newest body is not in that body. */
-  get holdsBack(): boolean {
-    return this.#holdsBack
+  get hasDeferredParts(): boolean {
+    return this.#hasDeferredParts
   }
 
   release(body: Uint8Array): void {
@@ -118,7 +118,7 @@ export class Conversation implements Home {
       if (turn === undefined) continue
       settleTurn(this.#slab, turn, this, this.#base)
       this.#lastKind = turn.kind
-      this.#held = turn.held
+      this.#deferred = turn.deferred
     }
     for (let index = this.#messages.length; index < next.from; index++) {
       const message = messages[index]

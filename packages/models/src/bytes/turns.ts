@@ -7,10 +7,10 @@ import type { Breakpoints, TurnKind, WireFormat } from './wire-format.ts'
 export interface Turn {
   readonly kind: TurnKind
   /** What must stand between the turn before it and this one. */
-  readonly joint: string
+  readonly separator: string
   readonly parts: readonly Part[]
   /** What may not stand in it and waits for a later turn: see `TurnKind.answeredBy`. */
-  readonly held: readonly Part[]
+  readonly deferred: readonly Part[]
   /** The place of its first message in the list. */
   readonly from: number
 }
@@ -20,8 +20,8 @@ export interface TurnsStart {
   readonly from: number
   /** The kind of the turn before; null when there is none. */
   readonly lastKind: TurnKind | null
-  /** What it held back. */
-  readonly held: readonly Part[]
+  /** What it deferred back. */
+  readonly deferred: readonly Part[]
 }
 
 /** Messages that become one turn. */
@@ -38,37 +38,37 @@ export function turnsOf(
   format: WireFormat,
 ): readonly Turn[] {
   const turns: Turn[] = []
-  let { lastKind: before, held } = start
+  let { lastKind: before, deferred: deferred } = start
   const add = (kind: TurnKind, parts: readonly Part[], from: number): void => {
-    const joint = before === null ? '' : (format.between?.(before, kind) ?? '')
-    turns.push({ kind, joint, parts, held, from })
+    const separator = before === null ? '' : (format.between?.(before, kind) ?? '')
+    turns.push({ kind, separator, parts, deferred: deferred, from })
     before = kind
   }
-  /** A turn of what was held back, where the reply that it waited for is whole. */
-  const release = (from: number): void => {
-    const kind = format.heldKind
-    if (held.length === 0 || kind === undefined || before?.endsHold !== true) return
-    const parts = held
-    held = []
+  /** A turn of what was deferred back, where the reply that it earlier for is whole. */
+  const addDeferred = (from: number): void => {
+    const kind = format.deferredKind
+    if (deferred.length === 0 || kind === undefined || before?.releasesDeferred !== true) return
+    const parts = deferred
+    deferred = []
     add(kind, parts, from)
   }
   for (const { kind, messages: merged, from } of groupsOf(messages, start.from, renderings)) {
     const firsts = partsOf(merged, 'first')
     const rests = partsOf(merged, 'rest')
-    const alone = firsts.length > 0 ? before?.answeredBy : undefined
-    if (alone !== undefined) {
-      held = [...held, ...rests]
-      add(alone, firsts, from)
-    } else if (kind === format.heldKind) {
-      const waited = held
-      held = []
-      add(kind, [...firsts, ...waited, ...rests], from)
+    const answerKind = firsts.length > 0 ? before?.answeredBy : undefined
+    if (answerKind !== undefined) {
+      deferred = [...deferred, ...rests]
+      add(answerKind, firsts, from)
+    } else if (kind === format.deferredKind) {
+      const earlier = deferred
+      deferred = []
+      add(kind, [...firsts, ...earlier, ...rests], from)
     } else {
-      release(from)
+      addDeferred(from)
       add(kind, [...firsts, ...rests], from)
     }
   }
-  release(messages.length)
+  addDeferred(messages.length)
   return turns
 }
 
@@ -109,8 +109,8 @@ export function markedTurns(turns: readonly Turn[], breakpoints: Breakpoints | u
 /** About what the turns take. */
 export function lengthOf(turns: readonly Turn[]): number {
   let length = 0
-  for (const { kind, joint, parts } of turns) {
-    length += joint.length + kind.opening.length + kind.closing.length + 2
+  for (const { kind, separator, parts } of turns) {
+    length += separator.length + kind.opening.length + kind.closing.length + 2
     for (const part of parts) length += part.length + 2
   }
   return length
@@ -137,9 +137,9 @@ export function settleTurn(slab: Slab, turn: Turn, home: Home, base: number): vo
 const openBracket = 0x5b
 const comma = 0x2c
 
-function begin(slab: Slab, { kind, joint }: Turn): void {
+function begin(slab: Slab, { kind, separator }: Turn): void {
   if (slab.last !== openBracket && slab.last !== comma) slab.write(',')
-  if (joint !== '') slab.write(`${joint},`)
+  if (separator !== '') slab.write(`${separator},`)
   slab.write(kind.opening)
 }
 

@@ -11,7 +11,7 @@ export interface WireFormat {
   between?(before: TurnKind, after: TurnKind): string
   readonly breakpoints?: Breakpoints
   /** The kind of turn that may have what others held back; absent where none holds anything back. */
-  readonly heldKind?: TurnKind
+  readonly deferredKind?: TurnKind
 }
 
 /** A message as JSON values with commas between them. With neither it is left out, and its neighbours meet. */
@@ -32,11 +32,11 @@ export interface TurnKind {
   readonly takesBreakpoint: boolean
   /**
    * What the turn behind one of this kind is, where that has first parts: these alone. The rest of it stands with the next turn that may
-   * have it, or as one before the next turn of `this` kind or at the end of the list, if `endsHold` says that nothing is open there.
+   * have it, or as one before the next turn of `this` kind or at the end of the list, if `releasesDeferred` says that nothing is open there.
    */
   readonly answeredBy?: TurnKind
   /** A turn of this kind is whole: what was held back may stand behind it. */
-  readonly endsHold?: boolean
+  readonly releasesDeferred?: boolean
 }
 
 /** Fields that the last value of the newest turns has besides its own. */

@@ -11,12 +11,12 @@ interface BodyOptions {
 }
 
 /** Bytes that are held for a reader who does not come; the rest waits on the other side. */
-const mostHeld = 65_536
+const mostBuffered = 65_536
 
 /** The body of an answer, as it is asked for. */
 export function bodyOf(message: IncomingMessage, { failure, onEnd }: BodyOptions): Pieces {
-  let held: Buffer[] = []
-  let heldBytes = 0
+  let buffered: Buffer[] = []
+  let bufferedBytes = 0
   let end: { readonly error?: Error } | undefined
   let wake = (): void => {}
   const over = (how: { readonly error?: Error }): void => {
@@ -24,9 +24,9 @@ export function bodyOf(message: IncomingMessage, { failure, onEnd }: BodyOptions
     wake()
   }
   message.on('data', (piece: Buffer) => {
-    held.push(piece)
-    heldBytes += piece.length
-    if (heldBytes >= mostHeld) message.pause()
+    buffered.push(piece)
+    bufferedBytes += piece.length
+    if (bufferedBytes >= mostBuffered) message.pause()
     wake()
   })
   message.once('end', () => {
@@ -38,15 +38,15 @@ export function bodyOf(message: IncomingMessage, { failure, onEnd }: BodyOptions
   message.on('error', (error) => over({ error: failure() ?? error }))
   message.once('close', () => over({ error: failure() ?? cut() }))
   return async () => {
-    if (heldBytes === 0 && end === undefined) await new Promise<void>((resolve) => (wake = resolve))
-    if (heldBytes === 0) {
+    if (bufferedBytes === 0 && end === undefined) await new Promise<void>((resolve) => (wake = resolve))
+    if (bufferedBytes === 0) {
       if (end?.error !== undefined) throw end.error
       return undefined
     }
-    const [first, ...others] = held
-    const piece = first !== undefined && others.length === 0 ? first : Buffer.concat(held)
-    held = []
-    heldBytes = 0
+    const [first, ...others] = buffered
+    const piece = first !== undefined && others.length === 0 ? first : Buffer.concat(buffered)
+    buffered = []
+    bufferedBytes = 0
     if (message.isPaused()) message.resume()
     return piece
   }

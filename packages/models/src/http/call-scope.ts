@@ -6,7 +6,7 @@ import type { DeadlineLimits, Deadlines } from './deadlines.ts'
 export interface CallScope {
   readonly signal: AbortSignal
   /** The run's own signal. */
-  readonly outer: AbortSignal
+  readonly runSignal: AbortSignal
   /** Rejects when the scope is aborted. */
   readonly aborted: Promise<never>
   readonly deadlines: Deadlines
@@ -35,7 +35,7 @@ export function startCallScope({
   aborted.catch(() => {})
   return {
     signal: controller.signal,
-    outer,
+    runSignal: outer,
     aborted,
     deadlines,
     timeout: () => timeout,

@@ -61,7 +61,9 @@ export function startDeadlines(limits: DeadlineLimits, onTimeout: (error: ModelE
       isEnding = true
       clearTimeout(news)
       const limit = Math.min(limits.endTimeoutMs ?? 10_000, limits.requestTimeoutMs)
-      news = startTimer(limit, (told) => expire(`The reply was complete, but the stream did not end for ${told}.`))
+      news = startTimer(limit, (duration) =>
+        expire(`The reply was complete, but the stream did not end for ${duration}.`),
+      )
     },
     dispose,
   }

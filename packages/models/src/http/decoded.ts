@@ -6,7 +6,7 @@ import { codedError } from './coded-error.ts'
 const mostCodings = 3
 
 /** A body without the compression that its header names. One in a coding that nobody here knows is handed on as it is. */
-export function decoded(pieces: Pieces, header: string | null): Pieces {
+export function decodedBody(pieces: Pieces, header: string | null): Pieces {
   const codings = (header ?? '')
     .split(',')
     .map((coding) => coding.trim().toLowerCase())
@@ -43,21 +43,21 @@ async function open(pieces: Pieces, codings: readonly string[]): Promise<Pieces>
     first = await outer()
     // No body, as of a 204, is no broken one.
     if (first === undefined) return async () => undefined
-    let begun: Uint8Array | undefined = first
+    let firstPiece: Uint8Array | undefined = first
     const whole: Pieces = async () => {
-      const piece = begun
-      begun = undefined
+      const piece = firstPiece
+      firstPiece = undefined
       return piece ?? outer()
     }
     const decoder = make(coding)
     if (decoder === undefined) return whole
-    current = through(decoder, whole)
+    current = pipeThrough(decoder, whole)
   }
   return current
 }
 
 /** What comes out of a decoder: it is given the next piece when all of the one before was taken out of it. */
-function through(decoder: Transform, pieces: Pieces): Pieces {
+function pipeThrough(decoder: Transform, pieces: Pieces): Pieces {
   let failure: Error | undefined
   let isOver = false
   let isWorking = false

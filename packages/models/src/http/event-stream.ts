@@ -133,14 +133,14 @@ const nothing = new Uint8Array(0)
  * what is no UTF-8 becomes U+FFFD. The beginning of a character that nothing follows is never returned.
  */
 export function createUtf8Decoder(): Utf8Decoder {
-  let held: Uint8Array = nothing
+  let pending: Uint8Array = nothing
   let isBeginning = true
   return {
     decode(bytes) {
-      const all = held.length === 0 ? bytes : Buffer.concat([held, bytes])
-      const end = endOfWhole(all)
+      const all = pending.length === 0 ? bytes : Buffer.concat([pending, bytes])
+      const end = endOfLastCharacter(all)
       // A copy: what is held must not change with a buffer of somebody else.
-      held = end === all.length ? nothing : all.slice(end)
+      pending = end === all.length ? nothing : all.slice(end)
       if (end === 0) return ''
       const text = Buffer.from(all.buffer, all.byteOffset, end).toString('utf8')
       if (!isBeginning) return text
@@ -151,7 +151,7 @@ export function createUtf8Decoder(): Utf8Decoder {
 }
 
 /** Where the last character ends that is whole. A byte that begins one begins it whatever stands before. */
-function endOfWhole(bytes: Uint8Array): number {
+function endOfLastCharacter(bytes: Uint8Array): number {
   const { length } = bytes
   for (let back = 1; back <= 3 && back <= length; back++) {
     const byte = bytes[length - back] ?? 0

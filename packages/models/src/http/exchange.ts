@@ -48,7 +48,7 @@ export async function openExchange(request: HttpRequest, options: ExchangeOption
   let answer: Promise<HttpAnswer> | undefined
   try {
     answer = options.transport(request, scope.signal)
-    return { kind: 'open', exchange: exchangeOf(await Promise.race([answer, scope.aborted]), scope, url) }
+    return { kind: 'open', exchange: createExchange(await Promise.race([answer, scope.aborted]), scope, url) }
   } catch (thrown) {
     scope.dispose()
     // A `fetch` that does not heed the signal may still answer: nobody reads it.
@@ -58,7 +58,7 @@ export async function openExchange(request: HttpRequest, options: ExchangeOption
   }
 }
 
-function exchangeOf(answer: HttpAnswer, scope: CallScope, url: string): Exchange {
+function createExchange(answer: HttpAnswer, scope: CallScope, url: string): Exchange {
   const cancel = (): void => answer.cancel()
   let isRead = false
   // Ends a pending read of a body that does not heed the signal.
@@ -72,10 +72,10 @@ function exchangeOf(answer: HttpAnswer, scope: CallScope, url: string): Exchange
     } catch (thrown) {
       isRead = true
       cancel()
-      scope.outer.throwIfAborted()
+      scope.runSignal.throwIfAborted()
       return { kind: 'broken', error: scope.timeout() ?? networkError(new ConnectionFailure('connected', thrown), url) }
     }
-    scope.outer.throwIfAborted()
+    scope.runSignal.throwIfAborted()
     const error = scope.timeout()
     if (error !== undefined) return { kind: 'broken', error }
     if (piece === undefined) {

@@ -115,7 +115,7 @@ export function networkError(thrown: unknown, url: string): ModelError {
 function errorOf(thrown: unknown, url: string, wordingFor: typeof wordingOf): ModelError {
   if (thrown instanceof ModelError) return thrown
   const { host, origin } = new URL(url)
-  const { code, message } = rootOf(thrown)
+  const { code, message } = rootCauseOf(thrown)
   const wording = wordingFor(code, message)
   if (wording !== undefined) return new ModelError({ ...wording({ host, origin, code }), cause: thrown })
   // The standard of `fetch` keeps requests from ports of other protocols.
@@ -125,13 +125,13 @@ function errorOf(thrown: unknown, url: string, wordingFor: typeof wordingOf): Mo
       message: `The port of ${host} is blocked for HTTP requests. Is the base URL right?`,
     })
   }
-  if (isMistake(thrown, code)) {
+  if (isProgramError(thrown, code)) {
     return new ModelError({ kind: 'unknown', message: `The request could not be made: ${message}`, cause: thrown })
   }
-  const said = code === '' || message.includes(code) ? message : `${message} (${code})`
+  const description = code === '' || message.includes(code) ? message : `${message} (${code})`
   return new ModelError({
     kind: 'connection',
-    message: `The connection to ${host} failed: ${said}.`,
+    message: `The connection to ${host} failed: ${description}.`,
     cause: thrown,
   })
 }
@@ -165,7 +165,7 @@ function unsent(error: ModelError): ModelError {
 }
 
 /** A mistake in a program, such as a `fetch` of its own that throws: nothing that passes by itself. */
-function isMistake(thrown: unknown, code: string): boolean {
+function isProgramError(thrown: unknown, code: string): boolean {
   if (!(thrown instanceof Error) || thrown.cause !== undefined) return false
   // What Node says of parameters that it does not take, such as a header with a line break.
   if (code !== '') return thrown instanceof TypeError && code.startsWith('ERR_')
@@ -174,7 +174,7 @@ function isMistake(thrown: unknown, code: string): boolean {
 }
 
 /** `fetch` says 'fetch failed' and keeps what happened in `cause`; a host with many addresses, in a list of errors. */
-function rootOf(thrown: unknown): { readonly code: string; readonly message: string } {
+function rootCauseOf(thrown: unknown): { readonly code: string; readonly message: string } {
   let error = thrown
   let code = ''
   for (let depth = 0; depth < 8 && error instanceof Error; depth++) {

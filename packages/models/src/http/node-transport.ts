@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { bodyOf } from './body.ts'
 import { codedError, ConnectionFailure } from './coded-error.ts'
-import { decoded } from './decoded.ts'
+import { decodedBody } from './decoded.ts'
 import { routeTo } from './route.ts'
 import type { Route } from './route.ts'
 import type { HttpAnswer, HttpRequest, Transport } from './transport.ts'
@@ -30,7 +30,7 @@ function send({ headers, body }: HttpRequest, route: Route, signal: AbortSignal)
   return new Promise((resolve, reject) => {
     const request = route.request({
       method: body === undefined ? 'GET' : 'POST',
-      headers: framed(headers, body),
+      headers: framedHeaders(headers, body),
       tunnelSignal: signal,
     })
     let failure: Error | undefined
@@ -47,7 +47,7 @@ function send({ headers, body }: HttpRequest, route: Route, signal: AbortSignal)
     // There may be several, also after the answer or an abort: the first one tells.
     request.on('error', (error) => {
       failure ??= error
-      if (request.reusedSocket && !isSent && isCut(error)) resolve('not taken')
+      if (request.reusedSocket && !isSent && isConnectionCut(error)) resolve('not taken')
       else if (connection.isMade()) reject(new ConnectionFailure('connected', failure))
       else reject(new ConnectionFailure('connecting', route.failureToConnect(failure)))
     })
@@ -64,7 +64,7 @@ function send({ headers, body }: HttpRequest, route: Route, signal: AbortSignal)
 }
 
 /** How the body is framed is not for a user's headers to say. What is sent as it is needs no time to be decoded. */
-function framed(headers: HttpRequest['headers'], body: Uint8Array | undefined): Record<string, string | number> {
+function framedHeaders(headers: HttpRequest['headers'], body: Uint8Array | undefined): Record<string, string | number> {
   const framing = new Set(['transfer-encoding', 'content-length', 'te', 'trailer', 'upgrade'])
   const own = Object.entries(headers).filter(([name]) => !framing.has(name.toLowerCase()))
   return {
@@ -74,7 +74,7 @@ function framed(headers: HttpRequest['headers'], body: Uint8Array | undefined): 
   }
 }
 
-function isCut(error: Error): boolean {
+function isConnectionCut(error: Error): boolean {
   return 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
 }
 
@@ -100,12 +100,12 @@ function connectTimeout(): Error {
   return codedError('ERR_CONNECT_TIMEOUT', `No connection was established within ${connectTimeoutMs / 1_000} s.`)
 }
 
-interface Sending {
+interface SendState {
   readonly isSent: () => boolean
   readonly failure: () => Error | undefined
 }
 
-function answerOf(message: IncomingMessage, request: ClientRequest, { isSent, failure }: Sending): HttpAnswer {
+function answerOf(message: IncomingMessage, request: ClientRequest, { isSent, failure }: SendState): HttpAnswer {
   const { statusCode = 0, headersDistinct } = message
   const cancel = (): void => void request.destroy()
   const plain = bodyOf(message, {
@@ -114,5 +114,5 @@ function answerOf(message: IncomingMessage, request: ClientRequest, { isSent, fa
     onEnd: () => (isSent() ? undefined : cancel()),
   })
   const headers = { get: (name: string) => headersDistinct[name.toLowerCase()]?.join(', ') ?? null }
-  return { status: statusCode, headers, next: decoded(plain, headers.get('content-encoding')), isSent, cancel }
+  return { status: statusCode, headers, next: decodedBody(plain, headers.get('content-encoding')), isSent, cancel }
 }

@@ -52,7 +52,7 @@ function hostnameOf(address: string): string | undefined {
 }
 
 /** Where a proxy is. */
-export interface Place {
+export interface ProxyAddress {
   /** With the password, if there is one. */
   readonly url: URL
   readonly host: string
@@ -67,10 +67,14 @@ export interface Place {
 }
 
 /** @throws ModelError for what is no address of a proxy that can be used. The address may hold a password: it is not repeated. */
-export function placeOf({ url, variable }: Proxy): Place {
+export function proxyAddressOf({ url, variable }: Proxy): ProxyAddress {
   const uri = /^[a-z][a-z\d+.-]*:\/\//i.test(url) ? url : `http://${url}`
   const parsed = URL.canParse(uri) ? new URL(uri) : undefined
-  if (parsed !== undefined && (parsed.protocol === 'http:' || parsed.protocol === 'https:') && hasName(parsed)) {
+  if (
+    parsed !== undefined &&
+    (parsed.protocol === 'http:' || parsed.protocol === 'https:') &&
+    canDecodeCredentials(parsed)
+  ) {
     const { host, port, protocol } = parsed
     const own = port === '' ? (protocol === 'https:' ? '443' : '80') : port
     // An address of IPv6 stands in brackets.
@@ -79,7 +83,9 @@ export function placeOf({ url, variable }: Proxy): Place {
     return { url: parsed, host, address: { protocol, hostname, port: own, servername } }
   }
   const kind = parsed === undefined || hasHttp(parsed) ? 'is no address' : `begins with ${parsed.protocol}//`
-  throw notUsable(`The proxy in ${variable} ${kind}. Write it like http://proxy.example:8080, or unset the variable.`)
+  throw unusableProxy(
+    `The proxy in ${variable} ${kind}. Write it like http://proxy.example:8080, or unset the variable.`,
+  )
 }
 
 function hasHttp({ protocol }: URL): boolean {
@@ -87,7 +93,7 @@ function hasHttp({ protocol }: URL): boolean {
 }
 
 /** A `%` in a user name or a password that stands for nothing cannot be sent. */
-function hasName({ username, password }: URL): boolean {
+function canDecodeCredentials({ username, password }: URL): boolean {
   try {
     decodeURIComponent(username + password)
     return true
@@ -97,9 +103,9 @@ function hasName({ username, password }: URL): boolean {
 }
 
 /** The proxy answered something else than that it has connected. */
-export function refusingProxy(status: number, { host }: Place, { variable }: Proxy): ModelError {
+export function refusingProxy(status: number, { host }: ProxyAddress, { variable }: Proxy): ModelError {
   if (status === 407) {
-    return notUsable(`The proxy at ${host} requires a user name and a password. Add them to ${variable}.`)
+    return unusableProxy(`The proxy at ${host} requires a user name and a password. Add them to ${variable}.`)
   }
   return new ModelError({
     ...notConnected,
@@ -109,7 +115,7 @@ export function refusingProxy(status: number, { host }: Place, { variable }: Pro
 }
 
 /** No connection to the proxy came about; undefined for an error that says something else. */
-export function unreachableProxy(thrown: Error, { host }: Place, { variable }: Proxy): ModelError | undefined {
+export function unreachableProxy(thrown: Error, { host }: ProxyAddress, { variable }: Proxy): ModelError | undefined {
   const code = codeOf(thrown)
   if (!isConnectError(thrown, code)) return undefined
   const message = `The proxy at ${host} cannot be reached (${code}). Is ${variable} right?`
@@ -117,7 +123,7 @@ export function unreachableProxy(thrown: Error, { host }: Place, { variable }: P
 }
 
 /** The proxy was reached, and then the connection to it broke. */
-export function brokenProxy(thrown: Error, { host, url }: Place, { variable }: Proxy): ModelError {
+export function brokenProxy(thrown: Error, { host, url }: ProxyAddress, { variable }: Proxy): ModelError {
   const worded = networkError(thrown, url.origin)
   if (!worded.retryable) return worded
   const message = `The proxy at ${host} (${variable}) closed the connection before it had connected to the service (${codeOf(thrown)}).`
@@ -137,6 +143,6 @@ function codeOf(thrown: Error): string {
   return 'code' in thrown ? String(thrown.code) : 'unknown'
 }
 
-function notUsable(message: string): ModelError {
+function unusableProxy(message: string): ModelError {
   return new ModelError({ kind: 'connection', message, retryable: false, billed: 'nothing' })
 }

@@ -2,8 +2,8 @@ import type * as Http from 'node:http'
 import type * as Https from 'node:https'
 import type { Agent, ClientRequest, RequestOptions } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { placeOf, proxyFor, unreachableProxy, brokenProxy, refusingProxy } from './proxy.ts'
-import type { Place, Proxy } from './proxy.ts'
+import { proxyAddressOf, proxyFor, unreachableProxy, brokenProxy, refusingProxy } from './proxy.ts'
+import type { ProxyAddress, Proxy } from './proxy.ts'
 import type { Socket } from 'node:net'
 import { codedError } from './coded-error.ts'
 
@@ -58,14 +58,14 @@ export function routeTo(url: URL): Route {
     const { request, Agent: Pool } = clientFor(url.protocol)
     const agent = agentFor(url.protocol, () => new Pool(pooled))
     const send = (options: SendOptions): ClientRequest => request(url, { ...options, agent })
-    return routeBy(agent, { isSecure, request: send, failureToConnect: (error) => error })
+    return routeWith(agent, { isSecure, request: send, failureToConnect: (error) => error })
   }
-  const place = placeOf(proxy)
+  const place = proxyAddressOf(proxy)
   const failureToConnect = (error: Error): Error => unreachableProxy(error, place, proxy) ?? error
   if (isSecure) {
     const https = process.getBuiltinModule('node:https')
     const agent = agentFor(`tunnel ${place.url.href}`, () => connectThrough({ place, proxy }, new https.Agent(pooled)))
-    return routeBy(agent, {
+    return routeWith(agent, {
       isSecure,
       request: (options) => https.request(url, { ...options, agent }),
       // Whatever goes wrong with the proxy is told by the tunnel.
@@ -76,7 +76,7 @@ export function routeTo(url: URL): Route {
   const isProxySecure = place.url.protocol === 'https:'
   const { request, Agent: Pool } = clientFor(place.url.protocol)
   const agent = agentFor(`proxy ${place.url.href}`, () => new Pool(pooled))
-  return routeBy(agent, {
+  return routeWith(agent, {
     isSecure: isProxySecure,
     request: ({ headers, ...options }) =>
       request({
@@ -90,7 +90,7 @@ export function routeTo(url: URL): Route {
   })
 }
 
-function routeBy(agent: Agent, parts: Omit<Route, 'dropIdle'>): Route {
+function routeWith(agent: Agent, parts: Omit<Route, 'dropIdle'>): Route {
   return {
     ...parts,
     dropIdle() {
@@ -107,13 +107,13 @@ export function clientFor(protocol: string): typeof Http | typeof Https {
   return protocol === 'https:' ? process.getBuiltinModule('node:https') : process.getBuiltinModule('node:http')
 }
 
-interface Through {
-  readonly place: Place
+interface ProxyTarget {
+  readonly place: ProxyAddress
   readonly proxy: Proxy
 }
 
 /** Has an agent make its connections through a proxy, by CONNECT. */
-function connectThrough(through: Through, agent: Https.Agent): Https.Agent {
+function connectThrough(through: ProxyTarget, agent: Https.Agent): Https.Agent {
   const connect = agent.createConnection.bind(agent)
   agent.createConnection = (options, done) => {
     // `tunnelSignal` of `SendOptions`: what a request is made with comes here, too.
@@ -137,7 +137,7 @@ function connectThrough(through: Through, agent: Https.Agent): Https.Agent {
   return agent
 }
 
-function credentialsOf({ url: { username, password } }: Place): Readonly<Record<string, string>> {
+function credentialsOf({ url: { username, password } }: ProxyAddress): Readonly<Record<string, string>> {
   if (username === '' && password === '') return {}
   const token = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')
   return { 'proxy-authorization': `Basic ${token}` }
@@ -146,7 +146,7 @@ function credentialsOf({ url: { username, password } }: Place): Readonly<Record<
 const connectTimeoutMs = 10_000
 
 /** A connection to the service, on which nothing was said yet. Rejects with a ModelError that names the proxy. */
-function openTunnel({ place, proxy }: Through, target: string, signal: AbortSignal): Promise<Socket> {
+function openTunnel({ place, proxy }: ProxyTarget, target: string, signal: AbortSignal): Promise<Socket> {
   const { request } = clientFor(place.url.protocol)
   return new Promise((resolve, reject) => {
     const asked = request({

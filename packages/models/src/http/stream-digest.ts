@@ -11,7 +11,7 @@ const firstCapacity = 1_024
 export class ByteDigest {
   readonly #most: number
   #head = new Uint8Array(0)
-  #kept = 0
+  #storedLength = 0
   #length = 0
 
   /** `most`: bytes that it looks at; of the rest it knows how many there were. */
@@ -21,23 +21,23 @@ export class ByteDigest {
 
   add(bytes: Uint8Array): void {
     this.#length += bytes.length
-    if (this.#kept < this.#most) this.#keep(bytes.subarray(0, this.#most - this.#kept))
+    if (this.#storedLength < this.#most) this.#store(bytes.subarray(0, this.#most - this.#storedLength))
   }
 
-  #keep(bytes: Uint8Array): void {
-    const needed = this.#kept + bytes.length
+  #store(bytes: Uint8Array): void {
+    const needed = this.#storedLength + bytes.length
     if (needed > this.#head.length) {
       const larger = new Uint8Array(Math.min(this.#most, Math.max(firstCapacity, 2 * needed)))
-      larger.set(this.#head.subarray(0, this.#kept))
+      larger.set(this.#head.subarray(0, this.#storedLength))
       this.#head = larger
     }
-    this.#head.set(bytes, this.#kept)
-    this.#kept = needed
+    this.#head.set(bytes, this.#storedLength)
+    this.#storedLength = needed
   }
 
   toString(): string {
     let [one, two] = [0x811c9dc5, 0x9e3779b9]
-    for (const byte of this.#head.subarray(0, this.#kept)) {
+    for (const byte of this.#head.subarray(0, this.#storedLength)) {
       one = Math.imul(one ^ byte, 0x01000193)
       two = Math.imul(two ^ byte, 0x85ebca6b)
     }

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
 
 /** Nine letters and digits, the same for the same seed: the strictest of these services takes no others. */
-export function madeId(seed: string): string {
+export function idFromSeed(seed: string): string {
   return digestOf(`call ${seed}`)
     .replaceAll(/[^a-zA-Z0-9]/g, '')
     .padEnd(9, '0')
@@ -14,7 +14,7 @@ export function madeId(seed: string): string {
 
 /** An id of a call that the service takes: another one may have made it. The same for the call and its result. */
 export function sentCallId(id: string, longest: number): string {
-  return id === '' || id.length > longest ? `call_${madeId(id)}` : id
+  return id === '' || id.length > longest ? `call_${idFromSeed(id)}` : id
 }
 
 /** The text of arguments as they came. Some services give the object itself in its place. */
@@ -23,7 +23,7 @@ export function argumentsText(given: Json | undefined): string {
 }
 
 /** What an `origin` keeps of the text of arguments: nothing where the input, as it was read, gives the same text again. */
-export function keptArguments(text: string, input: JsonObject | undefined): { readonly arguments?: string } {
+export function storedArguments(text: string, input: JsonObject | undefined): { readonly arguments?: string } {
   return input === undefined || JSON.stringify(input) === text ? {} : { arguments: text }
 }
 

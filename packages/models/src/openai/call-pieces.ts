@@ -2,7 +2,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
 import { mostCalls } from '../service/stream-reader.ts'
-import { argumentsText, madeId } from './call-format.ts'
+import { argumentsText, idFromSeed } from './call-format.ts'
 
 /** One call of a tool, as far as its pieces have come. */
 export interface PieceCall {
@@ -88,7 +88,7 @@ export class CallPieces {
     const isTaken = id === '' || this.#calls.some((call) => call.id === id)
     const again = this.#calls.findLast((call) => call.isNamedAgain && call.place === place)
     const call: PieceCall = {
-      id: isTaken ? madeId(`${this.#seed} ${this.#calls.length}`) : id,
+      id: isTaken ? idFromSeed(`${this.#seed} ${this.#calls.length}`) : id,
       givenId: id,
       place,
       name: name === '' ? (again?.name ?? '') : name,

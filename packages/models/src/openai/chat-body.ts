@@ -3,8 +3,8 @@ import { wellFormedJson } from '@halting/core/adapters'
 import type { ToolDefinition } from '@halting/core/adapters'
 import { createBodies } from '../bytes/bodies.ts'
 import type { TurnKind } from '../bytes/wire-format.ts'
-import { takesSampling } from '../responses/reasoning-effort.ts'
-import type { LeftOut } from '../service/unsupported-settings.ts'
+import { supportsSampling } from '../responses/reasoning-effort.ts'
+import type { UnsupportedSettings } from '../service/unsupported-settings.ts'
 import { chatMessagesOf, separator } from './chat-messages.ts'
 import type { ChatDialect } from './chat-messages.ts'
 
@@ -16,7 +16,7 @@ export interface ChatBodyOptions extends ChatDialect {
   /** Further fields of every request; ours go before those of the same name. */
   readonly extraBody?: JsonObject | undefined
   /** Told of settings that the model does not take. */
-  readonly leftOut?: LeftOut | undefined
+  readonly unsupported?: UnsupportedSettings | undefined
 }
 
 /** Each message is a value by itself. */
@@ -63,16 +63,16 @@ function toolChoiceField(toolChoice: ToolChoice | undefined): string {
 
 /** Models of OpenAI that think take none of these but the seed. */
 function samplingOf(
-  { model, extraBody, leftOut }: ChatBodyOptions,
+  { model, extraBody, unsupported: unsupported }: ChatBodyOptions,
   { temperature, topP, stopSequences, seed }: Sampling,
 ): JsonObject {
-  const isFixed = !takesSampling(model, extraBody?.reasoning_effort)
+  const isFixed = !supportsSampling(model, extraBody?.reasoning_effort)
   const given = {
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { topP }),
     ...(stopSequences !== undefined && { stopSequences }),
   }
-  if (isFixed) leftOut?.note(Object.keys(given))
+  if (isFixed) unsupported?.note(Object.keys(given))
   return {
     ...(!isFixed && temperature !== undefined && { temperature }),
     ...(!isFixed && topP !== undefined && { top_p: topP }),

@@ -33,13 +33,13 @@ export function partsOf(delta: JsonObject): readonly DeltaPart[] {
 }
 
 /** A service that gives both fields gives the same twice. */
-function addReasoning(said: Json | undefined, field: ReasoningField, parts: DeltaPart[]): void {
-  const text = stringOf(said)
+function addReasoning(value: Json | undefined, field: ReasoningField, parts: DeltaPart[]): void {
+  const text = stringOf(value)
   if (text !== '' && parts.length === 0) parts.push({ kind: 'reasoning', text, field })
 }
 
-function addDetails(said: Json, parts: DeltaPart[]): void {
-  const details = listOf(said).filter(isJsonObject)
+function addDetails(value: Json, parts: DeltaPart[]): void {
+  const details = listOf(value).filter(isJsonObject)
   if (details.length === 0) return
   const text =
     parts.length > 0 ? '' : details.map((detail) => stringOf(detail.text) || stringOf(detail.summary)).join('')
@@ -55,8 +55,8 @@ function addContent(content: Json | undefined, parts: DeltaPart[]): void {
   for (const part of listOf(content)) {
     if (!isJsonObject(part)) continue
     const isThought = part.type === 'thinking'
-    const said = isThought ? part.thinking : part.text
-    const text = isThought && typeof said !== 'string' ? textsOf(said) : stringOf(said)
+    const value = isThought ? part.thinking : part.text
+    const text = isThought && typeof value !== 'string' ? textsOf(value) : stringOf(value)
     if (text === '') continue
     parts.push(isThought ? { kind: 'reasoning', text, field: 'content' } : { kind: 'text', text })
   }

@@ -11,7 +11,7 @@ import type { ContentBlock, Json, JsonObject, ModelMessage } from '@halting/core
 import { listOf, stringOf } from '../json-fields.ts'
 import { mergeDetails } from './chat-delta.ts'
 import { chatApi } from './chat-reader.ts'
-import { madeId, sentArguments, sentCallId, sentResult } from './call-format.ts'
+import { idFromSeed, sentArguments, sentCallId, sentResult } from './call-format.ts'
 import { documentOmitted, imageFollows, imagesOfResult, resultsReceived } from '../service/wire-texts.ts'
 
 export interface ChatDialect {
@@ -33,11 +33,11 @@ export function chatMessagesOf(message: ModelMessage, dialect: ChatDialect): rea
   const results = message.content.filter(isToolResult)
   // Results are texts in this protocol: images in them follow in a message of the user.
   const others = [...results.flatMap(imagesOf), ...message.content.filter((block) => !isToolResult(block))]
-  const said = userMessages(others)
+  const userTurn = userMessages(others)
   return [
     ...results.map((result) => resultMessage(result, dialect)),
-    ...(dialect.separatesUserFromResults && results.length > 0 && said.length > 0 ? [separator] : []),
-    ...said,
+    ...(dialect.separatesUserFromResults && results.length > 0 && userTurn.length > 0 ? [separator] : []),
+    ...userTurn,
   ]
 }
 
@@ -131,7 +131,7 @@ function chatCall({ id, name, input, origin }: ToolUseBlock, by: string | undefi
 const longestCallId = 40
 
 function callId(id: string, { hasShortCallIds }: ChatDialect): string {
-  if (hasShortCallIds) return /^[a-zA-Z0-9]{9}$/.test(id) ? id : madeId(id)
+  if (hasShortCallIds) return /^[a-zA-Z0-9]{9}$/.test(id) ? id : idFromSeed(id)
   return sentCallId(id, longestCallId)
 }
 

@@ -3,7 +3,7 @@ import type { BlockOrigin, ModelUpdate } from '@halting/core/adapters'
 import type { Json, JsonObject, ModelRequest } from '@halting/core'
 import { MessageAssembler } from '../anthropic/message-assembler.ts'
 import type { OpenBlock } from '../anthropic/open-block.ts'
-import { messageStart, tellingEvent } from '../anthropic/emit-event.ts'
+import { messageStart, emitAndRead } from '../anthropic/emit-event.ts'
 import { listOf, stringOf } from '../json-fields.ts'
 import { more, mostCalls, ping, violation, namelessTool } from '../service/stream-reader.ts'
 import type { Assembled, Progress, StreamReader } from '../service/stream-reader.ts'
@@ -12,7 +12,7 @@ import type { PieceCall } from './call-pieces.ts'
 import { mergeDetails, partsOf } from './chat-delta.ts'
 import type { DeltaPart, ReasoningField } from './chat-delta.ts'
 import { mergeChatReports, readChatUsage } from './chat-usage.ts'
-import { keptArguments, madeId } from './call-format.ts'
+import { storedArguments, idFromSeed } from './call-format.ts'
 
 /** The `origin.api` of what this protocol wrote. */
 export const chatApi = 'chat_completions'
@@ -27,9 +27,9 @@ export const chatApi = 'chat_completions'
  * R2: a reply is complete when a finish reason came, or the service said that the stream is over.
  * R3: without a report of usage, what the reply cost is unknown. One in a piece of the reply
  *     is only a running count unless the reply ended with it or before, and so is one that content came after. Of a
- *     count that is told more than once the highest holds.
+ *     count that is emitted more than once the highest holds.
  * R4: blocks begin in the order in which their first pieces came.
- * R5: a whole call is told complete when something else comes, or nothing more: what the service wants back with it may
+ * R5: a whole call is emitted complete when something else comes, or nothing more: what the service wants back with it may
  *     come behind its input.
  * R6: of two messages with different ids nothing is kept. Ids that change with every chunk name no message.
  * R7: where a service refuses a call that the model wrote, that is a call whose arguments cannot be read.
@@ -38,23 +38,23 @@ export class ChatReader implements StreamReader {
   readonly #emit: (update: ModelUpdate) => void
   readonly #assembler: MessageAssembler
   readonly #calls: CallPieces
-  readonly #told = new Map<PieceCall, ToldCall>()
+  readonly #emittedCalls = new Map<PieceCall, EmittedCall>()
   #hasRefusedCall = false
   readonly #model: string
   readonly #seed: string
   #hasBegun = false
   #blocks = 0
   /** The block of text or reasoning that goes on. */
-  #running: { readonly kind: 'text' | 'thinking'; readonly index: number } | undefined
-  /** The call that is whole and not told complete yet. */
-  #held: PieceCall | undefined
+  #openText: { readonly kind: 'text' | 'thinking'; readonly index: number } | undefined
+  /** The call that is whole and not emitted complete yet. */
+  #pendingCall: PieceCall | undefined
   #field: ReasoningField | undefined
   #details: readonly JsonObject[] = []
   #finishReason: string | undefined
   #isOver = false
   #isRefusal = false
   #reports: JsonObject | undefined
-  #isUsageTold = false
+  #isUsageReported = false
   /** R6: the first id of a piece of the reply, the newest, and how many pieces in a row have had that. */
   #firstId = ''
   #newestId = ''
@@ -76,17 +76,17 @@ export class ChatReader implements StreamReader {
     const isReported = readChatUsage(report) !== undefined
     this.#reports = mergeChatReports(this.#reports, report)
     if (!isJsonObject(choice)) {
-      this.#isUsageTold ||= isReported
+      this.#isUsageReported ||= isReported
       return ping
     }
     const delta = isJsonObject(choice.delta) ? choice.delta : choice.message
     const parts = isJsonObject(delta) ? partsOf(delta) : []
     const reason = stringOf(choice.finish_reason)
-    if (parts.length > 0 && this.#isAnother(stringOf(chunk.id))) return this.#assembler.mixed()
+    if (parts.length > 0 && this.#startsAnotherReply(stringOf(chunk.id))) return this.#assembler.mixed()
     // R3
-    if (parts.length > 0) this.#isUsageTold = false
+    if (parts.length > 0) this.#isUsageReported = false
     const isLast = reason !== '' || this.#isOver || (parts.length === 0 && this.#finishReason !== undefined)
-    this.#isUsageTold ||= isLast && isReported
+    this.#isUsageReported ||= isLast && isReported
     if (!this.#hasBegun) this.#begin(chunk)
     let progress = ping
     for (const part of parts) {
@@ -109,13 +109,13 @@ export class ChatReader implements StreamReader {
   }
 
   finish(): Assembled {
-    this.#closeHeld()
+    this.#closePendingCall()
     const isComplete = this.#hasBegun && (this.#finishReason !== undefined || (this.#isOver && this.#blocks > 0))
     if (!isComplete) return this.#assembler.finish()
-    this.#closeRunning()
+    this.#closeOpenText()
     this.#closeCalls()
     const stop_reason = this.#stopReason()
-    const usage = this.#isUsageTold ? readChatUsage(this.#reports) : undefined
+    const usage = this.#isUsageReported ? readChatUsage(this.#reports) : undefined
     this.#feed({
       type: 'message_delta',
       delta: { stop_reason, stop_sequence: null },
@@ -126,7 +126,7 @@ export class ChatReader implements StreamReader {
   }
 
   /** R6 */
-  #isAnother(id: string): boolean {
+  #startsAnotherReply(id: string): boolean {
     if (id === '' || id === this.#newestId) {
       this.#piecesOfNewest++
       return false
@@ -143,12 +143,12 @@ export class ChatReader implements StreamReader {
     const refused = refusedCallOf(error)
     if (refused === undefined) return undefined
     if (!this.#hasBegun) this.#begin({})
-    this.#closeHeld()
-    this.#closeRunning()
+    this.#closePendingCall()
+    this.#closeOpenText()
     this.#assembler.dropOpen()
     const index = this.#blocks++
     const input = invalidJsonInput(refused.text)
-    const id = `call-${madeId(`${this.#seed} refused`)}`
+    const id = `call-${idFromSeed(`${this.#seed} refused`)}`
     const block = { type: 'tool_use', id, name: refused.name || namelessTool, input }
     this.#feed({ type: 'content_block_start', index, content_block: block })
     this.#feed({ type: 'content_block_stop', index })
@@ -159,110 +159,110 @@ export class ChatReader implements StreamReader {
 
   #begin({ id, model }: JsonObject): void {
     this.#hasBegun = true
-    this.#feed(messageStart(stringOf(id) || `chat-${madeId(this.#seed)}`, stringOf(model) || this.#model))
+    this.#feed(messageStart(stringOf(id) || `chat-${idFromSeed(this.#seed)}`, stringOf(model) || this.#model))
   }
 
   #takePart(part: DeltaPart): Progress {
-    if (part.kind !== 'call') this.#closeHeld()
+    if (part.kind !== 'call') this.#closePendingCall()
     switch (part.kind) {
       case 'reasoning':
         this.#field ??= part.field
-        return this.#say('thinking', part.text)
+        return this.#addText('thinking', part.text)
       case 'reasoning_details':
         this.#details = mergeDetails(this.#details, part.details)
         if (this.#details.length > mostCalls) return violation('it had too many reasoning details')
-        if (part.text !== '') return this.#say('thinking', part.text)
-        this.#run('thinking')
-        return part.details.some(holdsSomething) ? more : ping
+        if (part.text !== '') return this.#addText('thinking', part.text)
+        this.#openTextBlock('thinking')
+        return part.details.some(hasDetailContent) ? more : ping
       case 'refusal':
         this.#isRefusal = true
-        return this.#say('text', part.text)
+        return this.#addText('text', part.text)
       case 'text':
-        return this.#say('text', part.text)
+        return this.#addText('text', part.text)
       case 'call':
         return this.#takeCall(part.piece)
     }
   }
 
-  #say(kind: 'text' | 'thinking', text: string): Progress {
+  #addText(kind: 'text' | 'thinking', text: string): Progress {
     const delta = kind === 'text' ? { type: 'text_delta', text } : { type: 'thinking_delta', thinking: text }
-    return this.#feed({ type: 'content_block_delta', index: this.#run(kind), delta })
+    return this.#feed({ type: 'content_block_delta', index: this.#openTextBlock(kind), delta })
   }
 
   /** The index of the block of this kind that goes on, or begins. */
-  #run(kind: 'text' | 'thinking'): number {
-    if (this.#running?.kind === kind) return this.#running.index
-    this.#closeRunning()
+  #openTextBlock(kind: 'text' | 'thinking'): number {
+    if (this.#openText?.kind === kind) return this.#openText.index
+    this.#closeOpenText()
     const index = this.#blocks++
-    this.#running = { kind, index }
+    this.#openText = { kind, index }
     const block = kind === 'text' ? { type: 'text', text: '' } : { type: 'thinking', thinking: '', signature: '' }
     this.#feed({ type: 'content_block_start', index, content_block: block })
     return index
   }
 
-  #closeRunning(): void {
-    if (this.#running === undefined) return
-    this.#feed({ type: 'content_block_stop', index: this.#running.index })
-    this.#running = undefined
+  #closeOpenText(): void {
+    if (this.#openText === undefined) return
+    this.#feed({ type: 'content_block_stop', index: this.#openText.index })
+    this.#openText = undefined
   }
 
   #takeCall(piece: JsonObject): Progress {
     const outcome = this.#calls.take(piece)
     if (outcome.kind === 'misfit') return violation(outcome.why)
     const { call, isNew, added } = outcome
-    if (call !== this.#held) this.#closeHeld()
-    if (isNew || added !== '') this.#closeRunning()
+    if (call !== this.#pendingCall) this.#closePendingCall()
+    if (isNew || added !== '') this.#closeOpenText()
     const progress = isNew || added.trim() !== '' ? more : ping
     if (call.name === '') return progress
-    const told = this.#begunCall(call)
+    const emitted = this.#startCall(call)
     if (call.isOpening) return progress
-    this.#tellInput(told, told.hasInput ? added : call.input)
-    if (call.scanner.isWhole()) this.#held = call
+    this.#emitInput(emitted, emitted.hasInput ? added : call.input)
+    if (call.scanner.isWhole()) this.#pendingCall = call
     return progress
   }
 
   /** R4 */
-  #begunCall(call: PieceCall): ToldCall {
-    const before = this.#told.get(call)
+  #startCall(call: PieceCall): EmittedCall {
+    const before = this.#emittedCalls.get(call)
     if (before !== undefined) return before
-    const told = { index: this.#blocks++, hasInput: false, isEnded: false }
-    this.#told.set(call, told)
+    const emitted = { index: this.#blocks++, hasInput: false, isEnded: false }
+    this.#emittedCalls.set(call, emitted)
     const block = { type: 'tool_use', id: call.id, name: call.name || namelessTool, input: {} }
-    this.#feed({ type: 'content_block_start', index: told.index, content_block: block })
-    return told
+    this.#feed({ type: 'content_block_start', index: emitted.index, content_block: block })
+    return emitted
   }
 
-  #tellInput(told: ToldCall, input: string): void {
+  #emitInput(emitted: EmittedCall, input: string): void {
     if (input === '') return
-    told.hasInput = true
+    emitted.hasInput = true
     const delta = { type: 'input_json_delta', partial_json: input }
-    this.#feed({ type: 'content_block_delta', index: told.index, delta })
+    this.#feed({ type: 'content_block_delta', index: emitted.index, delta })
   }
 
   /** R5 */
-  #closeHeld(): void {
-    const told = this.#held === undefined ? undefined : this.#told.get(this.#held)
-    this.#held = undefined
-    if (told !== undefined) this.#endCall(told)
+  #closePendingCall(): void {
+    const emitted = this.#pendingCall === undefined ? undefined : this.#emittedCalls.get(this.#pendingCall)
+    this.#pendingCall = undefined
+    if (emitted !== undefined) this.#endCall(emitted)
   }
 
-  #endCall(told: ToldCall): void {
-    if (told.isEnded) return
-    told.isEnded = true
-    this.#feed({ type: 'content_block_stop', index: told.index })
+  #endCall(emitted: EmittedCall): void {
+    if (emitted.isEnded) return
+    emitted.isEnded = true
+    this.#feed({ type: 'content_block_stop', index: emitted.index })
   }
 
   /** `came` is what else the chunk brought. */
-  #takeReason(reason: string, choice: JsonObject, came: Progress): Progress {
+  #takeReason(reason: string, choice: JsonObject, progress: Progress): Progress {
     if (isFailure(reason)) {
       return { kind: 'error_event', error: choice.error ?? { message: `it ended with "${reason}"` } }
     }
     const isFirst = this.#finishReason === undefined
     // Some give a reason with every chunk, or another one at the very end: a cut stays a cut.
     if (!isCut(this.#finishReason)) this.#finishReason = reason
-    this.#closeRunning()
-    this.#closeHeld()
-    return isFirst || came.kind === 'more' ? { kind: 'last' } : ping
+    this.#closeOpenText()
+    this.#closePendingCall()
+    return isFirst || progress.kind === 'more' ? { kind: 'last' } : ping
   }
 
   /** R1: what is not whole in a reply that was cut was cut itself. So was what a refusal ended. */
@@ -270,9 +270,9 @@ export class ChatReader implements StreamReader {
     const wasCut = this.#hasRefusedCall || isCut(this.#finishReason)
     for (const call of this.#calls.calls) {
       if (wasCut && (!call.scanner.isWhole() || call.isOpening)) continue
-      const told = this.#begunCall(call)
-      if (!told.hasInput) this.#tellInput(told, call.input)
-      this.#endCall(told)
+      const emitted = this.#startCall(call)
+      if (!emitted.hasInput) this.#emitInput(emitted, call.input)
+      this.#endCall(emitted)
     }
   }
 
@@ -280,12 +280,12 @@ export class ChatReader implements StreamReader {
     const meaning = meaningOf(this.#finishReason)
     if (meaning !== 'end_turn' && meaning !== 'tool_use') return meaning
     // Services do not agree on what a reply with calls ends with.
-    if (this.#told.size > 0 || this.#hasRefusedCall) return 'tool_use'
+    if (this.#emittedCalls.size > 0 || this.#hasRefusedCall) return 'tool_use'
     return this.#isRefusal ? 'refusal' : 'end_turn'
   }
 
   #feed(event: JsonObject): Progress {
-    return tellingEvent(this.#emit, event, () => this.#assembler.take(event))
+    return emitAndRead(this.#emit, event, () => this.#assembler.take(event))
   }
 
   /** What the service wants back with a block, and the text of an input that its object does not give again. */
@@ -301,7 +301,7 @@ export class ChatReader implements StreamReader {
       return origin
     }
     const extra = this.#calls.calls.find(({ id }) => id === start.id)?.extra
-    const written = keptArguments(inputJson, input)
+    const written = storedArguments(inputJson, input)
     if (extra === undefined && written.arguments === undefined) return undefined
     return {
       api: chatApi,
@@ -311,14 +311,14 @@ export class ChatReader implements StreamReader {
   }
 }
 
-/** What has been told of a call. */
-interface ToldCall {
+/** What has been emitted of a call. */
+interface EmittedCall {
   readonly index: number
   hasInput: boolean
   isEnded: boolean
 }
 
-function holdsSomething(detail: JsonObject): boolean {
+function hasDetailContent(detail: JsonObject): boolean {
   return ['text', 'summary', 'data', 'signature'].some((field) => stringOf(detail[field]) !== '')
 }
 

@@ -9,18 +9,18 @@ import { highest, isAbsent, noCountIn, numberOf } from '../usage-counts.ts'
  */
 export function readChatUsage(reported: Json | undefined): Usage | undefined {
   if (!isJsonObject(reported)) return undefined
-  const { prompt_tokens: told, completion_tokens: completion, total_tokens: total } = reported
-  if (isAbsent(told) || isAbsent(completion)) return undefined
+  const { prompt_tokens: promptTokens, completion_tokens: completion, total_tokens: total } = reported
+  if (isAbsent(promptTokens) || isAbsent(completion)) return undefined
   const details = isJsonObject(reported.prompt_tokens_details) ? reported.prompt_tokens_details : {}
   const cached = [details.cached_tokens, reported.prompt_cache_hit_tokens, reported.cached_tokens].reduce(highest)
   const written = details.cache_write_tokens
   const thought = thoughtIn(reported)
-  const garbage = noCountIn([told, completion, total, cached, written, thought])
+  const garbage = noCountIn([promptTokens, completion, total, cached, written, thought])
   // What a service says need not have the type.
   if (garbage !== undefined) return { ...noUsage, input_tokens: garbage as number }
   const output = withThought(numberOf(completion), numberOf(thought))
   // No request has an empty prompt: a nought is what a service gives that did not count, or not there.
-  const prompt = numberOf(told) > 0 ? numberOf(told) : numberOf(total) - output
+  const prompt = numberOf(promptTokens) > 0 ? numberOf(promptTokens) : numberOf(total) - output
   if (prompt <= 0) return undefined
   return {
     input_tokens: prompt - numberOf(cached) - numberOf(written),
@@ -35,9 +35,9 @@ export function mergeChatReports(before: JsonObject | undefined, reported: Json 
   if (!isJsonObject(reported)) return before
   if (before === undefined) return reported
   const merged: { [field: string]: Json | undefined } = { ...before }
-  for (const [field, told] of Object.entries(reported)) {
+  for (const [field, value] of Object.entries(reported)) {
     const known = before[field]
-    merged[field] = isJsonObject(told) && isJsonObject(known) ? mergeChatReports(known, told) : highest(known, told)
+    merged[field] = isJsonObject(value) && isJsonObject(known) ? mergeChatReports(known, value) : highest(known, value)
   }
   return merged
 }

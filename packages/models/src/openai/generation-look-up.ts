@@ -84,7 +84,7 @@ function usageOf(data: JsonObject): Usage | undefined {
   const completion = data['native_tokens_completion'] ?? data['tokens_completion']
   const cached = data['native_tokens_cached']
   const thought = data['native_tokens_reasoning']
-  if (!isTold(prompt) || !isTold(completion) || noCountIn([prompt, completion, cached, thought]) !== undefined)
+  if (!isNumber(prompt) || !isNumber(completion) || noCountIn([prompt, completion, cached, thought]) !== undefined)
     return undefined
   return {
     input_tokens: numberOf(prompt) - numberOf(cached),
@@ -94,6 +94,6 @@ function usageOf(data: JsonObject): Usage | undefined {
   }
 }
 
-function isTold(value: Json | undefined): boolean {
+function isNumber(value: Json | undefined): boolean {
   return typeof value === 'number'
 }

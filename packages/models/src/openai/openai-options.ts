@@ -2,7 +2,7 @@ import type { JsonObject, Thinking } from '@halting/core'
 import type { ReasoningEffort } from '../responses/reasoning-effort.ts'
 import type { FreeformTools } from '../responses/responses-items.ts'
 import type { ServiceOptions } from '../service/endpoint.ts'
-import type { OpenAiApi } from './learned.ts'
+import type { OpenAiApi } from './service-knowledge.ts'
 
 /** Options of `openai`. */
 export interface OpenAiOptions extends ServiceOptions {

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '@halting/core'
 import type { Model } from '@halting/core'
-import { openAiApis } from './learned.ts'
+import { openAiApis } from './service-knowledge.ts'
 import { modelOptionsOf, withUsualKey } from '../model-call.ts'
 import type { OptionsBesideName } from '../model-call.ts'
 import { withRedactor } from '../service/endpoint.ts'

@@ -1,4 +1,4 @@
-import { isOpenAis } from '../services.ts'
+import { isOpenAiModelName } from '../services.ts'
 import { snapshotTable } from './snapshot.ts'
 
 /** US dollars a million tokens. */
@@ -78,7 +78,7 @@ const rates = new WeakMap<ModelPrice, readonly Rates[]>()
 /** `claude-x` and `anthropic/claude-x` are one model, and so are `gpt-x` and `openai/gpt-x`. */
 export function bareId(model: string): string {
   const [, ofOpenAi] = /^openai\/(.+)$/.exec(model) ?? []
-  return ofOpenAi !== undefined && isOpenAis(ofOpenAi) ? ofOpenAi : model.replace(/^anthropic\//, '')
+  return ofOpenAi !== undefined && isOpenAiModelName(ofOpenAi) ? ofOpenAi : model.replace(/^anthropic\//, '')
 }
 
 /** The price of a model: that of the overrides, else that of the snapshot; undefined for a model that has none. */
@@ -95,7 +95,7 @@ export function figuresOf(model: string): ModelFigures | undefined {
 }
 
 function find(model: string): Entry | undefined {
-  return entryOf(model) ?? entryOf(`${isOpenAis(model) ? 'openai' : 'anthropic'}/${model}`)
+  return entryOf(model) ?? entryOf(`${isOpenAiModelName(model) ? 'openai' : 'anthropic'}/${model}`)
 }
 
 /** A start asks for one or two of them. */

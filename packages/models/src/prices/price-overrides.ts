@@ -32,7 +32,7 @@ type Fields = { readonly [field: string]: unknown }
 export function parsePriceOverrides(value: unknown): PriceOverrides {
   const problems: string[] = []
   if (!isFields(value))
-    throw new ConfigurationError(`Prices must be an object of prices by model ID (received ${shown(value)}).`)
+    throw new ConfigurationError(`Prices must be an object of prices by model ID (received ${describe(value)}).`)
   const ids = new Map<string, string>()
   for (const [id, price] of Object.entries(value)) {
     const same = ids.get(bareId(id))
@@ -62,7 +62,7 @@ function checkModel(price: unknown, what: string, problems: string[]): void {
   checkDollars(price['webSearch'], `${what}: webSearch`, 'US dollars a thousand searches', problems)
   const { tiers } = price
   if (tiers === undefined) return
-  if (!Array.isArray(tiers)) return void problems.push(`${what}: tiers is to be a list, not ${shown(tiers)}.`)
+  if (!Array.isArray(tiers)) return void problems.push(`${what}: tiers is to be a list, not ${describe(tiers)}.`)
   let above = 0
   for (const [index, tier] of tiers.entries()) {
     above = checkTier(tier, above, `${what}, tier ${index + 1}`, problems)
@@ -79,7 +79,7 @@ function checkTier(tier: unknown, above: number, what: string, problems: string[
   checkRates(tier, what, problems)
   const { inputTokensAbove: begins } = tier
   if (typeof begins !== 'number' || !Number.isSafeInteger(begins) || begins <= 0) {
-    problems.push(`${what}: inputTokensAbove is ${shown(begins)}. Give a whole number of tokens above 0.`)
+    problems.push(`${what}: inputTokensAbove is ${describe(begins)}. Give a whole number of tokens above 0.`)
     return above
   }
   if (begins <= above) {
@@ -94,7 +94,7 @@ function checkRates(price: Fields, what: string, problems: string[]): void {
     if (presence === 'required' && price[name] === undefined) problems.push(`${what} has no ${name}. Give ${unit}.`)
     const isThere = checkDollars(price[name], `${what}: ${name}`, unit, problems)
     if (isThere && price[name] !== 0 && Number(price[name]) < leastDollars) {
-      problems.push(`${what}: ${name} is ${shown(price[name])}, which looks like dollars a token. Give ${unit}.`)
+      problems.push(`${what}: ${name} is ${describe(price[name])}, which looks like dollars a token. Give ${unit}.`)
     }
   }
 }
@@ -103,7 +103,7 @@ function checkRates(price: Fields, what: string, problems: string[]): void {
 function checkDollars(value: unknown, what: string, unit: string, problems: string[]): boolean {
   if (value === undefined) return false
   if (typeof value === 'number' && value >= 0 && value !== Infinity) return true
-  problems.push(`${what} is ${shown(value)}. Give ${unit}, 0 or more.`)
+  problems.push(`${what} is ${describe(value)}. Give ${unit}, 0 or more.`)
   return false
 }
 
@@ -117,7 +117,7 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function shown(value: unknown): string {
+function describe(value: unknown): string {
   if (typeof value === 'number') return String(value)
   const text = JSON.stringify(value) ?? 'nothing'
   return text.length > 60 ? `${text.slice(0, 60)}…` : text

@@ -2,8 +2,8 @@ import type { BlockOrigin, ModelUpdate } from '@halting/core/adapters'
 import type { JsonObject, Usage } from '@halting/core'
 import { MessageAssembler } from '../anthropic/message-assembler.ts'
 import type { OpenBlock } from '../anthropic/open-block.ts'
-import { messageStart, tellingEvent } from '../anthropic/emit-event.ts'
-import { madeId } from '../openai/call-format.ts'
+import { messageStart, emitAndRead } from '../anthropic/emit-event.ts'
+import { idFromSeed } from '../openai/call-format.ts'
 import type { Assembled, Progress } from '../service/stream-reader.ts'
 
 /** What goes back with a block once it is complete; `input` is the streamed one of a call. */
@@ -39,7 +39,7 @@ export class BlockFeed {
 
   /** An id that no other call of the reply has: the given one, unless it is empty or in use. */
   ownId(given: string): string {
-    const id = given === '' || this.#ids.has(given) ? `call-${madeId(`${this.#seed} ${this.#ids.size}`)}` : given
+    const id = given === '' || this.#ids.has(given) ? `call-${idFromSeed(`${this.#seed} ${this.#ids.size}`)}` : given
     this.#ids.add(id)
     return id
   }
@@ -92,12 +92,12 @@ export class BlockFeed {
   #feed(event: JsonObject): Progress {
     const beginning = this.#beginning
     this.#beginning = undefined
-    if (beginning !== undefined) this.#tell(beginning)
-    return this.#tell(event)
+    if (beginning !== undefined) this.#emitEvent(beginning)
+    return this.#emitEvent(event)
   }
 
-  #tell(event: JsonObject): Progress {
-    const progress = tellingEvent(this.#emit, event, () => this.#assembler.take(event))
+  #emitEvent(event: JsonObject): Progress {
+    const progress = emitAndRead(this.#emit, event, () => this.#assembler.take(event))
     if (progress.kind === 'violation') this.#problem ??= progress
     return progress
   }

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@halting/core'
 import { parseJson, stringOf } from '../json-fields.ts'
-import { argumentsText, keptArguments } from '../openai/call-format.ts'
+import { argumentsText, storedArguments } from '../openai/call-format.ts'
 import { namelessTool, ping, violation } from '../service/stream-reader.ts'
 import type { Progress } from '../service/stream-reader.ts'
 import type { BlockFeed } from './block-feed.ts'
@@ -18,7 +18,7 @@ export class CallItem implements OpenItem {
   #namespace = ''
   /** What came of its arguments, and how much of that was fed. */
   #input = ''
-  #fed = 0
+  #fedLength = 0
   /** All of its arguments, where they are written otherwise than they were streamed. */
   #whole: string | undefined
   #index: number | undefined
@@ -61,7 +61,7 @@ export class CallItem implements OpenItem {
 
   delta(text: string): Progress {
     this.#input += text
-    return this.#tell()
+    return this.#emitInput()
   }
 
   /** All of its arguments. */
@@ -70,7 +70,7 @@ export class CallItem implements OpenItem {
     if (text === '' || text === this.#input) return ping
     if (text.startsWith(this.#input)) return this.delta(text.slice(this.#input.length))
     if (text === this.#whole) return ping
-    const isSame = this.#whole === undefined && this.type === 'function_call' && saysTheSame(text, this.#input)
+    const isSame = this.#whole === undefined && this.type === 'function_call' && isEquivalentJson(text, this.#input)
     this.#whole = text
     return isSame ? ping : violation('the arguments of a call differ from the streamed ones')
   }
@@ -93,9 +93,9 @@ export class CallItem implements OpenItem {
 
   #end(): void {
     const index = this.#begin()
-    this.#tell()
+    this.#emitInput()
     if (this.type === 'custom_tool_call') {
-      const opening = this.#fed === 0 ? this.#opening() : ''
+      const opening = this.#fedLength === 0 ? this.#opening() : ''
       this.#feed.delta(index, { type: 'input_json_delta', partial_json: `${opening}"}` })
     }
     this.#feed.end(index)
@@ -110,11 +110,11 @@ export class CallItem implements OpenItem {
   }
 
   /** Feeds what was not fed yet, once the call has a name. */
-  #tell(): Progress {
-    if (this.#index === undefined || this.#fed === this.#input.length) return ping
-    const added = this.#input.slice(this.#fed)
-    const isFirst = this.#fed === 0
-    this.#fed = this.#input.length
+  #emitInput(): Progress {
+    if (this.#index === undefined || this.#fedLength === this.#input.length) return ping
+    const added = this.#input.slice(this.#fedLength)
+    const isFirst = this.#fedLength === 0
+    this.#fedLength = this.#input.length
     const json =
       this.type === 'function_call' ? added : `${isFirst ? this.#opening() : ''}${JSON.stringify(added).slice(1, -1)}`
     return this.#feed.delta(this.#index, { type: 'input_json_delta', partial_json: json })
@@ -126,7 +126,7 @@ export class CallItem implements OpenItem {
 
   #originOf(inputJson: string, input: JsonObject | undefined): ResponsesOrigin | undefined {
     const isCustom = this.type === 'custom_tool_call'
-    const written = isCustom ? {} : keptArguments(inputJson, input)
+    const written = isCustom ? {} : storedArguments(inputJson, input)
     if (written.arguments === undefined && !isCustom && this.#namespace === '') return undefined
     return {
       api: responsesApi,
@@ -144,7 +144,7 @@ function isSame(known: string, given: string): boolean {
   return known === '' || given === '' || known === given
 }
 
-function saysTheSame(one: string, other: string): boolean {
+function isEquivalentJson(one: string, other: string): boolean {
   const [a, b] = [parseJson(one), parseJson(other)]
   return a !== undefined && JSON.stringify(a) === JSON.stringify(b)
 }

@@ -13,10 +13,10 @@ import type { ToolDefinition, ToolResultBlock } from '@halting/core/adapters'
 import { createBodies } from '../bytes/bodies.ts'
 import type { TurnKind } from '../bytes/wire-format.ts'
 import { listOf, stringOf } from '../json-fields.ts'
-import type { LeftOut } from '../service/unsupported-settings.ts'
-import { reasons, takesSampling, valueTaken } from './reasoning-effort.ts'
+import type { UnsupportedSettings } from '../service/unsupported-settings.ts'
+import { reasoningSupport, supportsSampling, supportedEffortValue } from './reasoning-effort.ts'
 import type { ReasoningEffort } from './reasoning-effort.ts'
-import type { OwnReasoning } from './own-reasoning.ts'
+import type { ReadableReasoning } from './readable-reasoning.ts'
 import { isFreeformCall, itemsOf } from './responses-items.ts'
 import type { FreeformTools } from './responses-items.ts'
 
@@ -40,9 +40,9 @@ export interface ResponsesBodyOptions {
   /** What the service does not take. */
   readonly refused: RefusedFields
   /** What this model thought in this process, for where the service refused what others thought. */
-  readonly ownReasoning: OwnReasoning
+  readonly readableReasoning: ReadableReasoning
   /** Told of settings that the model does not take. */
-  readonly leftOut?: LeftOut | undefined
+  readonly unsupported?: UnsupportedSettings | undefined
 }
 
 /** Fields of a request that a service refused, and that it can be made without. */
@@ -73,9 +73,9 @@ const single: TurnKind = { opening: '', closing: '', merges: false, takesBreakpo
  * encrypted and goes along with it.
  */
 export function createResponsesBody(options: ResponsesBodyOptions): (request: ModelRequest) => Uint8Array {
-  const { freeform, id, refused, ownReasoning } = options
+  const { freeform, id, refused, readableReasoning: readableReasoning } = options
   const freeformResults = createFreeformResults()
-  const isReadable = (item: JsonObject): boolean => ownReasoning.has(item, refused.carriedReasoning)
+  const isReadable = (item: JsonObject): boolean => readableReasoning.has(item, refused.carriedReasoning)
   const isFreeformResult = (result: ToolResultBlock): boolean => freeformResults.has(result)
   const items = { id, freeform, isReadable, isFreeformResult }
   const bodies = createBodies({
@@ -230,18 +230,18 @@ function toolChoiceOf({ freeform }: ResponsesBodyOptions, choice: ToolChoice | u
 
 /** The API has no stop sequences and no seed, and models that think take no temperature. */
 function samplingOf(
-  { model, leftOut }: ResponsesBodyOptions,
+  { model, unsupported: unsupported }: ResponsesBodyOptions,
   { temperature, topP, stopSequences, seed }: Sampling,
   effort: Json | undefined,
 ): JsonObject {
-  const isFixed = !takesSampling(model, effort)
+  const isFixed = !supportsSampling(model, effort)
   const missing = {
     ...(isFixed && temperature !== undefined && { temperature }),
     ...(isFixed && topP !== undefined && { topP }),
     ...(stopSequences !== undefined && { stopSequences }),
     ...(seed !== undefined && { seed }),
   }
-  leftOut?.note(Object.keys(missing))
+  unsupported?.note(Object.keys(missing))
   return {
     ...(!isFixed && temperature !== undefined && { temperature }),
     ...(!isFixed && topP !== undefined && { top_p: topP }),
@@ -277,7 +277,7 @@ function includeOf(
   if (refused.include) return asked.length === 0 ? undefined : asked
   const searches = webSearch !== undefined || serverTools.some(isWebSearch)
   const included = new Set<Json>([
-    ...(reasons(model) === 'no' ? [] : ['reasoning.encrypted_content']),
+    ...(reasoningSupport(model) === 'no' ? [] : ['reasoning.encrypted_content']),
     ...(searches ? ['web_search_call.action.sources'] : []),
     ...asked,
   ])
@@ -288,15 +288,15 @@ function reasoningOf(
   { model, effort, summary, extraBody, refused, thinking: usualThinking }: ResponsesBodyOptions,
   { thinking = usualThinking }: ModelRequest,
 ): Json | undefined {
-  const { effort: given, summary: told, ...more } = isJsonObject(extraBody.reasoning) ? extraBody.reasoning : {}
-  const isOff = thinking?.type === 'disabled' && reasons(model) !== 'no'
-  const taken = valueTaken(isOff ? 'none' : (effort ?? given), refused.efforts)
-  const usual = reasons(model) === 'yes' ? 'auto' : undefined
-  const shown = summary === 'none' || refused.summary ? undefined : (summary ?? told ?? usual)
+  const { effort: given, summary: configured, ...more } = isJsonObject(extraBody.reasoning) ? extraBody.reasoning : {}
+  const isOff = thinking?.type === 'disabled' && reasoningSupport(model) !== 'no'
+  const taken = supportedEffortValue(isOff ? 'none' : (effort ?? given), refused.efforts)
+  const usual = reasoningSupport(model) === 'yes' ? 'auto' : undefined
+  const requested = summary === 'none' || refused.summary ? undefined : (summary ?? configured ?? usual)
   const fields = {
     ...more,
     ...(taken !== undefined && { effort: taken }),
-    ...(shown !== undefined && { summary: shown }),
+    ...(requested !== undefined && { summary: requested }),
   }
   return Object.keys(fields).length === 0 ? undefined : fields
 }

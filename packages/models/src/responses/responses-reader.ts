@@ -2,7 +2,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { ModelUpdate } from '@halting/core/adapters'
 import type { Json, JsonObject, ModelRequest, Usage } from '@halting/core'
 import { listOf, stringOf } from '../json-fields.ts'
-import { madeId } from '../openai/call-format.ts'
+import { idFromSeed } from '../openai/call-format.ts'
 import { more, mostBlocks, mostCalls, mostStarts, ping, violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress, StreamReader } from '../service/stream-reader.ts'
 import { BlockFeed } from './block-feed.ts'
@@ -27,7 +27,7 @@ export interface ResponsesReaderOptions {
  * P2: what deltas left out is filled in by the events that end a part or an item, and by the one that ends the response.
  *     Where a text was streamed with gaps, the block has all of it; where the arguments of a call were, the stream broke.
  * P3: a call is complete when its item is done, or when the response ended by itself; never when it was cut.
- * P4: a response is complete when the service said how it ended; or, where it only said that the stream is over, when
+ * P4: a response is complete when the service eventStatus how it ended; or, where it only eventStatus that the stream is over, when
  *     each of its items is done.
  * P5: without a report of usage at its end, what the response cost is unknown.
  * P6: of two responses that began, with different ids, nothing is kept. One that begins before there was an item is
@@ -166,7 +166,7 @@ export class ResponsesReader implements StreamReader {
     if (this.#hasBegun) return
     this.#hasBegun = true
     this.#id = stringOf(id)
-    this.#feed.start(this.#id || `response-${madeId(this.#seed)}`, stringOf(model) || this.#model)
+    this.#feed.start(this.#id || `response-${idFromSeed(this.#seed)}`, stringOf(model) || this.#model)
   }
 
   #takeItem(event: JsonObject, type: string): Progress {
@@ -194,7 +194,7 @@ export class ResponsesReader implements StreamReader {
     const type = stringOf(item.type)
     const taken = place === undefined ? undefined : this.#items.get(place)
     const known = place !== undefined && type !== '' ? this.#at(place, type) : undefined
-    const isElsewhere = known === undefined ? taken !== undefined && type !== '' : this.#isAnother(known, item)
+    const isElsewhere = known === undefined ? taken !== undefined && type !== '' : this.#isOtherItem(known, item)
     const open = isElsewhere ? this.#open(this.#highest + 1, item) : (known ?? this.#itemFor(event, item, isDone))
     if (!('isDone' in open)) return open
     if (isElsewhere && place !== undefined) this.#moved.set(`${place} ${type}`, open)
@@ -203,7 +203,7 @@ export class ResponsesReader implements StreamReader {
   }
 
   /** Whether this is not the item that was done before at its place: some services give all of them the same. */
-  #isAnother(known: OpenItem, { id, call_id: callId }: JsonObject): boolean {
+  #isOtherItem(known: OpenItem, { id, call_id: callId }: JsonObject): boolean {
     const before = this.#ids.get(known) ?? ''
     const isNamed = before !== '' && stringOf(id) !== '' && before !== stringOf(id)
     return known.isDone && isNamed && (stringOf(callId) === '' || stringOf(callId) !== known.callId)
@@ -242,13 +242,13 @@ export class ResponsesReader implements StreamReader {
   }
 
   /** P1: the item at the place of an event; without one, the call of that id, else the newest of its type that is not whole, or another. */
-  #itemFor({ output_index: given }: JsonObject, item: JsonObject, goesOn: boolean): OpenItem | Progress {
+  #itemFor({ output_index: given }: JsonObject, item: JsonObject, continues: boolean): OpenItem | Progress {
     const newest = this.#items.get(this.#newest)
-    const isNewest = goesOn && newest !== undefined && !newest.isDone && newest.type === stringOf(item.type)
+    const isNewest = continues && newest !== undefined && !newest.isDone && newest.type === stringOf(item.type)
     const place =
       typeof given === 'number'
         ? given
-        : ((goesOn ? this.#placeOfCall(item) : undefined) ?? (isNewest ? this.#newest : this.#highest + 1))
+        : ((continues ? this.#placeOfCall(item) : undefined) ?? (isNewest ? this.#newest : this.#highest + 1))
     const known = this.#at(place, stringOf(item.type)) ?? this.#items.get(place)
     return known ?? this.#open(place, item)
   }
@@ -288,9 +288,9 @@ export class ResponsesReader implements StreamReader {
     }
   }
 
-  /** The response as it ended: `said` is what the event is called, where the response does not say how it ended. */
-  #takeResponse(response: JsonObject, said: string): Progress {
-    const ending = endingOf(response, said)
+  /** The response as it ended: `eventStatus` is what the event is called, where the response does not say how it ended. */
+  #takeResponse(response: JsonObject, eventStatus: string): Progress {
+    const ending = endingOf(response, eventStatus)
     if (ending.kind === 'failed') return { kind: 'error_event', error: ending.error }
     this.#begin(response)
     for (const [place, item] of pairWhole(listOf(response.output).filter(isJsonObject), this.#items)) {
@@ -376,10 +376,11 @@ function pairWhole(
     if (ofType === undefined) return [[undefined, item] as const]
     const place = isInOrder.has(type) ? ofType.keys().next().value : ((id === '' ? undefined : places.get(id)) ?? index)
     const known = place === undefined ? undefined : ofType.get(place)
-    const isIt = known !== undefined && (isInOrder.has(type) || (known.callId ?? '') === '' || known.callId === id)
-    if (place !== undefined && isIt) ofType.delete(place)
+    const isSameItem =
+      known !== undefined && (isInOrder.has(type) || (known.callId ?? '') === '' || known.callId === id)
+    if (place !== undefined && isSameItem) ofType.delete(place)
     else if (id === '') return []
-    return [[isIt ? place : undefined, item] as const]
+    return [[isSameItem ? place : undefined, item] as const]
   })
 }
 
@@ -389,10 +390,10 @@ type ResponseEnding =
   | { readonly kind: 'cut'; readonly cutReason: string }
   | { readonly kind: 'failed'; readonly error: Json }
 
-/** `said` is what the event says, for responses that do not. */
-function endingOf(response: JsonObject, said: string): ResponseEnding {
+/** `eventStatus` is what the event says, for responses that do not. */
+function endingOf(response: JsonObject, eventStatus: string): ResponseEnding {
   const { error, incomplete_details: details } = response
-  const status = endings.has(stringOf(response.status)) ? stringOf(response.status) : said
+  const status = endings.has(stringOf(response.status)) ? stringOf(response.status) : eventStatus
   switch (status) {
     case 'failed':
     case 'cancelled':

@@ -83,9 +83,9 @@ const typeOfStatus: { readonly [status: number]: string } = {
 function sendError({ error }: ScriptedError, response: ServerResponse, { leftMs }: AnswerContext): void {
   const { status, message = `The script returns status ${status}.`, for_ms: lastsMs } = error
   const type = error.type ?? typeOfStatus[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
-  const written = { message, headers: error.headers ?? {}, fields: error.fields ?? {} }
-  const { headers, ...said } = lastsMs === undefined ? written : withTimes(written, timesOf(leftMs))
-  const body = { type: 'error', error: { type, message: said.message, ...said.fields } }
+  const texts = { message, headers: error.headers ?? {}, fields: error.fields ?? {} }
+  const { headers, ...details } = lastsMs === undefined ? texts : withTimes(texts, timesOf(leftMs))
+  const body = { type: 'error', error: { type, message: details.message, ...details.fields } }
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 }
 
@@ -102,10 +102,10 @@ function timesOf(leftMs: number): Times {
   ])
 }
 
-type Written = Pick<ScriptedError['error'], 'message' | 'headers' | 'fields'>
+type ErrorTexts = Pick<ScriptedError['error'], 'message' | 'headers' | 'fields'>
 
 /** A field that is one of the times is a number where that is one; headers and messages are texts. */
-function withTimes({ message = '', headers = {}, fields = {} }: Written, times: Times) {
+function withTimes({ message = '', headers = {}, fields = {} }: ErrorTexts, times: Times) {
   return {
     message: textWithTimes(message, times),
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, textWithTimes(value, times)])),

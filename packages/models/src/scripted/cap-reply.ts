@@ -24,32 +24,32 @@ export function capReply(
   const whole = JSON.stringify(blocks)
   const outputTokens = declared ?? estimatedTokens(whole, tokenFactor)
   if (outputTokens <= maxTokens) return { blocks, broken: undefined, isCut: false, outputTokens }
-  const kept: JsonObject[] = []
+  const included: JsonObject[] = []
   // Of the characters of the whole as JSON: what the estimate counts. Two are the brackets.
   let room = Math.floor((whole.length * maxTokens) / outputTokens) - 2
   for (const block of blocks) {
-    const length = JSON.stringify(block).length + (kept.length === 0 ? 0 : 1)
-    if (length > room) return { ...cutBlock(block, length - room, kept), isCut: true, outputTokens: maxTokens }
+    const length = JSON.stringify(block).length + (included.length === 0 ? 0 : 1)
+    if (length > room) return { ...cutBlock(block, length - room, included), isCut: true, outputTokens: maxTokens }
     room -= length
-    kept.push(block)
+    included.push(block)
   }
-  return { blocks: kept, broken: undefined, isCut: true, outputTokens: maxTokens }
+  return { blocks: included, broken: undefined, isCut: true, outputTokens: maxTokens }
 }
 
 /** The block without `excess` characters at its end, behind those that were kept whole. */
 function cutBlock(
   block: JsonObject,
   excess: number,
-  kept: readonly JsonObject[],
+  included: readonly JsonObject[],
 ): Pick<CappedReply, 'blocks' | 'broken'> {
   if (block.type === 'text') {
     const text = prefixOf(stringOf(block.text), excess)
-    return { blocks: text === '' ? kept : [...kept, { ...block, text }], broken: undefined }
+    return { blocks: text === '' ? included : [...included, { ...block, text }], broken: undefined }
   }
-  if (block.type !== 'tool_use') return { blocks: kept, broken: undefined }
+  if (block.type !== 'tool_use') return { blocks: included, broken: undefined }
   const json = JSON.stringify(block.input)
   const broken = excess < json.length ? { call: block, json: json.slice(0, -excess) } : undefined
-  return { blocks: kept, broken }
+  return { blocks: included, broken }
 }
 
 /** The text without `excess` characters of its JSON; never cut within a character. */

@@ -59,7 +59,7 @@ export async function startScriptedServer(
   options: ScriptedServerOptions = {},
 ): Promise<ScriptedServer> {
   const parsed = withVariables(parseScript(script, options.source), options.variables ?? {})
-  const replies = new Replies(parsed.replies)
+  const replies = new ReplyQueue(parsed.replies)
   const { contextWindow = Infinity, tokenFactor = 1 } = parsed
   const requests: SeenRequest[] = []
   const closing = new AbortController()
@@ -239,7 +239,7 @@ interface Numbered {
 }
 
 /** What one request gets. */
-interface Taken {
+interface RequestReply {
   /** Absent when the script is exhausted. */
   readonly reply: ScriptedReply | undefined
   readonly number: number
@@ -248,37 +248,37 @@ interface Taken {
 }
 
 /** The replies of a script that no request has taken. */
-export class Replies {
+export class ReplyQueue {
   readonly count: number
   /** In order, and out of order. */
   readonly #queue: Numbered[] = []
-  readonly #kept: Numbered[] = []
+  readonly #reserved: Numbered[] = []
   #taken = 0
   /** An error that every request gets until it ends. */
-  #lasting: (Taken & { readonly endsMs: number }) | undefined
+  #lasting: (RequestReply & { readonly endsMs: number }) | undefined
 
   constructor(replies: readonly ScriptedReply[]) {
     const all = replies.flatMap((reply) => Array.from({ length: reply.repeat ?? 1 }, () => reply))
     this.count = all.length
     for (const [index, reply] of all.entries()) {
-      const place = reply.when === undefined ? this.#queue : this.#kept
+      const place = reply.when === undefined ? this.#queue : this.#reserved
       place.push({ reply, number: index + 1 })
     }
   }
 
   get left(): number {
-    return this.#queue.length + this.#kept.length
+    return this.#queue.length + this.#reserved.length
   }
 
   /**
    * The reply for a request with this last user message: an error that lasts, one that is kept for it, else the next.
    * Without one, the number of the request. `nowMs` is of a clock that nobody sets.
    */
-  take(lastText: string, nowMs: number): Taken {
+  take(lastText: string, nowMs: number): RequestReply {
     this.#taken++
     if (this.#lasting !== undefined && nowMs < this.#lasting.endsMs) return this.#lasting
-    const index = this.#kept.findIndex(({ reply: { when = '' } }) => lastText.includes(when))
-    const [found] = index === -1 ? this.#queue.splice(0, 1) : this.#kept.splice(index, 1)
+    const index = this.#reserved.findIndex(({ reply: { when = '' } }) => lastText.includes(when))
+    const [found] = index === -1 ? this.#queue.splice(0, 1) : this.#reserved.splice(index, 1)
     if (found === undefined) return { reply: undefined, number: this.#taken }
     const { reply } = found
     if (!('error' in reply) || reply.error.for_ms === undefined) return found

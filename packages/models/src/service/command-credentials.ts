@@ -51,7 +51,7 @@ function runHelper(command: string, timeoutMs: number, signal: AbortSignal): Pro
     }
     const leave = (error: Error): void => {
       settle({ error })
-      end(child)
+      killGroup(child)
     }
     // The reason of an abort is whatever the caller gave.
     const onAbort = (): void => leave(signal.reason as Error)
@@ -69,11 +69,11 @@ function runHelper(command: string, timeoutMs: number, signal: AbortSignal): Pro
       const key = printed.trim()
       if (code === 0 && key !== '') return settle({ key })
       const how = code === 0 ? 'printed no key' : `failed with ${code === null ? String(ended) : `exit code ${code}`}`
-      const said = complaintOf(complaint, printed)
-      settle({ error: new Error(`apiKeyHelper ${how}${said === '' ? '' : `: ${said}`}`) })
+      const details = redactedStderr(complaint, printed)
+      settle({ error: new Error(`apiKeyHelper ${how}${details === '' ? '' : `: ${details}`}`) })
     }
     child.once('close', done)
-    // What it started may hold its output open for ever: what it said itself is there by then.
+    // What it started may hold its output open for ever: what it details itself is there by then.
     child.once('exit', (code, ended) => {
       setTimeout(() => {
         child.stdout.destroy()
@@ -84,14 +84,14 @@ function runHelper(command: string, timeoutMs: number, signal: AbortSignal): Pro
   })
 }
 
-/** What the command said of its failure, without what it printed, which may be a key, and without what may be one. */
-function complaintOf(complaint: string, printed: string): string {
+/** What the command details of its failure, without what it printed, which may be a key, and without what may be one. */
+function redactedStderr(complaint: string, printed: string): string {
   const redactor = createRedactor(printed.split(/\s+/).slice(0, 100))
   return withoutMixedWords(redactor.text(complaint.trim())).slice(0, 300)
 }
 
 /** Ends the command and what it started. */
-function end(child: ChildProcess): void {
+function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return
   try {
     if (platform() === 'win32') child.kill('SIGKILL')

@@ -143,10 +143,10 @@ function limitIn(message: string): ContextLimit | undefined {
   const count = found?.used === undefined ? firstOf(countWordings, message) : found
   const total = countOf(count?.total)
   // Without the share of the reply the total is all that is known of the input.
-  const told = countOf(count?.used) ?? (total === null ? null : positive(total - (output ?? 0)))
+  const reported = countOf(count?.used) ?? (total === null ? null : positive(total - (output ?? 0)))
   // A recent vLLM stops counting one token above what the cap leaves, and reports that as the length of the prompt.
-  const isCutShort = output !== null && (told ?? 0) + output === limit + 1 && stopsCounting.test(message)
-  const used = isCutShort ? null : told
+  const isCutShort = output !== null && (reported ?? 0) + output === limit + 1 && stopsCounting.test(message)
+  const used = isCutShort ? null : reported
   const includesOutput = output !== null || countsOutput.test(message)
   return { used, limit, ...(includesOutput && { includesOutput }) }
 }

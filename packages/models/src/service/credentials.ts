@@ -2,7 +2,7 @@ import { messageOf } from '@halting/core/adapters'
 import { ModelError } from '@halting/core'
 import type { Credential, CredentialSource } from './credential-source.ts'
 import { checkHeader } from './headers.ts'
-import { areSame, createSharedSource, keyError } from './shared-source.ts'
+import { isSameCredential, createSharedSource, keyError } from './shared-source.ts'
 
 /** A credential as one request carried it. */
 interface Key {
@@ -20,9 +20,9 @@ export interface KeyRing {
   /** @throws ModelError when there is no credential to be had. */
   current(signal: AbortSignal): Promise<Key>
   /** A request with the key ended in another way than by a 401. */
-  used(key: Key): void
+  noteUse(key: Key): void
   /** The error to throw for a 401: worth a try again when there is another credential now. */
-  refused(key: Key, error: ModelError, signal: AbortSignal): Promise<ModelError>
+  renew(key: Key, error: ModelError, signal: AbortSignal): Promise<ModelError>
 }
 
 /** Which header an API key goes into. */
@@ -31,7 +31,7 @@ export type KeyHeader = (apiKey: string) => readonly [name: string, value: strin
 /** Credentials that never change. */
 export function fixedKeys(credential: Credential, keyHeader: KeyHeader): KeyRing {
   const key = keyOf(credential, keyHeader)
-  return { current: () => Promise.resolve(key), used() {}, refused: (_key, error) => Promise.resolve(error) }
+  return { current: () => Promise.resolve(key), noteUse() {}, renew: (_key, error) => Promise.resolve(error) }
 }
 
 /** Credentials that a source gives, and gives anew when they were refused; it has `timeoutMs` for each. */
@@ -52,20 +52,20 @@ export function renewableKeys(source: CredentialSource, keyHeader: KeyHeader, ti
       if (renewal?.isUntried === true) return renewal.key
       const key = await askForKey(null, signal)
       // A source that goes on giving what was refused has handed out something newer since.
-      return renewal !== undefined && areSame(key.credential, renewal.refused) ? renewal.key : key
+      return renewal !== undefined && isSameCredential(key.credential, renewal.refused) ? renewal.key : key
     },
-    used({ credential }) {
-      if (renewal !== undefined && areSame(credential, renewal.key.credential)) renewal.isUntried = false
+    noteUse({ credential }) {
+      if (renewal !== undefined && isSameCredential(credential, renewal.key.credential)) renewal.isUntried = false
     },
-    async refused({ credential }, error, signal) {
+    async renew({ credential }, error, signal) {
       const again = (): ModelError => new ModelError({ ...error.toRecord(), retryable: true, cause: error })
-      if (renewal !== undefined && areSame(credential, renewal.refused)) return again()
-      if (renewal?.isUntried === true && areSame(credential, renewal.key.credential)) {
+      if (renewal !== undefined && isSameCredential(credential, renewal.refused)) return again()
+      if (renewal?.isUntried === true && isSameCredential(credential, renewal.key.credential)) {
         renewal = undefined
         return error
       }
       const key = await askForKey(credential, signal)
-      if (areSame(key.credential, credential)) return error
+      if (isSameCredential(key.credential, credential)) return error
       renewal = { refused: credential, key, isUntried: true }
       return again()
     },

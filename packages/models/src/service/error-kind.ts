@@ -1,8 +1,8 @@
 import type { ModelErrorKind } from '@halting/core/adapters'
-import type { Said } from './error-body.ts'
+import type { ErrorBody } from './error-body.ts'
 
 /** The status that an error without one of its own amounts to. */
-export function statusOf({ type, code }: Said): number {
+export function impliedStatus({ type, code }: ErrorBody): number {
   const fromCode = Number(code)
   if (Number.isInteger(fromCode) && fromCode >= 400 && fromCode < 600) return fromCode
   return byName(statusOfName, type) ?? byName(statusOfName, code) ?? (/image/i.test(code) ? 400 : 500)
@@ -98,7 +98,7 @@ const unknownModel = /model identifier is invalid/i
 const flagged = /moderation|flagged/i
 
 /** An error with its status. */
-export interface Failed extends Said {
+export interface ErrorWithStatus extends ErrorBody {
   readonly status: number
   /** Whether it says how long to wait. */
   readonly asksToWait: boolean
@@ -106,7 +106,7 @@ export interface Failed extends Said {
   readonly namesReset: boolean
 }
 
-export function kindOf(failed: Failed): ModelErrorKind {
+export function errorKindOf(failed: ErrorWithStatus): ModelErrorKind {
   const { status, type, code, message } = failed
   const named = byName(kindOfName, type) ?? byName(kindOfName, code)
   const isPassing = named === 'billing_error' && status === 429 && failed.namesReset
@@ -137,7 +137,7 @@ export function kindOf(failed: Failed): ModelErrorKind {
 }
 
 /** A rate limit says when to come back; a spending cap does not, and no waiting helps. */
-function limitKind({ code, message, asksToWait }: Failed): ModelErrorKind {
+function limitKind({ code, message, asksToWait }: ErrorWithStatus): ModelErrorKind {
   if (neverFits.test(message)) return 'prompt_too_long'
   const isRate = asksToWait || code === 'rate_limit_exceeded'
   // Where more is to be read, all sorts of things are named.
@@ -145,7 +145,7 @@ function limitKind({ code, message, asksToWait }: Failed): ModelErrorKind {
 }
 
 /** Some services blame themselves for what was asked of them. */
-function serverKind(failed: Failed): ModelErrorKind {
+function serverKind(failed: ErrorWithStatus): ModelErrorKind {
   const { status, isApi, message } = failed
   if (!isApi) return 'server_error'
   if (isPromptTooLong(failed)) return 'prompt_too_long'
@@ -153,7 +153,7 @@ function serverKind(failed: Failed): ModelErrorKind {
   return status === 500 && imageRefused.test(message) ? 'image' : 'server_error'
 }
 
-function requestKind(failed: Failed): ModelErrorKind {
+function requestKind(failed: ErrorWithStatus): ModelErrorKind {
   const { code, message, contextLimit } = failed
   // vLLM says it also of a cap that is too large for what the prompt leaves of the window.
   if (capTooLarge.test(message)) return contextLimit?.includesOutput === true ? 'prompt_too_long' : 'invalid_request'
@@ -165,6 +165,6 @@ function requestKind(failed: Failed): ModelErrorKind {
 }
 
 /** Whoever says what fits says that this did not. */
-function isPromptTooLong({ message, contextLimit }: Failed): boolean {
+function isPromptTooLong({ message, contextLimit }: ErrorWithStatus): boolean {
   return contextLimit !== undefined || promptTooLong.test(message)
 }

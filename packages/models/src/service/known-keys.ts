@@ -1,6 +1,6 @@
 import type { JsonObject } from '@halting/core'
 import { cloudSecretVariables, keyVariables } from '../known-models.ts'
-import { handedForms } from './secret-forms.ts'
+import { transmittedForms } from './secret-forms.ts'
 import { isSecret, secretsOf, secretsOfOptions } from './secrets.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -11,17 +11,17 @@ export const redactedMark = '[REDACTED]'
 const mostKeys = 64
 
 /** What models of this process are reached by: keys of options, of headers and addresses, and what a helper gave. */
-const used = new Set<string>()
+const keysInProcess = new Set<string>()
 /** Which set of them it is: texts are many, and keys seldom change. */
 let version = 0
 
 /** Notes a key that requests of this process are made with: `createKeyRedactor` takes it out from then on. */
 export function noteKeyInUse(key: string): void {
-  if (!used.has(key)) version++
-  used.delete(key)
-  used.add(key)
-  const [oldest] = used
-  if (used.size > mostKeys && oldest !== undefined) used.delete(oldest)
+  if (!keysInProcess.has(key)) version++
+  keysInProcess.delete(key)
+  keysInProcess.add(key)
+  const [oldest] = keysInProcess
+  if (keysInProcess.size > mostKeys && oldest !== undefined) keysInProcess.delete(oldest)
 }
 
 /** Notes all that options of a provider package of the AI SDK hold of keys: `createKeyRedactor` takes it out from then on. */
@@ -31,7 +31,7 @@ export function noteSecretsOfOptions(options: JsonObject): void {
 
 /** The keys that were noted, as they are. */
 export function keysInUse(): ReadonlySet<string> {
-  return used
+  return keysInProcess
 }
 
 /**
@@ -41,9 +41,9 @@ export function keysInUse(): ReadonlySet<string> {
 export function createKeyRedactor(env: Environment): (text: string) => string {
   const formsNow = keyForms(env)
   return (text) => {
-    let shown = text
-    for (const form of formsNow()) if (shown.includes(form)) shown = shown.replaceAll(form, redactedMark)
-    return shown
+    let redacted = text
+    for (const form of formsNow()) if (redacted.includes(form)) redacted = redacted.replaceAll(form, redactedMark)
+    return redacted
   }
 }
 
@@ -55,7 +55,9 @@ export function keyForms(env: Environment): () => readonly string[] {
   return () => {
     if (madeFor === version) return forms
     madeFor = version
-    forms = [...new Set([...named, ...used].flatMap(handedForms))].toSorted((one, other) => other.length - one.length)
+    forms = [...new Set([...named, ...keysInProcess].flatMap(transmittedForms))].toSorted(
+      (one, other) => other.length - one.length,
+    )
     return forms
   }
 }

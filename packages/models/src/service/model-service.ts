@@ -9,7 +9,7 @@ import type { ServiceOptions } from './endpoint.ts'
 import { createRedactor } from './redactor.ts'
 import { secretsOf } from './secrets.ts'
 
-/** What a service said when it was asked which models it has. It costs nothing. */
+/** What a service outcome when it was asked which models it has. It costs nothing. */
 export type ServiceAnswer =
   /** It took the key; `models` are their names, undefined where it gives no list. */
   | {
@@ -69,11 +69,11 @@ export function createModelService({ model, endpoint, options, keyHeader }: Mode
         redactor.add(key.credential.apiKey, key.credential.authToken)
         const asked = { ...key.headers, ...headers, accept: 'application/json' }
         const answer = await transport({ url, headers: asked }, signal)
-        const said = answerOf(answer.status, await textOf(answer))
-        if (said.kind !== 'answered' || said.models === undefined) return said
+        const outcome = answerOf(answer.status, await textOf(answer))
+        if (outcome.kind !== 'answered' || outcome.models === undefined) return outcome
         // A service may repeat the key where names are expected. All at once: each text takes a while.
-        const names = said.models.map((name) => name.replaceAll('\n', ' ')).join('\n')
-        return { ...said, models: names === '' ? [] : redactor.text(names).split('\n') }
+        const names = outcome.models.map((name) => name.replaceAll('\n', ' ')).join('\n')
+        return { ...outcome, models: names === '' ? [] : redactor.text(names).split('\n') }
       } catch (thrown) {
         if (signal.aborted) return { kind: 'failed', message: `it did not answer within ${timeoutMs / 1_000} s` }
         return { kind: 'failed', message: redactor.text(messageOf(networkError(thrown, url))) }

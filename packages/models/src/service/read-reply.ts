@@ -42,12 +42,12 @@ export async function readReply(
   let hasNews = false
   let length = 0
   const digest = new ByteDigest()
-  const said = new EventDigest()
+  const eventDigest = new EventDigest()
   const broken = (why: string): ModelError => brokenReply(why, requestId, `${why} ${String(digest)}`)
 
   const takeEvent = (received: ServerSentEvent): 'more' | 'enough' => {
     hasEvents = true
-    said.add(received)
+    eventDigest.add(received)
     const progress = progressOf(received, reader, labels)
     if (progress.kind !== 'ping') length += received.data.length
     if (progress.kind === 'more') hasNews = true
@@ -55,7 +55,8 @@ export async function readReply(
     if (progress.kind === 'error_event') {
       failure = streamError(redactor.json(progress.error ?? null), requestId, clock())
     }
-    if (progress.kind === 'violation') failure = brokenReply(progress.why, requestId, `${progress.why} ${String(said)}`)
+    if (progress.kind === 'violation')
+      failure = brokenReply(progress.why, requestId, `${progress.why} ${String(eventDigest)}`)
     if (length > maxLength) failure ??= broken('the reply was longer than the limit')
     if (failure !== undefined) return 'enough'
     return progress.kind === 'more' || progress.kind === 'ping' || progress.kind === 'last' ? 'more' : 'enough'

@@ -16,43 +16,43 @@ export interface TextRedactor {
  * @param formsNow The forms to take out, the longest first.
  */
 export function createTextRedactor(formsNow: () => readonly string[]): TextRedactor {
-  let held = ''
+  let pending = ''
   const take = (isComplete: boolean): string => {
     const forms = formsNow()
     const longest = forms[0]?.length ?? 0
     const places = placesOf(forms)
-    let shown = ''
+    let redacted = ''
     let from = 0
-    let at = nextPlace(places, held, 0)
-    while (at < held.length) {
-      const left = held.length - at
-      if (!isComplete && left < longest && mayBecomeOne(held.slice(at), forms)) break
-      const form = forms.find((one) => held.startsWith(one, at))
+    let at = nextPlace(places, pending, 0)
+    while (at < pending.length) {
+      const left = pending.length - at
+      if (!isComplete && left < longest && mayBecomeForm(pending.slice(at), forms)) break
+      const form = forms.find((one) => pending.startsWith(one, at))
       if (form !== undefined) {
-        shown += held.slice(from, at) + redactedMark
+        redacted += pending.slice(from, at) + redactedMark
         from = at + form.length
       }
-      at = nextPlace(places, held, form === undefined ? at + 1 : from)
+      at = nextPlace(places, pending, form === undefined ? at + 1 : from)
     }
-    if (from === 0 && at >= held.length) {
-      const all = held
-      held = ''
+    if (from === 0 && at >= pending.length) {
+      const all = pending
+      pending = ''
       return all
     }
-    shown += held.slice(from, at)
-    held = held.slice(at)
-    return shown
+    redacted += pending.slice(from, at)
+    pending = pending.slice(at)
+    return redacted
   }
   return {
     push(piece) {
-      held = held === '' ? piece : held + piece
+      pending = pending === '' ? piece : pending + piece
       return take(false)
     },
     end: () => take(true),
   }
 }
 
-function mayBecomeOne(text: string, forms: readonly string[]): boolean {
+function mayBecomeForm(text: string, forms: readonly string[]): boolean {
   return forms.some((form) => form.length > text.length && form.startsWith(text))
 }
 
@@ -175,10 +175,10 @@ class RedactedUpdates {
   #add(place: Place, index: number, piece: string, update: ModelUpdate): void {
     const open = this.#openText(place, index, update)
     open.update = update
-    const shown = open.redactor.push(piece)
+    const redacted = open.redactor.push(piece)
     // Almost no text has a key in it: then nothing is made anew.
-    if (shown === piece) this.#options.emit(update)
-    else if (shown !== '') this.#options.emit(withText(update, place, shown))
+    if (redacted === piece) this.#options.emit(update)
+    else if (redacted !== '') this.#options.emit(withText(update, place, redacted))
   }
 
   #openText(place: Place, index: number, update: ModelUpdate): OpenText {
@@ -200,8 +200,8 @@ class RedactedUpdates {
   }
 
   #endText(place: Place, { redactor, update }: OpenText): void {
-    const shown = redactor.end()
-    if (shown !== '') this.#options.emit(withText(update, place, shown))
+    const redacted = redactor.end()
+    if (redacted !== '') this.#options.emit(withText(update, place, redacted))
   }
 
   /** The reply is there. */

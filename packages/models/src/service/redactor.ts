@@ -5,7 +5,7 @@ import type { Json, ModelReply } from '@halting/core'
 import { keysInUse, noteKeyInUse } from './known-keys.ts'
 import { withoutForms, withoutParts, writtenForms } from './secret-forms.ts'
 import { masked, withoutKeys } from './secret-shapes.ts'
-import { isSecret, noWord, proxySecrets, secretsOfEnvironment, shortestSecret } from './secrets.ts'
+import { isSecret, longestWord, proxySecrets, secretsOfEnvironment, shortestSecret } from './secrets.ts'
 
 /**
  * Keeps secrets out of whatever leaves this package: the one place that knows those in use. A service may say a key back
@@ -42,7 +42,7 @@ export function createRedactor(given: readonly (string | undefined)[]): Redactor
   const known = (): readonly string[] => [
     ...new Set([...own, ...keysInUse(), ...proxySecrets(process.env), ...secretsOfEnvironment(process.env)]),
   ]
-  const text = (said: string): string => withoutKeys(withoutSecrets(said, { own, known: known() }))
+  const text = (source: string): string => withoutKeys(withoutSecrets(source, { own, known: known() }))
 
   const error = (thrown: ModelError): ModelError => {
     const record = thrown.toRecord()
@@ -54,10 +54,10 @@ export function createRedactor(given: readonly (string | undefined)[]): Redactor
   }
   return {
     add,
-    knows: (said) => known().some((secret) => secret.length >= noWord && said.includes(secret)),
+    knows: (source) => known().some((secret) => secret.length >= longestWord && source.includes(secret)),
     text,
-    source: (said) => withoutForms(said, known()),
-    json: (value) => redactedJson(value, (said) => withoutForms(said, known())),
+    source: (raw) => withoutForms(raw, known()),
+    json: (value) => redactedJson(value, (raw) => withoutForms(raw, known())),
     error,
     reply: (reply) =>
       reply.streamError === undefined && reply.warnings === undefined
@@ -68,7 +68,7 @@ export function createRedactor(given: readonly (string | undefined)[]): Redactor
             ...(reply.warnings !== undefined && { warnings: reply.warnings.map(text) }),
           },
     update(update) {
-      if (update.type !== 'api_event' || isOfReply(update.event.type)) return update
+      if (update.type !== 'api_event' || isReplyEvent(update.event.type)) return update
       const event = redactedJson(update.event, text)
       return isJsonObject(event) ? { ...update, event } : update
     },
@@ -89,11 +89,11 @@ export async function callRedacted(
 }
 
 /** What a reply is made of is told byte for byte; errors, and what nobody knows, are not. */
-function isOfReply(type: Json | undefined): boolean {
+function isReplyEvent(type: Json | undefined): boolean {
   return typeof type === 'string' && (type.startsWith('message_') || type.startsWith('content_block_'))
 }
 
-function redactedJson(value: Json, text: (said: string) => string): Json {
+function redactedJson(value: Json, text: (source: string) => string): Json {
   if (typeof value === 'string') return text(value)
   if (Array.isArray(value)) return (value as readonly Json[]).map((part) => redactedJson(part, text))
   if (!isJsonObject(value)) return value
@@ -110,8 +110,8 @@ interface Secrets {
   readonly known: readonly string[]
 }
 
-function withoutSecrets(said: string, { own, known }: Secrets): string {
-  const text = own.reduce(withoutParts, withoutForms(said, known))
+function withoutSecrets(source: string, { own, known }: Secrets): string {
+  const text = own.reduce(withoutParts, withoutForms(source, known))
   return withoutCutSecrets(text, known.flatMap(writtenForms))
 }
 

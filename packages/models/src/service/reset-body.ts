@@ -2,11 +2,11 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import type { AnswerHeaders } from '../http/transport.ts'
 import { listOf, stringOf } from '../json-fields.ts'
-import type { Said } from './error-body.ts'
+import type { ErrorBody } from './error-body.ts'
 import { countMsOf, spanMsOf, timeMsOf, waitMsOf, waitUntil } from './reset-values.ts'
 
 /** Milliseconds until the time that a body names in a field or in words; null when it names none that is to come. */
-export function bodyWaitMs({ objects, message }: Said, nowMs: number): number | null {
+export function bodyWaitMs({ objects, message }: ErrorBody, nowMs: number): number | null {
   for (const object of objects) {
     const waitMs = fieldWaitMs(object, nowMs)
     if (waitMs !== null) return waitMs
@@ -15,7 +15,7 @@ export function bodyWaitMs({ objects, message }: Said, nowMs: number): number | 
 }
 
 /** Headers of a service that a router repeats in its error: OpenRouter's `metadata.headers`. */
-export function headersInBody({ objects }: Said): readonly AnswerHeaders[] {
+export function headersInBody({ objects }: ErrorBody): readonly AnswerHeaders[] {
   return objects.flatMap(({ headers }) => {
     if (!isJsonObject(headers)) return []
     const values = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), textOf(value)]))

@@ -1,5 +1,5 @@
 import type { AnswerHeaders } from '../http/transport.ts'
-import type { Said } from './error-body.ts'
+import type { ErrorBody } from './error-body.ts'
 import { bodyWaitMs, headersInBody } from './reset-body.ts'
 import { answeredAtMs, limitResetOf, retryAfterMsOf } from './reset-headers.ts'
 
@@ -16,12 +16,12 @@ export interface RetryTime {
 }
 
 /** A failed answer. */
-interface Refusal {
+interface FailedReply {
   readonly status: number
   /** The status that the error amounts to: another than `status` under a success alone. */
-  readonly meant: number
+  readonly effectiveStatus: number
   readonly headers: AnswerHeaders
-  readonly said: Said
+  readonly errorBody: ErrorBody
   /** Our clock, in milliseconds since 1970. */
   readonly nowMs: number
 }
@@ -29,19 +29,21 @@ interface Refusal {
 const nothing: RetryTime = { waitMs: null, source: 'nothing' }
 
 /** Reads a failed answer. `retry-after` counts with any status, the rest only where the service is limited or overloaded. */
-export function retryTimeOf({ status, meant, headers, said, nowMs }: Refusal): RetryTime {
+export function retryTimeOf({ status, effectiveStatus, headers, errorBody, nowMs }: FailedReply): RetryTime {
   const now = answeredAtMs(headers, nowMs)
   const asked = retryAfterMsOf(headers, now)
   if (asked !== null) return { waitMs: asked, source: 'header' }
-  if (!mayPass.has(meant)) return nothing
-  const inBody = bodyRetryTime(said, now)
+  if (!mayPass.has(effectiveStatus)) return nothing
+  const inBody = bodyRetryTime(errorBody, now)
   // Limits are reported with answers that are none of an error, too.
-  return inBody.source !== 'nothing' || status !== meant ? inBody : reportedLimit(meant, headers, now)
+  return inBody.source !== 'nothing' || status !== effectiveStatus
+    ? inBody
+    : reportedLimit(effectiveStatus, headers, now)
 }
 
 /** Reads an error in a stream, which has a body alone. `nowMs` is the service's time, in milliseconds since 1970. */
-export function streamRetryTime(meant: number, said: Said, nowMs: number): RetryTime {
-  return mayPass.has(meant) ? bodyRetryTime(said, nowMs) : nothing
+export function streamRetryTime(effectiveStatus: number, errorBody: ErrorBody, nowMs: number): RetryTime {
+  return mayPass.has(effectiveStatus) ? bodyRetryTime(errorBody, nowMs) : nothing
 }
 
 /**
@@ -58,10 +60,10 @@ const tooManyRequests = 429
 /** Limits and overloads: what passes by itself. */
 const mayPass: ReadonlySet<number> = new Set([tooManyRequests, 503, 529])
 
-function bodyRetryTime(said: Said, nowMs: number): RetryTime {
-  const waitMs = bodyWaitMs(said, nowMs)
+function bodyRetryTime(errorBody: ErrorBody, nowMs: number): RetryTime {
+  const waitMs = bodyWaitMs(errorBody, nowMs)
   if (waitMs !== null) return { waitMs, source: 'body' }
-  for (const headers of headersInBody(said)) {
+  for (const headers of headersInBody(errorBody)) {
     const asked = retryAfterMsOf(headers, nowMs)
     if (asked !== null) return { waitMs: asked, source: 'body' }
     const time = reportedLimit(tooManyRequests, headers, nowMs)

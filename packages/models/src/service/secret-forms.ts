@@ -1,20 +1,20 @@
 import { masked } from './secret-shapes.ts'
 
 /** A shorter one may be a word, and words are written in capitals and small letters alike. */
-const noWord = 16
+const longestWord = 16
 /** Most secrets of which the forms are kept: more are in use nowhere. */
-const mostKept = 500
+const mostCached = 500
 
 /** A text without these secrets, as they are and in the forms in which a text may hold them. */
-export function withoutForms(said: string, secrets: readonly string[]): string {
-  let text = said
+export function withoutForms(source: string, secrets: readonly string[]): string {
+  let text = source
   const forms = secrets.flatMap(allForms)
   for (const form of forms.toSorted((a, b) => b.length - a.length)) text = withoutForm(text, form)
   return text
 }
 
 function withoutForm(text: string, form: string): string {
-  if (form.length < noWord) return text.includes(form) ? text.replaceAll(form, masked) : text
+  if (form.length < longestWord) return text.includes(form) ? text.replaceAll(form, masked) : text
   const [lower, wanted] = [text.toLowerCase(), form.toLowerCase()]
   // A few letters have a longer small form: then places do not agree.
   if (lower.length !== text.length) return text.replaceAll(form, masked)
@@ -48,17 +48,17 @@ export function writtenForms(secret: string): readonly string[] {
 }
 
 /** The forms that a secret has in what programs hand on: as it is, in JSON, in JSON within JSON, in an address, and in base64, also of a longer text. */
-export function handedForms(secret: string): readonly string[] {
+export function transmittedForms(secret: string): readonly string[] {
   const json = JSON.stringify(secret).slice(1, -1)
   const bytes = Buffer.from(secret)
   const within = [0, 1, 2].flatMap((offset) => base64Within(bytes, offset))
   return [...new Set([secret, json, JSON.stringify(json).slice(1, -1), encodeURIComponent(secret), ...within])]
 }
 
-const kept = new Map<string, readonly string[]>()
+const formCache = new Map<string, readonly string[]>()
 
 function allForms(secret: string): readonly string[] {
-  const before = kept.get(secret)
+  const before = formCache.get(secret)
   if (before !== undefined) return before
   const bytes = Buffer.from(secret)
   const spelled = (form: (code: number) => string): string => [...bytes].map(form).join('')
@@ -72,8 +72,8 @@ function allForms(secret: string): readonly string[] {
     spelled((code) => `&#${code};`),
     spelled((code) => `&#x${hex(code)};`),
   ]
-  if (kept.size >= mostKept) kept.clear()
-  kept.set(secret, forms)
+  if (formCache.size >= mostCached) formCache.clear()
+  formCache.set(secret, forms)
   return forms
 }
 
@@ -90,9 +90,9 @@ const longestPart = 12
 const piece = 6
 
 /** A text without long parts of a secret, such as services tell for it to be known again. */
-export function withoutParts(said: string, secret: string): string {
-  if (secret.length < 2 * longestPart) return said
-  let text = said
+export function withoutParts(source: string, secret: string): string {
+  if (secret.length < 2 * longestPart) return source
+  let text = source
   for (let start = 0; start + piece <= secret.length; start += piece) {
     text = withoutRuns(text, secret, start)
   }

@@ -7,11 +7,11 @@ type Environment = Readonly<Record<string, string | undefined>>
 const secretName = /key|token|secret|auth|passw|credential|cookie|signature|^sig$/i
 
 export const shortestSecret = 8
-export const noWord = 16
+export const longestWord = 16
 
 /** Services that want no key are given a word, such as `ollama` or `local`: messages, and names of models, are made of such. */
 export function isSecret(text: string): boolean {
-  return text.length >= shortestSecret && (text.length >= noWord || !/^[a-z-]*$/.test(text))
+  return text.length >= shortestSecret && (text.length >= longestWord || !/^[a-z-]*$/.test(text))
 }
 
 /** What a model is reached by, as far as it may hold a secret. */
@@ -62,7 +62,7 @@ export function secretsOfOptions(value: Json, name = '', isWithinSecret = false)
   const isNamed = !publicName.test(name) && secretName.test(name)
   if (typeof value === 'string') {
     const isHeld = isNamed || (isWithinSecret && !publicName.test(name))
-    if (isHeld && (value.length >= noWord || (plainName.test(name) && isSecret(value)))) return [value]
+    if (isHeld && (value.length >= longestWord || (plainName.test(name) && isSecret(value)))) return [value]
     return secretsOfUrl(value).filter(isSecret)
   }
   const isWithin = isWithinSecret || isNamed || /headers/i.test(name)

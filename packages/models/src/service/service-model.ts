@@ -11,8 +11,8 @@ import { parseJson } from '../json-fields.ts'
 import type { KeyRing } from './credentials.ts'
 import { transportOf } from './endpoint.ts'
 import type { ServiceOptions } from './endpoint.ts'
-import { readErrorBody, readErrorValue, tellsFailure } from './error-body.ts'
-import type { Said } from './error-body.ts'
+import { readErrorBody, readErrorValue, isErrorBody } from './error-body.ts'
+import type { ErrorBody } from './error-body.ts'
 import { headerSafe } from './headers.ts'
 import { readReply, readWhole } from './read-reply.ts'
 import { callRedacted } from './redactor.ts'
@@ -48,11 +48,11 @@ export interface Protocol {
 export interface Refusal {
   /** Undefined for one that a stream told in place of a reply: nothing of that had come. */
   readonly status: number | undefined
-  readonly said: Said
+  readonly body: ErrorBody
 }
 
 /** The protocol that a model speaks now. One that learned of a refusal is kept for the requests to come, and has the same redactor. */
-export interface Spoken {
+export interface ProtocolHolder {
   protocol: Protocol
 }
 
@@ -76,7 +76,7 @@ const mostRefusals = 6
  * @throws ModelError, or the reason of the run's signal.
  */
 export function callService(
-  spoken: Spoken,
+  spoken: ProtocolHolder,
   keys: KeyRing,
   limits: CallLimits,
   request: ModelRequest,
@@ -85,7 +85,7 @@ export function callService(
   return callRedacted(spoken.protocol.redactor, call, async (redacted) => {
     for (let refusals = 0; ; refusals++) {
       const { protocol } = spoken
-      const made = await makeCall(protocol, keys, limits, renamed(request, refusals), redacted)
+      const made = await makeAttempt(protocol, keys, limits, withAttemptKey(request, refusals), redacted)
       if (made.kind === 'reply') {
         const warnings = protocol.onReply?.() ?? []
         const { reply } = made
@@ -99,21 +99,21 @@ export function callService(
 }
 
 /** A service answers what it knows a key by as it did before. */
-function renamed(request: ModelRequest, refusals: number): ModelRequest {
+function withAttemptKey(request: ModelRequest, refusals: number): ModelRequest {
   return refusals === 0 ? request : { ...request, idempotencyKey: `${request.idempotencyKey}-${refusals}` }
 }
 
-type Made =
+type AttemptOutcome =
   | { readonly kind: 'reply'; readonly reply: ModelReply }
   | { readonly kind: 'refused'; readonly error: ModelError; readonly refusal: Refusal }
 
-async function makeCall(
+async function makeAttempt(
   protocol: Protocol,
   keys: KeyRing,
   limits: CallLimits,
   request: ModelRequest,
   call: ModelCallOptions,
-): Promise<Made> {
+): Promise<AttemptOutcome> {
   const { signal } = call
   signal.throwIfAborted()
   const key = await keys.current(signal)
@@ -130,16 +130,16 @@ async function makeCall(
       { ...limits, signal },
     )
     if (opened.kind === 'open' && opened.exchange.answer.status === 401) {
-      throw await refused(opened.exchange, protocol, (error) => keys.refused(key, error, signal))
+      throw await refusedKeyError(opened.exchange, protocol, (error) => keys.renew(key, error, signal))
     }
-    keys.used(key)
+    keys.noteUse(key)
     if (opened.kind === 'failed') throw opened.error
     const { exchange } = opened
     try {
       const { status } = exchange.answer
       if (!mayBringReply(status)) {
-        const { error, said } = await failure(exchange, protocol)
-        return { kind: 'refused', error, refusal: { status, said } }
+        const { error, errorBody } = await readFailure(exchange, protocol)
+        return { kind: 'refused', error, refusal: { status, body: errorBody } }
       }
       return await readAnswer(exchange, protocol, limits, { request, call })
     } finally {
@@ -156,9 +156,9 @@ async function readAnswer(
   protocol: Protocol,
   limits: CallLimits,
   { request, call }: { readonly request: ModelRequest; readonly call: ModelCallOptions },
-): Promise<Made> {
+): Promise<AttemptOutcome> {
   let hasBegun = false
-  let said: Said | undefined
+  let errorBody: ErrorBody | undefined
   // Nothing is told of a call that was aborted.
   const reader = protocol.reader(request, (update) => {
     if (update.type !== 'api_event') hasBegun = true
@@ -167,7 +167,7 @@ async function readAnswer(
   const listening: StreamReader = {
     take(event, text) {
       const progress = reader.take(event, text)
-      if (progress.kind === 'error_event') said = readErrorValue(progress.error)
+      if (progress.kind === 'error_event') errorBody = readErrorValue(progress.error)
       return progress
     },
     end: () => reader.end(),
@@ -175,20 +175,20 @@ async function readAnswer(
     finish: () => reader.finish(),
   }
   try {
-    return { kind: 'reply', reply: await read(exchange, listening, protocol, limits) }
+    return { kind: 'reply', reply: await readBody(exchange, listening, protocol, limits) }
   } catch (error) {
-    if (said === undefined || hasBegun || !(error instanceof ModelError)) throw error
-    return { kind: 'refused', error, refusal: { status: undefined, said } }
+    if (errorBody === undefined || hasBegun || !(error instanceof ModelError)) throw error
+    return { kind: 'refused', error, refusal: { status: undefined, body: errorBody } }
   }
 }
 
-async function refused(
+async function refusedKeyError(
   exchange: Exchange,
   protocol: Protocol,
   renew: (error: ModelError) => Promise<ModelError>,
 ): Promise<ModelError> {
   try {
-    return await renew((await failure(exchange, protocol)).error)
+    return await renew((await readFailure(exchange, protocol)).error)
   } finally {
     exchange.dispose()
   }
@@ -198,7 +198,7 @@ async function refused(
  * What an answer is shows in how it begins, and in what it says to be where that leaves it open: a stream, unless it is
  * to be a text for programs or people.
  */
-async function read(
+async function readBody(
   exchange: Exchange,
   reader: StreamReader,
   { url, labels, redactor }: Protocol,
@@ -208,7 +208,7 @@ async function read(
   const type = headers.get('content-type')?.toLowerCase() ?? ''
   const events = createEventStream(maxEventLength)
   const options = { labels, redactor, maxLength: 4 * maxEventLength }
-  const otherwise = noStream(exchange, url, type)
+  const otherwise = notAStreamError(exchange, url, type)
   const ifNoEvent = type.startsWith('text/event-stream') ? undefined : otherwise
   const isDocument = /json|html|xml/.test(type)
   const beginning = await exchange.beginning(isDocument ? longestField : 1)
@@ -228,7 +228,7 @@ async function read(
 const fields = ['data:', 'event:', 'id:', 'retry:', ':'] as const
 const longestField = 6
 
-function noStream({ answer }: Exchange, url: string, type: string): ModelError {
+function notAStreamError({ answer }: Exchange, url: string, type: string): ModelError {
   return new ModelError({
     kind: 'invalid_request',
     status: answer.status,
@@ -241,18 +241,18 @@ function noStream({ answer }: Exchange, url: string, type: string): ModelError {
 
 const errorBodyBytes = 65_536
 
-async function failure(
+async function readFailure(
   exchange: Exchange,
   { url, labels, redactor }: Protocol,
-): Promise<{ readonly error: ModelError; readonly said: Said }> {
+): Promise<{ readonly error: ModelError; readonly errorBody: ErrorBody }> {
   const { status, headers } = exchange.answer
-  // What it came to is known: of what is said about it, what comes soon is enough.
+  // What it came to is known: of what is errorBody about it, what comes soon is enough.
   exchange.deadlines.onFinishReason()
   const { text } = await exchange.text(errorBodyBytes)
   const body = redactor.source(text)
   return {
     error: serviceError({ status, headers, body, url, nowMs: Date.now() }, labels),
-    said: readErrorBody(body),
+    errorBody: readErrorBody(body),
   }
 }
 
@@ -282,7 +282,7 @@ async function readDocument(
     throw new ModelError({ kind: 'connection', message, requestId: requestIdOf(headers), fingerprint })
   }
   const source = redactor.source(body)
-  throw tellsFailure(source)
+  throw isErrorBody(source)
     ? serviceError({ status, headers, body: source, url, nowMs: Date.now() }, labels)
     : otherwise
 }

@@ -31,10 +31,10 @@ export function createSharedSource(
   }
   return async (refused, signal) => {
     signal.throwIfAborted()
-    const asking = askings.find((other) => areSame(other.refused, refused)) ?? begin(refused)
+    const asking = askings.find((other) => isSameCredential(other.refused, refused)) ?? begin(refused)
     asking.waiting++
     try {
-      return await until(asking.answer, signal, timeoutMs)
+      return await waitUntilAborted(asking.answer, signal, timeoutMs)
     } finally {
       if (--asking.waiting === 0) {
         askings = askings.filter((other) => other !== asking)
@@ -44,7 +44,7 @@ export function createSharedSource(
   }
 }
 
-export function areSame(a: Credential | null, b: Credential | null): boolean {
+export function isSameCredential(a: Credential | null, b: Credential | null): boolean {
   return a?.apiKey === b?.apiKey && a?.authToken === b?.authToken
 }
 
@@ -65,7 +65,7 @@ export function keyError(why: string, cause?: unknown): ModelError {
   })
 }
 
-function until<Value>(answer: Promise<Value>, signal: AbortSignal, timeoutMs: number): Promise<Value> {
+function waitUntilAborted<Value>(answer: Promise<Value>, signal: AbortSignal, timeoutMs: number): Promise<Value> {
   return new Promise((resolve, reject) => {
     const leave = (): void => {
       clearTimeout(timer)

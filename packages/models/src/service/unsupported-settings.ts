@@ -1,8 +1,8 @@
 /** Settings that a service does not take: each is told of once in the life of a model. */
-export class LeftOut {
+export class UnsupportedSettings {
   readonly #model: string
-  readonly #told = new Set<string>()
-  #untold: readonly string[] = []
+  readonly #reported = new Set<string>()
+  #unreported: readonly string[] = []
 
   constructor(model: string) {
     this.#model = model
@@ -10,16 +10,16 @@ export class LeftOut {
 
   /** A request is made without these. `why`: where it depends on something that a person can change. */
   note(settings: readonly string[], why = ''): void {
-    const fresh = settings.filter((setting) => !this.#told.has(setting))
-    if (fresh.length === 0) return
-    for (const setting of fresh) this.#told.add(setting)
-    this.#untold = [...this.#untold, `${this.#model} does not take ${fresh.join(', ')}${why}: it was left out.`]
+    const added = settings.filter((setting) => !this.#reported.has(setting))
+    if (added.length === 0) return
+    for (const setting of added) this.#reported.add(setting)
+    this.#unreported = [...this.#unreported, `${this.#model} does not take ${added.join(', ')}${why}: it was left out.`]
   }
 
   /** What was not told before, in words for a person. */
   take(): readonly string[] {
-    const untold = this.#untold
-    this.#untold = []
-    return untold
+    const unreported = this.#unreported
+    this.#unreported = []
+    return unreported
   }
 }

@@ -7,7 +7,7 @@ import { stringOf } from '../json-fields.ts'
  * What a model thought in this process: the service can read it again, whatever it said of what came from a record.
  * `refusals`: how often reasoning was refused before. Nothing is kept until it was.
  */
-export interface OwnReasoning {
+export interface ReadableReasoning {
   /** Takes note of a block that a reply told, to a request that was made after so many refusals. */
   note(update: ModelUpdate, refusals: number): void
   /** Whether an item was thought since then, or is none that can be refused. */
@@ -19,7 +19,7 @@ export interface OwnReasoning {
 /** What is encrypted ends with its checksum: that tells one from another. */
 const markLength = 64
 
-export function createOwnReasoning(): OwnReasoning {
+export function createReadableReasoning(): ReadableReasoning {
   /** After how many refusals each was thought. */
   const marks = new Map<string, number>()
   let newest = 0

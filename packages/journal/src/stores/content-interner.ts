@@ -1,17 +1,17 @@
 import { isToolResult } from '@halting/core/adapters'
 import type { ContentBlock, ModelMessage, TranscriptEntry } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
-import { compactedIn } from '../format/compaction-record.ts'
+import { compactionResult } from '../format/compaction-record.ts'
 import { callIdOf } from '../format/encoder.ts'
 
 /**
  * Gives contents of messages that are equal as one object. A run has the same object in the record of a reply and in that of the turn, and the encoder writes
  * it once; records that come from a database have two.
  */
-export class SameContents {
+export class ContentInterner {
   readonly #known = new Map<string, object>()
 
-  record(record: StepRecord): StepRecord {
+  intern(record: StepRecord): StepRecord {
     switch (record.type) {
       case 'start':
         return { ...record, start: { ...record.start, added: this.#entries(record.start.added) } }
@@ -32,7 +32,7 @@ export class SameContents {
   #value(record: Extract<StepRecord, { readonly type: 'result' }>): unknown {
     const { value } = record
     if (typeof value !== 'object' || value === null) return value
-    const compacted = compactedIn(record)
+    const compacted = compactionResult(record)
     if (compacted !== undefined)
       return { ...value, result: { ...compacted, messages: compacted.messages.map((each) => this.#message(each)) } }
     if ('message' in value && isMessage(value.message)) return { ...value, message: this.#message(value.message) }

@@ -1,7 +1,7 @@
-import { effortTaken } from '../responses/reasoning-effort.ts'
+import { nearestSupportedEffort } from '../responses/reasoning-effort.ts'
 import type { ReasoningEffort } from '../responses/reasoning-effort.ts'
 import type { RefusedFields } from '../responses/responses-body.ts'
-import type { Learned } from './learned.ts'
+import type { ServiceKnowledge } from './service-knowledge.ts'
 
 /** Who was asked what, for the words about it. */
 export interface AskedModel {
@@ -41,11 +41,15 @@ const fields = Object.keys(wordsByField) as Field[]
  * What a person should know of what was learned since they were told last: what a request goes without, or is asked for
  * in another way. Another name of the same field changes nothing for them.
  */
-export function noticesOfLearned(told: Learned, known: Learned, asked: AskedModel): readonly string[] {
+export function knowledgeNotices(
+  reported: ServiceKnowledge,
+  known: ServiceKnowledge,
+  asked: AskedModel,
+): readonly string[] {
   const { model, responsesUrl } = asked
-  const [before, now] = [told.refused, known.refused]
+  const [before, now] = [reported.refused, known.refused]
   const notices: string[] = []
-  if (told.api !== known.api) {
+  if (reported.api !== known.api) {
     notices.push(
       `${model} is not available through the Responses API at ${responsesUrl}. halting uses chat completions, ` +
         'which may not carry its reasoning from one request to the next. ' +
@@ -65,8 +69,8 @@ function noticesOfEffort(
   { model, effort }: AskedModel,
 ): readonly string[] {
   if (effort === undefined) return []
-  const taken = effortTaken(effort, now)
-  if (taken === effortTaken(effort, before)) return []
+  const taken = nearestSupportedEffort(effort, now)
+  if (taken === nearestSupportedEffort(effort, before)) return []
   const instead = taken === undefined ? 'Its default effort is used' : `Effort ${taken} is used`
   return [`${model} does not support effort ${effort}. ${instead} instead.`]
 }

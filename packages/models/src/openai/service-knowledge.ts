@@ -1,7 +1,7 @@
 import { stringOf } from '../json-fields.ts'
 import { reasoningEfforts } from '../responses/reasoning-effort.ts'
 import type { RefusedFields } from '../responses/responses-body.ts'
-import type { Said } from '../service/error-body.ts'
+import type { ErrorBody } from '../service/error-body.ts'
 import type { Refusal } from '../service/service-model.ts'
 
 /** A protocol of OpenAI, and of services like it. */
@@ -18,7 +18,7 @@ export const openAiApis: readonly OpenAiApi[] = ['responses', 'chat_completions'
  * L2: reasoning may be refused again, but only where the model thought something since: a key may change while it runs,
  *     and a gateway may ask another account each time.
  */
-export interface Learned {
+export interface ServiceKnowledge {
   readonly api: OpenAiApi
   readonly outputLimitField: 'max_tokens' | 'max_completion_tokens'
   /** It refused the other name already. */
@@ -26,7 +26,10 @@ export interface Learned {
   readonly refused: RefusedFields
 }
 
-export function nothingLearned({ api, outputLimitField }: Pick<Learned, 'api' | 'outputLimitField'>): Learned {
+export function initialKnowledge({
+  api,
+  outputLimitField,
+}: Pick<ServiceKnowledge, 'api' | 'outputLimitField'>): ServiceKnowledge {
   const refused = { store: false, include: false, carriedReasoning: 0, summary: false, efforts: new Set<string>() }
   return { api, outputLimitField, isOutputLimitLearned: false, refused }
 }
@@ -35,19 +38,19 @@ export function nothingLearned({ api, outputLimitField }: Pick<Learned, 'api' | 
  * What is known after a refusal; undefined where it is about something that the request cannot do without. `hasThought`:
  * whether the model thought something in this process since reasoning was refused so often.
  */
-export function learn(
-  known: Learned,
-  { status, said }: Refusal,
+export function learnFromRefusal(
+  known: ServiceKnowledge,
+  { status, body }: Refusal,
   hasThought: (refusals: number) => boolean = () => false,
-): Learned | undefined {
-  const about = aboutOf(said)
+): ServiceKnowledge | undefined {
+  const about = refusalSubject(body)
   // Reasoning is looked at late: some say of it in the stream.
   const isOfStream = status === undefined && about.isEncryptedContent && known.api === 'responses'
   // What FastAPI cannot read it answers with 422.
   if (status !== 400 && status !== 422 && !isOfStream) return undefined
   if (known.api === 'chat_completions') return learnOutputLimit(known, about) ?? learnEffort(known, about)
   const { refused } = known
-  const without = (field: Partial<RefusedFields>): Learned => ({ ...known, refused: { ...refused, ...field } })
+  const without = (field: Partial<RefusedFields>): ServiceKnowledge => ({ ...known, refused: { ...refused, ...field } })
   const { carriedReasoning } = refused
   if (about.isEncryptedContent && (carriedReasoning === 0 || hasThought(carriedReasoning))) {
     return without({ carriedReasoning: carriedReasoning + 1 })
@@ -65,14 +68,14 @@ export function learn(
   return learnEffort(known, about)
 }
 
-interface About {
+interface RefusalSubject {
   readonly message: string
   readonly isEncryptedContent: boolean
   /** Whether it is about this field, or an entry of it: the service names it, or says so in words where it names none. */
   names(field: string, words: RegExp, which?: 'alone'): boolean
 }
 
-function aboutOf({ code, message, objects }: Said): About {
+function refusalSubject({ code, message, objects }: ErrorBody): RefusalSubject {
   const param = objects.map((object) => stringOf(object.param)).find((name) => name !== '') ?? ''
   // What follows may be what was sent.
   const words = message.slice(0, 600)
@@ -94,7 +97,7 @@ function isField(param: string, field: string): boolean {
 }
 
 /** OpenAI's newer models take the newer name alone, and some services only know the older one. */
-function learnOutputLimit(known: Learned, about: About): Learned | undefined {
+function learnOutputLimit(known: ServiceKnowledge, about: RefusalSubject): ServiceKnowledge | undefined {
   const { outputLimitField, isOutputLimitLearned } = known
   if (isOutputLimitLearned || !about.names(outputLimitField, new RegExp(`\\b${outputLimitField}\\b`))) return undefined
   // A value that it does not take is not a name that it does not know.
@@ -110,7 +113,7 @@ function isUnknownField(message: string): boolean {
 }
 
 /** The model does not know that any of it can be asked for. */
-function learnReasoning(known: Learned): Learned | undefined {
+function learnReasoning(known: ServiceKnowledge): ServiceKnowledge | undefined {
   const { summary, efforts } = known.refused
   const isKnown = summary && efforts.size === reasoningEfforts.length
   const refused = { ...known.refused, summary: true, efforts: new Set(reasoningEfforts) }
@@ -121,7 +124,7 @@ function learnReasoning(known: Learned): Learned | undefined {
 const effortForTools = /tools cannot be used with reasoning[._]effort/i
 
 /** A value that the model does not take, or all of them where it does not know the field. */
-function learnEffort(known: Learned, about: About): Learned | undefined {
+function learnEffort(known: ServiceKnowledge, about: RefusalSubject): ServiceKnowledge | undefined {
   const { api, refused } = known
   const name = api === 'responses' ? 'reasoning.effort' : 'reasoning_effort'
   if (!about.names(name, /reasoning[._ ]?effort/i) && !effortForTools.test(about.message)) return undefined
@@ -129,7 +132,7 @@ function learnEffort(known: Learned, about: About): Learned | undefined {
   return efforts.size === refused.efforts.size ? undefined : { ...known, refused: { ...refused, efforts } }
 }
 
-function refusedEfforts({ message }: About): readonly string[] {
+function refusedEfforts({ message }: RefusalSubject): readonly string[] {
   const [before = '', listed = ''] = message.split(
     /supported values are|must be one of|expected one of|set reasoning_effort to/i,
   )
@@ -140,7 +143,7 @@ function refusedEfforts({ message }: About): readonly string[] {
 }
 
 /** What two know together, where each learned by itself. */
-export function together(one: Learned, other: Learned): Learned {
+export function mergeKnowledge(one: ServiceKnowledge, other: ServiceKnowledge): ServiceKnowledge {
   const { outputLimitField, isOutputLimitLearned } = one.isOutputLimitLearned ? one : other
   const [a, b] = [one.refused, other.refused]
   return {
@@ -161,8 +164,8 @@ export function together(one: Learned, other: Learned): Learned {
 const noSuchPlace: ReadonlySet<number> = new Set([404, 405, 501])
 
 /** Whether an answer says that there is no such API, and not that there is no such model. */
-export function lacksApi({ status, said }: Refusal): boolean {
-  const { code, message, isApi, objects } = said
+export function lacksApi({ status, body }: Refusal): boolean {
+  const { code, message, isApi, objects } = body
   // GitHub Copilot's: of a model that it has by the other API alone.
   if (code === 'unsupported_api_for_model') return true
   if (status === undefined || !noSuchPlace.has(status)) return false
