@@ -2,14 +2,14 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
 import { listOf } from './json-fields.ts'
 
-// Counts as services tell them: numbers, nothing, or what is no count. The last is handed on: core judges it.
+// Counts from services: numbers, nothing, or invalid values. Invalid values are passed on, because core validates them.
 
-/** Not told. */
+/** Whether a count is missing. */
 export function isAbsent(value: Json | undefined): value is null | undefined {
   return value === undefined || value === null
 }
 
-/** A whole number of at least 0; how large one may be is for core to say. */
+/** Whether a value is a nonnegative integer; core decides how large one may be. */
 function isCount(value: Json | undefined): value is number {
   return Number.isInteger(value) && Number(value) >= 0
 }
@@ -18,7 +18,7 @@ function isNumber(value: Json | undefined): value is number {
   return typeof value === 'number'
 }
 
-/** Of a count that is told twice: the higher one. What is no count outlasts both. */
+/** Returns the higher of two counts. An invalid value takes precedence. */
 export function highest(one: Json | undefined, other: Json | undefined): Json | undefined {
   if (isAbsent(one)) return other
   if (isAbsent(other)) return one
@@ -27,12 +27,12 @@ export function highest(one: Json | undefined, other: Json | undefined): Json | 
   return Math.max(one, other)
 }
 
-/** The first of these that is told and is no count. */
+/** Returns the first invalid count that is present. */
 export function noCountIn(values: readonly (Json | undefined)[]): Json | undefined {
   return values.find((value) => !isAbsent(value) && !isCount(value))
 }
 
-/** The sum of a count over a list; what is no number adds nothing. */
+/** Returns the sum of a count over a list; values that are not numbers add nothing. */
 export function totalOf(list: Json | undefined, name: string): number {
   return listOf(list).reduce<number>((sum, entry) => {
     const value = isJsonObject(entry) ? entry[name] : 0
@@ -40,7 +40,7 @@ export function totalOf(list: Json | undefined, name: string): number {
   }, 0)
 }
 
-/** The number that was told; 0 when there is none. */
+/** Returns the count; 0 if it is missing. */
 export function numberOf(value: Json | undefined): number {
   return isNumber(value) ? value : 0
 }

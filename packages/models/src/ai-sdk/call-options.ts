@@ -13,7 +13,7 @@ export interface CallSettings extends TargetModel {
   readonly providerOptions: Readonly<Record<string, JsonObject>> | undefined
 }
 
-/** A request as version 4 of the AI SDK's interface takes it; `inVersion3` is the other form. */
+/** Builds a request for version 4 of the AI SDK's interface; `inVersion3` converts it to version 3. */
 export function callOptionsOf(request: ModelRequest, given: CallSettings): CallOptions {
   const { tool: search, ...searching } = searchOptions(request.webSearch, given, given.providerOptions)
   const settings = { ...given, ...searching }
@@ -44,7 +44,7 @@ export function callOptionsOf(request: ModelRequest, given: CallSettings): CallO
     }),
     ...samplingOf(request.sampling),
     headers: { 'idempotency-key': headerSafe(request.idempotencyKey), ...lowerCased(settings.headers) },
-    // The AI SDK's types are writable; no provider writes.
+    // The AI SDK's types are mutable, but no provider changes them.
     ...(providerOptions !== undefined && { providerOptions: providerOptions as ProviderOptions }),
     ...(reasoning !== undefined && { reasoning }),
   }
@@ -54,15 +54,15 @@ function toolChoiceOf(choice: ToolChoice = 'auto'): NonNullable<CallOptions['too
   return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.tool }
 }
 
-/** What the model does not take the provider warns of. */
+/** The provider itself warns about settings that the model does not support. */
 function samplingOf({ stopSequences, ...others }: Sampling = {}): Partial<CallOptions> {
-  // The AI SDK's types are writable; no provider writes.
+  // The AI SDK's types are mutable, but no provider changes them.
   return { ...others, ...(stopSequences !== undefined && { stopSequences: [...stopSequences] }) }
 }
 
 /**
- * Anthropic's models, and those of Bedrock, read from the cache what a breakpoint was set after: they stand where our
- * own adapter sets them, after the tools, the system prompt and the two newest user turns.
+ * Sets cache breakpoints for Anthropic's models, also on Bedrock. They follow the system prompt and the two newest user
+ * turns, as in our own adapter.
  */
 function withBreakpoints(prompt: PromptMessage[], mark: ProviderOptions): PromptMessage[] {
   const turnEnds = prompt.flatMap(({ role }, index) => {
@@ -80,7 +80,10 @@ function withProviderOptions<T extends object>(carrier: T, providerOptions: Prov
   return providerOptions === undefined ? carrier : { ...carrier, providerOptions }
 }
 
-/** Where the service's own tools last ran code for this model: their files are there again. Who names another one is heard. */
+/**
+ * Adds the container in which the service's tools last ran code for this model, so that their files are available
+ * again. An explicit container takes precedence.
+ */
 function withContainer(
   options: CallSettings['providerOptions'],
   messages: readonly ModelMessage[],
@@ -94,8 +97,8 @@ function withContainer(
 }
 
 /**
- * Through the Responses API nothing is stored at the service, as our own adapter has it: reasoning is carried by the
- * conversation, so that a session can be resumed and forked at any time. Options that say otherwise are heard.
+ * Turns off storage at the service for the Responses API, as our own adapter does. The conversation carries the
+ * reasoning, so a session can be resumed and forked at any time. Explicit options take precedence.
  */
 function statelessOptions(
   options: CallSettings['providerOptions'],

@@ -5,14 +5,14 @@ import { jsonCopyOf } from './json-copy.ts'
 import { isAbsent, noCountIn, numberOf } from '../usage-counts.ts'
 
 /**
- * Usage of the AI SDK in the shape of the Messages API. Empty when the service did not tell all of it: what is told in
- * part, or as nothing at all, is no bill. What is no count is handed on in the place of one: core judges it.
+ * Converts AI SDK usage into the shape of the Messages API. Returns an empty object if the service reported only a part
+ * of it: that cannot be billed. An invalid count is passed on in place of the counts, because core validates them.
  */
 export function reportedUsage(usage: Json | undefined): JsonObject {
   if (!isJsonObject(usage)) return {}
-  // What cannot be written, such as one that nests too deep, has no place in a record.
+  // A record cannot store a value that is not JSON, or is nested too deeply.
   const raw = isJsonObject(usage.raw) && jsonCopyOf(usage.raw) !== undefined ? usage.raw : {}
-  // The passes of the Messages API: the AI SDK adds up some of them, without their caches.
+  // Passes of the Messages API: the AI SDK adds up only some of them, and without their caches.
   if (listOf(raw.iterations).length > 0) return raw
   const input = isJsonObject(usage.inputTokens) ? usage.inputTokens : {}
   const output = isJsonObject(usage.outputTokens) ? usage.outputTokens : {}
@@ -24,31 +24,31 @@ export function reportedUsage(usage: Json | undefined): JsonObject {
   if (garbage !== undefined) return { input_tokens: garbage, output_tokens: garbage }
   const read = numberOf(cacheRead)
   const written = numberOf(cacheWrite)
-  // Where the figures do not agree, the dearer reading counts.
+  // If the counts disagree, use the more expensive interpretation.
   const prompt = Math.max(numberOf(total), numberOf(noCache) + read + written)
   const reply = Math.max(numberOf(output.total), numberOf(output.text) + numberOf(output.reasoning))
-  // Some requests do cost nothing; but a provider that was told no usage may write zeros.
+  // Some requests really cost nothing, but a provider without usage may also report zeros.
   if (reply === 0 && prompt === 0 && !isJsonObject(usage.raw)) return {}
   return {
     input_tokens: prompt - read - written,
     output_tokens: Math.max(reply, outputFromTotal(raw)),
     cache_creation_input_tokens: written,
     cache_read_input_tokens: read,
-    // What the Messages API and Bedrock say of their own and the AI SDK has no field for: hour-long writes and fees.
+    // Details that the Messages API and Bedrock report and the AI SDK has no field for: one-hour cache writes and fees.
     ...cacheCreation(raw, written),
     ...(isJsonObject(raw.server_tool_use) && { server_tool_use: raw.server_tool_use }),
   }
 }
 
 /**
- * Some services count reasoning beside the completion and not in it. What is left of their own total, without the
- * prompt, is all that was written.
+ * Returns the output as the total minus the prompt: some services report reasoning in addition to the completion, not
+ * in it.
  */
 function outputFromTotal({ total_tokens: total, prompt_tokens: prompt }: JsonObject): number {
   return typeof total === 'number' && typeof prompt === 'number' && prompt >= 0 ? total - prompt : 0
 }
 
-/** How long what was written to the cache stays there: an hour costs more. */
+/** Returns how many tokens were cached for how long; an hour costs more. */
 function cacheCreation(raw: JsonObject, written: number): JsonObject {
   if (isJsonObject(raw.cache_creation)) return { cache_creation: raw.cache_creation }
   const forAnHour = listOf(raw.cacheDetails).flatMap((detail) =>
@@ -62,7 +62,7 @@ function cacheCreation(raw: JsonObject, written: number): JsonObject {
   return { cache_creation: { ephemeral_5m_input_tokens: written - hour, ephemeral_1h_input_tokens: hour } }
 }
 
-/** Stop reasons with a meaning of their own, which the AI SDK folds into others and keeps as `raw`. */
+/** Stop reasons with a distinct meaning, which the AI SDK merges into others and preserves as `raw`. */
 const rawStopReasons: ReadonlySet<string> = new Set([
   'pause_turn',
   'compaction',
@@ -71,11 +71,11 @@ const rawStopReasons: ReadonlySet<string> = new Set([
   'model_context_window_exceeded',
 ])
 
-/** The stop reason, or why there is none. */
+/** The stop reason, or why the reply has none. */
 type StopReason =
   | { readonly kind: 'reason'; readonly reason: string }
   | { readonly kind: 'failed'; readonly why: string }
-  /** The stream ended without the service's word that the reply is whole. */
+  /** The stream ended before the service said that the reply was complete. */
   | { readonly kind: 'interrupted' }
 
 export function stopReasonOf(
@@ -97,7 +97,7 @@ export function stopReasonOf(
     case 'error':
       return { kind: 'failed', why: `it ended with an error${rawReasonSuffix(raw)}` }
     default:
-      // `tool-calls` without a call is as unclear as a reason that nobody knows.
+      // `tool-calls` without a call is as unclear as an unknown reason.
       return reply.hasContent
         ? ended
         : { kind: 'failed', why: `it ended without content and without a reason${rawReasonSuffix(raw)}` }
@@ -113,8 +113,8 @@ function rawReasonSuffix(raw: Json | undefined): string {
 }
 
 /**
- * What the packages of Anthropic's models say of a whole reply besides its content, as the Messages API says it: the stop
- * sequence, why it refused, and where code ran.
+ * Returns what packages for Anthropic's models report about a whole reply, in the shape of the Messages API: stop
+ * sequence, reason of a refusal, and container.
  */
 export function endDetails(metadata: Json | undefined): JsonObject {
   const copy = jsonCopyOf(metadata)

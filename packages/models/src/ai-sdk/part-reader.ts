@@ -16,35 +16,35 @@ import { mergeMetadata, originOf } from './origin.ts'
 
 export interface PartReaderOptions {
   readonly provider: string
-  /** The model's name, when the service does not tell it. */
+  /** Model name to use if the service does not report one. */
   readonly modelId: string
-  /** The message's id, when the service does not tell it. */
+  /** Message id to use if the service does not report one. */
   readonly messageId: string
   readonly emit: (update: ModelUpdate) => void
 }
 
-/** What a part means for the reading of the stream: `more` was news of the reply, `ping` was none. */
+/** The effect of a part on reading the stream: `more` carries content of the reply, `ping` does not. */
 export type PartProgress =
   | { readonly kind: 'more' | 'ping' | 'end' }
-  /** Something was lost or came twice. */
+  /** Data was lost or duplicated. */
   | { readonly kind: 'violation'; readonly why: string }
-  /** The service gave up. */
+  /** The service failed. */
   | { readonly kind: 'error'; readonly error: unknown }
-  /** The service wants something that cannot be given. */
+  /** The service requires something that we do not support. */
   | { readonly kind: 'unusable'; readonly why: string }
 
 const more: PartProgress = { kind: 'more' }
 const ping: PartProgress = { kind: 'ping' }
 
 /**
- * Makes a message out of the parts of an AI SDK stream, by telling them to a `MessageAssembler` as the events of the
- * Messages API that they amount to: A1 to A4 are its rules, and hold here.
+ * Converts the parts of an AI SDK stream into a message. It feeds equivalent Messages API events to a
+ * `MessageAssembler`, whose rules A1 to A4 apply.
  *
- * D1: a call exists with its `tool-call` part. What `tool-input-*` parts tell before is streamed on and decides nothing.
- *     An input that is written as plain text (`inputEncoding`) is streamed with its call alone, as JSON.
- * D2: a call whose input cannot be read is held until the message has ended without being cut.
- * D3: parts that have no place in a message (warnings, what is not known) are streamed on as they are.
- * D4: sources are streamed on as they come, and are one block behind the others once the reply has ended.
+ * D1: a call exists from its `tool-call` part on. Earlier `tool-input-*` parts are emitted, but decide nothing. An
+ *     input in plain text (`inputEncoding`) is emitted only with its call, as JSON.
+ * D2: a call with an unreadable input is deferred until the message has ended without being cut.
+ * D3: parts that do not belong to a message, such as warnings and unknown parts, are emitted unchanged.
+ * D4: sources are emitted as they arrive, and become one block after all others when the reply has ended.
  */
 export class PartReader {
   readonly #options: PartReaderOptions
@@ -53,12 +53,12 @@ export class PartReader {
   readonly #inputs = new ToolInputs()
   readonly #sources = new Sources()
   readonly #searches = new SearchCount()
-  /** Places of calls whose inputs are reported in pieces. */
+  /** Indexes of calls whose inputs are emitted as deltas. */
   readonly #announced = new Set<number>()
-  /** Blocks of text and reasoning that are being written, by kind and id. */
+  /** Open blocks of text and reasoning, by kind and id. */
   readonly #open = new Map<string, number>()
   readonly #deferredCalls: (readonly JsonObject[])[] = []
-  /** What the provider warned of. */
+  /** Warnings of the provider. */
   warnings: readonly Json[] = []
   #id: string
   #model: string
@@ -132,7 +132,7 @@ export class PartReader {
     }
   }
 
-  /** Call it once, after the last part. */
+  /** Call this once, after the last part. */
   finish(): Assembled {
     const assembled = this.#assembler.finish()
     if (assembled.kind === 'nothing') return assembled
@@ -154,7 +154,7 @@ export class PartReader {
     if (index === undefined) return violation('it had a delta for a block that is not open')
     if (typeof part.delta !== 'string') return violation('a delta had no text')
     this.#log.addMetadata(index, part.providerMetadata)
-    // Some providers tell a signature with a delta that says nothing else.
+    // Some providers send a signature with an empty delta.
     if (part.delta === '') return ping
     this.#hasContent ||= kind === 'text' && part.delta.trim() !== ''
     return this.#send({ type: 'content_block_delta', index, delta })
@@ -173,7 +173,7 @@ export class PartReader {
     const index = this.#open.get(blockKey('text', part))
     if (index !== undefined) {
       for (const citation of citationsOf(part.citations)) {
-        // Another provider does not know what they say.
+        // Other providers do not understand these citations.
         this.#log.markProviderOnly(index)
         this.#send({ type: 'content_block_delta', index, delta: { type: 'citations_delta', citation } })
       }
@@ -231,7 +231,7 @@ export class PartReader {
     if (!isEmpty && input !== streamed && input.startsWith(streamed))
       this.#emitEvent(inputDelta(index, input.slice(streamed.length)))
     const stop = { type: 'content_block_stop', index }
-    // An input that was not written is streamed as `{}`: to the assembler it is one that has none yet.
+    // Providers send `{}` for a missing input; the assembler expects no input delta then.
     const events = isEmpty ? [start, stop] : [start, inputDelta(index, input), stop]
     return emitAndRead(this.#options.emit, stop, () => {
       if (isEmpty || isObject(input)) return this.#feed(...events)
@@ -260,7 +260,7 @@ export class PartReader {
     return block === undefined ? violation(why) : this.#addBlock(part, block)
   }
 
-  /** A block that comes in one part. */
+  /** Adds a block that arrives in a single part. */
   #addBlock(part: JsonObject, block: JsonObject): PartProgress {
     const index = this.#blocks++
     this.#hasContent = true
@@ -272,7 +272,9 @@ export class PartReader {
     )
   }
 
-  /** Who answers, and under which id; it is streamed with the message's start, and what comes later changes nothing. */
+  /**
+   * Stores the model and the message id. They are emitted with the start of the message; later metadata has no effect.
+   */
   #takeMetadata({ id, modelId }: JsonObject): PartProgress {
     this.#id = stringOf(id) || this.#id
     this.#model = stringOf(modelId) || this.#model
@@ -307,7 +309,7 @@ export class PartReader {
     return this.#send(messageStart(this.#id, this.#model))
   }
 
-  /** Tells events on and feeds them to the assembler. */
+  /** Emits events and feeds them to the assembler. */
   #send(...events: readonly JsonObject[]): PartProgress {
     const started = this.#start()
     if (started.kind !== 'more') return started
@@ -332,7 +334,7 @@ export class PartReader {
     if (update !== undefined && this.#isAnnounced(update)) this.#options.emit(update)
   }
 
-  /** Pieces of the input of a call that the provider runs itself are not. */
+  /** Excludes deltas of calls that the provider runs itself. */
   #isAnnounced(update: InputUpdate): boolean {
     if (update.type === 'tool_input_start') this.#announced.add(update.index)
     return this.#announced.has(update.index)
@@ -345,14 +347,14 @@ export class PartReader {
   }
 }
 
-/** Custom parts that announce something and are no content: no provider takes them back. */
+/** Custom parts that only announce something and carry no content: no provider accepts them back. */
 const customAnnouncements: ReadonlySet<string> = new Set(['anthropic.message_start'])
 
 function violation(why: string): PartProgress {
   return { kind: 'violation', why }
 }
 
-/** Stop reasons that may fall in the middle of a call. */
+/** Stop reasons that can interrupt a call. */
 const cutReasons: ReadonlySet<string> = new Set(['max_tokens', 'model_context_window_exceeded', 'refusal'])
 
 function blockKey(kind: string, { id }: JsonObject): string {
@@ -367,11 +369,11 @@ function isObject(json: string): boolean {
   return isJsonObject(parseJson(json))
 }
 
-/** Adds to completed blocks what the provider said of them besides their content. */
+/** Adds provider metadata to completed blocks. */
 class BlockLog {
   readonly #provider: string
   readonly #emit: (update: ModelUpdate) => void
-  /** What is known of a block: nothing yet, for one that only this provider understands. */
+  /** Metadata by block index; undefined for a block that only this provider understands and that has none yet. */
   readonly #metadata = new Map<number, JsonObject | undefined>()
   readonly #emitted = new Map<ContentBlock, ContentBlock>()
 
@@ -380,21 +382,21 @@ class BlockLog {
     this.#emit = emit
   }
 
-  /** Metadata that came with some part of a block. */
+  /** Adds metadata of any part of a block. */
   addMetadata(index: number, metadata: Json | undefined): void {
     if (metadata === undefined) return
     const merged = mergeMetadata(this.#metadata.get(index), metadata)
     if (merged !== undefined) this.#metadata.set(index, merged)
   }
 
-  /** The block means something to this provider alone. */
+  /** Marks a block as meaningful to this provider only. */
   markProviderOnly(index: number): void {
     this.#metadata.set(index, this.#metadata.get(index))
   }
 
-  /** Hands updates on, with completed blocks as they are kept. */
+  /** Forwards updates, with metadata added to completed blocks. */
   readonly forward = (update: ModelUpdate): void => {
-    // Inputs are reported as the provider writes them, before the assembler has the whole call.
+    // Inputs are emitted as the provider sends them, before the assembler has the whole call.
     if (update.type === 'tool_input_start' || update.type === 'tool_input_delta') return
     if (update.type !== 'block') return this.#emit(update)
     const { index } = update
@@ -405,19 +407,19 @@ class BlockLog {
     this.#emit({ ...update, block })
   }
 
-  /** Blocks as they were streamed. */
+  /** Returns the blocks as they were emitted. */
   asEmitted(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
     return blocks.map((block) => this.#emitted.get(block) ?? block)
   }
 }
 
-/** The type of a block with the pages and documents that a reply is founded on. */
+/** Type of a block that lists the pages and documents a reply is based on. */
 const sourcesBlock = 'ai_sdk_sources'
 
-/** Most sources that are kept of one reply. */
+/** Maximum number of sources stored for one reply. */
 const mostSources = 200
 
-/** What a reply is founded on, each once. */
+/** Collects the sources of a reply without duplicates. */
 class Sources {
   readonly #found = new Map<string, JsonObject>()
 
@@ -428,13 +430,13 @@ class Sources {
     if (!this.#found.has(key) && this.#found.size < mostSources) this.#found.set(key, source)
   }
 
-  /** The block that tells them; undefined without any. */
+  /** Returns the block that lists the sources; undefined if there are none. */
   block(): JsonObject | undefined {
     return this.#found.size === 0 ? undefined : { type: sourcesBlock, sources: [...this.#found.values()] }
   }
 }
 
-/** A source as it is kept: an address or a document, and its title. */
+/** Converts a source to its stored form: URL or document, and title. */
 function sourceOf(source: JsonObject): JsonObject | undefined {
   const title = stringOf(source.title)
   const named = title === '' ? {} : { title }
@@ -448,7 +450,7 @@ function sourceOf(source: JsonObject): JsonObject | undefined {
   return { type: 'document', ...named, ...(filename !== '' && { filename }), media_type: stringOf(source.mediaType) }
 }
 
-/** What supports a text, as citations of its block. */
+/** Converts the citations of a text block. */
 function citationsOf(citations: Json | undefined): readonly JsonObject[] {
   return listOf(citations).flatMap((citation) => {
     if (!isJsonObject(citation) || !isJsonObject(citation.source)) return []
@@ -456,7 +458,7 @@ function citationsOf(citations: Json | undefined): readonly JsonObject[] {
     if (source === undefined) return []
     const { type, ...place } = source
     const cited = { cited_text: stringOf(citation.citedText) }
-    // The name that the Messages API has for it, and our reader of the Responses API.
+    // The Messages API and our reader of the Responses API use this name, too.
     return [{ type: type === 'url' ? 'web_search_result_location' : 'document_citation', ...place, ...cited }]
   })
 }

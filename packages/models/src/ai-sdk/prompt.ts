@@ -10,9 +10,9 @@ import type { Provider } from './provider-traits.ts'
 import { userTurn } from './user-turn.ts'
 import { createdEarlier } from '../service/wire-texts.ts'
 
-/** Who is asked. */
+/** The model that receives the prompt. */
 export interface TargetModel extends Provider {
-  /** The id of the `Model` port. */
+  /** Id of the `Model`. */
   readonly id: string
 }
 
@@ -21,7 +21,7 @@ interface Answer {
   readonly by?: string
 }
 
-/** The conversation as the AI SDK writes it. */
+/** Builds the conversation for the AI SDK. */
 export function promptOf({ system, messages }: ModelRequest, speaker: TargetModel): PromptMessage[] {
   const prompt: PromptMessage[] = system.trim() === '' ? [] : [{ role: 'system', content: system }]
   const toolNames = new Map<string, string>()
@@ -44,8 +44,9 @@ export function promptOf({ system, messages }: ModelRequest, speaker: TargetMode
 }
 
 /**
- * Files of an answer that its model does not get back as such: of another model, or through a package that would drop
- * them. They follow in the turn after it, so that nobody speaks of an image that the model cannot see.
+ * Returns files of a reply that the target model cannot receive as its own: from another model, or through a package
+ * that drops them. They follow in the next user turn, so that the conversation does not mention images the model cannot
+ * see.
  */
 function filesToShow({ content, by }: Answer, speaker: TargetModel): readonly ContentBlock[] {
   return content.flatMap((block): readonly ContentBlock[] => {
@@ -65,8 +66,8 @@ function isOwnAnswer(by: string | undefined, { id }: TargetModel): boolean {
 }
 
 /**
- * A block of an answer; undefined for one that is not to be sent. What is signed goes to the model that signed it and
- * to no other: with the thinking of another model go its signatures, ids and calls of its service's own tools.
+ * Converts a block of a reply; undefined if it is not sent. Signed content is sent only to the model that signed it.
+ * With the reasoning of another model, its signatures, ids and server tool calls are dropped, too.
  */
 function answerPart(block: ContentBlock, { by }: Answer, speaker: TargetModel): AnswerPart | undefined {
   const isOwn = isOwnAnswer(by, speaker)
@@ -107,7 +108,7 @@ function serverPart(block: OpaqueBlock, options: Options): AnswerPart | undefine
   if (typeof id === 'string') {
     return { type: 'tool-call', toolCallId: id, toolName, input: block.input, providerExecuted: true, ...options }
   }
-  // The AI SDK's JSON is a plain one that may be written to; a copy is.
+  // The AI SDK requires mutable JSON; this copy is.
   const value = jsonCopyOf(block.content) as PlainJson | undefined
   if (typeof callId !== 'string' || value === undefined) return undefined
   const output = { type: block.is_error === true ? ('error-json' as const) : ('json' as const), value }

@@ -10,13 +10,13 @@ import type { PartSource } from './part-source.ts'
 import type { ProviderWarnings } from './warnings.ts'
 
 export interface ReadOptions extends PartReaderOptions {
-  /** Those that were told before. */
+  /** Warnings that were reported earlier. */
   readonly warnings: ProviderWarnings
 }
 
 /**
- * Reads the parts of one answer to its end.
- * @throws ModelError where nothing was completed (see `replyOf`), or the reason of the run's signal.
+ * Reads the parts of one response to its end.
+ * @throws ModelError if nothing was completed (see `replyOf`), or the reason of the run's signal.
  */
 export async function readParts(source: PartSource, options: ReadOptions): Promise<ModelReply> {
   const reader = new PartReader(options)
@@ -29,7 +29,7 @@ export async function readParts(source: PartSource, options: ReadOptions): Promi
   return warnings.length === 0 ? reply : { ...reply, warnings }
 }
 
-/** Reads until the message is whole, or until the error that is returned. */
+/** Reads until the message is complete; returns the error if reading failed. */
 async function readToEnd(source: PartSource, reader: PartReader, provider: string): Promise<ModelError | undefined> {
   const { headers } = source
   const clock = serviceClock(headers)

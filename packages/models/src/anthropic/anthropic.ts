@@ -22,27 +22,32 @@ import { emitAndRead } from './emit-event.ts'
 
 /** Options of `anthropic`. */
 export interface AnthropicOptions extends EndpointOptions, Omit<RequestBodyOptions, 'id'> {
-  /** The id it is priced and reported by, when that is another one. */
+  /** Id for pricing and reports, if it differs from `model`. */
   readonly id?: string | undefined
-  /** Tokens of input and output that fit; from the price snapshot, or 200,000. */
+  /** Context window in tokens, input and output together (default: from the price snapshot, or 200,000). */
   readonly contextWindow?: number | undefined
-  /** The longest reply there is, in tokens; from the price snapshot, or 64,000. */
+  /** Maximum length of a reply in tokens (default: from the price snapshot, or 64,000). */
   readonly maxOutputTokens?: number | undefined
-  /** The service has the web search of the Messages API, for requests that say `webSearch`; true for api.anthropic.com when absent. */
+  /**
+   * The service supports the web search of the Messages API, for requests with `webSearch` (default: only
+   * api.anthropic.com).
+   */
   readonly webSearch?: boolean | undefined
-  /** What is asked for unless a reply was cut; 32,000 when absent, and never more than `maxOutputTokens`. */
+  /** Output tokens requested unless an earlier reply was cut (default: 32,000); never more than `maxOutputTokens`. */
   readonly defaultOutputTokens?: number | undefined
   /**
-   * Most uses, in one request, of those `serverTools` that say no `max_uses`, such as code and searches for tools, for which the service takes
-   * none. A budget needs it: it is reserved, and what the service bills beyond it is reported. No limit when absent.
+   * Maximum uses per request of all `serverTools` without `max_uses`, such as code execution and tool search, whose
+   * uses the service does not limit. A budget requires it: it reserves this number, and uses beyond it are reported. No
+   * limit by default.
    */
   readonly maxServerToolUses?: number | undefined
 }
 
 /**
- * A model behind the Anthropic Messages API, or behind a service that speaks it: `anthropic('claude-sonnet-5-5')` or `anthropic({ model, … })`. Without a key
- * and a `baseUrl` the key is that of `ANTHROPIC_API_KEY`. The model brings its price where the snapshot has one.
- * @throws ConfigurationError for an address, a key or a header that no request can be made with, and for another call.
+ * A model of the Anthropic Messages API, or of a compatible service: `anthropic('claude-sonnet-5-5')` or `anthropic({
+ * model, … })`. Without a key and a `baseUrl`, the key is `ANTHROPIC_API_KEY`. The price comes from the snapshot, if it
+ * has one.
+ * @throws ConfigurationError for an invalid address, key, header or call.
  */
 export function anthropic(model: string | AnthropicOptions, more?: OptionsBesideName<AnthropicOptions>): Model {
   const form = { name: 'anthropic', sample: 'claude-sonnet-5-5' }
@@ -61,7 +66,7 @@ function makeModel(options: AnthropicOptions, redactor: Redactor): Model {
   const passes = extraPassesOf({ ...options, id, ...sizes, maxServerToolUses })
   const unsupported = new UnsupportedSettings(id)
   const bodyOf = createRequestBody({ ...options, id }, unsupported)
-  /** Requests without something that their messages have. */
+  /** Requests whose body omits deferred parts of their messages. */
   const deferring = new WeakSet<ModelRequest>()
   const protocol: Protocol = {
     ...endpointOf(options),
@@ -100,8 +105,8 @@ function checkedUses(given: number | undefined): number | undefined {
 
 // Spec R-PTC-5.
 /**
- * Reads a stream of the Messages API; its events are told as they come. Where something of the request was held back, a
- * reply that ends its turn is one that pauses: what was held back follows.
+ * Reads a stream of the Messages API and emits its events. If parts of the request were deferred, a reply that ends its
+ * turn becomes a pause, so that the deferred parts follow.
  */
 export function messagesReader(emit: (update: ModelUpdate) => void, hasDeferred = false): StreamReader {
   const assembler = new MessageAssembler(emit)
@@ -109,7 +114,7 @@ export function messagesReader(emit: (update: ModelUpdate) => void, hasDeferred 
     take(event, text) {
       return emitAndRead(emit, event, () => assembler.take(event, text))
     },
-    // It ends with an event of its own.
+    // The stream ends with an event.
     end() {},
     takeWhole(answer) {
       if (answer.type !== 'message') return false

@@ -3,8 +3,8 @@ import type { ModelUpdate } from '@halting/core/adapters'
 
 // Spec R-SDK-3c.
 /**
- * Tells an event of the service around what is read from it: an event comes before what it begins or adds to. The one that ends a block
- * comes after the block, as hosts expect it.
+ * Emits an event and reads it. An event is emitted before its content; only the one that ends a block follows the
+ * block, as hosts expect.
  */
 export function emitAndRead<T>(emit: (update: ModelUpdate) => void, event: JsonObject, read: () => T): T {
   if (event.type !== 'content_block_stop') {
@@ -16,7 +16,7 @@ export function emitAndRead<T>(emit: (update: ModelUpdate) => void, event: JsonO
   return progress
 }
 
-/** The event that begins a message, for services whose events are put into this shape. What it costs comes at its end. */
+/** Creates the event that starts a message, for services whose events are converted. Usage follows at the end. */
 export function messageStart(id: string, model: string): JsonObject {
   return {
     type: 'message_start',

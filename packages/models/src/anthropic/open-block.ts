@@ -4,10 +4,10 @@ import type { ContentBlock, Json, JsonObject } from '@halting/core'
 import { listOf, parseJson, stringOf, endOfString } from '../json-fields.ts'
 import { namelessTool } from '../service/stream-reader.ts'
 
-/** A content block that is being streamed: what `content_block_start` received, and what the deltas added. */
+/** A content block during streaming: the data of `content_block_start`, and what deltas added. */
 export interface OpenBlock {
   readonly start: JsonObject
-  /** The JSON text of `start`, where it says more than `start` does. */
+  /** JSON text of `start`, if that is lossy. */
   readonly startText: string | undefined
   text: string
   inputJson: string
@@ -31,7 +31,7 @@ export function openBlock(received: JsonObject, eventText?: string): OpenBlock {
   }
 }
 
-/** Whether the block brought something when it began: a text or a thought that is yet to come is none. */
+/** Whether the block had content when it started; an empty text or reasoning block has none. */
 export function isNews({ start }: OpenBlock): boolean {
   const text = start.type === 'thinking' ? start.thinking : start.text
   const isEmpty = stringOf(text) === '' && listOf(start.citations).length === 0 && stringOf(start.signature) === ''
@@ -42,7 +42,7 @@ function hasContent(value: Json): boolean {
   return isJsonObject(value) ? Object.keys(value).length > 0 : value !== null
 }
 
-/** What a delta did to its block. One of a kind that this library does not know, or that holds nothing, changes nothing. */
+/** The effect of a delta on its block. Unknown and empty deltas have none. */
 export type DeltaOutcome =
   | { readonly kind: 'text' | 'thinking' | 'input'; readonly text: string }
   | { readonly kind: 'taken' | 'unchanged' | 'misfit' }
@@ -86,8 +86,8 @@ export function applyDelta(block: OpenBlock, delta: JsonObject): DeltaOutcome {
 }
 
 /**
- * A block after its last delta. `doubtful` is the call of a tool whose input is not valid, or that has none: when the
- * reply was cut right there, the call was never finished and must not run; `block` is what it is if it was not cut.
+ * A block after its last delta. `doubtful` is a tool call with an invalid or missing input: if the reply was cut there,
+ * the call is incomplete and must not run. `block` is the call if it was not cut.
  */
 export type ClosedBlock =
   | { readonly kind: 'complete'; readonly block: ContentBlock }
@@ -126,7 +126,7 @@ export function closeBlock(open: OpenBlock, originOf: OriginOf): ClosedBlock {
   }
 }
 
-/** Server tools, MCP tools and our own stream their input alike. */
+/** Whether the block has an input: server tools, MCP tools and our tools stream it alike. */
 function takesInput({ start }: OpenBlock): boolean {
   const type = stringOf(start.type)
   return type === 'tool_use' || type.endsWith('_tool_use')
@@ -135,23 +135,25 @@ function takesInput({ start }: OpenBlock): boolean {
 function closeCall(open: OpenBlock, originOf: OriginOf): ClosedBlock {
   const { start, inputJson } = open
   if (inputJson.trim() === '') {
-    // A service may give the whole input at the start, as it does for calls made by code.
+    // A service may send the whole input at the start, as it does for calls made by code.
     const input = isJsonObject(start.input) ? start.input : {}
     const block = blockOf(withOrigin({ ...start, input }, originOf(open)))
     return Object.keys(input).length > 0 ? { kind: 'complete', block } : { kind: 'doubtful', block }
   }
   const input = parseInput(inputJson)
   if (input !== undefined) return complete(withOrigin({ ...start, input }, originOf(open, input)))
-  // The API takes objects only. In this shape it can be sent back, and the loop tells the model what is wrong with it.
+  // The API accepts only objects. In this form the call can be sent back, and the loop reports the error to the model.
   return { kind: 'doubtful', block: blockOf({ ...start, input: invalidJsonInput(inputJson) }) }
 }
 
-/** How the service wrote a block that has come to its end, where the block itself does not say it; `input` is the streamed one. */
+/**
+ * Returns how the service wrote a completed block, if the block alone cannot reproduce it; `input` is the parsed one.
+ */
 export type OriginOf = (open: OpenBlock, input?: JsonObject) => BlockOrigin | undefined
 
-/** A block of the Messages API is sent again as it came, also where JavaScript's values cannot hold what it says. */
+/** Sends a block of the Messages API back unchanged, even if JavaScript values cannot represent it. */
 export const messagesOrigin: OriginOf = ({ start, startText, inputJson }, input) => {
-  // What a text begins with is not all of it.
+  // The start of a text block is not its whole content.
   if (start.type === 'text') return undefined
   const json = input === undefined ? startText : isExact(inputJson, input) ? undefined : withInput(start, inputJson)
   return json === undefined ? undefined : { api: 'messages', json }
@@ -174,22 +176,21 @@ function complete(block: JsonObject): ClosedBlock {
   return { kind: 'complete', block: blockOf(block) }
 }
 
-/** The kinds that have fields of their own were built above; any other is opaque and carried along as it came. */
+/** Known kinds were built above; any other is opaque and passed on unchanged. */
 function blockOf(block: JsonObject): ContentBlock {
   return block as unknown as ContentBlock
 }
 
 /**
- * True when a value that was read from this text is written as the same text again, but for white space between its
- * parts. JavaScript's own values lose the rest: `1.0`, numbers beyond 2^53, the order of keys that are numbers, a key
- * that stands there twice.
+ * Whether a parsed value serializes to the same text, except for white space. JavaScript loses `1.0`, numbers beyond
+ * 2^53, the order of numeric keys and duplicate keys.
  */
 export function isExact(text: string, value: unknown): boolean {
   const written = JSON.stringify(value)
   return written === text || written === compact(text)
 }
 
-/** JSON text without the white space between its parts. */
+/** Removes white space between JSON tokens. */
 export function compact(text: string): string {
   let compacted = ''
   let from = 0
@@ -210,7 +211,7 @@ const tab = 0x09
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
-/** The text of the value under this key of a JSON object, as it stands there; undefined when there is none. */
+/** Returns the original text of a key's value in a JSON object; undefined if the key is missing. */
 export function valueText(object: string, key: string): string | undefined {
   const text = compact(object)
   let depth = 0

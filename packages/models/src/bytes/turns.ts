@@ -3,24 +3,24 @@ import type { Home, Part, RenderedMessage, RenderedMessages } from './rendered-m
 import type { Slab } from './slab.ts'
 import type { Breakpoints, TurnKind, WireFormat } from './wire-format.ts'
 
-/** What the service is to see as one message: a message, or neighbours that were merged. Never empty. */
+/** What the service sees as one message: a message, or merged neighbours. Never empty. */
 export interface Turn {
   readonly kind: TurnKind
-  /** What must stand between the turn before it and this one. */
+  /** Separator between the previous turn and this one. */
   readonly separator: string
   readonly parts: readonly Part[]
-  /** What may not stand in it and waits for a later turn: see `TurnKind.answeredBy`. */
+  /** Parts that are deferred to a later turn: see `TurnKind.answeredBy`. */
   readonly deferred: readonly Part[]
-  /** The place of its first message in the list. */
+  /** Index of its first message in the list. */
   readonly from: number
 }
 
-/** Where a list of messages goes on. */
+/** Where a list of messages continues. */
 export interface TurnsStart {
   readonly from: number
-  /** The kind of the turn before; null when there is none. */
+  /** Kind of the previous turn; null if there was no turn. */
   readonly lastKind: TurnKind | null
-  /** What it deferred back. */
+  /** What the previous turn deferred. */
   readonly deferred: readonly Part[]
 }
 
@@ -44,7 +44,7 @@ export function turnsOf(
     turns.push({ kind, separator, parts, deferred: deferred, from })
     before = kind
   }
-  /** A turn of what was deferred back, where the reply that it earlier for is whole. */
+  /** Adds a turn with deferred parts after a completed reply. */
   const addDeferred = (from: number): void => {
     const kind = format.deferredKind
     if (deferred.length === 0 || kind === undefined || before?.releasesDeferred !== true) return
@@ -96,7 +96,7 @@ function partsOf(messages: readonly RenderedMessage[], which: 'first' | 'rest'):
   return parts
 }
 
-/** The newest turns that get a breakpoint, as places among `turns`, in order. */
+/** Returns the newest turns that get a breakpoint, as ascending indexes. */
 export function markedTurns(turns: readonly Turn[], breakpoints: Breakpoints | undefined): readonly number[] {
   const marked: number[] = []
   if (breakpoints === undefined) return marked
@@ -106,7 +106,7 @@ export function markedTurns(turns: readonly Turn[], breakpoints: Breakpoints | u
   return marked
 }
 
-/** About what the turns take. */
+/** Returns the approximate length of the turns. */
 export function lengthOf(turns: readonly Turn[]): number {
   let length = 0
   for (const { kind, separator, parts } of turns) {
@@ -116,7 +116,7 @@ export function lengthOf(turns: readonly Turn[]): number {
   return length
 }
 
-/** `fields`: what its last value has besides its own. */
+/** `fields` are added to its last value. */
 export function writeTurn(slab: Slab, turn: Turn, fields: string): void {
   begin(slab, turn)
   forEachPart(turn, slab, (part) => part.write(slab))
@@ -127,7 +127,7 @@ export function writeTurn(slab: Slab, turn: Turn, fields: string): void {
   slab.write(turn.kind.closing)
 }
 
-/** Writes a turn where it stays. `base` is where the messages begin in `slab`. */
+/** Writes a turn to its final place. `base` is the start of the messages in `slab`. */
 export function settleTurn(slab: Slab, turn: Turn, home: Home, base: number): void {
   begin(slab, turn)
   forEachPart(turn, slab, (part) => part.settle(slab, home, base))

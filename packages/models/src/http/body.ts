@@ -1,19 +1,19 @@
 import type { IncomingMessage } from 'node:http'
 import { codedError } from './coded-error.ts'
 
-/** The next piece of a body, undefined at its end; rejects when it broke. */
+/** Returns the next chunk of a body; undefined at its end. Rejects if the body broke. */
 export type Pieces = () => Promise<Uint8Array | undefined>
 
 interface BodyOptions {
-  /** What went wrong with the request that the body answers: it says more than that the body was cut. */
+  /** The failure of the request itself; it explains more than that the body was cut. */
   readonly failure: () => Error | undefined
   readonly onEnd: () => void
 }
 
-/** Bytes that are held for a reader who does not come; the rest waits on the other side. */
+/** Bytes buffered while nobody reads; the rest waits on the other side. */
 const mostBuffered = 65_536
 
-/** The body of an answer, as it is asked for. */
+/** Reads the body of a response on demand. */
 export function bodyOf(message: IncomingMessage, { failure, onEnd }: BodyOptions): Pieces {
   let buffered: Buffer[] = []
   let bufferedBytes = 0
@@ -30,7 +30,7 @@ export function bodyOf(message: IncomingMessage, { failure, onEnd }: BodyOptions
     wake()
   })
   message.once('end', () => {
-    // One that goes on until the connection closes is over for Node also where that was cut.
+    // Node reports `end` for a body that lasts until the connection closes, even if the connection was cut.
     const error = isFramed(message) ? undefined : failure()
     over(error === undefined ? {} : { error })
     onEnd()
@@ -52,7 +52,7 @@ export function bodyOf(message: IncomingMessage, { failure, onEnd }: BodyOptions
   }
 }
 
-/** Whether its own bytes tell where it ends. */
+/** Whether the headers determine where the body ends. */
 function isFramed({ headers }: IncomingMessage): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }

@@ -9,21 +9,23 @@ import { codedError } from './coded-error.ts'
 
 interface SendOptions extends Pick<RequestOptions, 'method'> {
   readonly headers: Readonly<Record<string, string | number>>
-  /** Ends the way to the service through a proxy. */
+  /** Aborts the connection to the service through a proxy. */
   readonly tunnelSignal: AbortSignal
 }
 
-/** How a request comes to its service. */
+/** How requests reach a service. */
 export interface Route {
   readonly isSecure: boolean
   request(options: SendOptions): ClientRequest
-  /** What is told when no connection came about. */
+  /** Returns the error for a connection that was not established. */
   failureToConnect(error: Error): Error
-  /** Closes the connections that no request uses. */
+  /** Closes idle connections. */
   dropIdle(): void
 }
 
-/** Those that were in use are used again for `timeout`: after it they may be gone without a word, as for `fetch`. */
+/**
+ * Reuses idle connections for `timeout` milliseconds, as `fetch` does: later the service may have closed them silently.
+ */
 const pooled = { keepAlive: true, keepAliveMsecs: 60_000, timeout: 4_000 } as const
 
 const agents = new Map<string, Agent>()
@@ -33,7 +35,7 @@ function agentFor(name: string, make: () => Agent): Agent {
   if (known !== undefined) return known
   const agent = make()
   agents.set(name, agent)
-  // What comes while no request waits would be taken for an answer to the next one: such a connection is not used again.
+  // Data that arrives on an idle connection would be mistaken for the next response, so close the connection.
   const [keep, reuse] = [agent.keepSocketAlive.bind(agent), agent.reuseSocket.bind(agent)]
   agent.keepSocketAlive = (socket) => {
     socket.once('data', closeOnData)
@@ -50,7 +52,7 @@ function closeOnData(this: Duplex): void {
   this.destroy()
 }
 
-/** @throws ModelError when the environment names a proxy that cannot be used. */
+/** @throws ModelError if the environment names an unusable proxy. */
 export function routeTo(url: URL): Route {
   const proxy = proxyFor(url, process.env)
   const isSecure = url.protocol === 'https:'
@@ -68,11 +70,11 @@ export function routeTo(url: URL): Route {
     return routeWith(agent, {
       isSecure,
       request: (options) => https.request(url, { ...options, agent }),
-      // Whatever goes wrong with the proxy is told by the tunnel.
+      // The tunnel reports failures of the proxy.
       failureToConnect: (error) => error,
     })
   }
-  // Without TLS the proxy is handed the request itself, as by curl: tunnels to port 80 are often forbidden.
+  // Without TLS, send the request itself to the proxy, as curl does: tunnels to port 80 are often forbidden.
   const isProxySecure = place.url.protocol === 'https:'
   const { request, Agent: Pool } = clientFor(place.url.protocol)
   const agent = agentFor(`proxy ${place.url.href}`, () => new Pool(pooled))
@@ -100,8 +102,8 @@ function routeWith(agent: Agent, parts: Omit<Route, 'dropIdle'>): Route {
 }
 
 /**
- * Node's client for a protocol; the one for TLS brings all of TLS. Not by `import`: that reads every export of a module,
- * and reading `WebSocket` of `node:http` loads the client of `fetch` in Node 22 and later.
+ * Returns Node's client for a protocol; the TLS client loads all of TLS. `import` would read every export, and reading
+ * `WebSocket` of `node:http` loads the client of `fetch` in Node 22 and later.
  */
 export function clientFor(protocol: string): typeof Http | typeof Https {
   return protocol === 'https:' ? process.getBuiltinModule('node:https') : process.getBuiltinModule('node:http')
@@ -112,20 +114,20 @@ interface ProxyTarget {
   readonly proxy: Proxy
 }
 
-/** Has an agent make its connections through a proxy, by CONNECT. */
+/** Makes an agent connect through a proxy with CONNECT. */
 function connectThrough(through: ProxyTarget, agent: Https.Agent): Https.Agent {
   const connect = agent.createConnection.bind(agent)
   agent.createConnection = (options, done) => {
-    // `tunnelSignal` of `SendOptions`: what a request is made with comes here, too.
+    // Node passes all request options here, including `tunnelSignal` of `SendOptions`.
     const { tunnelSignal, ...own } = options as RequestOptions & { readonly tunnelSignal: AbortSignal }
-    // Of an error alone no connection is read.
+    // With an error Node does not read the connection.
     const fail = (error: Error): void => done?.(error, undefined as unknown as Duplex)
     const begin = (socket: Socket): void => {
       let secure: Duplex
       try {
         secure = connect({ ...own, socket } as RequestOptions) as Duplex
       } catch (thrown) {
-        // TLS that cannot begin: it was set up in a way that Node does not take, which throws an error of its own.
+        // TLS cannot start: Node throws its own error for an invalid configuration.
         socket.destroy()
         return fail(thrown as Error)
       }
@@ -145,7 +147,7 @@ function credentialsOf({ url: { username, password } }: ProxyAddress): Readonly<
 
 const connectTimeoutMs = 10_000
 
-/** A connection to the service, on which nothing was said yet. Rejects with a ModelError that names the proxy. */
+/** Opens a tunnel to the service. Rejects with a ModelError that names the proxy. */
 function openTunnel({ place, proxy }: ProxyTarget, target: string, signal: AbortSignal): Promise<Socket> {
   const { request } = clientFor(place.url.protocol)
   return new Promise((resolve, reject) => {

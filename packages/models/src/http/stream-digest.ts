@@ -1,12 +1,12 @@
 import type { ServerSentEvent } from './event-stream.ts'
 
-/** Most bytes at the beginning of a stream that its digest looks at. */
+/** Maximum number of bytes at the beginning of a stream that the digest includes. */
 const mostBytes = 16_384
 const firstCapacity = 1_024
 
 /**
- * Tells streams of bytes apart, however they were cut into pieces: by how they begin and how long they are (two 32-bit
- * lanes, FNV-1a). Not for secrets. It is computed when it is asked for: until then a bounded beginning is kept.
+ * Identifies a stream of bytes, however it was split, by its beginning and its length (two 32-bit lanes, FNV-1a). Not
+ * for secrets. The digest is computed on demand; until then a bounded beginning is stored.
  */
 export class ByteDigest {
   readonly #most: number
@@ -14,7 +14,7 @@ export class ByteDigest {
   #storedLength = 0
   #length = 0
 
-  /** `most`: bytes that it looks at; of the rest it knows how many there were. */
+  /** `most` is the number of bytes that are included; of the rest only the length counts. */
   constructor(most: number = mostBytes) {
     this.#most = most
   }
@@ -45,20 +45,20 @@ export class ByteDigest {
   }
 }
 
-/** What is another one in every answer: names, times, and what makes lengths tell nothing. */
+/** Fields that differ in every response: ids, times, and padding that varies the length. */
 const changing =
   /"(?:id|\w{1,20}_id|created|created_at|timestamp|time|obfuscation|system_fingerprint)" {0,2}: {0,2}(?:"[^"\\]{0,200}"|\d{1,20})/g
-/** Beyond it an event is another one by its length. */
+/** Longer events are identified by their length and beginning. */
 const longestLook = 4_096
-/** Most events that are looked at, and of their characters: of what follows the last event, and how many there were. */
+/** Maximum number of events and characters that are stored; of later events only the last one and the count matter. */
 const mostEvents = 256
 const mostCharacters = 16_384
-/** A sign of life is short. */
+/** Keep-alive events are shorter than this. */
 const longestPing = 100
 
 /**
- * Tells what events say apart, whatever ids and times a service gives them, and however many of them say nothing. It is
- * computed when it is asked for: until then a bounded beginning is kept.
+ * Identifies the content of events, ignoring ids, times and keep-alive events. The digest is computed on demand; until
+ * then a bounded beginning is stored.
  */
 export class EventDigest {
   readonly #first: ServerSentEvent[] = []

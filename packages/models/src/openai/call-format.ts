@@ -1,10 +1,10 @@
-// Calls of tools and their results, as both protocols of OpenAI have them: chat completions and Responses.
+// Tool calls and results in the format of both OpenAI protocols: chat completions and Responses.
 import { digestOf, isJsonObject } from '@halting/core/adapters'
 import type { BlockOrigin } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
 
-/** Nine letters and digits, the same for the same seed: the strictest of these services takes no others. */
+/** Creates an id of nine letters and digits from a seed: the strictest of these services accepts no others. */
 export function idFromSeed(seed: string): string {
   return digestOf(`call ${seed}`)
     .replaceAll(/[^a-zA-Z0-9]/g, '')
@@ -12,27 +12,29 @@ export function idFromSeed(seed: string): string {
     .slice(0, 9)
 }
 
-/** An id of a call that the service takes: another one may have made it. The same for the call and its result. */
+/**
+ * Returns a call id that the service accepts, even if another service created it. The same for the call and its result.
+ */
 export function sentCallId(id: string, longest: number): string {
   return id === '' || id.length > longest ? `call_${idFromSeed(id)}` : id
 }
 
-/** The text of arguments as they came. Some services give the object itself in its place. */
+/** Returns the text of arguments. Some services send an object instead. */
 export function argumentsText(given: Json | undefined): string {
   return isJsonObject(given) ? JSON.stringify(given) : stringOf(given)
 }
 
-/** What an `origin` keeps of the text of arguments: nothing where the input, as it was read, gives the same text again. */
+/** Returns the text of arguments to store in an `origin`; empty if the parsed input serializes to the same text. */
 export function storedArguments(text: string, input: JsonObject | undefined): { readonly arguments?: string } {
   return input === undefined || JSON.stringify(input) === text ? {} : { arguments: text }
 }
 
-/** The text of arguments as the model wrote it: another one would not be found in the service's cache. */
+/** Returns the text of arguments as the model wrote it: any other text would miss the service's cache. */
 export function sentArguments(input: unknown, origin: BlockOrigin | undefined): string {
   return typeof origin?.arguments === 'string' ? origin.arguments : JSON.stringify(input ?? {})
 }
 
-/** The text of a result. Neither protocol has another place to say that a call failed. */
+/** Returns the text of a result. Neither protocol has another field for a failed call. */
 export function sentResult(text: string, isError: boolean | undefined): string {
   return isError === true && !/^error/i.test(text) ? `Error: ${text}` : text
 }

@@ -11,21 +11,21 @@ import type { ChatDialect } from './chat-messages.ts'
 export interface ChatBodyOptions extends ChatDialect {
   readonly model: string
   readonly outputLimitField: 'max_tokens' | 'max_completion_tokens'
-  /** Whether usage is to be asked for: some report it unasked, and know no such field. */
+  /** Whether to request usage: some services report it anyway, and reject the field. */
   readonly asksForUsage: boolean
-  /** Further fields of every request; ours go before those of the same name. */
+  /** Additional fields of every request; built-in fields take precedence. */
   readonly extraBody?: JsonObject | undefined
-  /** Told of settings that the model does not take. */
+  /** Receives settings that the model does not support. */
   readonly unsupported?: UnsupportedSettings | undefined
 }
 
-/** Each message is a value by itself. */
+/** Each message is a separate JSON value. */
 const single: TurnKind = { opening: '', closing: '', merges: false, takesBreakpoint: false }
-/** The same, for those that begin with a message of the user, and those that end with a result. */
+/** The same for messages that start with a user message, and for those that end with a result. */
 const fromUser: TurnKind = { ...single }
 const results: TurnKind = { ...single }
 
-/** Bodies of one adapter's requests, each as one buffer; a message is put into JSON once in its life. */
+/** Creates the request bodies of one adapter, each as one buffer; each message is serialized only once. */
 export function createChatBody(options: ChatBodyOptions): (request: ModelRequest) => Uint8Array {
   const { model, outputLimitField, asksForUsage } = options
   const bodies = createBodies({
@@ -61,7 +61,7 @@ function toolChoiceField(toolChoice: ToolChoice | undefined): string {
   return `,"tool_choice":${JSON.stringify(choice)}`
 }
 
-/** Models of OpenAI that think take none of these but the seed. */
+/** Returns the sampling fields: OpenAI's reasoning models support only the seed. */
 function samplingOf(
   { model, extraBody, unsupported: unsupported }: ChatBodyOptions,
   { temperature, topP, stopSequences, seed }: Sampling,

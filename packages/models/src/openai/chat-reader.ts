@@ -14,25 +14,23 @@ import type { DeltaPart, ReasoningField } from './chat-delta.ts'
 import { mergeChatReports, readChatUsage } from './chat-usage.ts'
 import { storedArguments, idFromSeed } from './call-format.ts'
 
-/** The `origin.api` of what this protocol wrote. */
+/** The `origin.api` of blocks from this protocol. */
 export const chatApi = 'chat_completions'
 
 /**
- * Reads a stream of chat completion chunks: puts it into the shape of the Messages API, event by event, and lets the
- * same assembler make the message, so that one set of rules holds for all services.
+ * Reads a stream of chat completion chunks. It converts them to Messages API events for the shared assembler, so that
+ * one set of rules applies to all services.
  *
- * R1: a call is complete when its input is one whole object, or when the reply ended by itself; never when it was cut.
- *     An empty object in one piece may be what a service begins with: it counts at the end, and not in a reply that was
- *     cut.
- * R2: a reply is complete when a finish reason came, or the service said that the stream is over.
- * R3: without a report of usage, what the reply cost is unknown. One in a piece of the reply
- *     is only a running count unless the reply ended with it or before, and so is one that content came after. Of a
- *     count that is emitted more than once the highest holds.
- * R4: blocks begin in the order in which their first pieces came.
- * R5: a whole call is emitted complete when something else comes, or nothing more: what the service wants back with it may
- *     come behind its input.
- * R6: of two messages with different ids nothing is kept. Ids that change with every chunk name no message.
- * R7: where a service refuses a call that the model wrote, that is a call whose arguments cannot be read.
+ * R1: a call is complete when its input is a complete object, or when the reply ended normally; never when it was cut.
+ *     An empty object in one delta may be a prefix: it counts only at the end of a reply that was not cut.
+ * R2: a reply is complete after a finish reason, or when the service ends the stream.
+ * R3: without reported usage the cost is unknown. Usage in a chunk with content is a running count, unless the reply
+ *     has ended by then; so is usage that content follows. Of repeated counts the highest applies.
+ * R4: blocks are in the order of their first deltas.
+ * R5: a complete call is emitted when something else follows, or at the end: fields that the service expects back may
+ *     follow its input.
+ * R6: of two messages with different ids nothing is preserved. Ids that change with every chunk are ignored.
+ * R7: if a service rejects a call of its model, the reply gets a call with invalid arguments.
  */
 export class ChatReader implements StreamReader {
   readonly #emit: (update: ModelUpdate) => void
@@ -44,9 +42,9 @@ export class ChatReader implements StreamReader {
   readonly #seed: string
   #hasBegun = false
   #blocks = 0
-  /** The block of text or reasoning that goes on. */
+  /** The open block of text or reasoning. */
   #openText: { readonly kind: 'text' | 'thinking'; readonly index: number } | undefined
-  /** The call that is whole and not emitted complete yet. */
+  /** The call that is complete but not yet emitted as complete. */
   #pendingCall: PieceCall | undefined
   #field: ReasoningField | undefined
   #details: readonly JsonObject[] = []
@@ -55,7 +53,7 @@ export class ChatReader implements StreamReader {
   #isRefusal = false
   #reports: JsonObject | undefined
   #isUsageReported = false
-  /** R6: the first id of a piece of the reply, the newest, and how many pieces in a row have had that. */
+  /** R6: the first id of a chunk with content, the newest one, and the number of consecutive chunks with that. */
   #firstId = ''
   #newestId = ''
   #piecesOfNewest = 0
@@ -189,7 +187,7 @@ export class ChatReader implements StreamReader {
     return this.#feed({ type: 'content_block_delta', index: this.#openTextBlock(kind), delta })
   }
 
-  /** The index of the block of this kind that goes on, or begins. */
+  /** Returns the index of the open block of this kind, or starts one. */
   #openTextBlock(kind: 'text' | 'thinking'): number {
     if (this.#openText?.kind === kind) return this.#openText.index
     this.#closeOpenText()
@@ -252,20 +250,20 @@ export class ChatReader implements StreamReader {
     this.#feed({ type: 'content_block_stop', index: emitted.index })
   }
 
-  /** `came` is what else the chunk brought. */
+  /** `progress` is the effect of the rest of the chunk. */
   #takeReason(reason: string, choice: JsonObject, progress: Progress): Progress {
     if (isFailure(reason)) {
       return { kind: 'error_event', error: choice.error ?? { message: `it ended with "${reason}"` } }
     }
     const isFirst = this.#finishReason === undefined
-    // Some give a reason with every chunk, or another one at the very end: a cut stays a cut.
+    // Some services send a reason with every chunk, or another one at the very end; a cut reply remains cut.
     if (!isCut(this.#finishReason)) this.#finishReason = reason
     this.#closeOpenText()
     this.#closePendingCall()
     return isFirst || progress.kind === 'more' ? { kind: 'last' } : ping
   }
 
-  /** R1: what is not whole in a reply that was cut was cut itself. So was what a refusal ended. */
+  /** R1: in a cut reply, an incomplete call was cut, too. The same applies to a rejected call. */
   #closeCalls(): void {
     const wasCut = this.#hasRefusedCall || isCut(this.#finishReason)
     for (const call of this.#calls.calls) {
@@ -279,7 +277,7 @@ export class ChatReader implements StreamReader {
   #stopReason(): string {
     const meaning = meaningOf(this.#finishReason)
     if (meaning !== 'end_turn' && meaning !== 'tool_use') return meaning
-    // Services do not agree on what a reply with calls ends with.
+    // Services use different reasons for replies with calls.
     if (this.#emittedCalls.size > 0 || this.#hasRefusedCall) return 'tool_use'
     return this.#isRefusal ? 'refusal' : 'end_turn'
   }
@@ -288,7 +286,10 @@ export class ChatReader implements StreamReader {
     return emitAndRead(this.#emit, event, () => this.#assembler.take(event))
   }
 
-  /** What the service wants back with a block, and the text of an input that its object does not give again. */
+  /**
+   * Returns what the service expects back with a block, and the original text of an input if its object does not
+   * reproduce it.
+   */
   #originOf({ start, inputJson }: OpenBlock, input?: JsonObject): BlockOrigin | undefined {
     if (start.type === 'thinking') {
       const details: readonly Json[] = this.#details
@@ -311,7 +312,7 @@ export class ChatReader implements StreamReader {
   }
 }
 
-/** What has been emitted of a call. */
+/** What was emitted of a call. */
 interface EmittedCall {
   readonly index: number
   hasInput: boolean
@@ -322,7 +323,7 @@ function hasDetailContent(detail: JsonObject): boolean {
   return ['text', 'summary', 'data', 'signature'].some((field) => stringOf(detail[field]) !== '')
 }
 
-/** Services say it in several shapes; a chunk has choices and none of these fields. */
+/** Whether a chunk is an error. Errors have several shapes; normal chunks have choices and none of these fields. */
 function isError({ error, type, object, choices, message, detail }: JsonObject): boolean {
   if (isJsonObject(error) || (typeof error === 'string' && error !== '')) return true
   if (type === 'error' || object === 'error') return true
@@ -336,26 +337,26 @@ function reportOf(chunk: JsonObject, choice: Json | undefined): Json | undefined
 }
 
 /**
- * What a finish reason means, as a stop reason of the Messages API. One that is not known stays as it is. Without any the
- * reply ended by itself.
+ * Converts a finish reason to a stop reason of the Messages API. An unknown reason is unchanged; without a reason the
+ * reply ended normally.
  */
 function meaningOf(finishReason = 'stop'): string {
   const name = nameOf(finishReason)
   return (Object.hasOwn(stopReasonOf, name) ? stopReasonOf[name] : undefined) ?? finishReason
 }
 
-/** Whether it may fall in the middle of a call. */
+/** Whether the reply may have been cut inside a call. */
 function isCut(finishReason: string | undefined): boolean {
   const meaning = meaningOf(finishReason)
   return meaning === 'max_tokens' || meaning === 'model_context_window_exceeded' || meaning === 'refusal'
 }
 
-/** Finish reasons of replies that the service did not bring to their end. */
+/** Finish reasons of replies that the service did not complete. */
 function isFailure(finishReason: string): boolean {
   return failures.has(nameOf(finishReason))
 }
 
-/** Some write it in capitals, and some say more after a colon. */
+/** Normalizes a reason: some services use capitals, or add details after a colon. */
 function nameOf(finishReason: string): string {
   return finishReason.toLowerCase().split(':', 1)[0] ?? ''
 }
@@ -381,20 +382,20 @@ const failures: ReadonlySet<string> = new Set([
   'abort',
   'network_error',
   'insufficient_system_resource',
-  // The service could not read the call that its model wrote.
+  // The service could not parse its model's call.
   'function_call_filter',
 ])
 
-/** A call that the model wrote and the service refused: the name of its tool, empty where it cannot be found, and what was written. */
+/** A call that the service rejected: the tool name, empty if it cannot be found, and the text of the call. */
 interface RefusedCall {
   readonly name: string
   readonly text: string
 }
 
-/** How models write the name of a tool in a call: as JSON, in tags (Llama), or in front of its arguments. */
+/** How models write the tool name in a call: as JSON, in tags (Llama), or before the arguments. */
 const names = [/"name"\s*:\s*"([\w.-]{1,128})"/, /<function=([\w.-]{1,128})/, /^\s*([\w.-]{1,128})\s*\{/]
 
-/** What Groq says in a stream where it cannot read a call (`tool_use_failed`); undefined for any other error. */
+/** Parses Groq's error for an unreadable call (`tool_use_failed`); undefined for any other error. */
 function refusedCallOf(error: Json | undefined): RefusedCall | undefined {
   if (!isJsonObject(error) || error.code !== 'tool_use_failed') return undefined
   const text = stringOf(error.failed_generation) || stringOf(error.message)

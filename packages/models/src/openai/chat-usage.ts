@@ -3,9 +3,9 @@ import type { Json, JsonObject, Usage } from '@halting/core'
 import { highest, isAbsent, noCountIn, numberOf } from '../usage-counts.ts'
 
 /**
- * Usage as services of this kind report it, each a little otherwise; undefined when this is no report. What is no count
- * is handed on in the place of one, and so is a cache that is larger than its prompt, as what is left of it: core
- * judges both.
+ * Parses usage in the various formats of chat completions services; undefined if it is missing. An invalid count is
+ * passed on in place of the counts, because core validates them. So is a negative rest if the cached tokens exceed the
+ * prompt.
  */
 export function readChatUsage(reported: Json | undefined): Usage | undefined {
   if (!isJsonObject(reported)) return undefined
@@ -16,10 +16,10 @@ export function readChatUsage(reported: Json | undefined): Usage | undefined {
   const written = details.cache_write_tokens
   const thought = thoughtIn(reported)
   const garbage = noCountIn([promptTokens, completion, total, cached, written, thought])
-  // What a service says need not have the type.
+  // The service may send a value of another type.
   if (garbage !== undefined) return { ...noUsage, input_tokens: garbage as number }
   const output = withThought(numberOf(completion), numberOf(thought))
-  // No request has an empty prompt: a nought is what a service gives that did not count, or not there.
+  // No prompt is empty: a zero comes from a service that did not count, or not in this field.
   const prompt = numberOf(promptTokens) > 0 ? numberOf(promptTokens) : numberOf(total) - output
   if (prompt <= 0) return undefined
   return {
@@ -30,7 +30,7 @@ export function readChatUsage(reported: Json | undefined): Usage | undefined {
   }
 }
 
-/** Reports of one reply: of a count that is told more than once the highest holds. */
+/** Merges the usage reports of one reply; of repeated counts the highest applies. */
 export function mergeChatReports(before: JsonObject | undefined, reported: Json | undefined): JsonObject | undefined {
   if (!isJsonObject(reported)) return before
   if (before === undefined) return reported
@@ -46,7 +46,7 @@ function thoughtIn({ completion_tokens_details: details }: JsonObject): Json | u
   return isJsonObject(details) ? details.reasoning_tokens : undefined
 }
 
-/** Some leave what was thought out of `completion_tokens`: then it can be more than these, and it is in the total. */
+/** Adds reasoning that `completion_tokens` omits: it then exceeds them, and the total includes it. */
 function withThought(completion: number, thought: number): number {
   return thought > completion ? completion + thought : completion
 }

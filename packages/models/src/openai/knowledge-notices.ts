@@ -3,21 +3,23 @@ import type { ReasoningEffort } from '../responses/reasoning-effort.ts'
 import type { RefusedFields } from '../responses/responses-body.ts'
 import type { ServiceKnowledge } from './service-knowledge.ts'
 
-/** Who was asked what, for the words about it. */
+/** The model and its request, for notices. */
 export interface AskedModel {
   readonly model: string
-  /** Where it is asked by the Responses API, without secrets. */
+  /** Address of the Responses API, without secrets. */
   readonly responsesUrl: string
-  /** The effort that somebody named, as the API gets it. */
+  /** The requested effort, as the API receives it. */
   readonly effort: ReasoningEffort | undefined
   readonly mayReason: boolean
-  /** A summary of what it thinks is asked for. */
+  /** A summary of the reasoning is requested. */
   readonly wantsSummary: boolean
 }
 
 type Field = Exclude<keyof RefusedFields, 'efforts'>
 
-/** What it means that a field is left out; undefined where it means nothing for this model. A field without its row does not compile. */
+/**
+ * Describes the effect of omitting a field; undefined if it has none for this model. A missing row does not compile.
+ */
 const wordsByField: Readonly<Record<Field, (asked: AskedModel) => string | undefined>> = {
   include: ({ model, mayReason }) =>
     mayReason
@@ -33,13 +35,13 @@ const wordsByField: Readonly<Record<Field, (asked: AskedModel) => string | undef
       : undefined,
 }
 
-// True: keys of a record are those of its type.
+// The keys of this record are exactly those of its type.
 const fields = Object.keys(wordsByField) as Field[]
 
 // Spec R-RESP-14.
 /**
- * What a person should know of what was learned since they were told last: what a request goes without, or is asked for
- * in another way. Another name of the same field changes nothing for them.
+ * Returns notices about what was learned since the last ones: omitted fields and changed requests. A renamed field
+ * needs no notice.
  */
 export function knowledgeNotices(
   reported: ServiceKnowledge,

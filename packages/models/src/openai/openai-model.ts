@@ -33,16 +33,16 @@ import { knowledgeNotices } from './knowledge-notices.ts'
 import type { OpenAiCompatibleOptions } from './openai-options.ts'
 import type { ChatDialect } from './chat-messages.ts'
 
-/** The header of a key of OpenAI's protocols. */
+/** Returns the key header of OpenAI's protocols. */
 export const openAiKeyHeader: KeyHeader = (apiKey) => ['authorization', `Bearer ${apiKey}`]
 
-/** Which API is holder at first, and whether the other one may be where the service does not have it. */
+/** The API to use first, and whether to fall back to the other one if the service does not have it. */
 export interface ApiChoice {
   readonly api: OpenAiApi
   readonly mayFallBack: boolean
 }
 
-/** A model of OpenAI's protocols. @throws ConfigurationError for what no request can be made with. */
+/** Creates a model of OpenAI's protocols. @throws ConfigurationError for invalid options. */
 export function makeOpenAiModel(options: OpenAiCompatibleOptions, redactor: Redactor, choice: ApiChoice): Model {
   const { model, id = model, serverTools = [], extraBody = {} } = options
   const keys = keyRingOf(options, openAiKeyHeader)
@@ -71,23 +71,23 @@ export function makeOpenAiModel(options: OpenAiCompatibleOptions, redactor: Reda
   }
 }
 
-/** gpt-4o-mini bills an image as 2,833 tokens and 5,667 for each of its tiles, of which there are 8 at most. */
+/** Returns the maximum image tokens: gpt-4o-mini bills 2,833 tokens per image and 5,667 for each of at most 8 tiles. */
 function imageTokensOf(id: string): number | undefined {
   return /(^|[^a-z0-9])gpt-4o-mini(-\d{4}-\d{2}-\d{2})?$/.test(id) ? 2_833 + 8 * 5_667 : undefined
 }
 
 /**
- * The protocols of one model, each made of what is known of the service.
+ * The protocols of one model, based on what is known about the service.
  *
- * P1: what one request learned holds for all. Of two that are refused side by side, the second goes on with what the
+ * P1: what one request learned applies to all. If two requests are refused concurrently, the second builds on what the
  *     first learned.
  */
 class Protocols {
   readonly holder: ProtocolHolder
   readonly searchesTheWeb: boolean
-  /** It is asked at an address of OpenAI or Azure, which refuse longer names of tools. */
+  /** The address belongs to OpenAI or Azure, which reject longer tool names. */
   readonly isOpenAi: boolean
-  /** The service can be asked afterwards what a reply came to. */
+  /** The service reports the usage of a reply afterwards. */
   readonly hasGenerations: boolean
   readonly #options: OpenAiCompatibleOptions
   readonly #redactor: Redactor
@@ -96,7 +96,7 @@ class Protocols {
   readonly #readableReasoning = createReadableReasoning()
   readonly #unsupported: UnsupportedSettings
   #known: ServiceKnowledge
-  /** What a person was reported of. */
+  /** What people have been notified of. */
   #reported: ServiceKnowledge
   #hasResponses = false
 
@@ -170,7 +170,7 @@ class Protocols {
     }
   }
 
-  /** What was learned since the last reply, in words. */
+  /** Returns notices about what was learned since the last reply. */
   #unreportedNotices(): readonly string[] {
     const [reported, known] = [this.#reported, this.#known]
     if (reported === known) return []
@@ -188,7 +188,7 @@ class Protocols {
     })
   }
 
-  /** What somebody asked for, as this API gets it. */
+  /** Returns the requested effort in the form of this API. */
   #effortFor(api: OpenAiApi): ReasoningEffort | undefined {
     const { effort, extraBody = {} } = this.#options
     const known = (value: Json | undefined): ReasoningEffort | undefined =>
@@ -198,7 +198,7 @@ class Protocols {
     return effort ?? (isJsonObject(reasoning) ? known(reasoning.effort) : undefined)
   }
 
-  /** Once a reply came by the Responses API, the service has it. */
+  /** Whether the other API may be used: once a reply came from the Responses API, the service has it. */
   #mayFallBack(): boolean {
     return this.#choice.mayFallBack && !this.#hasResponses
   }
@@ -256,7 +256,7 @@ class Protocols {
     const hasFallenBack = this.#choice.api === 'responses'
     const extraBody = this.#chatFields(hasFallenBack, refused.efforts)
     const hostQuirks = quirksOf(new URL(this.#urls.responses).hostname)
-    // Models of Mistral on another host keep the name that this host has for the output limit.
+    // Mistral models on another host use that host's name of the output limit.
     const quirks = dialect === 'mistral' ? mistralQuirks : hostQuirks
     const { hasShortCallIds, separatesUserFromResults, reportsUsageUnasked } = quirks
     const streamOptions = extraBody.stream_options
@@ -285,16 +285,16 @@ class Protocols {
   }
 }
 
-/** Most services that speak chat completions know no more than `high`. */
+/** Limits the effort: most chat completions services support no more than `high`. */
 function highestOfChat(effort: ReasoningEffort | undefined): ReasoningEffort | undefined {
   return effort === 'xhigh' || effort === 'max' ? 'high' : effort
 }
 
-/** How the chat completions of a service differ from those of others. */
+/** How the chat completions of a service differ from others. */
 interface ServiceQuirks extends Omit<ChatDialect, 'id'> {
-  /** The field for the longest reply. */
+  /** Field for the maximum reply length. */
   readonly outputLimitField: 'max_tokens' | 'max_completion_tokens'
-  /** Usage is reported without being asked for, and the field that asks for it is refused. */
+  /** The service reports usage anyway, and rejects the field that requests it. */
   readonly reportsUsageUnasked: boolean
 }
 
@@ -315,7 +315,7 @@ const mistralQuirks: ServiceQuirks = {
 /** OpenAI's own service, and Azure's. */
 const openAiQuirks: ServiceQuirks = { ...none, outputLimitField: 'max_completion_tokens' }
 
-/** Services with quirks, by domain: a quirk also holds where a program gives nothing but an address. */
+/** Services with quirks, by domain, so that they apply even if a program only sets an address. */
 const quirksByDomain: { readonly [domain: string]: ServiceQuirks } = {
   'openai.com': openAiQuirks,
   'openai.azure.com': openAiQuirks,
@@ -324,13 +324,13 @@ const quirksByDomain: { readonly [domain: string]: ServiceQuirks } = {
   'mistral.ai': mistralQuirks,
 }
 
-/** The quirks of the service at this host. */
+/** Returns the quirks of the service at this host. */
 function quirksOf(hostname: string): ServiceQuirks {
   const domain = Object.keys(quirksByDomain).find((each) => hostname === each || hostname.endsWith(`.${each}`))
   return (domain !== undefined && quirksByDomain[domain]) || none
 }
 
-/** Whether the service at this host is OpenAI's own, or Azure's. */
+/** Whether the host belongs to OpenAI or Azure. */
 function isOpenAiHost(hostname: string): boolean {
   return quirksOf(hostname) === openAiQuirks
 }

@@ -4,24 +4,23 @@ import type { RefusedFields } from '../responses/responses-body.ts'
 import type { ErrorBody } from '../service/error-body.ts'
 import type { Refusal } from '../service/service-model.ts'
 
-/** A protocol of OpenAI, and of services like it. */
+/** An API of OpenAI and compatible services. */
 export type OpenAiApi = 'responses' | 'chat_completions'
 
 export const openAiApis: readonly OpenAiApi[] = ['responses', 'chat_completions']
 
 // Spec R-RESP-12.
 /**
- * What is known of a service: how it was made, and what it refused since.
+ * What is known about a service: its options, and what it has refused.
  *
- * L1: each thing is learned once in a model's life. What was learned is never unlearned, so that a request is made again
- *     only a few times, whatever the service says.
- * L2: reasoning may be refused again, but only where the model thought something since: a key may change while it runs,
- *     and a gateway may ask another account each time.
+ * L1: each thing is learned once per model and never unlearned, so a request is repeated only a few times.
+ * L2: reasoning may be refused again, but only if the model has reasoned since: a key may change at run time, and a
+ *     gateway may use several accounts.
  */
 export interface ServiceKnowledge {
   readonly api: OpenAiApi
   readonly outputLimitField: 'max_tokens' | 'max_completion_tokens'
-  /** It refused the other name already. */
+  /** The service has already rejected the other name. */
   readonly isOutputLimitLearned: boolean
   readonly refused: RefusedFields
 }
@@ -35,8 +34,8 @@ export function initialKnowledge({
 }
 
 /**
- * What is known after a refusal; undefined where it is about something that the request cannot do without. `hasThought`:
- * whether the model thought something in this process since reasoning was refused so often.
+ * Returns the knowledge after a refusal; undefined if the request cannot omit what was refused. `hasThought` says
+ * whether the model has reasoned in this process since the given number of refusals.
  */
 export function learnFromRefusal(
   known: ServiceKnowledge,
@@ -44,9 +43,9 @@ export function learnFromRefusal(
   hasThought: (refusals: number) => boolean = () => false,
 ): ServiceKnowledge | undefined {
   const about = refusalSubject(body)
-  // Reasoning is looked at late: some say of it in the stream.
+  // Some services detect invalid reasoning only during the stream.
   const isOfStream = status === undefined && about.isEncryptedContent && known.api === 'responses'
-  // What FastAPI cannot read it answers with 422.
+  // FastAPI answers 422 to a request that it cannot parse.
   if (status !== 400 && status !== 422 && !isOfStream) return undefined
   if (known.api === 'chat_completions') return learnOutputLimit(known, about) ?? learnEffort(known, about)
   const { refused } = known
@@ -62,7 +61,7 @@ export function learnFromRefusal(
     return without({ summary: true })
   }
   if (about.names('reasoning', /['"`]reasoning['"`]/i, 'alone')) return learnReasoning(known)
-  // Nothing is to be stored where a service only says that it cannot find what it did not store.
+  // "Not found" only means that nothing was stored, which is intended.
   const refusesStore = about.names('store', /['"`]store['"`]/i) && isUnknownField(about.message)
   if (!refused.store && refusesStore) return without({ store: true })
   return learnEffort(known, about)
@@ -71,13 +70,16 @@ export function learnFromRefusal(
 interface RefusalSubject {
   readonly message: string
   readonly isEncryptedContent: boolean
-  /** Whether it is about this field, or an entry of it: the service names it, or says so in words where it names none. */
+  /**
+   * Whether the refusal is about this field or an entry of it: by its field name, or by its message if it names no
+   * field.
+   */
   names(field: string, words: RegExp, which?: 'alone'): boolean
 }
 
 function refusalSubject({ code, message, objects }: ErrorBody): RefusalSubject {
   const param = objects.map((object) => stringOf(object.param)).find((name) => name !== '') ?? ''
-  // What follows may be what was sent.
+  // The rest of the message may quote the request.
   const words = message.slice(0, 600)
   return {
     message: words,
@@ -91,16 +93,19 @@ function refusalSubject({ code, message, objects }: ErrorBody): RefusalSubject {
   }
 }
 
-/** The field itself, or an entry of it. */
+/** Whether the name is the field itself, or an entry of it. */
 function isField(param: string, field: string): boolean {
   return param === field || param.startsWith(`${field}[`) || param.startsWith(`${field}.`)
 }
 
-/** OpenAI's newer models take the newer name alone, and some services only know the older one. */
+/**
+ * Learns the name of the output limit: OpenAI's newer models accept only the newer name, and some services only the
+ * older one.
+ */
 function learnOutputLimit(known: ServiceKnowledge, about: RefusalSubject): ServiceKnowledge | undefined {
   const { outputLimitField, isOutputLimitLearned } = known
   if (isOutputLimitLearned || !about.names(outputLimitField, new RegExp(`\\b${outputLimitField}\\b`))) return undefined
-  // A value that it does not take is not a name that it does not know.
+  // A rejected value does not mean that the field is unknown.
   if (!isUnknownField(about.message)) return undefined
   const other = outputLimitField === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
   return { ...known, outputLimitField: other, isOutputLimitLearned: true }
@@ -112,7 +117,7 @@ function isUnknownField(message: string): boolean {
   )
 }
 
-/** The model does not know that any of it can be asked for. */
+/** Learns that the model supports no reasoning options. */
 function learnReasoning(known: ServiceKnowledge): ServiceKnowledge | undefined {
   const { summary, efforts } = known.refused
   const isKnown = summary && efforts.size === reasoningEfforts.length
@@ -120,10 +125,10 @@ function learnReasoning(known: ServiceKnowledge): ServiceKnowledge | undefined {
   return isKnown ? undefined : { ...known, refused }
 }
 
-/** It takes the value, but not with some tools of its own: these are what it names as its field. */
+/** The value is supported, but not together with some of the service's tools; the message names those as the field. */
 const effortForTools = /tools cannot be used with reasoning[._]effort/i
 
-/** A value that the model does not take, or all of them where it does not know the field. */
+/** Learns which values the model rejects, or all of them if it does not know the field. */
 function learnEffort(known: ServiceKnowledge, about: RefusalSubject): ServiceKnowledge | undefined {
   const { api, refused } = known
   const name = api === 'responses' ? 'reasoning.effort' : 'reasoning_effort'
@@ -142,7 +147,7 @@ function refusedEfforts({ message }: RefusalSubject): readonly string[] {
   return named.length > 0 ? named : reasoningEfforts
 }
 
-/** What two know together, where each learned by itself. */
+/** Combines the knowledge of two requests. */
 export function mergeKnowledge(one: ServiceKnowledge, other: ServiceKnowledge): ServiceKnowledge {
   const { outputLimitField, isOutputLimitLearned } = one.isOutputLimitLearned ? one : other
   const [a, b] = [one.refused, other.refused]
@@ -160,13 +165,13 @@ export function mergeKnowledge(one: ServiceKnowledge, other: ServiceKnowledge): 
   }
 }
 
-/** Answers of a service that does not have the Responses API: no such address, or nothing that takes a request there. */
+/** Statuses of a service without the Responses API: no such address, or no such method. */
 const noSuchPlace: ReadonlySet<number> = new Set([404, 405, 501])
 
-/** Whether an answer says that there is no such API, and not that there is no such model. */
+/** Whether a refusal means that the API does not exist, rather than the model. */
 export function lacksApi({ status, body }: Refusal): boolean {
   const { code, message, isApi, objects } = body
-  // GitHub Copilot's: of a model that it has by the other API alone.
+  // GitHub Copilot: the model is available only through the other API.
   if (code === 'unsupported_api_for_model') return true
   if (status === undefined || !noSuchPlace.has(status)) return false
   const isAboutModel =

@@ -4,10 +4,10 @@ import { bareId } from './catalogue.ts'
 import type { ModelPrice, PriceTier } from './catalogue.ts'
 import { priceTable } from './price-table.ts'
 
-/** Prices by model id, over those of the snapshot: a whole entry takes the place of a whole entry. */
+/** Prices by model id that override the snapshot. An entry replaces the whole entry of the snapshot. */
 export type PriceOverrides = Readonly<Record<string, ModelPrice>>
 
-/** The rates of a tier, each with whether it must be there. */
+/** Rates of a tier, and whether each is required. */
 const tierFields = {
   input: 'required',
   output: 'required',
@@ -20,14 +20,14 @@ const rateNames = Object.keys(tierFields)
 const modelFields = [...rateNames, 'webSearch', 'tiers']
 const ownTierFields = [...rateNames, 'inputTokensAbove']
 
-/** Below this a price is meant a token, not a million of them: no model is that cheap. */
+/** A lower price is probably per token, not per million: no model is that cheap. */
 const leastDollars = 0.001
 
 type Fields = { readonly [field: string]: unknown }
 
 /**
- * Prices that a person wrote: `{ "<model id>": { "input": 3, "output": 15, "webSearch": 10, "tiers": [ … ] } }`.
- * @throws ConfigurationError that tells of everything in it that is no price, at once.
+ * Validates user-defined prices: `{ "<model id>": { "input": 3, "output": 15, "webSearch": 10, "tiers": [ … ] } }`.
+ * @throws ConfigurationError that lists all problems at once.
  */
 export function parsePriceOverrides(value: unknown): PriceOverrides {
   const problems: string[] = []
@@ -42,11 +42,11 @@ export function parsePriceOverrides(value: unknown): PriceOverrides {
     checkModel(price, `The price of ${id}`, problems)
   }
   if (problems.length > 0) throw new ConfigurationError(problems.join('\n'))
-  // Every field was checked above, and there are no others.
+  // Every field was validated, and there are no others.
   return value as PriceOverrides
 }
 
-/** Prices from several places, the most urgent first: of each model the first that has it. */
+/** Merges prices, highest precedence first: the first entry of each model applies. */
 export function mergePriceOverrides(places: readonly PriceOverrides[]): PriceOverrides {
   const merged = new Map<string, ModelPrice>()
   for (const prices of places) {
@@ -69,7 +69,7 @@ function checkModel(price: unknown, what: string, problems: string[]): void {
   }
 }
 
-/** Gives the size of prompt above which the next tier is to begin. */
+/** Returns the prompt size above which the next tier must start. */
 function checkTier(tier: unknown, above: number, what: string, problems: string[]): number {
   if (!isFields(tier)) {
     problems.push(`${what} is to be an object like { "inputTokensAbove": 200000, "input": 6, "output": 22.5 }.`)
@@ -99,7 +99,7 @@ function checkRates(price: Fields, what: string, problems: string[]): void {
   }
 }
 
-/** True when there is an amount, and it is one. */
+/** Returns true for a valid amount, and reports an invalid one. */
 function checkDollars(value: unknown, what: string, unit: string, problems: string[]): boolean {
   if (value === undefined) return false
   if (typeof value === 'number' && value >= 0 && value !== Infinity) return true
@@ -123,7 +123,7 @@ function describe(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }
 
-/** The known name to which the fewest letters lead; all of them when none is near. */
+/** Returns a hint with the closest known name, or all of them if none is close. */
 function hint(given: string, known: readonly string[]): string {
   const plain = given.replaceAll(/[^a-z0-9]/gi, '').toLowerCase()
   const steps = (name: string): number => distance(plain, name.toLowerCase())
@@ -132,7 +132,7 @@ function hint(given: string, known: readonly string[]): string {
   return isNear ? `Did you mean ${nearest}?` : `Its fields are ${known.join(', ')}.`
 }
 
-/** Letters to add, drop or change to make one text of the other. */
+/** Returns the edit distance of two texts. */
 function distance(from: string, to: string): number {
   let last = Array.from({ length: to.length + 1 }, (_, column) => column)
   for (let row = 1; row <= from.length; row++) {
@@ -148,9 +148,9 @@ function distance(from: string, to: string): number {
 }
 
 /**
- * Prices from the snapshot, with overrides before it. Ids are exact, but `claude-x` and `anthropic/claude-x` are one,
- * and so are `gpt-x` and `openai/gpt-x`. Most models bring the prices of the snapshot themselves: this is for others.
- * @throws ConfigurationError for overrides that are no prices.
+ * Creates prices from the snapshot and overrides. Ids are exact, but `claude-x` equals `anthropic/claude-x`, and
+ * `gpt-x` equals `openai/gpt-x`. Most models have the prices of the snapshot; use this for others.
+ * @throws ConfigurationError for invalid prices.
  */
 export function createPrices(overrides: PriceOverrides = {}): Prices {
   return priceTable(new Map(Object.entries(parsePriceOverrides(overrides)).map(([id, price]) => [bareId(id), price])))

@@ -8,7 +8,7 @@ import type { OpenItem } from './open-item.ts'
 import { responsesApi } from './origin.ts'
 import type { ResponsesOrigin } from './origin.ts'
 
-/** A call of one of our tools: its arguments are JSON, or, of a custom tool, a text. */
+/** A call of one of our tools. Its arguments are JSON, or text for a custom tool. */
 export class CallItem implements OpenItem {
   readonly type: 'function_call' | 'custom_tool_call'
   readonly #feed: BlockFeed
@@ -16,16 +16,16 @@ export class CallItem implements OpenItem {
   #givenId = ''
   #name = ''
   #namespace = ''
-  /** What came of its arguments, and how much of that was fed. */
+  /** Arguments received so far, and how much of them was fed. */
   #input = ''
   #fedLength = 0
-  /** All of its arguments, where they are written otherwise than they were streamed. */
+  /** The final arguments, if they differ from the streamed ones. */
   #whole: string | undefined
   #index: number | undefined
   #isCut = false
   #isDone = false
 
-  /** `fieldOf` names the field of the input that the text of a custom call becomes. */
+  /** `fieldOf` names the input field for the text of a custom call. */
   constructor(type: CallItem['type'], feed: BlockFeed, fieldOf: (tool: string) => string) {
     this.type = type
     this.#feed = feed
@@ -40,12 +40,14 @@ export class CallItem implements OpenItem {
     return this.#givenId
   }
 
-  /** Whether it may have been cut: then it is not in the reply. */
+  /** Whether the call may have been cut; then the reply omits it. */
   get isCut(): boolean {
     return this.#isCut
   }
 
-  /** Whether an item may be this call, by what both are known by. Gateways turn ids, so without a place alone they tell. */
+  /**
+   * Whether an item can be this call, by name and id. Gateways change ids, so the id only counts if there is no index.
+   */
   mayBe({ call_id, name }: JsonObject, hasPlace: boolean): boolean {
     return isSame(this.#name, stringOf(name)) && (hasPlace || isSame(this.#givenId, stringOf(call_id)))
   }
@@ -64,7 +66,7 @@ export class CallItem implements OpenItem {
     return this.#emitInput()
   }
 
-  /** All of its arguments. */
+  /** Reports all arguments. */
   fill(whole: Json | undefined): Progress {
     const text = argumentsText(whole)
     if (text === '' || text === this.#input) return ping
@@ -109,7 +111,7 @@ export class CallItem implements OpenItem {
     return this.#index
   }
 
-  /** Feeds what was not fed yet, once the call has a name. */
+  /** Feeds new arguments once the call has a name. */
   #emitInput(): Progress {
     if (this.#index === undefined || this.#fedLength === this.#input.length) return ping
     const added = this.#input.slice(this.#fedLength)
@@ -137,7 +139,7 @@ export class CallItem implements OpenItem {
   }
 }
 
-/** What ran would be one call with the arguments of another. */
+/** A call must not run with the arguments of another one. */
 export const anotherCall: Progress = violation('a call ended with another id or name')
 
 function isSame(known: string, given: string): boolean {

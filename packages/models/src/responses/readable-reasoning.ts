@@ -4,23 +4,23 @@ import type { ModelUpdate } from '@halting/core/adapters'
 import { stringOf } from '../json-fields.ts'
 
 /**
- * What a model thought in this process: the service can read it again, whatever it said of what came from a record.
- * `refusals`: how often reasoning was refused before. Nothing is kept until it was.
+ * Tracks reasoning of this process, which the service can read again even if it rejected recorded reasoning. `refusals`
+ * is the number of earlier rejections. Nothing is stored before the first one.
  */
 export interface ReadableReasoning {
-  /** Takes note of a block that a reply told, to a request that was made after so many refusals. */
+  /** Notes a block of a reply to a request that was made after this many refusals. */
   note(update: ModelUpdate, refusals: number): void
-  /** Whether an item was thought since then, or is none that can be refused. */
+  /** Whether an item was created since then, or cannot be rejected. */
   has(item: JsonObject, refusals: number): boolean
-  /** Whether anything was thought since then. */
+  /** Whether anything was created since then. */
   isAny(refusals: number): boolean
 }
 
-/** What is encrypted ends with its checksum: that tells one from another. */
+/** Encrypted content ends with a checksum, which identifies it. */
 const markLength = 64
 
 export function createReadableReasoning(): ReadableReasoning {
-  /** After how many refusals each was thought. */
+  /** Number of refusals before each item was created. */
   const marks = new Map<string, number>()
   let newest = 0
   return {
@@ -33,7 +33,7 @@ export function createReadableReasoning(): ReadableReasoning {
       marks.set(mark, refusals)
       newest = Math.max(newest, refusals)
     },
-    // What is not encrypted can be read by whoever gets it.
+    // Unencrypted reasoning is always readable.
     has: (item, refusals) => refusals === 0 || markOf(item) === '' || (marks.get(markOf(item)) ?? 0) >= refusals,
     isAny: (refusals) => newest >= refusals,
   }

@@ -10,13 +10,13 @@ import type { ScriptedError, ScriptedFault, ScriptedMessage } from './script.ts'
 
 export interface AnswerContext extends ReplyContext {
   readonly isStreamed: boolean
-  /** Milliseconds until the error ends that this reply is. */
+  /** Milliseconds until the error of this reply ends. */
   readonly leftMs: number
-  /** Aborted when the server closes. */
+  /** Aborts when the server closes. */
   readonly signal: AbortSignal
 }
 
-/** Answers one request with one reply; settles when there is nothing more to send. */
+/** Answers one request with one reply; resolves when everything was sent. */
 export async function answer(
   reply: ScriptedMessage | ScriptedError,
   response: ServerResponse,
@@ -48,7 +48,7 @@ function send(response: ServerResponse, event: JsonObject): boolean {
   return response.write(`event: ${stringOf(event.type)}\ndata: ${JSON.stringify(event)}\n\n`)
 }
 
-/** What was written before a connection is cut is to arrive. */
+/** Waits until written data has reached the network, before the connection is cut. */
 async function reachNetwork(response: ServerResponse): Promise<void> {
   await new Promise<void>((resolve) => void response.write(':\n\n', () => resolve()))
 }
@@ -92,7 +92,7 @@ function sendError({ error }: ScriptedError, response: ServerResponse, { leftMs 
 type Times = ReadonlyMap<string, string | number>
 
 function timesOf(leftMs: number): Times {
-  // Whoever comes back at that time is not too early, though both clocks are read in whole milliseconds.
+  // Round up, so that a client that retries at that time is not too early despite millisecond clocks.
   const end = new Date(Math.ceil(Date.now() + leftMs) + 1)
   return new Map<string, string | number>([
     ['{{seconds_left}}', Math.ceil(leftMs / 1000)],
@@ -104,7 +104,10 @@ function timesOf(leftMs: number): Times {
 
 type ErrorTexts = Pick<ScriptedError['error'], 'message' | 'headers' | 'fields'>
 
-/** A field that is one of the times is a number where that is one; headers and messages are texts. */
+/**
+ * Inserts the times: a field that consists of one placeholder becomes a number if the time is one; headers and messages
+ * remain text.
+ */
 function withTimes({ message = '', headers = {}, fields = {} }: ErrorTexts, times: Times) {
   return {
     message: textWithTimes(message, times),
@@ -127,7 +130,7 @@ function valueWithTimes(value: Json | undefined, times: Times): Json | undefined
   return Array.isArray(value) ? listOf(value).map((one) => valueWithTimes(one, times) ?? null) : value
 }
 
-/** Waits so many milliseconds. Rejects when the signal aborts. */
+/** Waits for a number of milliseconds. Rejects when the signal aborts. */
 export async function pause(ms: number | undefined, signal: AbortSignal): Promise<void> {
   if (ms !== undefined && ms > 0) await wait(ms, undefined, { signal })
 }

@@ -2,19 +2,19 @@ import type { JsonObject } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
 import { estimatedTokens } from './estimated-tokens.ts'
 
-/** What of a reply the request's `max_tokens` lets through. */
+/** The part of a reply that fits the request's `max_tokens`. */
 export interface CappedReply {
-  /** Whole blocks, the last text perhaps cut. */
+  /** Whole blocks; the last text may be cut. */
   readonly blocks: readonly JsonObject[]
-  /** The call within whose input the reply was cut: on the wire it begins and stays incomplete. */
+  /** The call inside whose input the reply was cut; on the wire it starts but never ends. */
   readonly broken: { readonly call: JsonObject; readonly json: string } | undefined
   readonly isCut: boolean
   readonly outputTokens: number
 }
 
 /**
- * Ends a reply where its tokens do, as the service does. A reply of `declared` tokens, more than `maxTokens`, is cut in
- * that proportion. Nothing of a block but text and the input of a call is sent in part; nothing comes after the cut.
+ * Cuts a reply at its token limit, as the service does. A reply of `declared` tokens above `maxTokens` is cut
+ * proportionally. Only text and inputs of calls are cut inside a block, and nothing follows the cut.
  */
 export function capReply(
   blocks: readonly JsonObject[],
@@ -25,7 +25,7 @@ export function capReply(
   const outputTokens = declared ?? estimatedTokens(whole, tokenFactor)
   if (outputTokens <= maxTokens) return { blocks, broken: undefined, isCut: false, outputTokens }
   const included: JsonObject[] = []
-  // Of the characters of the whole as JSON: what the estimate counts. Two are the brackets.
+  // In characters of the whole JSON, which the estimate counts; two are the brackets.
   let room = Math.floor((whole.length * maxTokens) / outputTokens) - 2
   for (const block of blocks) {
     const length = JSON.stringify(block).length + (included.length === 0 ? 0 : 1)
@@ -36,7 +36,7 @@ export function capReply(
   return { blocks: included, broken: undefined, isCut: true, outputTokens: maxTokens }
 }
 
-/** The block without `excess` characters at its end, behind those that were kept whole. */
+/** Cuts `excess` characters off the end of a block, and appends it to the whole ones. */
 function cutBlock(
   block: JsonObject,
   excess: number,
@@ -52,7 +52,7 @@ function cutBlock(
   return { blocks: included, broken }
 }
 
-/** The text without `excess` characters of its JSON; never cut within a character. */
+/** Cuts `excess` characters of the JSON form off a text, never inside a character. */
 function prefixOf(text: string, excess: number): string {
   let left = JSON.stringify(text).length - 2 - excess
   let end = 0

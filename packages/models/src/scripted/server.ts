@@ -15,44 +15,44 @@ import { readFile } from 'node:fs/promises'
 import { anthropic } from '../anthropic/anthropic.ts'
 import type { AnthropicOptions } from '../anthropic/anthropic.ts'
 
-/** A request as it came. */
+/** A received request. */
 export interface SeenRequest {
   /** HTTP method. */
   readonly method: string
-  /** Path, with the query. */
+  /** Path with the query. */
   readonly path: string
   /** Headers, by lower-case name. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
-  /** The body as text, to the byte. */
+  /** The exact body as text. */
   readonly text: string
   /** The body as an object. */
   readonly body: JsonObject
 }
 
-/** A server on this machine that answers as the Messages API does, from a script. */
+/** A local server that answers from a script like the Messages API. */
 export interface ScriptedServer {
-  /** For ANTHROPIC_BASE_URL. */
+  /** Value for ANTHROPIC_BASE_URL. */
   readonly url: string
-  /** Every request for a message so far, in the order of arrival. */
+  /** All message requests so far, in order of arrival. */
   readonly requests: readonly SeenRequest[]
-  /** How many replies no request has taken. */
+  /** Returns the number of unused replies. */
   remaining(): number
-  /** Cuts what is open and frees the port. */
+  /** Closes all connections and frees the port. */
   close(): Promise<void>
 }
 
 /** Options of a scripted server. */
 export interface ScriptedServerOptions {
-  /** What stands for `{{name}}` in the texts and inputs of the script. */
+  /** Values for `{{name}}` in texts and inputs of the script. */
   readonly variables?: Readonly<Record<string, string>>
-  /** How the script is named when something is wrong in it; its path. */
+  /** Name of the script in error messages, such as its path. */
   readonly source?: string
 }
 
 /**
- * A service on this machine that speaks the Messages API and answers from a script, one reply a request that fits.
- * It does not keep a process alive that has nothing else to do.
- * @throws ConfigurationError for a script that is not right.
+ * Starts a local service that speaks the Messages API and answers from a script, one reply per request. It does not
+ * keep the process alive.
+ * @throws ConfigurationError for an invalid script.
  */
 export async function startScriptedServer(
   script: unknown,
@@ -106,7 +106,7 @@ export async function startScriptedServer(
   }
 
   const server = createServer((request, response) => {
-    // A connection that the other side cut is no failure of the script.
+    // A connection closed by the client is not an error of the script.
     serve(request, response).catch(() => response.destroy())
   })
   await listen(server)
@@ -125,7 +125,7 @@ export async function startScriptedServer(
   }
 }
 
-/** An error in the shape of the Messages API. */
+/** Sends an error in the format of the Messages API. */
 function refuse(response: ServerResponse, status: number, type: string, message: string): void {
   sendJson(response, status, { type: 'error', error: { type, message }, request_id: null })
 }
@@ -134,9 +134,9 @@ function sendJson(response: ServerResponse, status: number, body: JsonObject): v
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-/** Cuts all connections, and frees the port for so long. */
+/** Closes all connections, and frees the port for a while. */
 async function breakDown(server: Server, outageMs: number, signal: AbortSignal): Promise<void> {
-  // It has broken down already: this request was cut, too.
+  // The outage has already started, and cut this request, too.
   if (!server.listening) return
   const { port } = addressOf(server)
   const closed = once(server, 'close')
@@ -145,7 +145,7 @@ async function breakDown(server: Server, outageMs: number, signal: AbortSignal):
   await closed
   for (let waitMs = outageMs; !server.listening; waitMs = portRetryMs) {
     await wait(waitMs, undefined, { signal, ref: false })
-    // Another process may have the port for a moment.
+    // Another process may briefly use the port.
     await listen(server, port).catch(() => {})
   }
 }
@@ -159,7 +159,7 @@ async function listen(server: Server, port = 0): Promise<void> {
 }
 
 function addressOf(server: Server): AddressInfo {
-  // A server that listens on a port has an address of this kind.
+  // A listening server has an address of this kind.
   return server.address() as AddressInfo
 }
 
@@ -180,19 +180,19 @@ function parseBody(text: string): JsonObject {
   }
 }
 
-/** Clients that name no cap get the whole reply. */
+/** Returns the output cap; clients without one get the whole reply. */
 function maxTokensOf({ max_tokens: cap }: JsonObject): number {
   return typeof cap === 'number' && cap > 0 ? cap : Infinity
 }
 
-/** Why this request gets no reply; undefined when it does. */
+/** Returns why a request gets no reply; undefined if it does. */
 function problemOf(reply: ScriptedReply, { text }: SeenRequest, found: string, number: number): string | undefined {
   if (reply.expect === undefined || found.includes(reply.expect)) return inputProblemOf(reply, text, number)
   const shown = found.length > 500 ? `${found.slice(0, 500)}…` : found
   return `Reply ${number} of the script expects "${reply.expect}" in the last user message, which is: "${shown}"`
 }
 
-/** No service bills more tokens than it was sent bytes: budgets rely on it. */
+/** Rejects more input tokens than the request has bytes: no service bills more, and budgets rely on it. */
 function inputProblemOf(reply: ScriptedReply, text: string, number: number): string | undefined {
   const declared = 'error' in reply || 'outage_ms' in reply ? 0 : inputTokensOf({ ...noUsage, ...reply.usage })
   const bytes = Buffer.byteLength(text)
@@ -207,14 +207,14 @@ function withVariables(script: Script, variables: Readonly<Record<string, string
   if (Object.keys(variables).length === 0) return script
   const text = JSON.stringify(script).replaceAll(/\{\{(\w+)\}\}/g, (whole, name: string) => {
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined
-    // Within a JSON string: quoted, without the quotes.
+    // Inside a JSON string: escaped, without quotes.
     return value === undefined ? whole : JSON.stringify(value).slice(1, -1)
   })
-  // Only texts were changed.
+  // Only texts were replaced.
   return JSON.parse(text) as Script
 }
 
-/** All text that the last user message of a request holds, that of its tool results too. */
+/** Returns all text of the last user message, including tool results. */
 function lastUserText({ messages }: JsonObject): string {
   if (!Array.isArray(messages)) return ''
   const last = messages.findLast((message: Json) => isJsonObject(message) && message.role === 'user')
@@ -234,27 +234,27 @@ function textWithin(content: Json | undefined): string {
 
 interface Numbered {
   readonly reply: ScriptedReply
-  /** Its place in the script, counted from 1, repetitions too. */
+  /** Position in the script, from 1, including repetitions. */
   readonly number: number
 }
 
-/** What one request gets. */
+/** What one request receives. */
 interface RequestReply {
-  /** Absent when the script is exhausted. */
+  /** Undefined if the script is exhausted. */
   readonly reply: ScriptedReply | undefined
   readonly number: number
-  /** When an error that lasts ends, by the clock of `take`. */
+  /** When a lasting error ends, by the clock of `take`. */
   readonly endsMs?: number
 }
 
-/** The replies of a script that no request has taken. */
+/** The unused replies of a script. */
 export class ReplyQueue {
   readonly count: number
-  /** In order, and out of order. */
+  /** Replies in order, and replies for specific requests. */
   readonly #queue: Numbered[] = []
   readonly #reserved: Numbered[] = []
   #taken = 0
-  /** An error that every request gets until it ends. */
+  /** An error that all requests get until it ends. */
   #lasting: (RequestReply & { readonly endsMs: number }) | undefined
 
   constructor(replies: readonly ScriptedReply[]) {
@@ -271,8 +271,8 @@ export class ReplyQueue {
   }
 
   /**
-   * The reply for a request with this last user message: an error that lasts, one that is kept for it, else the next.
-   * Without one, the number of the request. `nowMs` is of a clock that nobody sets.
+   * Returns the reply for a request with this last user message: a lasting error, one reserved for it, or the next one.
+   * Without a reply, only the number of the request. `nowMs` is from a monotonic clock.
    */
   take(lastText: string, nowMs: number): RequestReply {
     this.#taken++
@@ -289,25 +289,25 @@ export class ReplyQueue {
 
 /** Options of a scripted model over HTTP. */
 export interface ScriptedModelOptions extends ScriptedServerOptions {
-  /** In place of what the script says. */
+  /** Overrides the model of the script. */
   readonly model?: string | undefined
-  /** Further options of the adapter: timeouts, the default cap. */
+  /** Additional options of the adapter, such as timeouts and the default cap. */
   readonly adapter?: Partial<Omit<AnthropicOptions, 'model' | 'baseUrl'>>
 }
 
-/** A model together with the scripted server that answers it. */
+/** A model and the scripted server that answers it. */
 export interface ScriptedModel {
   /** The model. */
   readonly model: Model
-  /** The server, with the requests that it received. */
+  /** The server and its received requests. */
   readonly server: ScriptedServer
   /** Stops the server. */
   close(): Promise<void>
 }
 
 /**
- * A model that answers from a script over real HTTP: a server on this machine, and the Anthropic adapter that asks it.
- * @throws ConfigurationError for a script that is not right.
+ * Creates a model that answers from a script over real HTTP: a local server, and the Anthropic adapter as its client.
+ * @throws ConfigurationError for an invalid script.
  */
 export async function scriptedModel(script: unknown, options: ScriptedModelOptions = {}): Promise<ScriptedModel> {
   const parsed = parseScript(script, options.source)
@@ -321,8 +321,8 @@ export async function scriptedModel(script: unknown, options: ScriptedModelOptio
 }
 
 /**
- * A script from a file.
- * @throws ConfigurationError when it cannot be read or is not right.
+ * Reads a script from a file.
+ * @throws ConfigurationError if it cannot be read or is invalid.
  */
 export async function readScript(path: string): Promise<Script> {
   let text: string

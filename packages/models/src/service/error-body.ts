@@ -4,27 +4,27 @@ import { listOf, parseJson, stringOf } from '../json-fields.ts'
 import { contextLimitOf } from './context-limit.ts'
 import type { ContextLimit } from './context-limit.ts'
 
-/** What a service says of a failure, whichever of the known shapes it says it in. */
+/** The error that a service reported, in whichever known shape. */
 export interface ErrorBody {
   readonly type: string
-  /** A name or a number; as text. */
+  /** A name or a number, as text. */
   readonly code: string
   readonly message: string
   readonly requestId: string | null
-  /** Whether the body is an error of a model service; else something in between answered. */
+  /** Whether a model service sent the error; otherwise something in front of it did. */
   readonly isApi: boolean
-  /** Whether the service itself must have written it: gateways write a bare `message`, too. */
+  /** Whether the service itself must have sent it: gateways send a bare `message`, too. */
   readonly isFromService: boolean
-  /** What it says of the window. */
+  /** The context limit that it reports. */
   readonly contextLimit: ContextLimit | undefined
-  /** The objects in which it says so, the innermost first: what else is read of them. */
+  /** The objects that contain the error, innermost first, for other fields. */
   readonly objects: readonly JsonObject[]
 }
 
 /**
- * Reads the body of a failed answer: `{"error":{…}}` (Messages API, OpenAI, most others), `{"error":"…"}` (Ollama, xAI),
- * `{"object":"error",…}` and `{"message":…}` (vLLM, Mistral, Azure), `{"detail":…}` (services made with FastAPI), a
- * list with one of them (Gemini), one in a choice (OpenRouter), or a page of a proxy.
+ * Parses the body of a failed response: `{"error":{…}}` (Messages API, OpenAI, most others), `{"error":"…"}` (Ollama,
+ * xAI), `{"object":"error",…}` and `{"message":…}` (vLLM, Mistral, Azure), `{"detail":…}` (FastAPI services), a list
+ * with one of them (Gemini), an error in a choice (OpenRouter), or an HTML page of a proxy.
  */
 export function readErrorBody(body: string): ErrorBody {
   const value = parseJson(body)
@@ -38,12 +38,12 @@ function unknownErrorBody(message: string): ErrorBody {
   return { type: '', code: '', message, requestId: null, isApi: false, isFromService: false, contextLimit, objects: [] }
 }
 
-/** Whether a body is an error of a service, in one of the known shapes. */
+/** Whether a body is a service error in one of the known shapes. */
 export function isErrorBody(body: string): boolean {
   return readErrorBody(body).isApi
 }
 
-/** The same of what came as an object already, in the middle of a stream. */
+/** Parses an error that is already an object, from the middle of a stream. */
 export function readErrorValue(error: Json | undefined): ErrorBody {
   return readError({ error: isJsonObject(error) ? error : stringOf(error) }) ?? unknownErrorBody('')
 }
@@ -71,14 +71,14 @@ function readError(answer: JsonObject): ErrorBody | undefined {
 type Fields = Pick<ErrorBody, 'type' | 'code' | 'message' | 'contextLimit' | 'objects'>
 
 function readFields(error: JsonObject): Fields {
-  // Where others have a type Gemini has a status by name.
+  // Gemini has a status name where others have a type.
   const type = boundedName(error.type) || boundedName(error.status)
   const message = errorText(error.message) || errorText(error.detail) || pageText(JSON.stringify(error))
   const contextLimit = contextLimitOf(message, error)
   const metadata = isJsonObject(error.metadata) ? error.metadata : undefined
   const objects = metadata === undefined ? [error] : [metadata, error]
   const fields: Fields = { type, code: codeOf(error), message, contextLimit, objects }
-  // A router tells what the service behind it fields in here.
+  // A router puts the error of the service behind it here.
   const raw = stringOf(metadata?.raw)
   if (raw === '') return fields
   const inner = readErrorBody(raw)
@@ -95,18 +95,18 @@ function codeOf({ code }: JsonObject): string {
   return typeof code === 'number' ? String(code) : boundedName(code)
 }
 
-/** A text, or an object or a list that holds it somewhere. */
+/** Returns a text, or the text inside an object or a list. */
 function errorText(value: Json | undefined): string {
   if (typeof value === 'string') return boundedText(value)
   return typeof value === 'object' && value !== null ? pageText(JSON.stringify(value)) : ''
 }
 
-/** Longest text of a service that is found, and looked through for what it means. */
+/** Maximum length of an error text that is shown and searched. */
 const longestMessage = 4_000
 const tailLength = 1_000
 const longestName = 100
 
-/** The beginning and the end of a text. */
+/** Returns the beginning and the end of a text. */
 function boundedText(text: string): string {
   if (text.length <= longestMessage) return text
   return `${text.slice(0, longestMessage - tailLength)} … ${text.slice(-tailLength)}`
@@ -116,13 +116,13 @@ function boundedName(value: Json | undefined): string {
   return stringOf(value).slice(0, longestName)
 }
 
-/** How much of a page is looked at: what it says stands near its beginning. */
+/** How much of a page is scanned: its message is near the beginning. */
 const longestPage = 16_384
 const longestText = 200
 
 /**
- * The first words of a page that a proxy answered with, without its tags, scripts and styles. Every character is looked
- * at a few times at most, whatever the page: it may be made to make patterns slow.
+ * Returns the first words of an HTML page without tags, scripts and styles. It scans each character only a few times,
+ * because a page may be crafted to make patterns slow.
  */
 function pageText(body: string): string {
   const page = body.slice(0, longestPage)
@@ -145,7 +145,7 @@ function pageText(body: string): string {
   return text
 }
 
-/** The place of the last character of the tag, or of the script or style, that begins here; below 0 when it has no end. */
+/** Returns the index of the last character of the tag, script or style that starts here; negative if it has no end. */
 function endOfTag(
   page: string,
   index: number,
@@ -156,12 +156,14 @@ function endOfTag(
   return close >= 0 ? close : tag(index)
 }
 
-/** Gives the place of the last character of the next such text, below 0 when there is none. Asked in rising order. */
+/**
+ * Returns the index of the last character of the next match, negative without a match. Call it with rising positions.
+ */
 type Finder = (from: number) => number
 
 function finder(page: string, text: string): Finder {
   const lower = page.toLowerCase()
-  // A few letters have a longer small form.
+  // A few letters have a longer lower-case form.
   const searched = lower.length === page.length ? lower : page
   let next: number | undefined
   return (from) => {

@@ -8,25 +8,25 @@ import { masked, withoutKeys } from './secret-shapes.ts'
 import { isSecret, longestWord, proxySecrets, secretsOfEnvironment, shortestSecret } from './secrets.ts'
 
 /**
- * Keeps secrets out of whatever leaves this package: the one place that knows those in use. A service may say a key back
- * to us in any text, also cut, and in the forms in which a text may hold it.
+ * Keeps secrets out of everything that leaves this package, and is the only place that knows those in use. A service
+ * may repeat a key in any text, also truncated or encoded.
  */
 export interface Redactor {
-  /** Another one is in use from now on. */
+  /** Adds secrets that are used from now on. */
   add(...secrets: readonly (string | undefined)[]): void
-  /** Whether one that is no word stands in this text as it is. */
+  /** Whether the text contains a secret that is longer than a word, unencoded. */
   knows(text: string): boolean
   text(text: string): string
-  /** A text that words are yet to be taken from, as it came. Tags taken out of a key would leave the rest of it. */
+  /** Redacts raw text that is parsed later. Removing tags first could split a key and leave a part of it. */
   source(text: string): string
   json(value: Json): Json
-  /** The same error where it holds none. */
+  /** Returns the same error if it contains no secret. */
   error(error: ModelError): ModelError
   reply(reply: ModelReply): ModelReply
   update(update: ModelUpdate): ModelUpdate
 }
 
-/** A key helper gives new ones as long as the program lives; older ones are of no use to anybody. */
+/** A key helper supplies new keys as long as the program runs; older ones are no longer needed. */
 const mostSecrets = 64
 
 export function createRedactor(given: readonly (string | undefined)[]): Redactor {
@@ -38,7 +38,7 @@ export function createRedactor(given: readonly (string | undefined)[]): Redactor
     if (added.length > 0) own = [...own, ...added].slice(-mostSecrets)
   }
   add(...given)
-  // Another model's key is one, too, and so is what options of a provider package hold.
+  // Keys of other models count, too, and so do those in options of provider packages.
   const known = (): readonly string[] => [
     ...new Set([...own, ...keysInUse(), ...proxySecrets(process.env), ...secretsOfEnvironment(process.env)]),
   ]
@@ -75,7 +75,7 @@ export function createRedactor(given: readonly (string | undefined)[]): Redactor
   }
 }
 
-/** Makes an attempt, of which nothing is told that the redactor has not seen. */
+/** Makes an attempt whose updates, reply and errors are all redacted. */
 export async function callRedacted(
   redactor: Redactor,
   call: ModelCallOptions,
@@ -88,7 +88,7 @@ export async function callRedacted(
   }
 }
 
-/** What a reply is made of is told byte for byte; errors, and what nobody knows, are not. */
+/** Whether an event is part of the reply: those are emitted unchanged, while errors and unknown events are redacted. */
 function isReplyEvent(type: Json | undefined): boolean {
   return typeof type === 'string' && (type.startsWith('message_') || type.startsWith('content_block_'))
 }
@@ -105,7 +105,9 @@ function redactedJson(value: Json, text: (source: string) => string): Json {
 }
 
 interface Secrets {
-  /** Those that the model is reached by; the others of the environment may be addresses or paths, which share parts with any text. */
+  /**
+   * Secrets of this model. Other secrets of the environment may be addresses or paths, which share parts with any text.
+   */
   readonly own: readonly string[]
   readonly known: readonly string[]
 }
@@ -118,7 +120,7 @@ function withoutSecrets(source: string, { own, known }: Secrets): string {
 const cut = '…'
 const mostCuts = 8
 
-/** Where a text was cut, or ends, a part of a secret may be left. */
+/** Removes parts of secrets where a text was truncated, or ends. */
 function withoutCutSecrets(text: string, forms: readonly string[]): string {
   const parts = text.split(cut)
   if (parts.length > mostCuts) return parts.slice(0, mostCuts).join(cut)
@@ -153,8 +155,8 @@ function withoutStart(text: string, form: string): string {
 const mostParts = 2_000
 
 /**
- * What an error was caused by, as it is where it holds no secret anywhere; else its names, messages and codes alone,
- * without what they hold.
+ * Returns the cause of an error unchanged if it contains no secret; otherwise only its names, messages and codes,
+ * redacted.
  */
 function redactedCause(cause: unknown, redact: (text: string) => string): unknown {
   if (cause === undefined || isClean(cause, redact)) return cause
@@ -167,7 +169,7 @@ function isClean(cause: unknown, redact: (text: string) => string): boolean {
   for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
     if (seen.size > mostParts) return false
     if (typeof value === 'string') {
-      // What is longer is nobody's message: it is not looked through.
+      // A longer text is not a message; do not scan it.
       if (value.length > 20_000 || redact(value) !== value) return false
     } else if (typeof value === 'object' && value !== null && !seen.has(value)) {
       seen.add(value)

@@ -1,11 +1,11 @@
 import { masked } from './secret-shapes.ts'
 
-/** A shorter one may be a word, and words are written in capitals and small letters alike. */
+/** Shorter secrets may be words, which are matched case-sensitively. */
 const longestWord = 16
-/** Most secrets of which the forms are kept: more are in use nowhere. */
+/** Maximum number of secrets whose forms are cached. */
 const mostCached = 500
 
-/** A text without these secrets, as they are and in the forms in which a text may hold them. */
+/** Removes secrets from a text, unencoded and in all known encodings. */
 export function withoutForms(source: string, secrets: readonly string[]): string {
   let text = source
   const forms = secrets.flatMap(allForms)
@@ -16,7 +16,7 @@ export function withoutForms(source: string, secrets: readonly string[]): string
 function withoutForm(text: string, form: string): string {
   if (form.length < longestWord) return text.includes(form) ? text.replaceAll(form, masked) : text
   const [lower, wanted] = [text.toLowerCase(), form.toLowerCase()]
-  // A few letters have a longer small form: then places do not agree.
+  // A few letters have a longer lower-case form, so positions would differ.
   if (lower.length !== text.length) return text.replaceAll(form, masked)
   let left = ''
   let end = 0
@@ -27,7 +27,7 @@ function withoutForm(text: string, form: string): string {
   return left + text.slice(end)
 }
 
-/** A secret as JSON, an address or a page would write it. */
+/** Returns a secret as JSON, an address, or HTML encodes it. */
 export function writtenForms(secret: string): readonly string[] {
   const html = secret.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
   const quoted = html.replaceAll('"', '&quot;')
@@ -47,7 +47,10 @@ export function writtenForms(secret: string): readonly string[] {
   ]
 }
 
-/** The forms that a secret has in what programs hand on: as it is, in JSON, in JSON within JSON, in an address, and in base64, also of a longer text. */
+/**
+ * Returns a secret as programs pass it on: unencoded, in JSON, in nested JSON, in an address, and in base64, also of a
+ * longer text.
+ */
 export function transmittedForms(secret: string): readonly string[] {
   const json = JSON.stringify(secret).slice(1, -1)
   const bytes = Buffer.from(secret)
@@ -77,19 +80,22 @@ function allForms(secret: string): readonly string[] {
   return forms
 }
 
-/** What stands for a secret in the base64 of a longer text, such as `name:password`, where so many bytes of a group come before it. */
+/**
+ * Returns the base64 form of a secret inside a longer text, such as `name:password`, for an offset within a group of
+ * three bytes.
+ */
 function base64Within(secret: Buffer, offset: number): readonly string[] {
   const whole = Buffer.concat([Buffer.alloc(offset), secret])
   const [from, to] = [Math.ceil((offset * 8) / 6), Math.floor((whole.length * 8) / 6)]
   return [whole.toString('base64').slice(from, to), whole.toString('base64url').slice(from, to)]
 }
 
-/** A part of a secret that is as long as this is worth something to whoever finds it, if the secret is twice as long. */
+/** A part of this length is worth protecting if the secret is at least twice as long. */
 const longestPart = 12
-/** Every run of `longestPart` characters holds a whole one of these. */
+/** Every run of `longestPart` characters contains a complete block of this length. */
 const piece = 6
 
-/** A text without long parts of a secret, such as services tell for it to be known again. */
+/** Removes long parts of a secret, which services show to identify it. */
 export function withoutParts(source: string, secret: string): string {
   if (secret.length < 2 * longestPart) return source
   let text = source

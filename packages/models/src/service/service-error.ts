@@ -10,7 +10,7 @@ import { retryTimeOf, streamRetryTime } from './retry-time.ts'
 import type { RetryTime } from './retry-time.ts'
 import { shownUrl } from './secret-shapes.ts'
 
-/** An answer that is no stream, as far as it was read. Some gateways answer 200 with an error in the body. */
+/** A response that is not a stream, as far as it was read. Some gateways answer 200 with an error in the body. */
 export interface FailedAnswer {
   readonly status: number
   readonly headers: AnswerHeaders
@@ -19,17 +19,17 @@ export interface FailedAnswer {
   readonly nowMs: number
 }
 
-/** How a service is spoken of to the person who can set it right. */
+/** How messages name a service and its settings. */
 export interface ServiceLabels {
   /** The protocol, such as "the Messages API". */
   readonly name: string
-  /** Where its address is set. */
+  /** Setting of the address. */
   readonly baseUrlSetting: string
-  /** Where its key is set. */
+  /** Setting of the key. */
   readonly keySetting: string
 }
 
-/** The error that an HTTP status and its body stand for. */
+/** Creates the error for an HTTP status and body. */
 export function serviceError({ status, headers, body, url, nowMs }: FailedAnswer, labels: ServiceLabels): ModelError {
   const errorBody = readErrorBody(body)
   const effectiveStatus = mayBringReply(status) ? impliedStatus(errorBody) : status
@@ -37,7 +37,7 @@ export function serviceError({ status, headers, body, url, nowMs }: FailedAnswer
   const kind = errorKindOf({
     ...errorBody,
     status: effectiveStatus,
-    // A limit that is not used up is not what a spending cap waits for.
+    // A spending cap does not wait for a limit that is not exhausted.
     asksToWait: time.waitMs !== null && time.source !== 'other limit',
     namesReset: time.source === 'body',
   })
@@ -57,26 +57,29 @@ export function requestIdOf(headers: AnswerHeaders): string | null {
   return headers.get('request-id') ?? headers.get('x-request-id')
 }
 
-/** Statuses of a gateway that lost its patience: they say nothing about what the service behind it did. */
+/** Statuses of a gateway that timed out: they do not say what the service behind it did. */
 const gatewayStatuses: ReadonlySet<number> = new Set([408, 502, 504])
 
-/** Every success but those that say that there is nothing to read. */
+/** Every success except those without content. */
 export function mayBringReply(status: number): boolean {
   return status >= 200 && status < 300 && status !== 204 && status !== 205
 }
 
-/** No such thing is done at this address: that of another server. */
+/** The address does not support this operation, so it belongs to another server. */
 const notImplemented = 501
 
-/** An error under a success may tell of a reply that was begun; what is not in a service's own shape, of anything. */
+/**
+ * Whether the request may be billed. An error under a success may follow a partial reply; an error that is not from the
+ * service may mean anything.
+ */
 function mayBeBilled(errorBody: ErrorBody, status: number): boolean {
   if (status === notImplemented) return false
   return mayBringReply(status) || gatewayStatuses.has(status) || (!errorBody.isFromService && status >= 500)
 }
 
 /**
- * The error that came in a stream, after a 200: there is no status that would say anything. `nowMs` is the service's time,
- * in milliseconds since 1970.
+ * Creates the error for an error event after a 200, which has no meaningful status. `nowMs` is the service's time in
+ * milliseconds since 1970.
  */
 export function streamError(error: Json | undefined, requestId: string | null, nowMs: number): ModelError {
   const errorBody = readErrorValue(error)
@@ -93,12 +96,12 @@ export function streamError(error: Json | undefined, requestId: string | null, n
   })
 }
 
-/** What no waiting helps against has no time at which it is over. */
+/** Returns the wait, if waiting helps against this kind of error. */
 function waitFor(kind: ModelErrorKind, { waitMs }: RetryTime): number | null {
   return kind === 'rate_limit' || kind === 'overloaded' || kind === 'server_error' ? waitMs : null
 }
 
-/** A figure in any other failure is not about this request's size. */
+/** Returns the context limit. In any other failure such a figure is not about this request's size. */
 function windowFigures(
   kind: ModelErrorKind,
   { contextLimit, message }: ErrorBody,
@@ -106,7 +109,7 @@ function windowFigures(
   return kind === 'prompt_too_long' ? { contextLimit, excessTokens: excessTokensOf(message) } : {}
 }
 
-/** The service's own word on whether to try again outranks the rule of the kind. A conflict (409) may pass. */
+/** Returns whether the service says to retry, which overrides the default of the kind. A conflict (409) may pass. */
 function retryableOf(headers: AnswerHeaders, status: number): { readonly retryable?: boolean } {
   const errorBody = headers.get('x-should-retry')
   if (errorBody === 'true' || errorBody === 'false') return { retryable: errorBody === 'true' }

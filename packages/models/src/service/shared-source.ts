@@ -10,10 +10,10 @@ interface Asking {
 }
 
 /**
- * Asks a source for credentials, for many requests at once.
+ * Requests credentials from a source, for many requests at once.
  *
- * S1: requests that want the same share one asking. It ends when the last of them has left, and not before.
- * S2: a request that is aborted, or has waited too long, goes on at once, whatever the source does.
+ * S1: requests with the same need share one call. It is aborted when the last of them has left.
+ * S2: a request that is aborted, or times out, continues at once, whatever the source does.
  */
 export function createSharedSource(
   source: CredentialSource,
@@ -73,7 +73,7 @@ function waitUntilAborted<Value>(answer: Promise<Value>, signal: AbortSignal, ti
     }
     const onAbort = (): void => {
       leave()
-      // The reason of an abort is whatever the caller gave; it is handed through as it is.
+      // The caller chose the reason of the abort; it is passed on unchanged.
       reject(signal.reason as Error)
     }
     const onTimeout = (): void => {

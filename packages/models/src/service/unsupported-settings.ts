@@ -1,4 +1,4 @@
-/** Settings that a service does not take: each is told of once in the life of a model. */
+/** Collects settings that a service does not support; each is reported once per model. */
 export class UnsupportedSettings {
   readonly #model: string
   readonly #reported = new Set<string>()
@@ -8,7 +8,7 @@ export class UnsupportedSettings {
     this.#model = model
   }
 
-  /** A request is made without these. `why`: where it depends on something that a person can change. */
+  /** Notes that a request omits these settings. `why` names a condition that a person can change. */
   note(settings: readonly string[], why = ''): void {
     const added = settings.filter((setting) => !this.#reported.has(setting))
     if (added.length === 0) return
@@ -16,7 +16,7 @@ export class UnsupportedSettings {
     this.#unreported = [...this.#unreported, `${this.#model} does not take ${added.join(', ')}${why}: it was left out.`]
   }
 
-  /** What was not told before, in words for a person. */
+  /** Returns the unreported notices, as text for people. */
   take(): readonly string[] {
     const unreported = this.#unreported
     this.#unreported = []
