@@ -14,7 +14,7 @@ export { lockSession, type LockedSession } from './lock-session.ts'
 export { ResumeRejectedError } from './resume-rejected-error.ts'
 export { wholeLines } from './whole-lines.ts'
 
-// Where sessions are, and what belongs to one.
+// Locations of sessions and their files.
 export {
   endsOf,
   type FolderBelow,
@@ -69,7 +69,7 @@ export { registerWorkingCopies, workingCopiesFolder, workingCopiesOf } from './s
 export type { CopiedSession, StoreSession, WorkingCopies, WorkingCopy } from './stores/working-copies.ts'
 export { StoreWorkingCopies, type WorkingCopiesOptions } from './stores/open-working-copies.ts'
 
-// For packages that write other files in the same form.
+// For packages that write other files in the same format.
 export { checkObject, checkText } from './check-input.ts'
 export { lineOf, valueOf } from './format/line.ts'
 export { payloadsFolder } from './format/payloads.ts'

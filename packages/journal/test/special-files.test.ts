@@ -81,7 +81,7 @@ describe('a text beside a session', () => {
     ['a part that is not there', ['said', 'other']],
     ['the line itself', []],
   ])('goes not into %s', async (_, at) => {
-    await expect(readWith(at)).rejects.toThrow('is damaged in line 2: it has no place for a text of a file beside it')
+    await expect(readWith(at)).rejects.toThrow('is damaged in line 2: it refers to a text that it does not contain')
     expect(Object.prototype).not.toHaveProperty('polluted')
   })
 

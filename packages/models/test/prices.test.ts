@@ -102,7 +102,7 @@ describe('overrides', () => {
 })
 
 describe('web searches', () => {
-  test('cost 10 dollars a thousand at Anthropic and OpenAI, and what an override says elsewhere', () => {
+  test('cost 10 dollars per thousand at Anthropic and OpenAI, and what an override says elsewhere', () => {
     const prices = createPrices({
       dear: { input: 1, output: 1, webSearch: 25 },
       free: { input: 1, output: 1, webSearch: 0 },
@@ -169,7 +169,7 @@ describe('prices from settings', () => {
     expect(parsePriceOverrides({})).toEqual({})
   })
 
-  const rates = 'US dollars a million tokens'
+  const rates = 'US dollars per million tokens'
   test.each<[what: string, price: unknown, problem: string]>([
     ['negative', { input: -1, output: 1 }, `: input is -1. Give ${rates}, 0 or more.`],
     ['not a number', { input: 1, output: Number.NaN }, `: output is NaN. Give ${rates}, 0 or more.`],
@@ -179,9 +179,9 @@ describe('prices from settings', () => {
     ['without input', { output: 1 }, ` has no input. Give ${rates}.`],
     ['without output', { input: 1 }, ` has no output. Give ${rates}.`],
     [
-      'dollars a token',
+      'dollars per token',
       { input: 0.000003, output: 1 },
-      `: input is 0.000003, which looks like dollars a token. Give ${rates}.`,
+      `: input is 0.000003, which looks like dollars per token. Give ${rates}.`,
     ],
     [
       'a name that is near',
@@ -192,11 +192,11 @@ describe('prices from settings', () => {
     [
       'a negative fee',
       { input: 1, output: 1, webSearch: -1 },
-      ': webSearch is -1. Give US dollars a thousand searches, 0 or more.',
+      ': webSearch is -1. Give US dollars per thousand searches, 0 or more.',
     ],
-    ['a number', 3, ' is to be an object like { "input": 3, "output": 15 }.'],
-    ['a list', [3, 15], ' is to be an object like { "input": 3, "output": 15 }.'],
-    ['tiers that are no list', { input: 1, output: 1, tiers: {} }, ': tiers is to be a list, not {}.'],
+    ['a number', 3, ' must be an object like { "input": 3, "output": 15 }.'],
+    ['a list', [3, 15], ' must be an object like { "input": 3, "output": 15 }.'],
+    ['tiers that are no list', { input: 1, output: 1, tiers: {} }, ': tiers must be a list, not {}.'],
     [
       'a tier without a size',
       { input: 1, output: 1, tiers: [{ input: 1, output: 1 }] },
@@ -232,7 +232,7 @@ describe('prices from settings', () => {
     [
       'a tier that is no object',
       { input: 1, output: 1, tiers: [9] },
-      ', tier 1 is to be an object like { "inputTokensAbove": 200000, "input": 6, "output": 22.5 }.',
+      ', tier 1 must be an object like { "inputTokensAbove": 200000, "input": 6, "output": 22.5 }.',
     ],
   ])('are refused: %s', (_what, price, problem) => {
     expect(problemsOf({ 'claude-own': price })).toEqual([`The price of claude-own${problem}`])
@@ -242,10 +242,10 @@ describe('prices from settings', () => {
   test('are refused with everything that is wrong in them, at once', () => {
     expect(problemsOf({ a: { input: -1, outptu: 2 }, ' b': { input: 1, output: 1 }, c: null })).toEqual([
       'The price of a has no field outptu. Did you mean output?',
-      'The price of a: input is -1. Give US dollars a million tokens, 0 or more.',
-      'The price of a has no output. Give US dollars a million tokens.',
-      '" b" is no model id.',
-      'The price of c is to be an object like { "input": 3, "output": 15 }.',
+      'The price of a: input is -1. Give US dollars per million tokens, 0 or more.',
+      'The price of a has no output. Give US dollars per million tokens.',
+      '" b" is not a valid model ID.',
+      'The price of c must be an object like { "input": 3, "output": 15 }.',
     ])
     expect(problemsOf({ 'claude-x': { input: 1, output: 1 }, 'anthropic/claude-x': { input: 2, output: 2 } })).toEqual([
       '"claude-x" and "anthropic/claude-x" are the same model: give its price once.',

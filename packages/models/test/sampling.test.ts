@@ -107,7 +107,7 @@ describe('the Messages API', () => {
     const [first, second] = await sentBy(messages(), messagesReply, { sampling }, { sampling })
     expect(first?.body).toMatchObject({ temperature: 0.5, top_p: 0.9, stop_sequences: ['END'] })
     expect(first?.body).not.toHaveProperty('seed')
-    expect([first?.warnings, second?.warnings]).toEqual([['claude-x does not take seed: it was left out.'], []])
+    expect([first?.warnings, second?.warnings]).toEqual([['claude-x does not support seed, so this was omitted.'], []])
   })
 
   test('takes neither a temperature nor a call that is required while the model thinks', async () => {
@@ -135,7 +135,7 @@ describe('chat completions', () => {
     const [sent] = await sentBy(chat('gpt-5'), chatReply, { sampling })
     expect(sent?.body).toMatchObject({ seed: 7 })
     for (const field of ['temperature', 'top_p', 'stop']) expect(sent?.body).not.toHaveProperty(field)
-    expect(sent?.warnings).toEqual(['gpt-5 does not take temperature, topP, stopSequences: it was left out.'])
+    expect(sent?.warnings).toEqual(['gpt-5 does not support temperature, topP, stopSequences, so this was omitted.'])
   })
 })
 
@@ -150,7 +150,7 @@ describe('the Responses API', () => {
     expect(sent?.body).toMatchObject({ temperature: 0.5, top_p: 0.9 })
     for (const field of ['stop', 'seed']) expect(sent?.body).not.toHaveProperty(field)
     expect([sent?.warnings, again?.warnings]).toEqual([
-      ['gpt-4.1 does not take stopSequences, seed: it was left out.'],
+      ['gpt-4.1 does not support stopSequences, seed, so this was omitted.'],
       [],
     ])
   })

@@ -11,7 +11,7 @@ type AssistantEntry = Extract<EventOf<'message'>['entry'], { readonly kind: 'ass
 
 type Outcome = EventOf<'model_end'>['outcome']
 
-/** A model that is asked, and what is said of it. */
+/** A requested model with its attributes. */
 interface AskedModel {
   readonly name: string
   readonly provider: string
@@ -29,10 +29,13 @@ interface AttemptError {
   readonly message: string | undefined
 }
 
-/** That it was aborted, or that a limit forbade it, is no failure. */
+/** Aborted attempts, and those forbidden by a limit, are not failures. */
 const failures: ReadonlySet<Outcome> = new Set<Outcome>(['failed', 'unknown'])
 
-/** The attempts at model requests of one run, and its questions. A span ends when its reply is there, at the time at which the attempt ended. */
+/**
+ * Spans of the attempts of one run at model requests, and of its questions. A span ends when its reply is known, with
+ * the time at which the attempt ended.
+ */
 export class AttemptTraces {
   readonly #scope: TraceScope
   readonly #conversation: string | undefined
@@ -40,7 +43,7 @@ export class AttemptTraces {
   readonly #models = new Map<string, AskedModel>()
   readonly #questions = new Map<string, OpenAttempt>()
   #open: OpenAttempt | undefined
-  /** Its figures are told; its message, or why it failed, comes next. */
+  /** An ended attempt with its figures; its message or its error follows. */
   #ended: { readonly attempt: OpenAttempt; readonly at: number; readonly outcome: Outcome } | undefined
 
   constructor(scope: TraceScope, conversation: string | undefined, isLive: () => boolean) {
@@ -56,7 +59,7 @@ export class AttemptTraces {
     if (this.#isLive()) this.#open.node.begin()
   }
 
-  /** The attempt that is made now is made by this process. True where there is one. */
+  /** Reports that this process makes the current attempt. Returns true if there is one. */
   running(): boolean {
     this.#open?.node.begin()
     return this.#open !== undefined
@@ -72,7 +75,7 @@ export class AttemptTraces {
     const attempt = this.#open
     this.#open = undefined
     if (attempt === undefined) return
-    // It was lost with its process, which told nothing of its end.
+    // It was lost with its process, which reported no end.
     if (outcome === 'unknown') attempt.node.begin()
     if (!attempt.node.isBegun) return
     this.flush()
@@ -99,12 +102,12 @@ export class AttemptTraces {
     this.#finish(open, at, outcome)
   }
 
-  /** Why the last one failed. */
+  /** Reports why the last attempt failed. */
   failed({ kind, message }: EventOf<'retry'>['error']): void {
     this.#fails(kind, message)
   }
 
-  /** What the last one answered, or our message of how it failed. */
+  /** Adds the reply of the last attempt, or our message about its failure. */
   reply({ message, error }: AssistantEntry): void {
     const ended = this.#ended
     if (error !== undefined && ended?.outcome === 'failed') return this.#fails(error)
@@ -120,7 +123,7 @@ export class AttemptTraces {
     this.flush()
   }
 
-  /** Nothing more comes of the attempt that has ended. */
+  /** Ends the span of the last attempt: nothing more follows. */
   flush(): void {
     const ended = this.#ended
     this.#ended = undefined
@@ -136,7 +139,7 @@ export class AttemptTraces {
     this.#open = undefined
   }
 
-  /** Why the one that has ended failed. */
+  /** Ends the span of a failed attempt. */
   #fails(kind: string, message?: string): void {
     const ended = this.#ended
     this.#ended = undefined

@@ -7,7 +7,7 @@ import type { TelemetryOptions, ExportedContent } from './options.ts'
 const all: Required<ExportedContent> = { prompts: true, replies: true, toolInputs: true, toolResults: true }
 const none: Required<ExportedContent> = { prompts: false, replies: false, toolInputs: false, toolResults: false }
 
-/** Who writes the sentences of signals: the loop itself in `all`; in `known` it and services, where the signal comes from one of these. */
+/** Sources of signals whose sentences are safe to export: `all`, or only the listed ones. */
 const ownWords: { readonly [reason in StopCategory]: 'all' | readonly string[] } = {
   completed: 'all',
   finish_reason: 'all',
@@ -17,9 +17,9 @@ const ownWords: { readonly [reason in StopCategory]: 'all' | readonly string[] }
   time_limit: 'all',
   no_progress: 'all',
   user_requested: 'all',
-  // Retries that ran out; a check of the answer quotes it, and a stop hook writes what it likes.
+  // Retries ran out: the check of an answer quotes it, and a stop hook writes any text.
   retry_limit: ['model'],
-  // A failed request, or no answer; a tool, a hook or a function of the program may have written anything.
+  // A failed request, or no answer; a tool, a hook or a custom function may have written any text.
   error: ['model', 'media', 'answer'],
   stop_requested: ['permissions'],
   unknown: [],
@@ -27,12 +27,12 @@ const ownWords: { readonly [reason in StopCategory]: 'all' | readonly string[] }
 
 const longestName = 256
 
-/** A name or an id as it is told, whoever gave it: many a collector refuses all that comes with half a character. */
+/** Prepares a name or an id for export: many collectors reject everything that contains a lone surrogate. */
 export function exportedName(name: string): string {
   return wellFormed(headOf(name, longestName))
 }
 
-/** Texts for attributes: redacted, then cut. */
+/** Texts for attributes, redacted and then truncated. */
 export class AttributeTexts {
   readonly wants: Required<ExportedContent>
   readonly #redact: (text: string) => string
@@ -43,33 +43,36 @@ export class AttributeTexts {
     guard: FailureGuard,
   ) {
     this.wants = typeof content === 'boolean' ? (content ? all : none) : { ...none, ...content }
-    // What could not be redacted is not told.
+    // A text that cannot be redacted is not exported.
     this.#redact = (text) => guard.try(() => redact(text)) ?? ''
     this.#most = mostCharacters
   }
 
-  /** All content is asked for. */
+  /** Whether all content is requested. */
   get wantsAll(): boolean {
     return Object.values(this.wants).every(Boolean)
   }
 
-  /** A text that is told without being asked for: a message of an ending or of an error. */
+  /** Prepares a text that is always exported: the message of an ending or an error. */
   text(text: string): string {
     return this.#cut(this.#redact(text))
   }
 
-  /** What a hook, a tool or a check wrote, who know the whole conversation: with all content only. */
+  /** Prepares a text of a hook, a tool or a check, which may quote the conversation: only with all content. */
   untrusted(text: string): string | undefined {
     return this.wantsAll ? this.text(text) : undefined
   }
 
-  /** The sentence of a signal, where it can be told. */
+  /** Returns the sentence of a signal if it may be exported. */
   sentence({ reason, source, message }: Pick<StopSignal, 'reason' | 'source' | 'message'>): string | undefined {
     const own = ownWords[reason]
     return own === 'all' || own.includes(source ?? '') ? this.text(message) : this.untrusted(message)
   }
 
-  /** Messages in the form of the conventions: JSON, also where there is more than is told. A reply that broke off has no reason. */
+  /**
+   * Converts messages to the JSON of the conventions; it remains valid JSON when it is truncated. An interrupted reply
+   * has no finish reason.
+   */
   messages(role: string, contents: readonly MessageContent[], finishReason?: string | null): string {
     const room = { left: this.#most }
     const finish = finishReason === undefined ? {} : { finish_reason: exportedName(finishReason ?? 'error') }
@@ -84,7 +87,7 @@ export class AttributeTexts {
     return this.text(JSON.stringify(value) ?? 'null')
   }
 
-  /** The texts of a result. Bytes of images are left out. */
+  /** Returns the texts of a result, without image data. */
   result(content: unknown): string {
     if (typeof content === 'string') return this.text(content)
     if (!Array.isArray(content)) return ''
@@ -111,7 +114,7 @@ export class AttributeTexts {
       if (!this.wants.toolResults) return [response]
       return [{ ...response, response: this.#fit(this.result('content' in block ? block.content : ''), room) }]
     }
-    // Thinking, images and documents: that they are there.
+    // Of reasoning, images and documents export only the type.
     return [{ type: block.type }]
   }
 
@@ -126,12 +129,12 @@ export class AttributeTexts {
   }
 }
 
-/** What a person said comes first: files, output of their commands and images stand behind it. */
+/** Returns the text of a user message, which comes first: files, command output and images follow. */
 export function promptText(content: MessageContent): MessageContent {
   return typeof content === 'string' ? content : content.filter(isText).slice(0, 1)
 }
 
-/** How many characters of messages may still be told. */
+/** Number of characters that messages may still use. */
 interface Room {
   left: number
 }
@@ -141,7 +144,7 @@ interface Part {
   readonly [field: string]: unknown
 }
 
-/** What is around the text of a part. */
+/** Characters around the text of a part. */
 const mostOfPart = 64
 
 function cutAt(text: string, most: number): string {

@@ -15,7 +15,7 @@ import {
   tryBuckets,
 } from './names.ts'
 
-/** All that a request read: what came from a cache and what went into one, too. */
+/** Returns all input tokens, including cache reads and writes. */
 export function inputTokensOf(usage: Usage): number {
   return usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
 }
@@ -23,7 +23,7 @@ export function inputTokensOf(usage: Usage): number {
 type Histogram = Pick<Api.Histogram, 'record'>
 type Counter = Pick<Api.Counter, 'add'>
 
-/** The instruments. Each is made once, and what one of them throws ends nothing. */
+/** The instruments, each created once. An error of one of them has no other effect. */
 export class Instruments {
   readonly #tokens: Histogram
   readonly #operations: Histogram
@@ -46,7 +46,7 @@ export class Instruments {
   readonly goalTries: Histogram
 
   constructor(meter: Api.Meter, { INT, DOUBLE }: typeof Api.ValueType, guard: FailureGuard) {
-    /** What is counted in whole ones is told so. */
+    /** Report counters as integers. */
     const optionsOf = (metric: keyof typeof metricNames) => {
       const [, , unit, description] = metricNames[metric]
       return { unit, description, valueType: unit.startsWith('{') ? INT : DOUBLE }
@@ -95,18 +95,18 @@ export class Instruments {
     this.goalTries = histogram('goalTries', tryBuckets)
   }
 
-  /** What an attempt at a model cost. */
+  /** Records the cost of an attempt. */
   usage(model: string, provider: string, usage: Usage | null, costUsd: number): void {
     const about = this.#model(model, provider)
     if (usage !== null) {
       this.#tokens.record(inputTokensOf(usage), about.input)
       this.#tokens.record(usage.output_tokens, about.output)
     }
-    // Nobody told its usage: what it is charged at is the worst case.
+    // Without reported usage, the worst case is charged.
     if (costUsd > 0) this.#cost.add(costUsd, usage === null ? about.unknown : about.settled)
   }
 
-  /** How long an attempt at a model took, and what kind of error it came to. */
+  /** Records the duration of an attempt, and its kind of error. */
   attempt(model: string, provider: string, seconds: number, error: string | undefined): void {
     const { attempt } = this.#model(model, provider)
     this.#operations.record(seconds, error === undefined ? attempt : { ...attempt, [genAi.errorType]: error })
@@ -153,7 +153,7 @@ export class Instruments {
   }
 }
 
-/** Attributes of what is measured again and again, made once. */
+/** Attributes of frequent measurements, created once. */
 interface ModelAttributes {
   readonly attempt: Attributes
   readonly input: Attributes
@@ -179,7 +179,7 @@ function cached<Value>(all: Map<string, Value>, key: string, make: () => Value):
   return made
 }
 
-/** A clock may go backwards, and one figure that is no number would stay in every sum after it. */
+/** Replaces invalid values: clocks may go backwards, and one NaN would spoil every later sum. */
 function finiteAmount(value: number): number {
   return value > 0 && Number.isFinite(value) ? value : 0
 }

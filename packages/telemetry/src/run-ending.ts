@@ -4,7 +4,7 @@ import { limitOfResult } from '@halting/core/adapters'
 import { exportedName } from './content.ts'
 import { ownAttributes as own } from './names.ts'
 
-/** What is told of how a run ended. Its sentence is left out where a hook or a tool may have written it. */
+/** Returns the attributes of an ending. The sentence is omitted if a hook or a tool may have written it. */
 export function endingAttributes(terminal: RunResult, sentence: string | undefined): Attributes {
   const { reason, signal, summary, costUsd, committedUsd, totalTokens, durationMs } = terminal
   return {
@@ -21,7 +21,7 @@ export function endingAttributes(terminal: RunResult, sentence: string | undefin
   }
 }
 
-/** The limit of the run that ended it, or the budget that it shared with others. */
+/** Returns the limit that ended the run, or the shared budget. */
 function limitAttributes(terminal: RunResult): Attributes {
   const limit = limitOfResult(terminal)
   const { budget, resetsAt } = terminal.signal.context
@@ -32,7 +32,7 @@ function limitAttributes(terminal: RunResult): Attributes {
   }
 }
 
-/** Undefined for a run that did not fail. That a limit was reached, or that it was aborted, is no failure. */
+/** Returns the error type; undefined for a run that did not fail. Reaching a limit and aborting are not failures. */
 export function errorTypeOf({ signal, reason, error }: RunResult): string | undefined {
   const isFailure = signal.reason === 'error' || signal.reason === 'retry_limit'
   return isFailure ? (error?.code ?? reason) : undefined
@@ -40,7 +40,7 @@ export function errorTypeOf({ signal, reason, error }: RunResult): string | unde
 
 type Figures = Extract<RunEvent, { readonly type: 'figures' }>
 
-/** How full each limit of a run is, as far as its events say it. */
+/** How much of each limit a run has used, according to its events. */
 export class LimitsUsed {
   #turnsLeft: number | null = null
   #figures: Figures | undefined
@@ -54,7 +54,7 @@ export class LimitsUsed {
     else if (event.type === 'lap') this.#turnsLeft = event.left.next_turn
   }
 
-  /** The part that was used, by limit: 0 to 1, and above it where a limit was overshot. */
+  /** Returns the used fraction of each limit, above 1 if it was exceeded. */
   atEnd(terminal: RunResult): ReadonlyMap<string, number> {
     const { summary, committedUsd, totalTokens, durationMs, goal, signal } = terminal
     const used = new Map<string, number>()
@@ -69,7 +69,8 @@ export class LimitsUsed {
       if (leftTokens !== null) put('maxTotalTokens', totalTokens, settledTokens + reservedTokens + leftTokens)
       if (leftMs !== null) put('maxDurationMs', durationMs, usedMs + leftMs)
     }
-    // What the events say of dollars is the narrower of two limits, and of tool calls nothing: the signal of the ending has its own figures.
+    // Events report dollars for the tighter of two limits, and no tool calls. The signal of the ending has its own
+    // figures.
     const ended = limitOfResult(terminal)
     if (ended === 'maxRunUsd' || ended === 'maxToolCalls') {
       if (ended === 'maxRunUsd') used.delete('maxBudgetUsd')
@@ -84,7 +85,7 @@ export class LimitsUsed {
     return used
   }
 
-  /** The last lap was told before the turn that it began. */
+  /** The last `lap` event precedes the turn that it started. */
   #turnsAll(turns: number, left: number): number {
     return Math.max(turns, 1) + left
   }

@@ -14,22 +14,22 @@ import { WaitTraces } from './wait-traces.ts'
 
 type EventOf<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>
 
-/** Where a run stands in its trace. */
+/** The place of a run in its trace. */
 export interface RunPlace {
-  /** The call that started it, or the trace from outside. */
+  /** The call that started it, or an external trace. */
   readonly parent: ConstructorParameters<typeof TraceNode>[1]
   readonly agentName: string
   readonly description?: string | undefined
   readonly isBackground: boolean
   readonly depth: number
-  /** It goes on from an earlier process: what comes before the first sign of work was told there. */
+  /** An earlier process started the run, and exported everything before the first live event. */
   readonly isResumed: boolean
   readonly sessionId?: string | undefined
-  /** The span that the run was told to lie in. */
+  /** Id of the external parent span. */
   readonly outerSpanId?: string | undefined
 }
 
-/** The spans and metrics of one run, or of one subagent, made of what it tells. */
+/** Creates the spans and metrics of one run or subagent from its events. */
 export class RunTrace {
   readonly #scope: TraceScope
   readonly #place: RunPlace
@@ -41,25 +41,25 @@ export class RunTrace {
   readonly #goals: GoalTraces
   readonly #waits: WaitTraces
   readonly #agents = new Map<string, RunTrace>()
-  /** What metrics say of it. */
+  /** Metric attributes of the run. */
   readonly #about: Attributes
   readonly #iterationAttributes = new Map<IterationReason, Attributes>()
   readonly #agentName: string
-  /** What was handed in, where that is told. */
+  /** User prompts, if they are exported. */
   readonly #prompts: MessageContent[] = []
   #model: string | undefined
   #turn: TraceNode | undefined
   #compaction: TraceNode | undefined
-  /** This process does something of it. */
+  /** Whether this process executes any part of the run. */
   #isLive: boolean
   #runId: string | undefined
   readonly #beganAt: number
   /** When the last pause at a limit began, in milliseconds since 1970. */
   #pausedAt = 0
-  /** Calls that were let run, those of subagents with them. */
+  /** Calls that were allowed to run, including those of subagents. */
   #toolCalls = 0
   isOver = false
-  /** False once it has begun with providers that do nothing: nobody would miss it. */
+  /** False if all providers are no-ops, so that events can be ignored. */
   isObserved = true
 
   constructor(scope: TraceScope, place: RunPlace, start: EventOf<'run_start'> | undefined) {
@@ -97,12 +97,12 @@ export class RunTrace {
   #begin(): void {
     this.#root.begin()
     if (this.#scope.instruments !== undefined) return
-    // The span of a tracer that does nothing is of nobody, or is that which it lies in.
+    // The span of a no-op tracer is invalid, or equals its parent.
     const place = this.#root.spanContext
     this.isObserved = place !== undefined && place.spanId !== this.#place.outerSpanId
   }
 
-  /** The span of a call that runs, of this run or of one below it. */
+  /** Returns the span of a running call, of this run or a subagent. */
   nodeOf(callId: string): TraceNode | undefined {
     const node = this.#calls.nodeOf(callId)
     if (node?.isEnded === false) return node
@@ -113,7 +113,7 @@ export class RunTrace {
     return undefined
   }
 
-  /** Where the span of such a call is, or else that of the run. */
+  /** Returns the context of a running call's span, or else of the run's span. */
   placeOf(callId: string): SpanContext | undefined {
     return (this.nodeOf(callId) ?? this.#root).spanContext
   }
@@ -199,7 +199,7 @@ export class RunTrace {
     }
   }
 
-  /** A sign of work that no record has. */
+  /** Handles a live event, which is not recorded: this process executes the run. */
   #markLive(): void {
     if (this.#isLive) return
     this.#isLive = true
@@ -262,9 +262,9 @@ export class RunTrace {
     if (status !== 'not_run') this.#toolCalls++
   }
 
-  /** What others had reserved of a limit of the run, or of a standing budget. */
+  /** Records a wait for money or tokens that others had reserved, of a limit or a standing budget. */
   #recordBudgetWait(event: EventOf<'budget_waited'>): void {
-    // Budgets that take their time to answer name none that had too little.
+    // A budget that is only slow to respond names no exhausted one.
     if (!this.#isLive || event.budget === '') return
     const figures = this.#waits.budgetWaited(event, this.#requestParent)
     this.#root.event(eventNames.budgetWait[0], figures, this.#scope.now())
@@ -273,23 +273,23 @@ export class RunTrace {
   #startServiceWait(event: EventOf<'service_wait'>): void {
     if (!event.isWaiting) return
     this.#markLive()
-    // In a compaction the service refused a question of it, which has ended by itself.
+    // During a compaction the service refused a question, which has its own end.
     if (this.#compaction === undefined) this.#attempts.failed(event.error)
     this.#waits.serviceWaits(event, this.#requestParent)
   }
 
-  /** What an earlier process waited to the end it told itself. */
+  /** Ends a wait. A wait that ended in an earlier process was exported there. */
   #endServiceWait(event: EventOf<'service_waited'>): void {
     if (this.#isLive) this.#waits.serviceWaited(event, this.#requestParent)
   }
 
-  /** Nothing of a pause is live: one that ended since this process took the run up was ended in it. */
+  /** Records a pause. Pauses have no live event; one that ended after this process took over ended in it. */
   #recordLimitPause(event: EventOf<'limit_answered'>): void {
     if (this.#pausedAt + event.waitedMs > this.#beganAt) this.#markLive()
     if (this.#isLive) this.#waits.limitPaused(event, this.#turn ?? this.#root)
   }
 
-  /** What the request lies in that is made now. */
+  /** The parent of the current request. */
   get #requestParent(): TraceNode {
     return this.#goals.node ?? this.#compaction ?? this.#turn ?? this.#root
   }
@@ -306,7 +306,7 @@ export class RunTrace {
       return
     }
     const isPrompt = entry.origin === 'prompt' || entry.origin === 'steer' || entry.origin === 'follow_up'
-    // What a subagent is to do a model wrote.
+    // A model wrote the prompt of a subagent.
     const isWanted = this.#place.depth === 0 ? wants.prompts : wants.toolInputs
     if (!isPrompt || !isWanted || !this.#isLive) return
     const { content } = entry.message
@@ -335,7 +335,7 @@ export class RunTrace {
     if (node?.isBegun !== true) return
     const { instruments, texts, now } = this.#scope
     node.set(own.compacted[0], compacted)
-    // Why it was not done a hook may have said.
+    // A hook may have written the reason why it was not compacted.
     const text = compacted ? texts.text(message) : texts.untrusted(message)
     if (text !== undefined) node.set(own.message[0], text)
     node.end(now())
@@ -377,7 +377,7 @@ export class RunTrace {
       const place: RunPlace = {
         parent,
         agentName: agentType,
-        // A model wrote it, as what it called the tool with.
+        // A model wrote it, like the tool's input.
         description: this.#scope.texts.wants.toolInputs ? description : undefined,
         isBackground: inBackground === true,
         depth: event.run.depth,
@@ -392,14 +392,14 @@ export class RunTrace {
     const agent = this.#agents.get(callId)
     if (agent === undefined) return
     agent.observe(event)
-    // Its call begins with it, and so does what the call lies in.
+    // A live subagent makes its call and the parents of that live, too.
     if (agent.#isLive && !this.#isLive) this.#markLive()
     if (agent.isOver) this.#agents.delete(callId)
   }
 
   #end({ terminal }: EventOf<'run_end'>): void {
     const { texts, instruments, now } = this.#scope
-    // A process that tells the end of a run is the one in which it ended, but for an agent that is on record.
+    // The process that reports the end of a run ended it, except for recorded subagents.
     if (this.#place.depth === 0) this.#markLive()
     if (!this.#isLive) return void (this.isOver = true)
     this.#endTurn()
@@ -417,7 +417,7 @@ export class RunTrace {
       [genAi.inputTokens]: inputTokensOf(summary.usage),
       [genAi.outputTokens]: summary.usage.output_tokens,
       ...(this.#runId !== undefined && { [own.runId[0]]: exportedName(this.#runId) }),
-      // A run that goes on was told no model at its beginning.
+      // A resumed run has no model at its start.
       ...(this.#place.isResumed && this.#model !== undefined && this.#modelAttributes(this.#model)),
       ...(errorType !== undefined && { [genAi.errorType]: errorType }),
     }
@@ -442,13 +442,13 @@ export class RunTrace {
       instruments.limits.record(used, { [own.limit[0]]: exportedName(limit), ...this.#about })
   }
 
-  /** Nothing tells how it ended. */
+  /** Ends all spans without a reported outcome. */
   abandon(at: number = this.#scope.now()): void {
     this.close(at)
     this.#root.abandon(at)
   }
 
-  /** Nothing more is told of what is open. */
+  /** Ends the open spans inside the run. */
   close(at: number = this.#scope.now()): void {
     for (const agent of this.#agents.values()) agent.abandon(at)
     this.#agents.clear()
@@ -464,14 +464,14 @@ export class RunTrace {
   }
 }
 
-/** What a subagent of a subagent reports. */
+/** Returns the innermost event of nested subagents. */
 function innermost(event: RunEvent): RunEvent {
   return event.type === 'agent' ? innermost(event.event) : event
 }
 
 type HookOf = Pick<EventOf<'hook_start'>, 'hook' | 'trigger' | 'callId'>
 
-/** The calls of hooks of one run that are under way. One hook may be called several times at once: then the first that began ends first. */
+/** Spans of the hook calls of one run. If a hook is called several times concurrently, the first call ends first. */
 class HookTraces {
   readonly #scope: TraceScope
   readonly #open = new Map<string, TraceNode[]>()
@@ -498,7 +498,7 @@ class HookTraces {
     node.set(own.durationMs[0], durationMs)
     if (outcome.error !== undefined) {
       node.set(genAi.errorType, 'hook_failed')
-      // A command that fails may print what it was given.
+      // A failed command may print its input.
       node.fail(texts.untrusted(outcome.error))
     }
     node.end(now())

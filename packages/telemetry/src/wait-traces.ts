@@ -14,16 +14,16 @@ interface OpenWait extends About {
 }
 
 /**
- * The waits of one run that are over: for services, for what others had reserved, and at limits. A span is made when its wait is over, and begins as long before as the
- * wait took: one that an earlier process began has all of its time.
+ * Spans of the waits of one run: for services, for reservations of others, and at limits. A span is created when its
+ * wait is over, with a start before it. A wait that an earlier process started has its whole duration.
  */
 export class WaitTraces {
   readonly #scope: TraceScope
   readonly #run: Attributes
-  /** Waits for services that this process is in. */
+  /** Current waits for services in this process. */
   #open: readonly OpenWait[] = []
 
-  /** `run`: what metrics say of the run. */
+  /** `run` has the metric attributes of the run. */
   constructor(scope: TraceScope, run: Attributes) {
     this.#scope = scope
     this.#run = run
@@ -70,7 +70,7 @@ export class WaitTraces {
     this.#scope.instruments?.limitPauses.record(waitedMs / 1_000, { ...about, ...this.#run })
   }
 
-  /** Nothing more is told of those that go on. */
+  /** Ends the waits that are still open. */
   close(at: number): void {
     for (const { parent, beganAt, ...about } of this.#open) {
       const node = this.#node(spanNames.serviceWait[0], beganAt, this.#aboutService(about), parent)
@@ -92,7 +92,7 @@ export class WaitTraces {
 
   #span(name: string, waitedMs: number, attributes: Attributes, parent: TraceNode): void {
     const at = this.#scope.now()
-    // A clock that was set, or a record of anybody's, may say anything.
+    // The duration may be invalid because of a changed clock or a forged record.
     const ms = waitedMs > 0 && waitedMs <= at ? waitedMs : 0
     this.#node(name, at - ms, attributes, parent).end(at)
   }
@@ -105,7 +105,7 @@ export class WaitTraces {
   }
 }
 
-/** Both events of a wait have the same failure. */
+/** Both events of a wait report the same failure. */
 function isSame(a: About, b: About): boolean {
   return a.model === b.model && a.error.kind === b.error.kind && a.error.message === b.error.message
 }

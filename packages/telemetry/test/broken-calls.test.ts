@@ -60,7 +60,7 @@ test.each(all(ofSpans))('$call of spans $how: metrics are whole', async ({ path,
   for (const event of events) for (const tell of [onEvent, listener.onEvent]) tell(event)
   listener.traceparentOf('call_0_0')
   for (const name of metricNames) expect(await to.points(name)).toEqual(await whole.points(name))
-  const thrown = [`Telemetry failed, and the run goes on: no ${path.at(-1)}`]
+  const thrown = [`Telemetry failed; the run continues: no ${path.at(-1)}`]
   expect(problems).toEqual(how === 'throws' ? thrown : problems.slice(0, 1))
 })
 

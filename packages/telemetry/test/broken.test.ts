@@ -72,7 +72,7 @@ test.each([
   const [{ onEvent: ofWhole }, { onEvent }] = [await listenerOf(whole), await listenerOf(to, more)]
   for (const event of events) for (const tell of [ofWhole, onEvent]) tell(event)
   expect(to.spans().map(({ name }) => name)).toEqual(whole.spans().map(({ name }) => name))
-  expect(problems).toEqual(['Telemetry failed, and the run goes on: broken'])
+  expect(problems).toEqual(['Telemetry failed; the run continues: broken'])
 })
 
 test.each([

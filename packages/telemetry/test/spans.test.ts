@@ -254,7 +254,7 @@ test('without a provider nothing is told; a provider that throws ends no run, an
   })
   const { terminal } = await told({ model: scriptedModel([calls('Look'), answer]), tools, prices }, onEvent)
   expect(terminal.reason).toBe('completed')
-  expect(problems).toEqual(['Telemetry failed, and the run goes on: no spans today'])
+  expect(problems).toEqual(['Telemetry failed; the run continues: no spans today'])
   expect(ConfigurationError).toBeDefined()
 })
 

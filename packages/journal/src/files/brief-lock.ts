@@ -4,15 +4,15 @@ import { codeOf, digestOf } from '@halting/core/adapters'
 import { isAlive, ownProcess, type ProcessIdentity } from './process-identity.ts'
 import { removeExclusively } from './removal-gate.ts'
 
-/** A lock that is held for microseconds, by code that awaits nothing. */
+/** A lock that is held for microseconds by synchronous code. */
 export interface BriefLock {
-  /** Whether it is still this one: another process takes it over where it takes this one for dead. */
+  /** Whether this process still has the lock: another process may take it over if it considers this one dead. */
   isHeld(): boolean
   /** Releases the lock. */
   release(): void
 }
 
-/** What comes of an attempt to take a brief lock. `token` is another one each time that somebody takes it. */
+/** The result of trying to take a brief lock. `token` differs each time the lock is taken. */
 export type BriefLocked =
   | {
       readonly kind: 'locked'
@@ -21,7 +21,7 @@ export type BriefLocked =
     }
   | {
       readonly kind: 'held'
-      /** Names the holder: it differs each time the lock is taken. */
+      /** Identifies the holder; it differs each time the lock is taken. */
       readonly token: string
     }
 
@@ -29,9 +29,12 @@ let instance = ''
 let locksTaken = 0
 
 /**
- * Takes a lock at once, or says that it is held. It is a symbolic link to the identity of its holder: the system makes it in one call, whole or not at all.
- * It is short: file systems keep a link of up to 59 bytes in its own entry, which takes a third of the time. One
- * that a dead process left is taken over. `abandoned` is the token of one whose holder nobody here can look at, and which was held for far too long.
+ * Takes a lock, or returns that it is held. The lock is a symbolic link to the identity of its holder, which the system
+ * creates atomically. It has at most 59 bytes, so that file systems store it in the inode, which takes a third of the
+ * time.
+ *
+ * A lock of a dead process is taken over. `abandoned` is the token of a lock that was held for far too long by a
+ * process whose state is unknown.
  */
 export function tryBriefLock(path: string, abandoned?: string): BriefLocked {
   if (instance === '') instance = `${shortIdentity(ownProcess())} ${randomUUID().slice(0, 8)}`
@@ -71,7 +74,7 @@ function trySymlink(target: string, path: string): boolean {
   }
 }
 
-/** Undefined where there is none. @throws Error for what is no link. */
+/** Returns undefined if there is no lock. @throws Error if the path is not a link. */
 function targetOf(path: string): string | undefined {
   try {
     return readlinkSync(path)
@@ -83,7 +86,7 @@ function targetOf(path: string): string | undefined {
   }
 }
 
-/** A process in few bytes: number, when it began, boot of the machine, host. `-` for what the system does not say. */
+/** Encodes a process in a few bytes: pid, start time, boot of the machine, host. `-` if unknown. */
 export function shortIdentity({ pid, began, host }: ProcessIdentity): string {
   const [boot = '', ticks = ''] = began.split(' ')
   return `${pid} ${ticks === '' ? '-' : ticks} ${boot === '' ? '-' : short(boot)} ${short(host)}`
@@ -91,7 +94,7 @@ export function shortIdentity({ pid, began, host }: ProcessIdentity): string {
 
 const short = (text: string): string => digestOf(text).slice(0, 8)
 
-/** What names no process was left by nobody who is alive. */
+/** Parses the holder; an invalid one counts as dead. */
 function parseHolder(target: string): { readonly token: string; readonly liveness: 'alive' | 'dead' | 'unknown' } {
   const [pid = '', ticks = '', boot = '', host = '', token = ''] = target.split(' ')
   if (!/^\d+$/.test(pid) || token === '') return { token: '', liveness: 'dead' }

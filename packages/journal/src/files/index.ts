@@ -1,4 +1,5 @@
-// `@halting/journal/files`: files that a crash does not leave half written, that do not block a reader, and that one process writes at a time.
+// `@halting/journal/files`: files that are never half written after a crash, do not block readers, and have one writer
+// at a time.
 export { boundedFile } from './regular-file.ts'
 export { type BriefLock, type BriefLocked, shortIdentity, tryBriefLock } from './brief-lock.ts'
 export { configFolder, homeFolder } from './config-folder.ts'

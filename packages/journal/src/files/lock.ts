@@ -8,13 +8,13 @@ import { isAlive, isSameProcess, ownProcess, type ProcessIdentity } from './proc
 import { openRegularSync } from './regular-file.ts'
 import { removeExclusively } from './removal-gate.ts'
 
-/** Who writes a session. */
+/** The process that writes a session. */
 export interface LockHolder extends ProcessIdentity {
   /** When the lock was taken: ISO 8601 in UTC. */
   readonly since: string
 }
 
-/** What comes of an attempt to take a lock. */
+/** The result of trying to take a lock. */
 export type Locked =
   | {
       readonly kind: 'locked'
@@ -23,11 +23,14 @@ export type Locked =
     }
   | {
       readonly kind: 'held'
-      /** Who has the lock. */
+      /** The holder of the lock. */
       readonly holder: LockHolder
     }
 
-/** Takes the lock of a session; one that a dead process left is no lock. Of several who try at once, one gets it. */
+/**
+ * Takes the lock of a session; a lock of a dead process is ignored. If several processes try concurrently, one
+ * succeeds.
+ */
 export async function takeLock(path: string): Promise<Locked> {
   const own = `${path}.${process.pid}.${newUuid()}`
   const holder = { ...ownProcess(), since: new Date().toISOString() }
@@ -46,12 +49,15 @@ export async function takeLock(path: string): Promise<Locked> {
   throw new Error(`The lock ${path} could not be taken. Remove it, if no other process uses the session.`)
 }
 
-/** Who has the lock at this moment; undefined for nobody, and for a dead process. */
+/** Returns the current holder of the lock; undefined if nobody holds it, or the holder is dead. */
 export async function holderOf(path: string): Promise<LockHolder | undefined> {
   return holderNow(path)
 }
 
-/** The same, at once: who asks of some thousand sessions waits longer for promises than for the system. @throws what the system says of a lock that cannot be read. */
+/**
+ * Like `holderOf`, but synchronous: for thousands of sessions, promises take longer than the system. @throws a system
+ * error if the lock cannot be read.
+ */
 export function holderNow(path: string): LockHolder | undefined {
   const present = readHolder(path)
   return present !== undefined && isAlive(present) ? present : undefined
@@ -72,16 +78,16 @@ async function release(path: string, holder: LockHolder): Promise<void> {
   if (present !== undefined && isSameProcess(present, holder)) await unlink(path).catch(() => {})
 }
 
-/** Removes the lock of a dead process, if it is still that one. */
+/** Removes the lock of a dead process, if it is still the same. */
 function removeLeft(path: string, left: LockHolder): void {
   const present = readHolder(path)
   if (present !== undefined && isSameProcess(present, left)) rmSync(path, { force: true })
 }
 
-/** A lock says who holds it, and no more. */
+/** Maximum size of a lock, which only contains its holder. */
 const longestLock = 64 * 1_024
 
-/** @throws Error that says why not: what the system says, that it is not a regular file, or that it is too large. */
+/** @throws Error with the reason: a system error, not a regular file, or too large. */
 function readSmall(path: string): string {
   const file = openRegularSync(path)
   try {
@@ -94,17 +100,17 @@ function readSmall(path: string): string {
   }
 }
 
-/** Undefined when there is none any more. What cannot be read was left by a process that died while it wrote. */
+/** Returns undefined if there is no lock. An unreadable lock was left by a process that died while writing. */
 function readHolder(path: string): LockHolder | undefined {
   let text: string
   try {
-    // Of most sessions nobody writes: to be told so by an error takes ten times as long.
+    // Most sessions are not locked: an error would take ten times as long.
     if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined
     text = readSmall(path)
   } catch (error) {
     const code = codeOf(error)
     if (code === 'ENOENT' || code === 'ENAMETOOLONG') return undefined
-    // What the system refuses may be held all the same. What is no file, or a large one, is no lock of ours.
+    // If the system denies access, the lock may still be held. A large file, or another kind of file, is not our lock.
     if (code !== undefined && code !== 'ELOOP') throw error
     return nobody()
   }

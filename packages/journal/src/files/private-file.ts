@@ -1,8 +1,8 @@
 import { readSync, type Stats } from 'node:fs'
 
-// Files in which a program keeps what it goes by for one person: nobody else may have a say in them.
+// Files with private data of one user: nobody else may be able to change them.
 
-/** Why others have a say in a file, in a sentence; undefined where they have none, or where the system has no owners and modes. */
+/** Returns why others can change a file; undefined if they cannot, or the system has no owners and modes. */
 export function othersProblem(path: string, { uid, mode }: Stats): string | undefined {
   const own = process.getuid?.()
   if (own === undefined) return undefined
@@ -11,7 +11,10 @@ export function othersProblem(path: string, { uid, mode }: Stats): string | unde
   return `${path} can be written by other users. Run: chmod go-w ${JSON.stringify(path)}`
 }
 
-/** The first so many bytes of an open file, at once, in a buffer of their own or at the beginning of `bytes`; fewer where the file ends before. */
+/**
+ * Reads up to this many bytes of an open file synchronously, into a new buffer or the beginning of `bytes`; fewer if
+ * the file is shorter.
+ */
 export function readSized(file: number, mostBytes: number, bytes: Buffer = Buffer.allocUnsafe(mostBytes)): Buffer {
   let size = 0
   while (size < mostBytes) {

@@ -3,11 +3,12 @@ import type { Stats } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 
-// In the place of a file may stand a pipe, whose reader waits for who writes it, or a device that never ends; also where a file stood a moment ago.
+// Instead of a file there may be a pipe, whose reader blocks until somebody writes, or an endless device; even if it
+// was a file a moment ago.
 
 const toRead = constants.O_RDONLY | constants.O_NONBLOCK
 
-/** Opens a file to read it. @throws Error that says why not: what the system says, or that it is not a regular file. */
+/** Opens a regular file for reading. @throws Error with the reason: a system error, or not a regular file. */
 export async function openRegular(path: string): Promise<FileHandle> {
   const file = await open(path, toRead)
   try {
@@ -19,12 +20,12 @@ export async function openRegular(path: string): Promise<FileHandle> {
   }
 }
 
-/** The same, at once. */
+/** Like `openRegular`, but synchronous. */
 export function openRegularSync(path: string): number {
   return openSizedSync(path).file
 }
 
-/** The same, with the size of the file at this moment, in bytes. */
+/** Like `openRegularSync`, with the current size of the file in bytes. */
 export function openSizedSync(path: string): { readonly file: number; readonly size: number } {
   const file = openSync(path, toRead)
   try {
@@ -41,12 +42,13 @@ function checkRegular(stats: Stats): void {
   if (!stats.isFile()) throw new Error('it is not a regular file')
 }
 
-/** What a shell hands in for `<(command)`: a pipe to which that command writes, and which ends with it. */
+/** Path of a pipe that a shell creates for `<(command)`; it ends with the command. */
 const handedIn = /^\/(?:dev|proc\/self)\/fd\/\d+$/
 
 /**
- * The text of a file that a person named, or that stands where settings stand. Any other pipe, or a device, in its place would hold the program up, or never end.
- * @throws Error that says why not: what the system says, that it is not a regular file, or that it is too large.
+ * Reads the text of a user-specified file or a settings file. Other pipes and devices are rejected, because they could
+ * block the program forever.
+ * @throws Error with the reason: a system error, not a regular file, or too large.
  */
 export async function boundedFile(path: string, mostBytes: number): Promise<string> {
   const isPipe = handedIn.test(path) && (await stat(path)).isFIFO()
@@ -58,12 +60,12 @@ export async function boundedFile(path: string, mostBytes: number): Promise<stri
   }
 }
 
-/** Some files of the kernel are read in whole pages only. */
+/** Some kernel files can only be read in whole pages. */
 const pageBytes = 4_096
 
-/** Files of the kernel say that they are empty and never end: the size is what came. */
+/** Reads until the end: kernel files report size 0, so only the read bytes count. */
 async function readBounded(file: FileHandle, mostBytes: number): Promise<string> {
-  // The size that it says is a first guess, so that a small file takes little memory.
+  // The reported size is a first estimate, so that a small file takes little memory.
   const guess = Math.min((await file.stat()).size, mostBytes) + pageBytes
   let buffer = Buffer.allocUnsafe(guess)
   let size = 0

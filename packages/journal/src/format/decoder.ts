@@ -17,13 +17,16 @@ import { RunSums } from './session-sums.ts'
 import type { JoinedContent, Ref } from './shared-contents.ts'
 
 /**
- * `conversation`: only what tells what was found and how runs ended; of no use to a run that goes on in its middle.
- * `open`: this of runs that ended, and of the last one what it goes on with.
- * `outcomes`: all but the intents that have their result, of turns that are over.
+ * Which records to return. `conversation`: messages and endings only; not enough to resume inside a run. `open`: the
+ * same for ended runs, and everything needed to resume the last one. `outcomes`: everything except intents with a
+ * result, of finished turns.
  */
 export type RecordSelection = 'all' | 'outcomes' | 'conversation' | 'open'
 
-/** A record as it stands in its line: a result may name the line of its intent in place of its type, its key, its digest and mostly its moment. */
+/**
+ * A record as stored: a result may refer to the line of its intent instead of repeating type, key, digest and usually
+ * the time.
+ */
 type NamedStep =
   | (StepRecord & { readonly of?: undefined })
   | {
@@ -34,21 +37,21 @@ type NamedStep =
       readonly durationMs: number
     }
 
-/** A line of those that a fold is of. */
+/** Reads one of the lines that a fold covers. */
 type LineAt = (at: number, length: number) => Fields
 
-/** Active milliseconds of the session's clock, and the time then in milliseconds since 1970. */
+/** Active milliseconds of the session's clock, and the corresponding time in milliseconds since 1970. */
 type ClockPoint = readonly [at: number, moment: number]
 
-/** Clocks that differ by less go alike: a record is written a moment after it was made. */
+/** Smaller differences are ignored: a record is written shortly after it was created. */
 const clockSlackMs = 1_000
 
-/** An entry, the line in which it stands, and what that line says, where it was folded. */
+/** An entry, its line, and the content of that line, if it was folded. */
 interface Note extends NotedLine {
   readonly content?: unknown
 }
 
-/** A lap that is put together. */
+/** A `lap` record that is assembled from folded entries. */
 interface FoldedIteration {
   readonly type: 'lap'
   readonly lap: {
@@ -62,55 +65,54 @@ interface FoldedIteration {
 
 const foldStart = foldMark.slice(1)
 
-/** Puts lines back into records. */
+/** Converts lines back into records. */
 export class JournalDecoder implements JournalState {
-  /** Of the file, as its first line says. */
+  /** Format of the file, from its first line. */
   format: JournalFormat = journalVersion
   readonly #contents: Map<LineName, unknown> = new Map()
   readonly joined: JoinedContent[] = []
   readonly results: Map<string, StoredResult> = new Map()
   readonly newest: Map<string, LineName> = new Map()
   readonly #entryLines: Map<string, LineName> = new Map()
-  /** What is not in these maps yet, in its order: most who go on with a session never ask. */
+  /** Notes that are not in these maps yet, in order: most readers never need the maps. */
   #notes: Note[] = []
   readonly spent: Map<string, Fields> = new Map()
   readonly sums: RunSums = new RunSums()
   readonly #replies = new Map<LineName, unknown>()
   readonly #openIntents: Map<number, StepIntent> = new Map()
   #lastFold = 0
-  /** Of these, lines that are not parsed. */
+  /** Unparsed lines of open intents. */
   readonly #intentLines = new Map<number, string>()
-  /** Of the result at hand, where that names one. */
+  /** Intent of the current result, if it refers to one. */
   #intent: StepIntent | undefined
   readonly records: StepRecord[] = []
-  /** When each run began, in milliseconds since 1970, as lines of it say. */
+  /** When each run began, in milliseconds since 1970, according to its lines. */
   readonly began: number[] = []
   readonly #times: (string | number)[] = []
-  /** Where the clock of each run stood at which time of the day, wherever the two go apart. */
+  /** For each run, points at which the active clock and the time diverge. */
   readonly clocks: ClockPoint[][] = []
-  /** What the last line says that tells a time. */
+  /** Time of the last line that has one. */
   #timestamp: string | number = ''
-  /** The first line, which says what the file is, is one of them. */
   lines = 1
   readonly #selection: RecordSelection
   readonly unfolded: Unfolded | undefined
   readonly #intents: PendingIntents | undefined
-  /** Where the last run begins among the records. */
+  /** Index of the last run's first record. */
   #began = 0
-  /** The lap of the last run that holds what was folded of it, where something was. */
+  /** The record with the folded entries of the last run, if it has any. */
   #folded: FoldedIteration | undefined
 
   constructor(selection: RecordSelection = 'all') {
     this.#selection = selection
     this.#intents = selection === 'outcomes' ? new PendingIntents() : undefined
-    // Who reads all goes on with nothing.
+    // A reader of all records does not continue the file.
     this.unfolded =
       selection === 'all' || selection === 'outcomes'
         ? undefined
         : { segment: new OpenSegment(), past: new PastOfRun() }
   }
 
-  /** When each record was recorded, as far as lines say; only where all are kept. */
+  /** When each record was stored, if known; only if all records are returned. */
   get times(): readonly string[] {
     return this.#times.map((time) => (typeof time === 'number' ? new Date(time).toISOString() : time))
   }
@@ -130,17 +132,17 @@ export class JournalDecoder implements JournalState {
   }
 
   /**
-   * `bytes` are those of the line, with its end: for what the next fold says of it.
-   * @throws TypeError for a line that refers to one that there is not.
+   * `bytes` are those of the line including its end, for the next fold.
+   * @throws TypeError for a line that refers to a missing one.
    */
   add(line: Fields, bytes?: Buffer): void {
     if (bytes !== undefined) this.#noteUnfolded(line, bytes)
     this.#take(line, this.#selection)
   }
 
-  /** Whether it has all that it needs of the text of a line, which is not parsed then. */
+  /** Whether the text of a line is sufficient, so that it need not be parsed. */
   takesText(line: string): boolean {
-    // A fold is for those who go on with the file.
+    // Folds are only for readers that continue the file.
     const isPassed = this.unfolded === undefined && line.startsWith(foldStart)
     if (!isPassed) {
       if (this.#intents?.take(line, this.records.length) !== true) return false
@@ -150,9 +152,8 @@ export class JournalDecoder implements JournalState {
     return true
   }
 
-  /** Nothing comes any more. */
   close(valueOfLine: (line: string) => Fields): void {
-    // A line of this kind holds an intent.
+    // Such a line contains an intent.
     this.#intents?.into(this.records, (line) => wholeIntent(valueOfLine(line)['record'] as IntentRecord))
   }
 
@@ -178,12 +179,12 @@ export class JournalDecoder implements JournalState {
     this.lines++
   }
 
-  /** What a line with a message is known by: its uuid, or else its number. */
+  /** Returns the name of a line with a message: its uuid, otherwise its number. */
   #nameOf({ uuid }: Fields): LineName {
     return typeof uuid === 'string' ? uuid : this.lines
   }
 
-  /** A result that names the line of its intent, with what that says of the step. */
+  /** Completes a result that refers to the line of its intent. */
   #namedStep(record: NamedStep): StepRecord {
     this.#intent = undefined
     if (record.of !== undefined) {
@@ -197,7 +198,7 @@ export class JournalDecoder implements JournalState {
     return intent
   }
 
-  /** The same with its key, which is all that is asked of it before it is taken. */
+  /** Completes only the key of such a result, which is all that is needed before it is decoded. */
   #keyed(record: NamedStep): StepRecord {
     if (record.of === undefined) return record
     const { key = '', digest = null, at = 0 } = this.#openIntents.get(this.lines - record.of) ?? {}
@@ -208,7 +209,7 @@ export class JournalDecoder implements JournalState {
     const text = this.#intentLines.get(line)
     const intent =
       text === undefined ? this.#openIntents.get(line) : wholeIntent(valueOfWhole(text)['record'] as IntentRecord)
-    if (intent === undefined) throw new TypeError(`it is of a step in line ${line + 1}, which is none`)
+    if (intent === undefined) throw new TypeError(`it refers to a step in line ${line + 1}, which has no step`)
     this.#intentLines.delete(line)
     this.#openIntents.delete(line)
     this.#intent = intent
@@ -220,18 +221,18 @@ export class JournalDecoder implements JournalState {
     if (isOfMain && record.type === 'start') {
       this.#began = this.records.length
       this.#folded = undefined
-      // The prompt stands before it.
+      // The prompt precedes it.
       this.began.push(momentOf(this.#timestamp))
       this.clocks.push([])
     }
-    // Most of the time that reading takes is that of holding what nobody reads.
+    // Storing records that nobody reads takes most of the time.
     if (selection !== 'conversation' || isOfConversation(record)) this.records.push(record)
     if (selection === 'all') this.#times.push(this.#timestamp)
     if (!isOfMain || record.type !== 'end' || this.#selection !== 'open') return
     for (const each of this.records.splice(this.#began)) if (isOfConversation(each)) this.records.push(each)
   }
 
-  /** A process that was ended, or a machine that slept, stops the active clock and not the time of the day. */
+  /** Notes a clock point: a killed process or a sleeping machine stops the active clock, but not the time. */
   #noteClock({ at, durationMs }: Extract<StepRecord, { readonly type: 'result' }>, moment: number): void {
     const clock = this.clocks.at(-1)
     if (clock === undefined || !Number.isFinite(moment)) return
@@ -249,7 +250,7 @@ export class JournalDecoder implements JournalState {
       line,
       typeof line['message'] === 'object' && line['message'] !== null ? this.#nameOf(line) : undefined,
     )
-    // Of a record that nobody has put anything into.
+    // Use the stored record, before references in it are resolved.
     const record = line['record'] as NamedStep | undefined
     if (record === undefined) return
     past.note(this.#keyed(record))
@@ -260,8 +261,8 @@ export class JournalDecoder implements JournalState {
   }
 
   /**
-   * Takes lines by what their fold says of them: the messages, and the lines that begin and end runs.
-   * @throws for what is not as the fold says.
+   * Reads lines by their fold: the messages, and the lines that begin and end runs.
+   * @throws an error if the fold does not match the lines.
    */
   fold({ items, lines, transition, spent, newest, past }: FoldLine, folded: FoldedLines, lineAt: LineAt): void {
     this.#foldRun()
@@ -271,11 +272,11 @@ export class JournalDecoder implements JournalState {
     let added: TranscriptEntry[] | undefined
     for (let index = 0; index < items.length; index++) {
       const item = items[index] as FoldItem
-      // Of a step there is the message: what it has cost is among the figures of the fold.
+      // Of a step only the message is needed: its cost is part of the fold's figures.
       if (item[0] === 'l') {
         if (item.length === 4) this.lines = item[3]
         this.#take(withoutStep(lineAt(item[1], item[2])), 'conversation')
-        // It may begin another run.
+        // It may start another run.
         added = undefined
         continue
       }
@@ -307,7 +308,7 @@ export class JournalDecoder implements JournalState {
     this.lines = lines
   }
 
-  /** What was read of the run that goes on: its start, and one lap with all entries. */
+  /** Reduces the open run to its start and one record with all entries. */
   #foldRun(): void {
     const run = this.records.slice(this.#began)
     if (run.at(-1) === this.#folded || run.some(({ type }) => type === 'end')) return
@@ -326,8 +327,8 @@ export class JournalDecoder implements JournalState {
   #foldedIteration(): FoldedIteration {
     if (this.#folded !== undefined) return this.#folded
     const start = this.records[this.#began]
-    if (start?.type !== 'start') throw new TypeError('it has a lap before the start of its run')
-    // The figures are those of the fold, if the run goes on then. Of one that ended its end tells them.
+    if (start?.type !== 'start') throw new TypeError('it has an iteration before the start of its run')
+    // The figures are those of the fold if the run continues. An ended run has them in its end.
     const { spent } = start.start
     this.#folded = { type: 'lap', lap: { scope: '', transition: 'next_turn', spent, added: [] } }
     this.records.push(this.#folded)
@@ -335,28 +336,28 @@ export class JournalDecoder implements JournalState {
   }
 
   #entryAt([, entry]: Extract<FoldItem, readonly ['e', unknown]>): TranscriptEntry {
-    // The journal wrote it, as the checksum says.
+    // The checksum proves that the journal wrote it.
     const stored = entry as TranscriptEntry
     this.#putEntries([stored])
     return stored
   }
 
-  /** The message of an item, which is noted. @throws TypeError for that of another one. */
+  /** Returns the message of an item, and notes it. @throws TypeError for a message of another item. */
   #messageOf<Role extends ModelMessage['role']>(
     id: string,
     found: MessageOfLine | undefined,
     uuid: LineName | undefined,
     role: Role,
   ): MessageOf<Role> {
-    if (uuid === undefined || found?.message?.role !== role) throw new TypeError('it names another place')
+    if (uuid === undefined || found?.message?.role !== role) throw new TypeError('it refers to another place')
     const { message } = found
-    // A compaction may refer to it later.
+    // A later compaction may refer to it.
     this.#notes.push({ id, uuid, content: message.content })
-    // The journal wrote all of it, as the checksum says.
+    // The checksum proves that the journal wrote all of it.
     return message as unknown as MessageOf<Role>
   }
 
-  /** The results of a turn, which stand in a line each. */
+  /** Returns the results of a turn, each from its line. */
   #resultsOf(
     id: string,
     [kind, , ...places]: Extract<FoldItem, readonly ['r' | 'R', ...unknown[]]>,
@@ -373,14 +374,14 @@ export class JournalDecoder implements JournalState {
       const name = nameAt(index)
       const message = this.#messageOf(id, messages[index], name, 'user')
       for (const block of message.content as readonly ContentBlock[]) content.push(block)
-      // It was looked at.
+      // It was checked.
       lines.push(name as LineName)
     }
     this.joined.push({ content, lines })
     return { role: 'user', content }
   }
 
-  /** Puts what was noted into the maps: somebody asks for it. */
+  /** Moves notes into the maps when they are needed. */
   #enterNotes(): void {
     for (const { id, uuid, content } of this.#notes) {
       this.#entryLines.set(id, uuid)
@@ -396,7 +397,7 @@ export class JournalDecoder implements JournalState {
     this.results.set(callId, { uuid, content, isError: isError === true })
   }
 
-  /** The record was just parsed and is nobody else's: what stands elsewhere is put into it, and nothing is copied. */
+  /** Resolves the references in a record. It was just parsed, so it is modified in place. */
   #recordOf(record: StepRecord, line: Fields, name: LineName | undefined): StepRecord {
     switch (record.type) {
       case 'start':
@@ -424,12 +425,12 @@ export class JournalDecoder implements JournalState {
     }
   }
 
-  /** The reply, or the content of the result, that the line is the message of. */
+  /** Restores the reply, or the content of the result, from the message of the line. */
   #putMessage(value: { [field: string]: unknown }, line: Fields, name: LineName | undefined): void {
     const { type, message, toolUseResult: details, same } = line
     if (name === undefined) return
     if (type === 'assistant') {
-      // In the first format it stands in every reply, for others.
+      // In the first format every reply has it, for other readers.
       const { type: _type, ...more } = message as Fields
       const reply = typeof line['uuid'] === 'string' ? more : (message as Fields)
       this.#replies.set(name, reply)
@@ -437,18 +438,18 @@ export class JournalDecoder implements JournalState {
       value['message'] = reply
     } else if (type === 'user') {
       const [block] = (message as { readonly content: readonly ToolResultBlock[] }).content
-      // A result names its intent by a distance alone: of lines that changed places it would be that of another call.
+      // A result refers to its intent by distance only: reordered lines would assign it to another call.
       if (this.#intent !== undefined && callIdOf(this.#intent.key) !== block?.tool_use_id)
-        throw new TypeError('it is the result of another call than its step')
+        throw new TypeError('it has the result of another call than its step')
       value['content'] = block?.content
       if (details !== undefined) value['details'] = details
     }
   }
 
-  /** What is as the intent or the message says. */
+  /** Restores values that equal those of the intent or the message. */
   #putSame(value: { [field: string]: unknown }, same: number, { usage }: Fields): void {
     if ((same & sameGrant) !== 0) {
-      if (this.#intent === undefined) throw new TypeError('it names what an intent says, and no intent')
+      if (this.#intent === undefined) throw new TypeError('it refers to an intent, but names no intent')
       value['grant'] = this.#intent.intent
     }
     if ((same & sameUsage) !== 0) value['charge'] = { ...(value['charge'] as Fields), usage }
@@ -460,7 +461,7 @@ export class JournalDecoder implements JournalState {
       lap.spent = withChanges(this.#spentBefore(lap.scope), { delta, whole } as FigureChanges, isInPlace)
     else if (changed !== undefined) {
       const before = this.#spentBefore(lap.scope)
-      // Every field is there already. To set them is several times faster than to spread both.
+      // All fields exist. Setting them is several times faster than spreading both objects.
       const spent: { [field: string]: unknown } = isInPlace ? before : { ...before }
       const fields = changed as Fields
       for (const field of Object.keys(fields)) spent[field] = fields[field]
@@ -471,14 +472,14 @@ export class JournalDecoder implements JournalState {
 
   #spentBefore(scope: string): Fields {
     const before = this.spent.get(scope)
-    if (before === undefined) throw new TypeError('it tells what changed since a lap that is missing')
+    if (before === undefined) throw new TypeError('it has changes of an iteration that is missing')
     return before
   }
 
   #putEntries(entries: readonly TranscriptEntry[]): void {
     for (const [index, each] of entries.entries()) {
       const entry = longEntry(each) as TranscriptEntry
-      // It was just parsed.
+      // It was just parsed, so it can be modified.
       if (entry !== each) (entries as TranscriptEntry[])[index] = entry
       const uuid = lineNamedBy(entry)
       if (uuid !== undefined) this.#notes.push({ id: entry.id, uuid })
@@ -503,7 +504,7 @@ export class JournalDecoder implements JournalState {
 
   #joinedContent(lines: readonly LineName[]): readonly ContentBlock[] {
     const [first = ''] = lines
-    // Most are of one result: that content is known by its line.
+    // Most have one result, whose content is stored by its line.
     if (lines.length === 1) return this.#content(first) as readonly ContentBlock[]
     const content = lines.flatMap((uuid) => this.#content(uuid) as readonly ContentBlock[])
     this.joined.push({ content, lines })
@@ -525,21 +526,21 @@ export class JournalDecoder implements JournalState {
 
 type MessageOf<Role> = Role extends 'assistant' ? AssistantMessage : Extract<ModelMessage, { readonly role: 'user' }>
 
-/** Milliseconds since 1970; NaN for a text that is no time. */
+/** Returns milliseconds since 1970; NaN for an invalid time. */
 function momentOf(timestamp: string | number): number {
   return typeof timestamp === 'number' ? timestamp : Date.parse(timestamp)
 }
 
 type IntentRecord = Extract<StepRecord, { readonly type: 'intent' }>
 
-/** An intent of null stands in no line of a later format. */
+/** Restores an intent of null, which later formats omit. */
 function wholeIntent(record: IntentRecord): IntentRecord {
   if (Object.hasOwn(record, 'intent')) return record
   const { type, key, digest, at } = record
   return { type, key, digest, intent: null, at }
 }
 
-/** A line of those that a fold is of: what intent a result names is in none that is read, and nobody asks for more than its message. */
+/** Reduces a folded line to its message: its intent is not in the lines that are read, and nothing else is needed. */
 function withoutStep(line: Fields): Fields {
   const record = line['record'] as NamedStep | undefined
   if (record?.of === undefined) return line
@@ -553,26 +554,26 @@ function isOfConversation(record: StepRecord): boolean {
   return record.type === 'start' || record.type === 'end' || record.type === 'rewind' || record.type === 'stage'
 }
 
-/** How the line of an intent begins, up to its key; before that, how it begins in files of the first format. */
+/** Beginnings of intent lines, up to the key, in the current and the first format. */
 const intentStarts = [
   '{"record":{"type":"intent","key":"',
   '{"type":"halting","record":{"type":"intent","key":"',
 ] as const
 
 /**
- * The intents of a turn that goes on, as they were written. Once the turn is over, an intent that has its result tells nothing that the result does not:
- * it is never parsed, which is a quarter of what reading a session takes.
+ * Unparsed intents of the current turn. After the turn, an intent with a result has no further information. Not parsing
+ * it saves a quarter of the time of reading a session.
  */
 class PendingIntents {
-  /** Texts of lines that are not parsed, and how many records precede each. */
+  /** Lines that are not parsed, and how many records precede each. */
   readonly #pending = new Map<string, { readonly line: string; readonly at: number; hasResult: boolean }>()
 
-  /** False for a line that is something else. `at`: the number of records before it. */
+  /** Returns false for any other line. `at` is the number of preceding records. */
   take(line: string, at: number): boolean {
     const intentStart = intentStarts.find((start) => line.startsWith(start))
     if (intentStart === undefined) return false
     const key = line.slice(intentStart.length, line.indexOf('"', intentStart.length))
-    // Of one that is written otherwise than it reads nothing is known here.
+    // An escaped key cannot be compared as text.
     if (key.includes('\\')) return false
     this.#pending.delete(key)
     this.#pending.set(key, { line, at, hasResult: false })
@@ -590,7 +591,7 @@ class PendingIntents {
     for (const [key, { hasResult }] of this.#pending) if (hasResult) this.#pending.delete(key)
   }
 
-  /** Puts those that are left among the records, where they stood. */
+  /** Inserts the remaining intents among the records, in their places. */
   into(records: StepRecord[], recordOf: (line: string) => StepRecord): void {
     for (const { line, at } of [...this.#pending.values()].toReversed()) records.splice(at, 0, recordOf(line))
     this.#pending.clear()

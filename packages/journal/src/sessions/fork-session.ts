@@ -15,10 +15,10 @@ import type { TranscriptEntry } from '@halting/core'
 import { callIdOf } from '../format/encoder.ts'
 
 /**
- * Begins a session as a copy of another one, which stays as it is and may be written meanwhile: what stood in it whole is copied.
- * Idempotency keys begin with the new id. Large results and what files were before they were changed are the copy's own, too.
- * @throws ConfigurationError for what names no session.
- * @throws HaltingError `driver` for a damaged file, and for what the file system refuses; then there is no copy.
+ * Creates a session as a copy of another one, which is unchanged and may be written concurrently: all complete records
+ * are copied. Idempotency keys start with the new id. Large results and file checkpoints are copied, too.
+ * @throws ConfigurationError for invalid options.
+ * @throws HaltingError `driver` for a damaged file, and errors of the file system; then there is no copy.
  */
 export async function forkSession(from: string, options: JournalOptions): Promise<void> {
   checkText('The session to fork', from)
@@ -26,11 +26,11 @@ export async function forkSession(from: string, options: JournalOptions): Promis
   const [source, target] = [folderOfSession(from), folderOfSession(options.path)]
   const journal = await openNewJournal({ ...options, ...titleOf(from) })
   try {
-    // Before the records: whatever is known of files then was done by calls that are in the records.
+    // Before the records, so that every file change in the copied files has its call in the records.
     const copied = await copySessionFiles(source, target)
     const { runs } = await readJournal(from)
     const records = copied.results ? withMovedResults(runs, source, target) : runs.flat()
-    // What a run without an end comes to, it comes to here: it goes on.
+    // An open run continues in the copy.
     const ended = new Set(runs.filter(hasEnded).map(([first]) => runIdOf(first)))
     for (const record of records) journal.log.append(withSessionId(record, options.sessionId, ended))
     await journal.log.flush()
@@ -42,7 +42,7 @@ export async function forkSession(from: string, options: JournalOptions): Promis
   }
 }
 
-/** A copy is called as what it is a copy of. What is wrong with the file is told where all of it is read. */
+/** Returns the title of the original. Errors of the file are reported when it is read completely. */
 function titleOf(from: string): Pick<JournalOptions, 'title'> {
   try {
     const { title } = readSessionHead(from)
@@ -52,7 +52,7 @@ function titleOf(from: string): Pick<JournalOptions, 'title'> {
   }
 }
 
-/** Removes a copy that nobody has gone on with. */
+/** Removes a copy that was never used. */
 export async function removeFork(path: string, sessionId: string): Promise<void> {
   await discardSession({ path, sessionId })
   await rm(folderOfSession(path), { recursive: true, force: true })
@@ -62,7 +62,7 @@ function hasEnded(records: readonly StepRecord[]): boolean {
   return records.some((record) => record.type === 'end' && record.scope === '')
 }
 
-/** Undefined for what begins no run, or the one of a subagent. */
+/** Returns undefined unless the record starts a run of the main loop. */
 function runIdOf(record: StepRecord | undefined): string | undefined {
   return record?.type === 'start' && record.scope === '' ? record.start.run.runId : undefined
 }
@@ -74,30 +74,30 @@ function withSessionId(record: StepRecord, sessionId: string, ended: ReadonlySet
   return { ...record, start: { ...start, run: { ...start.run, sessionId, ...(isCopy && { isCopy }) } } }
 }
 
-/** What of a session was copied beside its records. */
+/** Files of a session that were copied. */
 interface CopiedFiles {
-  /** There were large results. */
+  /** Whether there were large results. */
   readonly results: boolean
 }
 
 /**
- * Copies what a session keeps beside its file, but for payloads, which the copy's own lines bring, and answers, which are to the session itself.
- * Files that never change once they have their name are the same file under two names where the file system can do that.
+ * Copies the files in a session's folder, except payloads, which the copy's lines create, and answers, which belong to
+ * the original. Immutable files are hard-linked if possible.
  */
 export async function copySessionFiles(from: string, to: string): Promise<CopiedFiles> {
-  // The log before the contents that it names: these are kept before its lines are written.
+  // Copy the log before the contents it refers to: those are stored before its lines are written.
   await copyFiles(join(from, 'files'), join(to, 'files'), 'copied', (name) => name === 'changes.jsonl')
   await copyFiles(join(from, 'files', 'contents'), join(to, 'files', 'contents'), 'shared', isWhole)
   const results = await copyFiles(join(from, 'tool-results'), join(to, 'tool-results'), 'shared', isWhole)
   return { results: results > 0 }
 }
 
-/** Not a draft. */
+/** Whether a file is not a draft. */
 function isWhole(name: string): boolean {
   return !name.endsWith('.part')
 }
 
-/** Gives their number. No link is followed (K2 of result-files.ts). */
+/** Returns the number of copied files. No link is followed (K2 of result-files.ts). */
 async function copyFiles(
   from: string,
   to: string,
@@ -120,18 +120,18 @@ async function copyOne(from: string, to: string, how: 'copied' | 'shared'): Prom
   try {
     if (how === 'shared') return await link(from, to)
   } catch {
-    // Another file system, or one without links.
+    // Another file system, or one without hard links.
   }
   await copyFile(from, to, constants.COPYFILE_EXCL).catch((error: unknown) => {
-    // It went while its folder was read: nothing that stays names it.
+    // It was removed during the copy, so no preserved data refers to it.
     if (codeOf(error) !== 'ENOENT') throw error
   })
 }
 
 // Spec R-STEP-5.
 /**
- * The records of a session in which what tools said of large results names the folder of its copy. Calls and prompts stay as they were said, so what
- * a request on record was about is the same: of results it knows the ids of their calls.
+ * Returns records in which tool results refer to the copy's folder. Calls and prompts are unchanged, so the identity of
+ * recorded requests is, too: those know results only by call id.
  */
 export function withMovedResults(
   runs: readonly (readonly StepRecord[])[],
@@ -160,19 +160,22 @@ export function withMovedResults(
   })
 }
 
-/** A call, the keeping of what it gave, or what hooks left of it. */
+/** Whether a step is a tool call, storing its result, or a hook's version of it. */
 function isToolStep(key: string): boolean {
   return callIdOf(key) !== undefined || /(?:^|\/)(?:save|shown):\d/.test(key)
 }
 
-/** Results, and what was made of them when they were cleared or summed up. */
+/** Whether an entry has tool results, or what pruning or compaction made of them. */
 function isOfTools(entry: TranscriptEntry): boolean {
   return entry.kind === 'user'
     ? entry.origin === 'tool_results'
     : entry.kind === 'results_cleared' || entry.kind === 'compact_boundary'
 }
 
-/** Puts one text in the place of another, wherever it stands in a value. What holds none is given as it is, and what is the same thing twice stays so. */
+/**
+ * Returns a function that replaces a text everywhere in a value. Values without it are returned unchanged, and
+ * identical objects remain identical.
+ */
 function replacer(from: string, to: string): <T>(value: T) => T {
   const done = new Map<object, unknown>()
   const move = (value: unknown): unknown => {
@@ -191,15 +194,15 @@ function replacer(from: string, to: string): <T>(value: T) => T {
     done.set(value, result)
     return result
   }
-  // A value of the same form, with other texts in it.
+  // It has the same type, with other texts.
   return <T>(value: T): T => move(value) as T
 }
 
 /**
- * Copies a session to another place, such as that of a store, under the same id and with its times. The original stays as it is. Large results and what files
- * were before they were changed are copied, too; answers that no run has taken are not.
- * @throws HaltingError `driver` where the place has a session of this id, for a damaged file, and for what a store or the file system refuses; then there is
- * no copy.
+ * Copies a session to another place, such as a store, with the same id and times. The original is unchanged. Large
+ * results and file checkpoints are copied, too; unused answers are not.
+ * @throws HaltingError `driver` if the target has a session of this id, for a damaged file, and for errors of a store
+ * or the file system; then there is no copy.
  */
 export async function copySession(from: string, to: Pick<JournalOptions, 'path' | 'version'>): Promise<void> {
   const { sessionId, cwd, title, runs, times } = await readTimedRecords(from)

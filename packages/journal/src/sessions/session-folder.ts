@@ -7,29 +7,29 @@ import { openRegularSync } from '../files/regular-file.ts'
 import { sessionStoreKey, sessionStoreVariable } from '../stores/store-place.ts'
 import { workingCopiesFolder } from '../stores/working-copies.ts'
 
-/** Whose session it is. */
+/** Identifies the location of a session. */
 export interface SessionPlace {
-  /** Where the agent works. */
+  /** Working directory of the agent. */
   readonly cwd: string
   /** Id of the session. */
   readonly sessionId: string
-  /** The person's own folder. */
+  /** Home folder of the user. */
   readonly home: string
-  /** The environment, for variables that move the folder. */
+  /** The environment, for variables that change the location. */
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** A folder, and the parts of its path below the one that the person may have put elsewhere by a link. */
+/** A folder, as a base that the user may have replaced with a link, and the names below it. */
 export interface FolderBelow {
-  /** The part of the path that links may be in. */
+  /** The part of the path that may contain links. */
   readonly base: string
-  /** The names below `base`, from the top. */
+  /** Names below `base`, from the top. */
   readonly parts: readonly string[]
 }
 
 /**
- * What one session keeps beside its transcript: `~/.halting/projects/<cwd>-<hash>/<session id>`, or under `HALTING_CONFIG_DIR`. A session that an earlier
- * version began, in a folder without the hash, stays where it is.
+ * Returns the folder of a session's files: `~/.halting/projects/<cwd>-<hash>/<session id>`, or under
+ * `HALTING_CONFIG_DIR`. A session that an earlier version created, in a folder without the hash, stays there.
  */
 export function sessionFolder(place: SessionPlace): FolderBelow {
   const id = safeName(place.sessionId)
@@ -42,28 +42,34 @@ export function sessionFolder(place: SessionPlace): FolderBelow {
   return { base, parts: [isBefore ? unhashed : own, id] }
 }
 
-/** The file of its records, beside that folder. */
+/** Returns the file of a session's records, next to that folder. */
 export function sessionFile(place: SessionPlace): string {
   const { base, parts } = sessionFolder(place)
   return `${join(base, ...parts)}.jsonl`
 }
 
-/** The folder of what a session keeps beside its file. */
+/** Returns the folder of a session's files, by the path of its records. */
 export function folderOfSession(path: string): string {
   return join(dirname(path), basename(path, extname(path)))
 }
 
-/** Where the sessions of all folders are, and the part of it that has those of this one. */
+/** Locations of the sessions of all folders, and of one. */
 export interface SessionsOf {
   /** Folder with the sessions of all folders. */
   readonly base: string
   /** Folder with the sessions of this one. */
   readonly own: string
-  /** Where earlier versions put them, together with those of other folders: of these, only what `isSessionOfFolder` knows as its own counts. */
+  /**
+   * Folder name used by earlier versions, shared with other folders: only sessions that match `isSessionOfFolder`
+   * count.
+   */
   readonly unhashed: string | undefined
 }
 
-/** Where the sessions of a folder are, whether or not there are any: below the folder of their store, where the environment names one. */
+/**
+ * Returns where the sessions of a folder are, whether or not there are any: in the folder of their store, if the
+ * environment names one.
+ */
 export function sessionsOf(place: Omit<SessionPlace, 'sessionId'>): SessionsOf {
   const store = place.env[sessionStoreVariable] ?? ''
   if (store === '') return projectsOf(place)
@@ -71,7 +77,7 @@ export function sessionsOf(place: Omit<SessionPlace, 'sessionId'>): SessionsOf {
   return { base, own: projectName(resolve(place.cwd)), unhashed: undefined }
 }
 
-/** Where the person's files about a folder are, such as notes, wherever its sessions are. */
+/** Returns where a user's files about a folder are, such as notes, wherever its sessions are stored. */
 export function projectsOf(place: Omit<SessionPlace, 'sessionId'>): SessionsOf {
   const cwd = resolve(place.cwd)
   return {
@@ -81,13 +87,16 @@ export function projectsOf(place: Omit<SessionPlace, 'sessionId'>): SessionsOf {
   }
 }
 
-/** The name of the folder for a working directory. Other paths may come to the same letters: the hash tells them apart. */
+/**
+ * Returns the folder name for a working directory. Different paths may have the same letters; the hash distinguishes
+ * them.
+ */
 export function projectName(cwd: string): string {
   if (lastNamed?.cwd !== cwd) lastNamed = { cwd, name: `${lettersOf(cwd)}-${shortHash(cwd)}` }
   return lastNamed.name
 }
 
-/** Almost every program asks for one folder alone, again and again. */
+/** Cached, because most programs use only one folder. */
 let lastNamed: { readonly cwd: string; readonly name: string } | undefined
 
 function lettersOf(cwd: string): string {
@@ -97,7 +106,7 @@ function lettersOf(cwd: string): string {
 const longestProjectName = 200
 const headBytes = 64 * 1_024
 
-/** Whether a session says that it worked in this folder. What cannot be read says nothing. */
+/** Whether a session worked in this folder. False if it cannot be read. */
 export function isSessionOfFolder(path: string, cwd: string): boolean {
   try {
     const file = openRegularSync(path)
@@ -115,7 +124,7 @@ export function isSessionOfFolder(path: string, cwd: string): boolean {
   }
 }
 
-/** What cannot be looked at is not there for us: whoever opens it is told why. */
+/** Whether a path exists. If it is inaccessible, opening it reports the error. */
 function exists(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
@@ -124,28 +133,31 @@ function exists(path: string): boolean {
   }
 }
 
-/** Its path as written, and with the links above it followed. A link among the parts is not followed: nobody but a stranger makes one there. */
+/**
+ * Returns the path as written, and with the links of its base resolved. Links below the base are not followed: only an
+ * attacker would create one.
+ */
 export function endsOf({ base, parts }: FolderBelow): readonly string[] {
   return [...new Set([join(base, ...parts), join(realPath(base), ...parts)])]
 }
 
 const longestName = 60
 
-/** A name of a file for an id of somebody else's making: itself where it is harmless, and else with a hash that tells it from others. */
+/** Returns a file name for an untrusted id: the id itself if it is safe, otherwise with a unique hash. */
 export function safeName(id: string): string {
-  // The notes of a project stand beside its sessions.
+  // The notes of a project are next to its sessions.
   const isSafe = /^[a-zA-Z0-9][\w-]*$/.test(id) && id.length <= longestName && !/^memory(?:-|$)/i.test(id)
   return isSafe ? id : `${id.replaceAll(/[^a-zA-Z0-9]/g, '-').slice(0, longestName)}-${shortHash(id)}`
 }
 
-/** The first characters of the SHA-256 of a text. */
+/** Returns the first characters of a text's SHA-256. */
 export function shortHash(text: string): string {
   return shortDigest(text)
 }
 
 /**
- * The first twelve digits, in base 16, of the SHA-256 of a text: for names of a few hundred characters, which each start has. To load `node:crypto` costs 2 to
- * 6 ms of CPU, and this some 0.1.
+ * Returns the first twelve hexadecimal digits of a text's SHA-256, for names of a few hundred characters, which every
+ * start needs. Loading `node:crypto` costs 2 to 6 ms of CPU, and this about 0.1.
  */
 export function shortDigest(text: string): string {
   const bytes = Buffer.from(text)
@@ -161,7 +173,7 @@ export function shortDigest(text: string): string {
     .slice(0, 12)
 }
 
-/** Bits behind the point of the square roots of the first eight primes, and of the cube roots of the first 64. */
+/** Fraction bits of the square roots of the first eight primes, and of the cube roots of the first 64. */
 const squareRoots: readonly number[] = primes(8).map((prime) => fraction(Math.sqrt(prime)))
 const cubeRoots: readonly number[] = primes(64).map((prime) => fraction(Math.cbrt(prime)))
 

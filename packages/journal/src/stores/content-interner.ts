@@ -5,8 +5,8 @@ import { compactionResult } from '../format/compaction-record.ts'
 import { callIdOf } from '../format/encoder.ts'
 
 /**
- * Gives contents of messages that are equal as one object. A run has the same object in the record of a reply and in that of the turn, and the encoder writes
- * it once; records that come from a database have two.
+ * Replaces equal message contents by one object. A run has the same object in the record of a reply and in that of the
+ * turn, and the encoder writes it once; records from a database have two.
  */
 export class ContentInterner {
   readonly #known = new Map<string, object>()
@@ -59,7 +59,7 @@ export class ContentInterner {
     })
   }
 
-  /** Of an assistant the message itself, too: the turn names the line of its reply by it. */
+  /** Also the message of an assistant, by which the turn refers to the line of its reply. */
   #message<Message extends Pick<ModelMessage, 'role' | 'content'>>(message: Message): Message {
     const { content } = message
     if (!Array.isArray(content)) return message

@@ -28,10 +28,10 @@ const wordsByField: Readonly<Record<Field, (asked: AskedModel) => string | undef
   store: ({ model }) => `The service rejects the field "store": whether it stores requests to ${model} is not known.`,
   carriedReasoning: ({ model }) =>
     `The service cannot read earlier reasoning of ${model}, which may be that of another key or organization. ` +
-    'Requests leave it out; new reasoning is kept.',
+    'Requests leave it out; new reasoning is preserved.',
   summary: ({ model, wantsSummary }) =>
     wantsSummary
-      ? `The service gives no summaries of the reasoning of ${model}: its reasoning is not shown.`
+      ? `The service returns no summaries of the reasoning of ${model}: its reasoning is not shown.`
       : undefined,
 }
 

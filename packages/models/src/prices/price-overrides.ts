@@ -37,7 +37,7 @@ export function parsePriceOverrides(value: unknown): PriceOverrides {
   for (const [id, price] of Object.entries(value)) {
     const same = ids.get(bareId(id))
     if (same !== undefined) problems.push(`"${same}" and "${id}" are the same model: give its price once.`)
-    if (id.trim() !== id || id === '') problems.push(`"${id}" is no model id.`)
+    if (id.trim() !== id || id === '') problems.push(`"${id}" is not a valid model ID.`)
     ids.set(bareId(id), id)
     checkModel(price, `The price of ${id}`, problems)
   }
@@ -56,13 +56,13 @@ export function mergePriceOverrides(places: readonly PriceOverrides[]): PriceOve
 }
 
 function checkModel(price: unknown, what: string, problems: string[]): void {
-  if (!isFields(price)) return void problems.push(`${what} is to be an object like { "input": 3, "output": 15 }.`)
+  if (!isFields(price)) return void problems.push(`${what} must be an object like { "input": 3, "output": 15 }.`)
   checkNames(price, modelFields, what, problems)
   checkRates(price, what, problems)
-  checkDollars(price['webSearch'], `${what}: webSearch`, 'US dollars a thousand searches', problems)
+  checkDollars(price['webSearch'], `${what}: webSearch`, 'US dollars per thousand searches', problems)
   const { tiers } = price
   if (tiers === undefined) return
-  if (!Array.isArray(tiers)) return void problems.push(`${what}: tiers is to be a list, not ${describe(tiers)}.`)
+  if (!Array.isArray(tiers)) return void problems.push(`${what}: tiers must be a list, not ${describe(tiers)}.`)
   let above = 0
   for (const [index, tier] of tiers.entries()) {
     above = checkTier(tier, above, `${what}, tier ${index + 1}`, problems)
@@ -72,7 +72,7 @@ function checkModel(price: unknown, what: string, problems: string[]): void {
 /** Returns the prompt size above which the next tier must start. */
 function checkTier(tier: unknown, above: number, what: string, problems: string[]): number {
   if (!isFields(tier)) {
-    problems.push(`${what} is to be an object like { "inputTokensAbove": 200000, "input": 6, "output": 22.5 }.`)
+    problems.push(`${what} must be an object like { "inputTokensAbove": 200000, "input": 6, "output": 22.5 }.`)
     return above
   }
   checkNames(tier, ownTierFields, what, problems)
@@ -89,12 +89,12 @@ function checkTier(tier: unknown, above: number, what: string, problems: string[
 }
 
 function checkRates(price: Fields, what: string, problems: string[]): void {
-  const unit = 'US dollars a million tokens'
+  const unit = 'US dollars per million tokens'
   for (const [name, presence] of Object.entries(tierFields)) {
     if (presence === 'required' && price[name] === undefined) problems.push(`${what} has no ${name}. Give ${unit}.`)
     const isThere = checkDollars(price[name], `${what}: ${name}`, unit, problems)
     if (isThere && price[name] !== 0 && Number(price[name]) < leastDollars) {
-      problems.push(`${what}: ${name} is ${describe(price[name])}, which looks like dollars a token. Give ${unit}.`)
+      problems.push(`${what}: ${name} is ${describe(price[name])}, which looks like dollars per token. Give ${unit}.`)
     }
   }
 }
