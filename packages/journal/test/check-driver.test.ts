@@ -58,7 +58,7 @@ function fileStore(losesWhatWasNotSynced: boolean): CheckedStore {
   }
 }
 
-test('killed as a process is, and as a machine is that loses what was not synced', async () => {
+test('survives a killed process, and a machine that loses unsynced data', async () => {
   expect(await checkStepEngine(() => fileStore(true))).toEqual([])
   expect(await checkStepEngine(() => fileStore(false))).toEqual([])
 }, 120_000)

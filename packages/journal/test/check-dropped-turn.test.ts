@@ -55,7 +55,7 @@ test.each([
   ['the turn alone', [said('prompt', 'p'), reply('b'), results('d', false), reply('f')]],
   ['with marks of an interruption before it', [results('b', true), said('interruption', 'd'), said('prompt', 'p')]],
   ['with words of a hook', [said('prompt', 'p'), said('hook', 'b'), reply('d')]],
-])('%s is taken back', (_what, behind) => {
+])('drops %s', (_what, behind) => {
   expect(drops(...behind)).toBeUndefined()
 })
 
@@ -67,6 +67,6 @@ test.each([
   ['a reply of the turn before', [reply('b'), said('prompt', 'p')], 'a reply of the turn before'],
   ['a result of the turn before', [results('b', false), said('prompt', 'p')], 'a result of the turn before'],
   ['another turn', [said('prompt', 'b'), reply('d')], 'no prompt of that id'],
-])('%s is not', (_what, behind, because) => {
+])('rejects %s', (_what, behind, because) => {
   expect(drops(...behind)).toContain(because)
 })

@@ -71,7 +71,7 @@ function boundariesIn(records: readonly StepRecord[]): readonly string[] {
 
 const times = (text: string, n: number): number => text.split(`Result ${n} ä`).length - 1
 
-test('every result stands once in the file, and comes back wherever it is referred to', async () => {
+test('stores every result once in the file, and restores it wherever it is referenced', async () => {
   const { runs } = await readJournal(placeOf('whole').path)
   const boundaries = boundariesIn(runs.flat())
   expect(boundaries.length).toBe(3)
@@ -83,7 +83,7 @@ test('every result stands once in the file, and comes back wherever it is referr
   expect(foldSession(byFolds.runs).transcript.toJSON()).toEqual(foldSession(runs).transcript.toJSON())
 })
 
-test.each(['before the compaction', 'before its boundary'])('a kill %s: the next process refers, too', async (when) => {
+test.each(['before the compaction', 'before its boundary'])('stores references after a kill %s, too', async (when) => {
   const lines = written.split('\n')
   const all = lines.flatMap((line, index) => (line.includes('/compact:') ? [index] : []))
   const at = (all.at(-1) ?? 0) + (when === 'before its boundary' ? 1 : 0)

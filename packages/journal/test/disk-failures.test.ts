@@ -254,7 +254,7 @@ function checkCompleted(went: Went | undefined, { effects, tooEarly, paidUsd }: 
   expect(went?.terminal.committedUsd).toBeLessThanOrEqual(maxBudgetUsd)
 }
 
-describe('a disk that loses what was not synced', () => {
+describe('a disk that loses unsynced data', () => {
   /** How much of what was not synced is left. */
   const losses: readonly (readonly [string, (bytes: Buffer) => number])[] = [
     ['all of it', () => 0],
@@ -264,13 +264,10 @@ describe('a disk that loses what was not synced', () => {
     ['nothing', (bytes) => bytes.length],
   ]
 
-  test.each(losses)(
-    'a power failure at any moment that loses %s does nothing twice and hides nothing',
-    async (_name, kept) => {
-      for (const writes of ['at once', 'by the pool'] as const)
-        expect(await failAtEachMoment(kept, writes)).toBeGreaterThan(writes === 'at once' ? 30 : 40)
-    },
-  )
+  test.each(losses)('repeats and hides nothing after a power failure that loses %s', async (_name, kept) => {
+    for (const writes of ['at once', 'by the pool'] as const)
+      expect(await failAtEachMoment(kept, writes)).toBeGreaterThan(writes === 'at once' ? 30 : 40)
+  })
 })
 
 /** A power failure at each moment of a run, which then goes on. How many moments there were. */
@@ -292,14 +289,14 @@ async function failAtEachMoment(kept: (bytes: Buffer) => number, writes: Writes)
   return whole.moments
 }
 
-describe('a disk that refuses', () => {
+describe('a disk that fails', () => {
   test.each([
     ['ENOSPC', 'at once'],
     ['EIO', 'at once'],
     ['ENOSPC', 'by the pool'],
     ['EIO', 'by the pool'],
   ] as const)(
-    '%s at any write or sync ends the run with a name, and the file goes on: writes %s',
+    'ends the run with a named error after %s at any write or sync, and the file continues: writes %s',
     async (code, writes) => {
       const whole = new Machine(nextPath(), { effects: [], tooEarly: [], paidUsd: 0 }, Infinity, undefined, writes)
       await go(whole)

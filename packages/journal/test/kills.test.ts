@@ -86,7 +86,7 @@ async function checkFile(journal: Buffer, messages: readonly ModelMessage[]): Pr
 }
 
 test(
-  `killed ${perClass} times in each of ${killClasses.length} classes, it completes with nothing done twice, lost or paid again`,
+  `completes after ${perClass} kills in each of ${killClasses.length} classes, with nothing repeated, lost or paid twice`,
   async () => {
     const owed = new Map<KillClass, number>(killClasses.map((each) => [each, perClass]))
     let session = 0
@@ -125,7 +125,7 @@ test(
   Math.max(300_000, wanted * 1_500),
 )
 
-test('a budget that is too small for the work holds over kills', async () => {
+test('enforces a budget that is too small across kills', async () => {
   const random = randomOf(77)
   let left = isDeep ? 12 : 4
   const maxBudgetUsd = 0.06
@@ -140,7 +140,7 @@ test('a budget that is too small for the work holds over kills', async () => {
   await checkAll(tormented, maxBudgetUsd)
 }, 120_000)
 
-test('of two processes at a session one writes it, and the other is told which; when that one is killed, the session is free', async () => {
+test('lets one of two processes write a session, names it to the other, and frees the session when it is killed', async () => {
   const orders = { folder: mkdtempSync(join(folder, 'two-')), turns: 4, maxBudgetUsd: 5 }
   const start = (stopAt: Orders['stopAt']): ChildProcessWithoutNullStreams =>
     spawn(process.execPath, [child, JSON.stringify({ ...orders, stopAt })])

@@ -47,16 +47,19 @@ const readers = {
 
 const wholeReaders = { ...readers, 'as one file': wholeLines }
 
-test.each(Object.entries(readers))('an unfinished line is read in proportion to its length: %s', async (_, read) => {
-  const bytes = 32 * 1_024 * 1_024
-  const path = fileOf(head, bytes)
-  const moved = countMoved()
-  const { wholeBytes, tornBytes } = await read(path)
-  expect({ wholeBytes, tornBytes }).toEqual({ wholeBytes: head.length, tornBytes: bytes })
-  expect(moved()).toBeLessThan(4 * bytes)
-})
+test.each(Object.entries(readers))(
+  'reads an unfinished line in time proportional to its length: %s',
+  async (_, read) => {
+    const bytes = 32 * 1_024 * 1_024
+    const path = fileOf(head, bytes)
+    const moved = countMoved()
+    const { wholeBytes, tornBytes } = await read(path)
+    expect({ wholeBytes, tornBytes }).toEqual({ wholeBytes: head.length, tornBytes: bytes })
+    expect(moved()).toBeLessThan(4 * bytes)
+  },
+)
 
-test('a line that ends after many pieces is read as it was written', async () => {
+test('reads a line that spans many chunks', async () => {
   const text = 'ü'.repeat(900_000)
   const long = lineOf({ type: 'other', texts: Array.from({ length: 8 }, () => text) })
   const path = fileOf(head + long + long, 0)
@@ -66,7 +69,7 @@ test('a line that ends after many pieces is read as it was written', async () =>
 const tooLong = 'it has more than 256 MiB. To keep the lines before it, delete line 2 and all lines after it'
 
 test.each(Object.entries(wholeReaders))(
-  'a line that is too long to be read is told by file and number: %s',
+  'reports file and line number of a line that is too long: %s',
   async (_, read) => {
     const path = fileOf(head, mostBytes + 1)
     await expect(read(path)).rejects.toMatchObject({
@@ -78,7 +81,7 @@ test.each(Object.entries(wholeReaders))(
   },
 )
 
-test('a session with such a line is not gone on with, and its file stays as it is', async () => {
+test('does not resume a session with such a line, and leaves its file unchanged', async () => {
   const path = fileOf(head, mostBytes + 1)
   await expect(openJournal({ path, sessionId, cwd: '/work', version: '1' })).rejects.toThrow(tooLong)
   expect(statSync(path).size).toBe(head.length + mostBytes + 1)

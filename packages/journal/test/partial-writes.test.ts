@@ -27,7 +27,7 @@ afterAll(() => {
   fs.rmSync(folder, { recursive: true })
 })
 
-test('a text is in the file as it is, however little of it each write takes', async () => {
+test('writes a complete text, however little each write accepts', async () => {
   let files = 0
   await fc.assert(
     fc.asyncProperty(

@@ -28,8 +28,8 @@ const kinds = Object.entries(makers)
 
 const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown))
 
-describe.skipIf(process.platform === 'win32')('in the place of a file', () => {
-  test.each(kinds)('%s is no session', async (_, make) => {
+describe.skipIf(process.platform === 'win32')('another kind of file instead of a regular one', () => {
+  test.each(kinds)('rejects %s as a session', async (_, make) => {
     make(session())
     const file = { sessionId, path: session(), project: 'p', changedAt: new Date(0) }
     const told = [
@@ -41,18 +41,18 @@ describe.skipIf(process.platform === 'win32')('in the place of a file', () => {
     expect(told).toEqual(told.map(() => expect.stringContaining('is not a regular file') as string))
   })
 
-  test.each(kinds)('%s is no lock', async (_, make) => {
+  test.each(kinds)('rejects %s as a lock', async (_, make) => {
     make(`${session()}.lock`)
     expect(await holderOf(`${session()}.lock`)).toBeUndefined()
   })
 
-  test('a lock whose name is too long, or a link to itself, is none', async () => {
+  test('ignores a lock with a name that is too long, or a link to itself', async () => {
     const long = join(folder, `${'n'.repeat(250)}.jsonl.lock`)
     symlinkSync('circle', join(folder, 'circle'))
     expect([await holderOf(long), await holderOf(join(folder, 'circle'))]).toEqual([undefined, undefined])
   })
 
-  test.each(kinds)('%s is no text beside a session', async (_, make) => {
+  test.each(kinds)('rejects %s as a payload', async (_, make) => {
     mkdirSync(join(folder, sessionId, 'payloads'), { recursive: true })
     make(join(folder, sessionId, 'payloads', 'text'))
     writeFileSync(session(), head + lineOf({ type: 'other', said: '', payloads: [{ at: ['said'], sha256: 'text' }] }))
@@ -60,7 +60,7 @@ describe.skipIf(process.platform === 'win32')('in the place of a file', () => {
   })
 })
 
-describe('a text beside a session', () => {
+describe('a payload', () => {
   const text = 'from a stranger'
   const sha256 = createHash('sha256').update(text).digest('hex')
   const readWith = (at: readonly unknown[]): Promise<unknown> => {
@@ -80,12 +80,12 @@ describe('a text beside a session', () => {
     ['a part that is no text', ['said']],
     ['a part that is not there', ['said', 'other']],
     ['the line itself', []],
-  ])('goes not into %s', async (_, at) => {
+  ])('is not inserted into %s', async (_, at) => {
     await expect(readWith(at)).rejects.toThrow('is damaged in line 2: it refers to a text that it does not contain')
     expect(Object.prototype).not.toHaveProperty('polluted')
   })
 
-  test('goes where its line has a place', async () => {
+  test('is inserted where its line has a text', async () => {
     await expect(readWith(['said', 'text'])).resolves.toMatchObject({ runs: [] })
   })
 })

@@ -51,7 +51,7 @@ async function session(calls: number) {
   await journal.close()
 }
 
-test.each([0, 30])('a stage of a session with %d calls is read back, counted and listed', async (calls) => {
+test.each([0, 30])('restores, counts and lists a stage of a session with %d calls', async (calls) => {
   await session(calls)
   const total = (calls + 2) * 0.25
   expect(await summaryOf(file())).toMatchObject({ firstPrompt: 'first', runs: 1, costUsd: total, ended: 'completed' })
@@ -63,7 +63,7 @@ test.each([0, 30])('a stage of a session with %d calls is read back, counted and
   await journal.close()
 })
 
-test('a stage that ends while the next run goes on is in no part of that run', async () => {
+test('keeps a stage that ends during the next run out of that run', async () => {
   let release: (() => void) | undefined
   const waits = new Promise<void>((resolve) => (release = resolve))
   const slow: Stage = {
@@ -109,7 +109,7 @@ test('a stage that ends while the next run goes on is in no part of that run', a
   await killed.close()
 })
 
-test('a session whose process was killed in a stage goes on; what the stage may have cost is not to be spent', async () => {
+test('resumes a session that was killed in a stage, and reserves what the stage may have cost', async () => {
   await session(0)
   // As the file was before the end of the stage.
   const lines = readFileSync(place().path, 'utf8').trimEnd().split('\n')
@@ -126,7 +126,7 @@ test('a session whose process was killed in a stage goes on; what the stage may 
   await journal.close()
 })
 
-test('a fork has them too', async () => {
+test('includes stages in a fork', async () => {
   await session(0)
   const to = { ...place(), path: join(folder, 'fork.jsonl'), sessionId: 'fork' }
   await forkSession(place().path, to)
@@ -135,7 +135,7 @@ test('a fork has them too', async () => {
   await journal.close()
 })
 
-test('what comes of a stage while the file is read for a rewind is not lost', async () => {
+test('preserves a stage that ends while the file is read for a rewind', async () => {
   const { journal, engine } = await opened(scriptedModel([...looks(30), 'answer']))
   await say(engine, 'first')
   const [first] = personsMessages(engine.transcript)

@@ -24,7 +24,7 @@ function streamOf(protocol: FaultProtocol): string {
 
 describe.each(protocols)('a stream of %s', (protocol) => {
   test.each(['application/json', 'application/x-ndjson', 'application/json; charset=utf-8', 'text/html', 'text/xml'])(
-    'is read whatever it is labelled: %s',
+    'is read with any content type: %s',
     async (type) => {
       const server = await startRawServer((response) => {
         response.writeHead(200, { 'content-type': type })
@@ -36,7 +36,7 @@ describe.each(protocols)('a stream of %s', (protocol) => {
     },
   )
 
-  test('is read as it comes, also when its first line is cut', async () => {
+  test('is read as it arrives, even if its first line is cut', async () => {
     const server = await startRawServer(async (response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       for (const piece of streamOf(protocol)) {
@@ -48,7 +48,7 @@ describe.each(protocols)('a stream of %s', (protocol) => {
     expect(reply?.message.content).toEqual(answeringReply.blocks)
   })
 
-  test('is read where each line is an event without a field before it', async () => {
+  test('is read if each line is an event without a field name', async () => {
     const server = await startRawServer((response) => {
       response.writeHead(200, { 'content-type': 'application/x-ndjson' })
       const lines = streamOf(protocol).split('\n')
@@ -58,7 +58,7 @@ describe.each(protocols)('a stream of %s', (protocol) => {
     expect(reply?.message.content).toEqual(answeringReply.blocks)
   })
 
-  test('may be lines of JSON by another name', async () => {
+  test('may be JSON lines with another content type', async () => {
     const server = await startRawServer((response) => {
       response.writeHead(200, { 'content-type': 'application/jsonl' })
       const lines = streamOf(protocol).split('\n')
@@ -68,7 +68,7 @@ describe.each(protocols)('a stream of %s', (protocol) => {
     expect(reply?.message.content).toEqual(answeringReply.blocks)
   })
 
-  test('that is labelled as JSON and breaks tells of a broken connection', async () => {
+  test('reports a broken connection if it is labelled as JSON and breaks', async () => {
     const server = await startRawServer((response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       response.write(streamOf(protocol).slice(0, 40))
@@ -78,7 +78,7 @@ describe.each(protocols)('a stream of %s', (protocol) => {
   })
 })
 
-describe.each(protocols)('an answer of %s that comes whole', (protocol) => {
+describe.each(protocols)('a response of %s that is not streamed', (protocol) => {
   const labels = ['text/event-stream', 'text/plain', 'application/octet-stream', '']
   const answering = (type: string, body: object) =>
     startRawServer((response) => {
@@ -87,7 +87,7 @@ describe.each(protocols)('an answer of %s that comes whole', (protocol) => {
     })
   const usage = { input_tokens: 5, output_tokens: 1, prompt_tokens: 5, completion_tokens: 1 }
 
-  test.each(labels)('is read whatever it is labelled: "%s"', async (type) => {
+  test.each(labels)('is read with any content type: "%s"', async (type) => {
     const server = await answering(type, {
       ...(protocol === 'messages' && { type: 'message', role: 'assistant', stop_reason: 'end_turn' }),
       content: [{ type: 'text', text: 'whole' }],
@@ -99,7 +99,7 @@ describe.each(protocols)('an answer of %s that comes whole', (protocol) => {
     expect(reply?.message.content).toMatchObject([{ type: 'text', text: 'whole' }])
   })
 
-  test.each(labels)('is an error whatever it is labelled: "%s"', async (type) => {
+  test.each(labels)('is an error with any content type: "%s"', async (type) => {
     const server = await answering(type, { type: 'error', error: { type: 'overloaded_error', message: 'Too much' } })
     const { error } = await call(modelOf(protocol, server.url))
     expect(recordOf(error)).toMatchObject({ kind: 'overloaded', message: '200 overloaded_error: Too much' })
@@ -107,7 +107,7 @@ describe.each(protocols)('an answer of %s that comes whole', (protocol) => {
 })
 
 test.each([401, 500])(
-  'what a %i says is not waited for longer than the end of a reply',
+  'waits for the body of a %i no longer than for the end of a reply',
   async (status) => {
     const server = await startRawServer((response) => {
       response.writeHead(status, { 'content-type': 'application/json' })
@@ -173,7 +173,7 @@ function answerOf(protocol: FaultProtocol): string {
   return head + body
 }
 
-describe.each(protocols)('a `100 Continue` that nobody asked for (%s)', (protocol) => {
+describe.each(protocols)('an unexpected `100 Continue` (%s)', (protocol) => {
   const answer = answerOf(protocol)
   test.each([
     ['before the answer', [proceed, answer]],
@@ -181,7 +181,7 @@ describe.each(protocols)('a `100 Continue` that nobody asked for (%s)', (protoco
     ['twice', [proceed + proceed, answer]],
     ['with a field', ['HTTP/1.1 100 Continue\r\nx-a: b\r\n\r\n', answer]],
     ['in pieces', ['HTT', 'P/1.1 1', '00 Continue\r', '\n\r', `\n${answer.slice(0, 7)}`, answer.slice(7)]],
-  ])('is passed over: %s', async (_name, pieces) => {
+  ])('is skipped: %s', async (_name, pieces) => {
     const service = await startBytes(() => pieces)
     const model = modelOf(protocol, service.url)
     for (let count = 0; count < 3; count++) {
@@ -192,7 +192,7 @@ describe.each(protocols)('a `100 Continue` that nobody asked for (%s)', (protoco
     expect(service.connections()).toBeLessThan(3)
   })
 
-  test('inside a reply it is part of the reply', async () => {
+  test('inside a reply belongs to the reply', async () => {
     const body = streamOf(protocol)
     const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n'
     const inner = `: ${proceed.trim()}\n\n`

@@ -197,10 +197,10 @@ async function expectEnding(sequence: readonly unknown[], end: string): Promise<
   expect(() => JSON.stringify(updates)).not.toThrow()
 }
 
-test('any sequence of parts', async () => {
+test('survives any sequence of parts', async () => {
   await fc.assert(fc.asyncProperty(parts, ends, expectEnding), { numRuns: drawn(3_000) })
 })
 
-test('blocks that are well formed, in any order', async () => {
+test('survives well-formed blocks in any order', async () => {
   await fc.assert(fc.asyncProperty(plausible, ends, expectEnding), { numRuns: drawn(1_500) })
 })

@@ -42,7 +42,7 @@ function saidIn(content: Json | undefined | readonly unknown[]): Said {
   }
 }
 
-describe('every stream recorded from the Messages API says the same through @ai-sdk/anthropic', () => {
+describe('reads every recorded Messages API stream identically through @ai-sdk/anthropic', () => {
   test.each(recordings)('$name', async ({ events }) => {
     let cut = 0
     const bytes = bytesOf(events)
@@ -123,7 +123,7 @@ describe.each<[string, ((url: string) => Model) | undefined, boolean]>([
     createOpenAI && ((url) => fromAiSdk(createOpenAI!({ baseURL: url, apiKey: 'key' }).chat!('test-model'))),
     false,
   ],
-])('every recorded chat completion says the same through %s', (_provider, modelAt, readsThinking) => {
+])('reads every recorded chat completion identically through %s', (_provider, modelAt, readsThinking) => {
   const names = ['azure-model-router.1', 'deepseek-tool-call', 'groq-tool-call', 'mistral-text', 'xai-text']
   test.runIf(modelAt !== undefined).each(names)('%s', async (name) => {
     const lines = readFileSync(new URL(`fixtures/${name}.chunks.txt`, import.meta.url), 'utf8')
@@ -147,7 +147,7 @@ describe.each<[string, ((url: string) => Model) | undefined, boolean]>([
 })
 
 // The workspace has no provider for the Responses API.
-describe.runIf(createOpenAI !== undefined)('every recorded answer of the Responses API says the same', () => {
+describe.runIf(createOpenAI !== undefined)('reads every recorded Responses API response identically', () => {
   const answered = responsesRecordings.filter(({ events }) => responseOf(events).error === null)
   test.each(answered)('$name', async ({ events }) => {
     let cut = 0
@@ -170,7 +170,7 @@ describe.runIf(createOpenAI !== undefined)('every recorded answer of the Respons
     }
   })
 
-  test('an answer that ends before its last event is a broken stream, and keeps what is complete', async () => {
+  test('preserves complete parts when a response ends before its last event', async () => {
     const { events } = responsesRecordings.find(({ name }) => name.startsWith('openai-phase'))!
     const server = await startRawServer((response) => {
       beginStream(response)
@@ -181,7 +181,7 @@ describe.runIf(createOpenAI !== undefined)('every recorded answer of the Respons
     expect(recordOf(reply?.streamError)).toMatchObject({ kind: 'connection', retryable: true })
   })
 
-  test('a run sends reasoning back as it was signed, with each call and its result', async () => {
+  test('sends reasoning back as signed, with each call and its result', async () => {
     const answers = responsesRecordings.filter(({ name }) => name.startsWith('openai-reasoning-encrypted-content'))
     let index = 0
     const server = await startRawServer((response) => {
@@ -228,7 +228,7 @@ describe.runIf(createOpenAI !== undefined)('every recorded answer of the Respons
   })
 
   test.each(responsesRecordings.filter(({ events }) => responseOf(events).error !== null))(
-    '$name, which failed, has its kind and may be billed',
+    'reports the kind of $name, which failed, and that it may be billed',
     async ({ events }) => {
       const server = await startRawServer((response) => {
         beginStream(response)
@@ -269,7 +269,7 @@ const ended = (stop_reason: string): readonly JsonObject[] => [
   { type: 'message_stop' },
 ]
 
-test('a run of two turns sends thinking and its signature back unchanged, with the result after the call', async () => {
+test('sends thinking and its signature back unchanged in a run of two turns, with the result after the call', async () => {
   const signature = 'EuYBCkQYAiJA+/=='
   const replies = [
     [
@@ -337,7 +337,7 @@ test('a run of two turns sends thinking and its signature back unchanged, with t
   expect(new Set(keys).size).toBe(2)
 })
 
-describe('an answer that is an error', () => {
+describe('an error response', () => {
   const anthropicBody = (type: string, message: string) => JSON.stringify({ type: 'error', error: { type, message } })
   const openAiBody = (message: string, code: string | null = null) =>
     JSON.stringify({ error: { message, type: 'x', param: null, code } })
@@ -479,7 +479,7 @@ describe('an answer that is an error', () => {
     expect(recordOf(error)).toMatchObject({ status, ...expected })
   })
 
-  test('under a 200, first in the stream, has the kind that it says', async () => {
+  test('has its kind when it comes first in a stream under a 200', async () => {
     const server = await startRawServer((response) => {
       beginStream(response)
       response.end(sse([{ type: 'error', error: { type: 'rate_limit_error', message: 'Slow down' } }]))
@@ -488,7 +488,7 @@ describe('an answer that is an error', () => {
     expect(recordOf(error)).toMatchObject({ kind: 'rate_limit', status: null, retryable: true, billed: 'unknown' })
   })
 
-  test('under a 200, first in the stream, says when to come back in its body alone', async () => {
+  test('has its retry time when it comes first in a stream under a 200, only in its body', async () => {
     const inStream = async (error: JsonObject) => {
       const server = await startRawServer((response) => {
         response.setHeader('x-ratelimit-reset', '60')
@@ -501,7 +501,7 @@ describe('an answer that is an error', () => {
     expect(await inStream({ message: 'Slow down' })).toMatchObject({ kind: 'rate_limit', retryAfterMs: null })
   })
 
-  test('under a 200, first in the stream, tells of the window', async () => {
+  test('reports the context limit when it comes first in a stream under a 200', async () => {
     const server = await startRawServer((response) => {
       beginStream(response)
       const message = 'prompt is too long: 9 tokens > 8 maximum'
@@ -511,7 +511,7 @@ describe('an answer that is an error', () => {
     expect(recordOf(error)).toMatchObject({ kind: 'prompt_too_long', contextLimit: { used: 9, limit: 8 } })
   })
 
-  test('under a 200, after a completed block, keeps the block', async () => {
+  test('preserves a completed block before it under a 200', async () => {
     const server = await startRawServer((response) => {
       beginStream(response)
       const events = [
@@ -532,7 +532,7 @@ describe('a connection', () => {
     ...block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'So' }),
   ]
 
-  test('that nobody takes says so, and costs nothing', async () => {
+  test('that nobody accepts is reported, and costs nothing', async () => {
     const free = createServer()
     await new Promise<void>((resolve) => void free.listen(0, '127.0.0.1', resolve))
     const { port } = free.address() as AddressInfo
@@ -546,7 +546,7 @@ describe('a connection', () => {
     })
   })
 
-  test('that is cut before a completed block may be tried again', async () => {
+  test('may be retried when it is cut before a completed block', async () => {
     const server = await startRawServer(async (response) => {
       beginStream(response)
       await write(response, sse(head.slice(0, 3)))
@@ -556,7 +556,7 @@ describe('a connection', () => {
     expect(recordOf(error)).toMatchObject({ kind: 'connection', retryable: true, billed: 'unknown' })
   })
 
-  test('that is cut after a completed block keeps it', async () => {
+  test('preserves a completed block when it is cut after that', async () => {
     const server = await startRawServer(async (response) => {
       beginStream(response)
       await write(response, sse(head))
@@ -567,7 +567,7 @@ describe('a connection', () => {
     expect(recordOf(reply?.streamError)).toMatchObject({ kind: 'connection', retryable: true })
   })
 
-  test('is let go when the run is aborted', async () => {
+  test('is released when the run is aborted', async () => {
     const controller = new AbortController()
     const server = await startRawServer(async (response) => {
       beginStream(response)
@@ -583,7 +583,7 @@ describe('a connection', () => {
     await server.released()
   })
 
-  test('is used again, call after call', async () => {
+  test('is reused call after call', async () => {
     const server = await startRawServer((response) => {
       beginStream(response)
       response.end(sse([...head, ...ended('end_turn')]))

@@ -36,7 +36,7 @@ test.each([
   ],
   ['one of Azure', named('CredentialUnavailableError', 'Please run az login.'), 'az login'],
   ['a key that is missing', named('AI_LoadAPIKeyError', 'Groq API key is missing.'), 'Groq API key is missing'],
-])('%s is a failed sign-in, which is not made again', async (_name, error, says) => {
+])('treats %s as a failed sign-in, without a retry', async (_name, error, says) => {
   const { error: thrown } = await call(fromAiSdk(throwing(error)))
   expect(recordOf(thrown)).toMatchObject({ kind: 'authentication_failed', retryable: false, billed: 'nothing' })
   expect(recordOf(thrown).message).toContain(says)
@@ -46,11 +46,11 @@ test.each([
   ['a mistake of the program', new TypeError('x is not a function'), 'unknown'],
   ['a setting that is missing', named('AI_LoadSettingError', 'AWS region setting is missing.'), 'invalid_request'],
   ['a connection', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }), 'connection'],
-])('%s is none', async (_name, error, kind) => {
+])('does not treat %s as a failed sign-in', async (_name, error, kind) => {
   expect(recordOf((await call(fromAiSdk(throwing(error)))).error).kind).toBe(kind)
 })
 
-test('a real provider without a key says so', async () => {
+test('reports a missing key of a real provider', async () => {
   const before = process.env['ANTHROPIC_API_KEY']
   delete process.env['ANTHROPIC_API_KEY']
   onTestFinished(() => {
@@ -63,7 +63,7 @@ test('a real provider without a key says so', async () => {
   expect(recordOf(error).message).toContain('ANTHROPIC_API_KEY')
 })
 
-test('secrets that providers read are taken out of what is shown', () => {
+test('redacts secrets that providers read', () => {
   const env = {
     AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
     AZURE_API_KEY: 'azure-0123456789abcdef',
@@ -79,7 +79,7 @@ test('secrets that providers read are taken out of what is shown', () => {
   expect(keyVariables()).not.toContain('AWS_SECRET_ACCESS_KEY')
 })
 
-test('what options of a package hold of keys is in no error and in nothing that a session shows; what is none stays', async () => {
+test('redacts keys in package options everywhere, and nothing else', async () => {
   const secrets = {
     apiKey: 'opt-Key-0123456789',
     shortKey: 'Ab3dE6gH9',

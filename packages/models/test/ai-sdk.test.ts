@@ -43,7 +43,7 @@ function kindsOf(updates: readonly ModelUpdate[]): readonly string[] {
 const read = { type: 'tool_use', id: 'call_1', name: 'Read' }
 
 describe('a reply', () => {
-  test('is the message that its parts say', async () => {
+  test('equals the message of its parts', async () => {
     const { reply } = await ask([
       { type: 'stream-start', warnings: [] },
       { type: 'response-metadata', id: 'resp_1', modelId: 'test-model-2026', timestamp: new Date(0) },
@@ -68,12 +68,12 @@ describe('a reply', () => {
     })
   })
 
-  test('of which nobody told the id has that of the request', async () => {
+  test('gets its id from the request if nobody reports one', async () => {
     const { reply } = await ask([...text('Hello'), finish()])
     expect(reply?.message).toMatchObject({ id: 'msg_run-1/main/model:1', model: 'test-model' })
   })
 
-  test('is told while it comes, as events of the Messages API, deltas and blocks', async () => {
+  test('is emitted while it arrives, as Messages API events, deltas and blocks', async () => {
     const { updates } = await ask([...text('Hello'), finish()])
     expect(kindsOf(updates)).toEqual([
       'event "message_start"',
@@ -92,7 +92,7 @@ describe('a reply', () => {
     ])
   })
 
-  test('keeps interleaved blocks apart, in the order in which they began', async () => {
+  test('keeps interleaved blocks apart, in the order in which they started', async () => {
     const content = await contentOf([
       { type: 'reasoning-start', id: '1' },
       { type: 'text-start', id: '1' },
@@ -113,14 +113,14 @@ describe('a reply', () => {
     ])
   })
 
-  test('may use an id again for another block', async () => {
+  test('may reuse an id for another block', async () => {
     expect(await contentOf([...text('one'), ...text('two'), finish()])).toEqual([
       { type: 'text', text: 'one' },
       { type: 'text', text: 'two' },
     ])
   })
 
-  test('is whole with its finish, also when a block was left open and the stream stays open', async () => {
+  test('is complete with its finish, even with an open block and an open stream', async () => {
     const model = scriptedParts((controller) => {
       for (const part of [...text('one'), { type: 'text-start', id: '2' }, finish()]) controller.enqueue(part as never)
     })
@@ -131,7 +131,7 @@ describe('a reply', () => {
     ])
   })
 
-  test('that is whole lets its stream end by itself, and cancels one that does not end', async () => {
+  test('lets its stream end by itself when it is complete, and cancels one that does not end', async () => {
     let goOn = (): void => {}
     const stepping = (isEndless: boolean) => {
       let count = 0
@@ -155,7 +155,7 @@ describe('a reply', () => {
     goOn()
   })
 
-  test('tells on what has no place in a message, and only that', async () => {
+  test('emits parts that do not belong to a message, and only those', async () => {
     const warning = { type: 'unsupported', feature: 'topK' }
     const source = { type: 'source', sourceType: 'url', id: 's1', url: 'https://example.com/' }
     const { reply, updates } = await ask([
@@ -180,7 +180,7 @@ describe('a reply', () => {
 })
 
 describe('a call', () => {
-  test('is told while it is written, and is there with its own part', async () => {
+  test('is emitted while it is written, and exists from its own part on', async () => {
     const { reply, updates } = await ask([
       { type: 'tool-input-start', id: 'call_1', toolName: 'Read' },
       { type: 'tool-input-delta', id: 'call_1', delta: '{"a"' },
@@ -197,7 +197,7 @@ describe('a call', () => {
     ])
   })
 
-  test('that was not announced is told whole', async () => {
+  test('is emitted completely if it was not announced', async () => {
     const { updates } = await ask([toolCall('{"a":1}'), finish('tool-calls')])
     expect(kindsOf(updates)).toEqual([
       'event "message_start"',
@@ -212,7 +212,7 @@ describe('a call', () => {
     ])
   })
 
-  test('has the input of its own part, whatever was told before', async () => {
+  test('has the input of its own part, whatever was emitted before', async () => {
     const content = await contentOf([
       { type: 'tool-input-start', id: 'call_1', toolName: 'Read' },
       { type: 'tool-input-delta', id: 'call_1', delta: '{"b":2}' },
@@ -222,7 +222,7 @@ describe('a call', () => {
     expect(content).toEqual([{ ...read, input: { a: 1 } }])
   })
 
-  test('whose input cannot be read is there when the reply ended by itself', async () => {
+  test('exists with an unreadable input if the reply ended normally', async () => {
     const { reply } = await ask([toolCall('{"a":'), ...text('so'), finish('tool-calls')])
     expect(reply?.message.content).toEqual([
       { ...read, input: { INVALID_JSON: '{"a":' } },
@@ -239,13 +239,13 @@ describe('a call', () => {
     ['that has no input yet', [toolCall('{}'), finish('length')]],
     ['that never came', [{ type: 'tool-input-start', id: 'call_1', toolName: 'Read' }, finish('length')]],
     ['that a refusal cut', [toolCall(''), finish('content-filter')]],
-  ])('%s is not reported', async (_name, parts) => {
+  ])('is not reported when %s', async (_name, parts) => {
     const { reply, updates } = await ask([...text('Hello'), ...parts])
     expect(reply?.message.content).toEqual([{ type: 'text', text: 'Hello' }])
     expect(updates.filter((update) => update.type === 'block')).toHaveLength(1)
   })
 
-  test('without input is one, when the reply ended by itself or went on', async () => {
+  test('exists without input if the reply ended normally or continued', async () => {
     const withoutInput = { ...read, input: {} }
     expect(await contentOf([toolCall(''), finish('tool-calls')])).toEqual([withoutInput])
     expect(await contentOf([toolCall('{}'), ...text('so'), finish('length')])).toEqual([
@@ -254,20 +254,20 @@ describe('a call', () => {
     ])
   })
 
-  test('without a name is one of a tool that there is not', async () => {
+  test('without a name calls a tool that does not exist', async () => {
     expect(await contentOf([toolCall('{"a":1}', { toolName: '' }), finish('tool-calls')])).toEqual([
       { ...read, name: 'unknown_tool', input: { a: 1 } },
     ])
   })
 
-  test('that was announced and never came breaks a reply that says it is whole', async () => {
+  test('that was announced but never sent breaks a complete reply', async () => {
     const { error } = await ask([{ type: 'tool-input-start', id: 'call_1', toolName: 'Read' }, finish('tool-calls')])
     expect(recordOf(error)).toMatchObject({ kind: 'connection', retryable: true })
   })
 })
 
-describe('what a provider says of a block', () => {
-  test('is kept with it, wherever in the block it was told', async () => {
+describe('provider metadata of a block', () => {
+  test('is stored with it, wherever it occurred in the block', async () => {
     const content = await contentOf([
       { type: 'reasoning-start', id: '0', providerMetadata: { test: { itemId: 'rs_1', sealed: null } } },
       { type: 'reasoning-delta', id: '0', delta: 'hm' },
@@ -288,14 +288,14 @@ describe('what a provider says of a block', () => {
     ])
   })
 
-  test('is in the update of the block too', async () => {
+  test('is in the update of the block, too', async () => {
     const { reply, updates } = await ask([toolCall('{"a":1}', { providerMetadata: { test: { s: 1 } } }), finish()])
     const block = updates.find((update) => update.type === 'block')?.block
     expect(block).toEqual(reply?.message.content[0])
     expect(block).toHaveProperty('origin.metadata', { test: { s: 1 } })
   })
 
-  test('a tool that the service ran is a call and a result that only it understands', async () => {
+  test('makes a server tool a call and a result that only the provider understands', async () => {
     const content = await contentOf([
       toolCall('{"q":"x"}', { providerExecuted: true, toolName: 'web_search' }),
       { type: 'tool-result', toolCallId: 'call_1', toolName: 'web_search', result: [0], preliminary: true },
@@ -318,7 +318,7 @@ describe('what a provider says of a block', () => {
     ])
   })
 
-  test('files are images or documents', async () => {
+  test('converts files to images or documents', async () => {
     const origin = { api: 'ai_sdk', provider: 'test.chat' }
     expect(
       await contentOf([
@@ -344,7 +344,7 @@ describe('stop reasons', () => {
     ['tool-calls', undefined, 'end_turn', 'tool_use'],
     ['other', 'odd', 'end_turn', 'tool_use'],
     ['of the future', undefined, 'end_turn', 'tool_use'],
-  ])('%s (%s) is %s, with calls %s', async (unified, raw, withText, withCalls) => {
+  ])('maps %s (%s) to %s, with calls %s', async (unified, raw, withText, withCalls) => {
     const end = finish(unified, { finishReason: { unified, raw } })
     const reasons = await Promise.all(
       [text('Hello'), [toolCall('{"a":1}')]].map(
@@ -354,7 +354,7 @@ describe('stop reasons', () => {
     expect(reasons).toEqual([withText, withCalls])
   })
 
-  test('an error is one, and nothing said for no known reason too', async () => {
+  test('reports an error, and an unknown reason without content', async () => {
     const { error } = await ask([finish('error')])
     expect(recordOf(error)).toMatchObject({ kind: 'server_error', retryable: true, billed: 'unknown' })
     const { error: nothing } = await ask([finish('other', { finishReason: { unified: 'other', raw: 'odd' } })])
@@ -363,7 +363,7 @@ describe('stop reasons', () => {
     )
   })
 
-  test('an error after a completed block keeps the block', async () => {
+  test('preserves a completed block before an error', async () => {
     const { reply } = await ask([...text('Hello'), finish('error')])
     expect(reply?.message).toMatchObject({ content: [{ type: 'text', text: 'Hello' }], stop_reason: null })
     expect(recordOf(reply?.streamError)).toMatchObject({ kind: 'server_error' })
@@ -429,7 +429,7 @@ describe('a stream that breaks', () => {
     )
   const cut = new TypeError('terminated', { cause: Object.assign(new Error('closed'), { code: 'UND_ERR_SOCKET' }) })
 
-  test('before the first completed block rejects, and may be retried', async () => {
+  test('rejects before the first completed block, and may be retried', async () => {
     const { error } = await breakAfter(
       [
         { type: 'text-start', id: '0' },
@@ -445,7 +445,7 @@ describe('a stream that breaks', () => {
     })
   })
 
-  test('after a completed block keeps what is complete and says so', async () => {
+  test('preserves complete blocks and reports the failure', async () => {
     const { reply } = await breakAfter([...text('Hello'), { type: 'text-start', id: '1' }], new Error('odd'))
     expect(reply?.message).toMatchObject({ content: [{ type: 'text', text: 'Hello' }], stop_reason: null })
     expect(recordOf(reply?.streamError)).toEqual({
@@ -460,7 +460,7 @@ describe('a stream that breaks', () => {
     })
   })
 
-  test('by its end is the same', async () => {
+  test('does the same when it just ends', async () => {
     const { error } = await ask([{ type: 'text-start', id: '0' }])
     expect(recordOf(error).message).toBe('The reply stream failed: it ended before the reply was complete.')
   })
@@ -474,7 +474,7 @@ describe('a stream that breaks', () => {
     ['a call without an id', toolCall('{}', { toolCallId: '' })],
     ['a result without content', { type: 'tool-result', toolCallId: 'x', toolName: 'y' }],
     ['a file without a type', { type: 'file', data: 'AA==' }],
-  ])('by %s is the same', async (_name, part) => {
+  ])('does the same after %s', async (_name, part) => {
     const { error } = await ask([{ type: 'text-start', id: '0' }, part, finish()])
     expect(recordOf(error)).toMatchObject({ kind: 'connection', retryable: true })
   })
@@ -486,24 +486,24 @@ describe('a stream that breaks', () => {
     ['an error of a router', { message: 'Provider returned error', code: 429 }, 'rate_limit', true],
     ['an exception', Object.assign(new Error('bad chunk'), { name: 'AI_JSONParseError' }), 'connection', true],
     ['nothing', undefined, 'server_error', true],
-  ])('by an error part that holds %s has its kind', async (_name, error, kind, retryable) => {
+  ])('has the kind of an error part with %s', async (_name, error, kind, retryable) => {
     const { error: thrown } = await ask([{ type: 'error', error }, ...text('lost'), finish()])
     expect(recordOf(thrown)).toMatchObject({ kind, retryable, billed: 'unknown' })
   })
 
-  test('by a call that comes twice is the same, and has the first', async () => {
+  test('does the same when a call is repeated, and preserves the first', async () => {
     const { reply } = await ask([toolCall('{"a":1}'), toolCall('{"a":2}'), finish('tool-calls')])
     expect(reply?.message.content).toEqual([{ ...read, input: { a: 1 } }])
     expect(recordOf(reply?.streamError)).toMatchObject({ kind: 'connection', retryable: true })
   })
 
-  test('by what it says is cancelled', async () => {
+  test('is cancelled because of its content', async () => {
     const model = scriptedParts((controller) => controller.enqueue({ type: 'error', error: 'odd' }))
     await call(fromAiSdk(model))
     expect(model.cancelled()).toBe(1)
   })
 
-  test('by a request for approval says what to do', async () => {
+  test('explains what to do about a request for approval', async () => {
     const { error } = await ask([
       toolCall('{"a":1}', { providerExecuted: true }),
       { type: 'tool-approval-request', approvalId: 'a', toolCallId: 'call_1' },
@@ -540,16 +540,16 @@ describe('what a model throws', () => {
     [named('Error', 'odd'), 'unknown', false, 'unknown'],
     ['words', 'unknown', false, 'unknown'],
     [undefined, 'unknown', false, 'unknown'],
-  ])('%s is a typed error', async (thrown, kind, retryable, billed) => {
+  ])('becomes a typed error: %s', async (thrown, kind, retryable, billed) => {
     expect(await thrownBy(thrown)).toMatchObject({ kind, retryable, billed })
   })
 
-  test('an answer that is no stream is one too', async () => {
+  test('becomes a typed error for a response that is not a stream', async () => {
     const model = { ...scriptedParts([]), doStream: () => Promise.resolve({} as never) }
     expect(recordOf((await call(fromAiSdk(model))).error)).toMatchObject({ kind: 'unknown', retryable: false })
   })
 
-  test('something that is no model of version 3 is refused at once', () => {
+  test('is rejected at once for something that is not a model', () => {
     const older = { ...scriptedParts([]), specificationVersion: 'v2' }
     // As it comes from JavaScript.
     expect(() => fromAiSdk(older as never)).toThrow(ConfigurationError)
@@ -560,7 +560,7 @@ describe('what a model throws', () => {
 describe('an abort', () => {
   const reason = new RunAbort('user')
 
-  test('rejects with its reason at once, while a deaf model has not answered, and cancels what comes late', async () => {
+  test('rejects with its reason at once before an unresponsive model responds, and cancels a late response', async () => {
     const controller = new AbortController()
     type Answer = { stream: ReadableStream<LanguageModelV3StreamPart> }
     let answer = (_answer: Answer): void => {}
@@ -575,7 +575,7 @@ describe('an abort', () => {
     await cancelled
   })
 
-  test('rejects with its reason at once, while a deaf stream is read, cancels it and tells nothing more', async () => {
+  test('rejects with its reason at once during an unresponsive stream, cancels it and emits nothing more', async () => {
     const controller = new AbortController()
     const model = scriptedParts((stream) => {
       for (const part of text('Hello')) stream.enqueue(part as never)
@@ -592,7 +592,7 @@ describe('an abort', () => {
     expect(model.calls[0]?.abortSignal?.aborted).toBe(true)
   })
 
-  test('before the call makes none', async () => {
+  test('before the call prevents it', async () => {
     const model = scriptedParts([])
     const { error } = await call(fromAiSdk(model), { signal: AbortSignal.abort(reason) })
     expect(error).toBe(reason)
@@ -600,8 +600,8 @@ describe('an abort', () => {
   })
 })
 
-describe('a silence', () => {
-  test('of the stream is a timeout, and the stream is cancelled', async () => {
+describe('silence', () => {
+  test('of the stream is a timeout, and cancels it', async () => {
     const model = scriptedParts(() => {})
     const { error } = await call(fromAiSdk(model, { idleTimeoutMs: 20 }))
     expect(recordOf(error)).toMatchObject({
@@ -613,13 +613,13 @@ describe('a silence', () => {
     expect(model.cancelled()).toBe(1)
   })
 
-  test('before the answer is one too', async () => {
+  test('before the response is a timeout, too', async () => {
     const model = { ...scriptedParts([]), doStream: () => new Promise<never>(() => {}) }
     const { error } = await call(fromAiSdk(model, { requestTimeoutMs: 20 }))
     expect(recordOf(error)).toMatchObject({ kind: 'timeout', message: 'The response did not start within 20 ms.' })
   })
 
-  test('after a completed block keeps it', async () => {
+  test('after a completed block preserves it', async () => {
     const model = scriptedParts((stream) => {
       for (const part of text('Hello')) stream.enqueue(part as never)
     })
@@ -630,7 +630,7 @@ describe('a silence', () => {
 })
 
 // F4
-describe('a stream that never ends and whose parts are there at once', () => {
+describe('an endless stream of available parts', () => {
   // The bound ends the test where neither a timer nor an abort is let through.
   function endless(part: object) {
     const end = performance.now() + 3_000
@@ -640,12 +640,12 @@ describe('a stream that never ends and whose parts are there at once', () => {
     return { ...scriptedParts([]), doStream: () => Promise.resolve({ stream }) }
   }
 
-  test('is a timeout where it brings nothing', async () => {
+  test('times out if it has no content', async () => {
     const { error } = await call(fromAiSdk(endless({ type: 'raw', rawValue: 1 }), { requestTimeoutMs: 20 }))
     expect(recordOf(error)).toMatchObject({ kind: 'timeout', message: 'Only keep-alive events arrived for 20 ms.' })
   })
 
-  test('is left when the run is aborted', async () => {
+  test('ends when the run is aborted', async () => {
     const controller = new AbortController()
     setTimeout(() => controller.abort(reason), 20)
     const model = endless({ type: 'source', sourceType: 'url', id: 's', url: 'https://a.example' })
@@ -655,7 +655,7 @@ describe('a stream that never ends and whose parts are there at once', () => {
   const reason = new RunAbort('user')
 })
 
-describe('the figures of a model', () => {
+describe('the sizes of a model', () => {
   const figures = (options?: Parameters<typeof fromAiSdk>[1], modelId = 'test-model'): Json => {
     const { id, contextWindow, maxOutputTokens, defaultOutputTokens } = fromAiSdk(
       { ...scriptedParts([]), modelId },
@@ -664,7 +664,7 @@ describe('the figures of a model', () => {
     return [id, contextWindow, maxOutputTokens, defaultOutputTokens ?? null]
   }
 
-  test('are what was said, what the snapshot knows, or careful ones', () => {
+  test('come from the options, the snapshot, or careful defaults', () => {
     expect(figures()).toEqual(['test-model', 128_000, 16_384, 16_384])
     expect(figures({}, 'claude-sonnet-5-5')).toEqual(['claude-sonnet-5-5', 1_000_000, 128_000, 32_000])
     expect(figures({ id: 'anthropic/claude-haiku-4-5' })).toEqual([
@@ -677,7 +677,7 @@ describe('the figures of a model', () => {
   })
 })
 
-test('a request is handed over with its cap, tools, headers and options', async () => {
+test('passes a request on with its cap, tools, headers and options', async () => {
   const model = scriptedParts([...text('Hello'), finish()])
   const adapted = fromAiSdk(model, { headers: { 'X-Team': 'a' }, providerOptions: { test: { effort: 'low' } } })
   const tools = [{ name: 'Read', description: 'Reads', input_schema: { type: 'object' } }]

@@ -53,14 +53,14 @@ async function startBreaking(begins: string, garbage: Buffer | string): Promise<
   return `https://localhost:${await portOf(front)}`
 }
 
-describe('what breaks a connection over which the request went out says nothing of the way to the service', () => {
+describe('a break after the request was sent says nothing about reaching the service', () => {
   const fatalAlert = (description: number): Buffer => Buffer.from([21, 3, 3, 0, 2, 2, description])
   test.each([
     ['plain text within TLS, before the answer', '', 'HTTP/1.1 200 OK\r\n\r\n'],
     ['plain text within TLS, within the answer', streamHead, 'HTTP/1.1 200 OK\r\n\r\n'],
     ['an alert of TLS, before the answer', '', fatalAlert(80)],
     ['an alert of TLS, within the answer', streamHead, fatalAlert(80)],
-  ])('%s: it may have been billed, and is tried again', async (_name, begins, garbage) => {
+  ])('retries after %s, and may be billed', async (_name, begins, garbage) => {
     trust(pem('self-signed.cert'))
     const url = await startBreaking(begins, garbage)
     const { billed, retryable, neverConnected, message } = recordOf((await call(modelAt(url))).error)
@@ -72,21 +72,24 @@ describe('what breaks a connection over which the request went out says nothing 
     expect(message).toContain(new URL(url).host)
   })
 
-  test.each(['EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN'])('%s while the answer is waited for', async (code) => {
-    const server = createServer((socket) => void socket.on('error', () => {}))
-    const port = await portOf(server)
-    const made = vi.spyOn(process.getBuiltinModule('node:http').ClientRequest.prototype, 'end')
-    const called = call(modelAt(`http://127.0.0.1:${port}`))
-    await new Promise<void>(
-      (resolve) => void server.once('connection', (socket) => void socket.once('data', () => resolve())),
-    )
-    const [request] = made.mock.contexts as ClientRequest[]
-    request?.destroy(Object.assign(new Error(`read ${code}`), { code, syscall: 'read' }))
-    const { billed, neverConnected } = recordOf((await called).error)
-    expect({ billed, neverConnected }).toEqual({ billed: 'unknown', neverConnected: undefined })
-  })
+  test.each(['EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN'])(
+    'retries after %s during the wait for the response',
+    async (code) => {
+      const server = createServer((socket) => void socket.on('error', () => {}))
+      const port = await portOf(server)
+      const made = vi.spyOn(process.getBuiltinModule('node:http').ClientRequest.prototype, 'end')
+      const called = call(modelAt(`http://127.0.0.1:${port}`))
+      await new Promise<void>(
+        (resolve) => void server.once('connection', (socket) => void socket.once('data', () => resolve())),
+      )
+      const [request] = made.mock.contexts as ClientRequest[]
+      request?.destroy(Object.assign(new Error(`read ${code}`), { code, syscall: 'read' }))
+      const { billed, neverConnected } = recordOf((await called).error)
+      expect({ billed, neverConnected }).toEqual({ billed: 'unknown', neverConnected: undefined })
+    },
+  )
 
-  test('what was never connected is billed as nothing still', () => {
+  test('bills nothing if no connection was established', () => {
     const refused = Object.assign(new Error('connect EHOSTUNREACH'), { code: 'EHOSTUNREACH' })
     expect(networkError(refused, 'http://a.example').toRecord()).toMatchObject({
       billed: 'nothing',
@@ -95,14 +98,14 @@ describe('what breaks a connection over which the request went out says nothing 
   })
 })
 
-describe('what goes wrong before TLS is agreed on happened to no request', () => {
+describe('a failure before TLS is established affects no request', () => {
   const alert = (description: number): Buffer => Buffer.from([21, 3, 3, 0, 2, 2, description])
   test.each<readonly [string, (socket: Socket) => void]>([
     ['a reset', (socket) => socket.resetAndDestroy()],
     ['an end', (socket) => socket.end()],
     // 112: unrecognized_name; 20: bad_record_mac; 86: inappropriate_fallback.
     ...[112, 20, 86].map((code) => [`alert ${code}`, (socket: Socket) => void socket.write(alert(code))] as const),
-  ])('%s: nothing is billed', async (_name, answer) => {
+  ])('bills nothing after %s', async (_name, answer) => {
     const server = createServer((socket) => {
       socket.on('error', () => {})
       socket.once('data', () => answer(socket))
@@ -113,7 +116,7 @@ describe('what goes wrong before TLS is agreed on happened to no request', () =>
     expect(direct.message).toContain(`localhost:${port}`)
   })
 
-  test('nor within a tunnel', async () => {
+  test('bills nothing within a tunnel', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => {})
       socket.once('data', () => {
@@ -131,14 +134,14 @@ describe('what goes wrong before TLS is agreed on happened to no request', () =>
   })
 })
 
-describe('bytes behind the end of what was packed', () => {
+describe('bytes after the end of compressed data', () => {
   const twice = (text: string): Buffer => deflateSync(gzipSync(text))
   test.each([
     ['gzip', gzipSync(ping), '\0\0'],
     ['deflate', deflateSync(ping), 'xx'],
     ['br', brotliCompressSync(ping), 'xx'],
     ['gzip, deflate', twice(ping), 'xx'],
-  ])('%s: a body that does not end keeps no connection', async (coding, packed, rest) => {
+  ])('do not keep a connection with an endless body: %s', async (coding, packed, rest) => {
     const sockets: Socket[] = []
     const server = createServer((socket) => {
       sockets.push(socket)
@@ -156,7 +159,7 @@ describe('bytes behind the end of what was packed', () => {
 })
 
 describe('a tunnel', () => {
-  test('in which TLS cannot begin is a failure that is told, and nothing is left open', async () => {
+  test('reports a failure to start TLS, and leaves nothing open', async () => {
     const sockets: Socket[] = []
     const server = createServer((socket) => {
       sockets.push(socket)
@@ -177,7 +180,7 @@ describe('a tunnel', () => {
   })
 })
 
-test('an address of IPv6 in NO_PROXY needs no brackets', () => {
+test('accepts an IPv6 address without brackets in NO_PROXY', () => {
   const proxied = (url: string, names: string): boolean =>
     proxyFor(new URL(url), { HTTPS_PROXY: 'http://proxy.example', NO_PROXY: names }) !== undefined
   expect(proxied('https://[2001:db8::1]', '2001:db8::1')).toBe(false)
@@ -188,7 +191,7 @@ test('an address of IPv6 in NO_PROXY needs no brackets', () => {
   expect(proxied('https://[fe80::1]', 'fe80::1%eth0')).toBe(true)
 })
 
-test('a name that begins like an address of this machine is another machine', () => {
+test('treats a name that starts like a local address as another machine', () => {
   const proxied = (url: string): boolean =>
     proxyFor(new URL(url), { HTTPS_PROXY: 'http://proxy.example' }) !== undefined
   expect(['https://127.a.example', 'https://127.0.0.1.a.example'].map(proxied)).toEqual([true, true])

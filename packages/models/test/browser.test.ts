@@ -81,7 +81,7 @@ beforeAll(async () => {
   inputs.push(...Object.keys(metafile?.inputs ?? {}))
 })
 
-test('no file that needs Node is in the bundle', () => {
+test('bundles no file that needs Node', () => {
   expect(inputs).toContain('packages/models/src/browser/node-transport.ts')
   expect(inputs.filter((path) => /\/http\/(?:node-transport|proxy|route|tunnel|client-for)\.ts$/.test(path))).toEqual(
     [],
@@ -91,7 +91,7 @@ test('no file that needs Node is in the bundle', () => {
   ])
 })
 
-test('a run streams replies of a service and executes tools, without any global of Node', async () => {
+test('streams replies and executes tools without any global of Node', async () => {
   const server = await startScriptedServer({
     replies: [
       { content: ['I will look.', { type: 'tool_use', name: 'Look', input: {} }] },
@@ -111,7 +111,7 @@ test('a run streams replies of a service and executes tools, without any global 
   }
 })
 
-test('package.json names the build for hosts without Node, before the one for Node', () => {
+test('names the build for hosts without Node before the one for Node', () => {
   const { exports } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     readonly exports: Readonly<Record<string, { readonly import?: Readonly<Record<string, string>> }>>
   }
@@ -125,7 +125,7 @@ test('package.json names the build for hosts without Node, before the one for No
   expect(paths).toEqual(browserEntries)
 })
 
-test('bytes are as with Node: texts, their lengths, base64 and hex', () => {
+test('handles bytes like Node: texts, their lengths, base64 and hex', () => {
   assert(
     property(string({ unit: 'binary' }), uint8Array(), (text, bytes) => {
       expect([...HostBuffer.from(text)]).toEqual([...Buffer.from(text)])
@@ -139,7 +139,7 @@ test('bytes are as with Node: texts, their lengths, base64 and hex', () => {
   )
 })
 
-test('a text is written where it is to stand', () => {
+test('writes a text in place', () => {
   assert(
     property(string({ unit: 'grapheme' }), (text) => {
       const [own, nodes] = [HostBuffer.alloc(100), Buffer.alloc(100)]

@@ -131,7 +131,7 @@ async function run(session: Session, prompt: string, runId: string, transcript?:
   return state.transcript
 }
 
-describe('of the prefix that the request before had, from turn 3 on at least 95 % is read from the cache', () => {
+describe("reads at least 95 % of the previous request's prefix from the cache, from turn 3 on", () => {
   test.each([
     ['one call a turn', 1],
     ['ten calls a turn', 10],
@@ -154,7 +154,7 @@ describe('of the prefix that the request before had, from turn 3 on at least 95 
     expect(leastShare(session.billed)).toBeGreaterThanOrEqual(0.95)
   })
 
-  test('when the newest turn was sent already and grew, since nothing came back', () => {
+  test('when the newest turn was sent before and grew, because no reply came', () => {
     const bodyOf = createRequestBody({ model: 'm', id: 'm' })
     const cache = createCache()
     const billed: Billed[] = []

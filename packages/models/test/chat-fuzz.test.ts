@@ -93,8 +93,8 @@ function isEmpty({ input }: ToolUseBlock): boolean {
   return JSON.stringify(input) === '{}'
 }
 
-describe('whatever comes', () => {
-  test('a block that was told complete is in the message, unchanged and once', () => {
+describe('for any input', () => {
+  test('preserves a block that was emitted as complete, unchanged and once', () => {
     fc.assert(
       fc.property(anyStream, fc.constantFrom('done', 'none'), (chunks, end) => {
         const blocks = toldAndKept(readChunks(chunks, end))
@@ -104,7 +104,7 @@ describe('whatever comes', () => {
     )
   })
 
-  test('a call of a reply that was cut has an input that came whole', () => {
+  test('accepts only complete inputs of calls in a cut reply', () => {
     const cut = fc.constantFrom('length', 'model_length', 'content_filter').map((reason) => finish(reason))
     const chunks = fc
       .tuple(fc.array(fc.oneof(anyPiece, anyText)), cut, fc.array(anyFinish))
@@ -122,7 +122,7 @@ describe('whatever comes', () => {
     )
   })
 
-  test('ids of calls are unique in a message, and every call has a name', () => {
+  test('gives every call a name and a unique id', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(anyPiece, anyText)), (chunks) => {
         const { assembled } = readChunks([...chunks, finish('stop')])
@@ -135,7 +135,7 @@ describe('whatever comes', () => {
     )
   })
 
-  test('events that are told begin, go on and end in order', () => {
+  test('emits events in the right order', () => {
     fc.assert(
       fc.property(anyStream, (chunks) => {
         expect(disorderIn(readChunks(chunks).updates)).toEqual([])
@@ -145,7 +145,7 @@ describe('whatever comes', () => {
   })
 })
 
-test('over a real connection each ends with a reply or a ModelError, wherever it is cut', async () => {
+test('ends with a reply or a ModelError over a real connection, wherever it is cut', async () => {
   let bytes = Buffer.alloc(0)
   const server = await startRawServer((response) => {
     beginStream(response)

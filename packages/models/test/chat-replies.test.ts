@@ -19,7 +19,7 @@ const thought = (thinking: string, origin: JsonObject): JsonObject => ({
   origin: { api, ...origin },
 })
 
-describe('what was thought is kept with the field that it came in', () => {
+describe('stores reasoning with its field', () => {
   test.each(['reasoning_content', 'reasoning'])('%s', (field) => {
     const { message } = replyOf(
       chunk({ [field]: 'Let me ' }),
@@ -30,7 +30,7 @@ describe('what was thought is kept with the field that it came in', () => {
     expect(message.content).toEqual([thought('Let me see.', { field }), { type: 'text', text: 'Yes.' }])
   })
 
-  test('in both at once, once', () => {
+  test('from both fields, once', () => {
     const both = { reasoning: 'Hm.', reasoning_content: 'Hm.' }
     expect(replyOf(chunk({ ...both, content: 'Yes.' }), ...done).message.content).toEqual([
       thought('Hm.', { field: 'reasoning_content' }),
@@ -38,7 +38,7 @@ describe('what was thought is kept with the field that it came in', () => {
     ])
   })
 
-  test('in parts of the content', () => {
+  test('from parts of the content', () => {
     const part = (text: string): JsonObject => ({ type: 'thinking', thinking: [{ type: 'text', text }] })
     const { message } = replyOf(
       chunk({ content: [part('Let me ')] }),
@@ -49,7 +49,7 @@ describe('what was thought is kept with the field that it came in', () => {
     expect(message.content).toEqual([thought('Let me see.', { field: 'content' }), { type: 'text', text: 'Yes.' }])
   })
 
-  test('with the details of a router: pieces of one are joined, others stand beside it', () => {
+  test("from a router's details: deltas of one are joined, others are separate", () => {
     const text = (fields: JsonObject): JsonObject => ({ type: 'reasoning.text', index: 0, ...fields })
     const { message } = replyOf(
       chunk({ reasoning: 'Let me ', reasoning_details: [text({ text: 'Let me ', format: 'x', signature: null })] }),
@@ -75,7 +75,7 @@ describe('what was thought is kept with the field that it came in', () => {
     ])
   })
 
-  test('with details alone: their text is shown, and they are what is sent back', () => {
+  test('from details alone: their text is shown, and they are sent back', () => {
     const detail = { type: 'reasoning.summary', summary: 'In short.', index: 0 }
     expect(replyOf(chunk({ reasoning_details: [detail], content: 'Yes.' }), ...done).message.content).toEqual([
       thought('In short.', { details: [detail] }),
@@ -83,25 +83,25 @@ describe('what was thought is kept with the field that it came in', () => {
     ])
   })
 
-  test('signed text takes no more: what comes after it is another', () => {
+  test('adds no text to a signed detail, but starts another one', () => {
     const detail = (text: string): JsonObject => ({ type: 'reasoning.text', text, signature: `of ${text}` })
     const { message } = replyOf(chunk({ reasoning_details: [detail('a'), detail('b')], content: 'Yes.' }), ...done)
     expect(message.content[0]).toEqual(thought('ab', { details: [detail('a'), detail('b')] }))
   })
 })
 
-test('a refusal is text, and ends the reply as one', () => {
+test('treats a refusal as text, and ends the reply as one', () => {
   const { message } = replyOf(chunk({ refusal: 'I will ' }), chunk({ refusal: 'not.' }), ...done)
   expect(message).toMatchObject({ content: [{ type: 'text', text: 'I will not.' }], stop_reason: 'refusal' })
 })
 
-test('a reply has the id and the model that the service names, or those of the request', () => {
+test('takes id and model from the service, or else from the request', () => {
   const unnamed: JsonObject = { choices: [{ delta: { content: 'Yes.' }, finish_reason: 'stop' }] }
   expect(replyOf({ id: 'x', model: 'served', ...unnamed }).message).toMatchObject({ id: 'x', model: 'served' })
   expect(replyOf(unnamed).message).toMatchObject({ id: expect.stringMatching(/^chat-\w{9}$/), model: 'asked' })
 })
 
-test('of several choices the first is taken', () => {
+test('takes the first of several choices', () => {
   const both = { choices: [1, 0].map((index) => ({ index, delta: { content: `${index}` }, finish_reason: 'stop' })) }
   expect(replyOf({ id: 'c1', model: 'm', ...both }).message.content).toEqual([{ type: 'text', text: '0' }])
 })
@@ -135,7 +135,7 @@ describe('usage', () => {
     ['it holds noughts', { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }],
     ['the prompt is empty', { usage: { prompt_tokens: 0, completion_tokens: 5 } }],
     ['the prompt is empty by the total too', { usage: { prompt_tokens: 0, completion_tokens: 5, total_tokens: 5 } }],
-  ] as readonly (readonly [string, JsonObject])[])('when %s, what it cost is unknown', (_, more) => {
+  ] as readonly (readonly [string, JsonObject])[])('is unknown when %s', (_, more) => {
     expect(replyOf(said, { ...finish('stop'), ...more })).toMatchObject({
       billed: 'unknown',
       message: { usage: noUsage },
@@ -159,15 +159,12 @@ describe('usage', () => {
     ],
     ['before the rest of a call', [{ ...half, usage: running }, rest, finish('tool_calls')]],
     ['with a finish reason that was not the last', [{ ...finish('stop'), usage: running }, said, finish('stop')]],
-  ] as readonly (readonly [string, readonly JsonObject[]])[])(
-    'that was told only %s is not that of the reply: what it cost is unknown',
-    (_, chunks) => {
-      expect(replyOf(...chunks)).toMatchObject({ billed: 'unknown', message: { usage: noUsage } })
-      expect(replyOf(...chunks, { choices: [], usage: reported })).toEqual({
-        message: expect.objectContaining({ usage: counted }),
-      })
-    },
-  )
+  ] as readonly (readonly [string, readonly JsonObject[]])[])('is unknown if it was reported only %s', (_, chunks) => {
+    expect(replyOf(...chunks)).toMatchObject({ billed: 'unknown', message: { usage: noUsage } })
+    expect(replyOf(...chunks, { choices: [], usage: reported })).toEqual({
+      message: expect.objectContaining({ usage: counted }),
+    })
+  })
 
   test.each([
     [
@@ -202,7 +199,7 @@ describe('usage', () => {
   })
 })
 
-describe('of a count that is told more than once the highest holds', () => {
+describe('applies the highest of repeated counts', () => {
   const said = chunk({ content: 'Yes.' })
   const high = { prompt_tokens: 100_000, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 40_000 } }
   const low = { prompt_tokens: 1, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 0 } }
@@ -222,7 +219,7 @@ describe('of a count that is told more than once the highest holds', () => {
   })
 })
 
-describe('what is no count is handed on: core judges it', () => {
+describe('passes invalid counts on to core', () => {
   const reported = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
   test.each([
     ['a prompt that is no number', { prompt_tokens: 'ten' }, 'ten'],
@@ -301,7 +298,7 @@ describe('the finish reason', () => {
   })
 
   test.each(['error', 'abort', 'network_error', 'insufficient_system_resource', 'function_call_filter: MALFORMED'])(
-    '%s is a failure: what was complete is kept',
+    'treats %s as a failure, and preserves complete blocks',
     (reason) => {
       const read = readChunks([
         said,
@@ -316,26 +313,26 @@ describe('the finish reason', () => {
     },
   )
 
-  test('error with what happened is that error', () => {
+  test('reports an error with its description', () => {
     const error = { code: 502, message: 'Provider disconnected' }
     expect(readChunks([said, finish('error', { error })]).end).toEqual({ kind: 'error_event', error })
   })
 
-  test('a stream without [DONE] is complete with a finish reason', () => {
+  test('completes a stream without [DONE]', () => {
     expect(readChunks([said, finish('stop')], 'none').assembled).toMatchObject({ kind: 'complete' })
   })
 
-  test('a stream without either is not', () => {
+  test('does not complete a stream if both are missing', () => {
     expect(readChunks([said], 'none').assembled).toEqual({ kind: 'nothing' })
     expect(readChunks([said, read], 'none').assembled).toMatchObject({ kind: 'partial' })
   })
 
-  test('a stream with [DONE] and nothing before it is not', () => {
+  test('does not complete a stream with only [DONE]', () => {
     expect(readChunks([]).assembled).toEqual({ kind: 'nothing' })
     expect(readChunks([chunk({ role: 'assistant', content: '' })]).assembled).toEqual({ kind: 'nothing' })
   })
 
-  test('a finish reason without any content is a reply without content', () => {
+  test('completes a reply without content', () => {
     expect(replyOf(chunk({ role: 'assistant', content: '' }), ...done).message).toMatchObject({
       content: [],
       stop_reason: 'end_turn',
@@ -354,7 +351,7 @@ describe('an error in the middle of a stream', () => {
     [{ detail: 'boom' }, { detail: 'boom' }],
     [{ message: 'boom' }, { message: 'boom' }],
     [{ ...finish('error'), error: { message: 'boom' } }, { message: 'boom' }],
-  ] as readonly (readonly [JsonObject, unknown])[])('%j', (value, error) => {
+  ] as readonly (readonly [JsonObject, unknown])[])('is recognized: %j', (value, error) => {
     expect(readChunks([chunk({ content: 'Yes.' }), value]).end).toEqual({ kind: 'error_event', error })
   })
 
@@ -364,7 +361,7 @@ describe('an error in the middle of a stream', () => {
     { choices: [] },
     { object: 'chat.completion.chunk' },
     {},
-  ])('%j is none', (value) => {
+  ])('is not seen in %j', (value) => {
     expect(readChunks([chunk({ content: 'Yes.' }), value, ...done]).end).toBeUndefined()
   })
 })

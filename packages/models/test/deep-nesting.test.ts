@@ -68,13 +68,13 @@ describe.each(depths)('%i levels', (depth) => {
       'an event of an unknown kind',
       [start(), { type: 'brand_new', it: hole }, begin({ type: 'text', text: 'x' }), ...ends],
     ],
-  ])('Messages API: %s', async (name, events) => {
+  ])('reads Messages API input: %s', async (name, events) => {
     const url = await serve(frames(events, deep))
     const outcome = await outcomeOf(anthropic({ model: 'claude-test', apiKey: 'key', baseUrl: url }))
     expect(outcome).toBe(isTaken && name !== 'an error' ? 'reply' : 'error')
   })
 
-  test('Messages API: a streamed input is handed on as the text that it is', async () => {
+  test('passes a streamed Messages API input on as text', async () => {
     const events = [start(), begin(named), delta({ type: 'input_json_delta', partial_json: deep }), ...ends]
     const model = anthropic({ model: 'claude-test', apiKey: 'key', baseUrl: await serve(frames(events, '')) })
     const { reply } = await call(model)
@@ -104,7 +104,7 @@ describe.each(depths)('%i levels', (depth) => {
       isTaken,
     ],
     ['an error', [{ error: { message: hole } }], false],
-  ])('chat completions: %s', async (_name, events, isReply) => {
+  ])('reads chat completions: %s', async (_name, events, isReply) => {
     const url = await serve(frames([...events, usageChunk], deep))
     expect(await outcomeOf(openaiCompatible({ model: 'm', baseUrl: url }))).toBe(isReply ? 'reply' : 'error')
   })
@@ -119,7 +119,7 @@ describe.each(depths)('%i levels', (depth) => {
     ['an annotation', [done(0, message('', { content: annotated }))], isTaken],
     ['an event of an unknown kind', [{ type: 'brand_new', it: hole }, done(0, message('x'))], isTaken],
     ['an error', [{ type: 'error', message: hole }], false],
-  ])('Responses API: %s', async (_name, events, isReply) => {
+  ])('reads Responses API input: %s', async (_name, events, isReply) => {
     const url = await serve(frames([created, ...events, ended()], deep))
     expect(await outcomeOf(openaiResponses({ model: 'm', baseUrl: url, apiKey: 'key' }))).toBe(
       isReply ? 'reply' : 'error',
@@ -134,7 +134,7 @@ describe.each(depths)('%i levels', (depth) => {
       `{"type":"message","content":[{"type":"x","it":${deep}}],"choices":[{"message":{"x":${deep}}}],"output":${deep}}`,
       200,
     ],
-  ])('each: %s in a body', async (_name, body, status) => {
+  ])('survives %s in a body of each service', async (_name, body, status) => {
     const baseUrl = await serve(body, status, 'application/json')
     expect(await outcomeOf(anthropic({ model: 'claude-test', apiKey: 'key', baseUrl }))).toBe('error')
     expect(await outcomeOf(openaiCompatible({ model: 'm', baseUrl }))).toBe('error')
@@ -156,12 +156,12 @@ describe.each(depths)('%i levels', (depth) => {
     ['usage', [...textParts('x'), finishPart('stop', { usage: { raw: object } })]],
     ['an error', [{ type: 'error', error: object }]],
     ['a part of an unknown kind', [{ type: 'brand-new', it: object }, ...textParts('x'), finishPart()]],
-  ])('AI SDK: %s', async (_name, parts) => {
+  ])('reads AI SDK input: %s', async (_name, parts) => {
     expect(['reply', 'part', 'error']).toContain(await outcomeOf(fromAiSdk(scriptedParts(parts))))
   })
 })
 
-test('a run tells the model that its input was no good, and goes on', async () => {
+test('reports an invalid input to the model, and continues', async () => {
   const deep = deepText(5_000)
   const streams = [
     [piece({ index: 0, id: 'a' }, { name: 'Read', arguments: deep }), finish('tool_calls'), usageChunk],

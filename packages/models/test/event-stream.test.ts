@@ -28,7 +28,7 @@ const someBytes = fc
   .map((parts) => Uint8Array.from([...parts.flat(), 0x41]))
 
 describe('text', () => {
-  test('of any bytes, cut anywhere, is what TextDecoder gives of them', () => {
+  test('is decoded like TextDecoder does, for any bytes split anywhere', () => {
     fc.assert(
       fc.property(someBytes, cuts, (bytes, places) => {
         const decoder = createUtf8Decoder()
@@ -41,7 +41,7 @@ describe('text', () => {
     )
   })
 
-  test('does not change with a piece that is written over after it was read', () => {
+  test('does not change when a chunk is overwritten after reading', () => {
     const decoder = createUtf8Decoder()
     const piece = Uint8Array.from([0x41, 0xe2, 0x82])
     expect(decoder.decode(piece)).toBe('A')
@@ -49,7 +49,7 @@ describe('text', () => {
     expect(decoder.decode(Uint8Array.from([0xac]))).toBe('€')
   })
 
-  test('begins without a byte order mark, however it is cut, and keeps one that stands later', () => {
+  test('drops a byte order mark at the beginning, however it is split, and preserves later ones', () => {
     const bytes = new TextEncoder().encode('\u{feff}a\u{feff}b')
     const whole = createUtf8Decoder()
     const single = createUtf8Decoder()
@@ -85,7 +85,7 @@ function eventsOf(events: EventStream, pieces: readonly Uint8Array[]): readonly 
 }
 
 describe('events', () => {
-  test('of any lines, cut anywhere, are those of an independent parser', () => {
+  test('are parsed like an independent parser does, for any lines split anywhere', () => {
     fc.assert(
       fc.property(stream, cuts, (text, places) => {
         const pieces = cutAt(new TextEncoder().encode(text), places)
@@ -95,7 +95,7 @@ describe('events', () => {
     )
   })
 
-  test.each(['\n', '\r\n', '\r'])('come with their last line ending %j, before anything follows', (end) => {
+  test.each(['\n', '\r\n', '\r'])('arrive with their last line end %j, before anything follows', (end) => {
     const bytes = new TextEncoder().encode(`data: 1${end}${end}data: 2${end}${end}`)
     expect(eventsOf(createEventStream(), [bytes]).map(({ data }) => data)).toEqual(['1', '2'])
     const single = [...bytes].map((byte) => Uint8Array.of(byte))
@@ -105,14 +105,14 @@ describe('events', () => {
   test.each([
     ['one line that does not end', 'data: ', '12345', 5],
     ['lines of one event', 'data: 1234\n', 'data: 1234\n', 4],
-  ])('that are too long are told when the limit is passed: %s', (_name, first, next, limit) => {
+  ])('are reported when they exceed the limit: %s', (_name, first, next, limit) => {
     const events = createEventStream(limit + first.length - 1)
     const bytes = new TextEncoder()
     expect(events.feed(bytes.encode(first))).toEqual([])
     expect(events.feed(bytes.encode(next.repeat(3)))).toBe('too_long')
   })
 
-  test('one on each line, cut anywhere, are the lines', () => {
+  test('are the lines, if there is one per line', () => {
     const row = fc.string({ unit: 'grapheme', maxLength: 12 }).map((text) => text.replaceAll(/[\r\n]/g, ''))
     fc.assert(
       fc.property(fc.array(row, { maxLength: 20 }), cuts, (rows, places) => {

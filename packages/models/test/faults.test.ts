@@ -118,7 +118,7 @@ function isEndless(fault: StreamFault): boolean {
 const endlessLimit = 100_000
 
 describe('the table of faults', () => {
-  test('has a row for every fault, a column for every point, and no others', () => {
+  test('has a row for every fault, and a column for every point', () => {
     expect(faultRows.map((row) => row.get('fault'))).toEqual(Object.keys(faultKinds))
     expect([...(faultRows[0]?.keys() ?? [])]).toEqual(['fault', 'kind', 'billed', ...faultPoints])
   })
@@ -147,8 +147,8 @@ describe('the table of faults', () => {
   })
 })
 
-describe('what the table cannot say', () => {
-  test('an endless event is read no further than its limit, and the connection is let go', async () => {
+describe('beyond the table', () => {
+  test('reads an endless event no further than its limit, and releases the connection', async () => {
     for (const protocol of protocols) {
       const { bytes } = await exchange(protocol, { fault: 'endless event', at: 'begun' }, limitsFor('endless event'))
       // What the kernel holds between the two comes on top.
@@ -156,7 +156,7 @@ describe('what the table cannot say', () => {
     }
   })
 
-  test('a reply without a report of usage is charged at the worst case, one with it at what it says', async () => {
+  test('charges a reply without usage at the worst case, and one with usage as reported', async () => {
     const usage = { input_tokens: 100, output_tokens: 20, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
     const billed = async (protocol: FaultProtocol, at: FaultPoint) => {
       const { reply } = await exchange(protocol, { fault: 'closed', at })
@@ -167,7 +167,7 @@ describe('what the table cannot say', () => {
     expect(await Promise.all([billed('responses', 'stop'), billed('responses', 'end')])).toEqual([usage, usage])
   })
 
-  test('a cut connection is told by what cut it, with the id of the request where there was an answer', async () => {
+  test('reports the cause of a cut connection, with the request id if there was a response', async () => {
     const failed = async (fault: StreamFault) => failureOf(await exchange('messages', { fault, at: 'text' }))
     for (const fault of ['reset', 'closed'] as const) {
       expect((await failed(fault))?.message).toMatch(/^127\.0\.0\.1:\d+ closed the connection \(ECONNRESET\)/)
@@ -179,8 +179,8 @@ describe('what the table cannot say', () => {
   })
 })
 
-describe('the table of answers', () => {
-  test('has a row for every answer, and no others', () => {
+describe('the table of responses', () => {
+  test('has a row for every response', () => {
     expect(new Set(answerRows.map((row) => row.get('answer')))).toEqual(new Set(Object.keys(faultAnswers)))
     expect([...(answerRows[0]?.keys() ?? [])]).toEqual(['answer', 'kind', 'tried again', 'waits', 'billed'])
   })
@@ -216,7 +216,7 @@ function waitsOf(failure: ModelError | undefined): string {
   return isAsked ? 'as asked' : `${retryAfterMs} ms`
 }
 
-test('a fault that cannot happen where it is planned is told at once', async () => {
+test('rejects a fault that cannot happen at its point', async () => {
   await expect(startFaultServer({ protocol: 'chat', plan: [{ fault: 'pings', at: 'accept' }] })).rejects.toThrow(
     '"pings" cannot happen at "accept".',
   )

@@ -134,7 +134,7 @@ const paths: readonly Path[] = [
   },
 ]
 
-describe.each(Object.entries(refusals))('the service says %s', (_wording, refusal) => {
+describe.each(Object.entries(refusals))('when the service says %s', (_wording, refusal) => {
   test.each(paths)('$name', async ({ layers, refuses, ends, recoveries }) => {
     const { url, asked } = await serve(26, refuses, refusal)
     const model = anthropic({ model: 'claude-sonnet-5-5', apiKey: 'k', baseUrl: url })
@@ -156,9 +156,9 @@ describe.each(Object.entries(refusals))('the service says %s', (_wording, refusa
   })
 })
 
-describe('a scripted service with a small window that we do not know', () => {
+describe('a scripted service with an unknown small window', () => {
   test.each([1, 1.4, 2])(
-    'is refused by, learned from, and a session over it goes on: factor %s',
+    'rejects a request, and the session continues with the learned limit: factor %s',
     async (tokenFactor) => {
       const scripted = await scriptedModel({
         contextWindow: 24_000,

@@ -103,7 +103,7 @@ function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
-describe.each(protocols)('in process, a stream (%s)', (protocol) => {
+describe.each(protocols)('a stream in process (%s)', (protocol) => {
   const streams = recordedStreams(protocol)
   const stream = fc.constantFrom(...streams)
 
@@ -111,7 +111,7 @@ describe.each(protocols)('in process, a stream (%s)', (protocol) => {
     expect(streams.length).toBeGreaterThan(4)
   })
 
-  test('in any pieces gives the same message', async () => {
+  test('yields the same message, however it is split', async () => {
     await fc.assert(
       fc.asyncProperty(stream, cuts, async (recorded, cutsAt) => {
         const whole = await wholeReply(protocol, recorded)
@@ -122,7 +122,7 @@ describe.each(protocols)('in process, a stream (%s)', (protocol) => {
     )
   })
 
-  test('cut off at any byte gives the whole message, a beginning of it, or an error that may be retried', async () => {
+  test('yields the message, a beginning of it, or a retryable error when it is cut at any byte', async () => {
     const outcomes = new Set<string>()
     await fc.assert(
       fc.asyncProperty(stream, truncation, cuts, async (recorded, cut, cutsAt) => {
@@ -142,7 +142,7 @@ describe.each(protocols)('in process, a stream (%s)', (protocol) => {
     ['with frames that are repeated, lost and swapped', several(frameMutation)],
     ['with garbage in it', several(garbage)],
     ['with all of that, and cut off', several(fc.oneof(frameMutation, garbage, truncation))],
-  ])('%s loses nothing that was complete, and says so when it is not whole', async (_name, mutations) => {
+  ])('loses nothing complete when it is %s, and reports when it is incomplete', async (_name, mutations) => {
     const outcomes = new Set<string>()
     await fc.assert(
       fc.asyncProperty(stream, mutations, cuts, async (recorded, mutated, cutsAt) => {
@@ -156,7 +156,7 @@ describe.each(protocols)('in process, a stream (%s)', (protocol) => {
     expect(amiss(outcomes, ['failed', 'kept', 'whole'])).toEqual([])
   })
 
-  test('that is nothing but garbage is a ModelError', async () => {
+  test('is a ModelError if it is only garbage', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), cuts, async (bytes, cutsAt) => {
         const { error } = await answeredWith(protocol, piecesOf(Buffer.from(bytes), cutsAt))
@@ -175,8 +175,8 @@ function cutOutcome({ reply, error }: Called, whole: ModelReply): string {
   return isSame(content, beginning) ? 'a beginning' : 'something else'
 }
 
-describe.each(protocols)('over a real connection, a stream (%s)', (protocol) => {
-  test('that is mistreated, and ends well or badly, loses nothing that was complete and never hangs', async () => {
+describe.each(protocols)('a stream over a real connection (%s)', (protocol) => {
+  test('loses nothing complete and never hangs when it is disturbed', async () => {
     let pieces: readonly Buffer[] = []
     let isCut = false
     const server = await startRawServer(async (response) => {

@@ -67,9 +67,9 @@ function broken({ currency }: Case, { billed, committed, limit, ...outcome }: Ou
   return Object.entries(promises).flatMap(([promise, isKept]) => (isKept ? [] : [promise]))
 }
 
-describe('what a service bills by its own meter, aborted, dropped and killed requests included', () => {
+describe('the bill of a service, including aborted, dropped and killed requests', () => {
   test.each(['usd', 'tokens'] as const)(
-    'never exceeds the budget in %s, nor what the run says it spent',
+    'never exceeds the budget in %s, or what the run reports',
     async (currency) => {
       const tally = createTally()
       const keepsPromises = fc.asyncProperty(caseIn(currency), async (drawn) => {
@@ -85,7 +85,7 @@ describe('what a service bills by its own meter, aborted, dropped and killed req
   )
 })
 
-describe('the test can see an overshoot', () => {
+describe('the test detects', () => {
   /** Every promise that is broken in the cases. */
   async function brokenIn(
     currency: Case['currency'],
@@ -106,7 +106,7 @@ describe('the test can see an overshoot', () => {
     'the run says at least what is billed',
   ]
 
-  test('of reservations that are too small', async () => {
+  test('reservations that are too small', async () => {
     const tooSmall: Prices = {
       cost: (model, usage) => prices.cost(model, usage),
       worstCase: (model, bound) => prices.worstCase(model, { ...bound, outputTokens: bound.outputTokens / 4 }),
@@ -114,7 +114,7 @@ describe('the test can see an overshoot', () => {
     expect(await brokenIn('usd', tooSmall, {})).toEqual(allBroken)
   })
 
-  test.each(['usd', 'tokens'] as const)('of failures that are taken for free, in %s', async (currency) => {
+  test.each(['usd', 'tokens'] as const)('failures that are not charged, in %s', async (currency) => {
     const takenForFree = (model: Model): Model => ({
       ...model,
       async call(request, options) {
@@ -132,7 +132,7 @@ describe('the test can see an overshoot', () => {
     ])
   })
 
-  test('of a resume that forgets the requests that were open', async () => {
+  test('a resume that forgets open requests', async () => {
     const forgetful = (records: readonly StepRecord[]): readonly StepRecord[] => {
       const ended = new Set(records.flatMap((record) => (record.type === 'result' ? [record.key] : [])))
       return records.filter((record) => record.type !== 'intent' || ended.has(record.key))

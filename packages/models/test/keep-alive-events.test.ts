@@ -76,7 +76,7 @@ async function timedOut(model: Model): Promise<string> {
   return `${kind}: ${message}`
 }
 
-describe('what is no news of the reply does not keep it alive', () => {
+describe('keep-alive events do not extend a reply', () => {
   test.each<[string, readonly JsonObject[], readonly JsonObject[]]>([
     ['events of an unknown name', [start], [{ type: 'brand_new', index: 0 }]],
     ['deltas of an unknown name', [start, block], [delta({ type: 'brand_new', text: 'x' })]],
@@ -139,7 +139,7 @@ describe('what is no news of the reply does not keep it alive', () => {
     expect(await timedOut(model)).toBe(noNews)
   })
 
-  test('Responses API: one empty message after another, and one response after another', async () => {
+  test('in the Responses API: empty messages and repeated responses', async () => {
     const items = await numbering((index) => [added(index, item('')), done(index, item(''))])
     const named = { model: 'test', apiKey: 'key', ...limits }
     expect(await timedOut(openaiResponses({ ...named, baseUrl: items }))).toMatch(/^timeout: Only keep-alive events/)
@@ -149,7 +149,7 @@ describe('what is no news of the reply does not keep it alive', () => {
     )
   })
 
-  test('Messages API: one empty block after another', async () => {
+  test('in the Messages API: empty blocks', async () => {
     const url = await numbering((index) => [
       { ...block, index },
       { ...stop, index },
@@ -158,7 +158,7 @@ describe('what is no news of the reply does not keep it alive', () => {
     expect(await timedOut(model)).toBe(noNews)
   })
 
-  test('Messages API: one message after another', async () => {
+  test('in the Messages API: repeated messages', async () => {
     const url = await numbering(() => [start, call0])
     const model = anthropic({ model: 'claude-test', apiKey: 'key', baseUrl: url, ...patient })
     expect(await timedOut(model)).toBe('connection: The reply stream failed: message after message started.')
@@ -178,7 +178,7 @@ describe('what is no news of the reply does not keep it alive', () => {
   })
 })
 
-describe('once the service has said why the reply ended, nothing keeps it waiting', () => {
+describe('waits no longer after the stop reason', () => {
   test.each<[string, readonly JsonObject[]]>([
     ['the reason once more', [reason]],
     ['usage', [{ type: 'message_delta', usage }]],
@@ -202,7 +202,7 @@ describe('once the service has said why the reply ended, nothing keeps it waitin
     expect(reply?.message.stop_reason).toBe('end_turn')
   })
 
-  test('but a service that gives a reason with every piece of text is heard to its end', async () => {
+  test('reads to the end if a service sends a reason with every chunk', async () => {
     const every = chunk({ delta: { content: 'a' }, finish_reason: 'stop' })
     const server = await startRawServer((response) => {
       beginStream(response)
@@ -244,15 +244,9 @@ function partsModel(begun: readonly LanguageModelV3StreamPart[], again: Language
   }
 }
 
-test.each(['messages', 'chat'] as const)(
-  'a reply of %s without an end breaks when it is too long',
-  async (protocol) => {
-    const url = await repeating(
-      protocol === 'messages' ? [start, block] : [],
-      protocol === 'messages' ? [text] : [said],
-    )
-    const options = { model: 'test', apiKey: 'key', baseUrl: url, ...patient, maxEventLength: 500 }
-    const { error } = await call(protocol === 'messages' ? anthropic(options) : openaiCompatible(options))
-    expect(recordOf(error).message).toBe('The reply stream failed: the reply was longer than the limit.')
-  },
-)
+test.each(['messages', 'chat'] as const)('breaks an endless reply of %s when it is too long', async (protocol) => {
+  const url = await repeating(protocol === 'messages' ? [start, block] : [], protocol === 'messages' ? [text] : [said])
+  const options = { model: 'test', apiKey: 'key', baseUrl: url, ...patient, maxEventLength: 500 }
+  const { error } = await call(protocol === 'messages' ? anthropic(options) : openaiCompatible(options))
+  expect(recordOf(error).message).toBe('The reply stream failed: the reply was longer than the limit.')
+})

@@ -52,7 +52,7 @@ function holds(more: ServiceKnowledge, less: ServiceKnowledge): boolean {
   return sizeOf(mergeKnowledge(more, less)) === sizeOf(more)
 }
 
-test('each refusal is learned from at most once, and nothing is unlearned', () => {
+test('learns from each refusal at most once, and unlearns nothing', () => {
   fc.assert(
     fc.property(start, fc.array(refusal, { maxLength: 12 }), (made, refusals) => {
       let known = initialKnowledge(made)
@@ -71,7 +71,7 @@ test('each refusal is learned from at most once, and nothing is unlearned', () =
   )
 })
 
-test('two that learned by themselves know all of it together, whoever is asked first', () => {
+test('combines the knowledge of two requests, whichever comes first', () => {
   fc.assert(
     fc.property(start, fc.array(refusal), fc.array(refusal), (made, some, others) => {
       const after = (refusals: readonly Refusal[]): ServiceKnowledge =>

@@ -34,7 +34,7 @@ async function headersOf(make: (fetch: typeof globalThis.fetch) => Model): Promi
   return headers
 }
 
-describe('a name and options, or options alone', () => {
+describe('accepts a name and options, or only options', () => {
   test.each([
     [
       'anthropic',
@@ -58,7 +58,7 @@ describe('a name and options, or options alone', () => {
     ['a name that is no text', { model: 4 }],
     ['options that are none', 'gpt-5', 'key'],
     ['options behind options', { model: 'gpt-5' }, {}],
-  ])('%s is an error that shows the right call', (_what, ...given) => {
+  ])('rejects %s and shows a valid call', (_what, ...given) => {
     for (const make of [anthropic, openai, openaiResponses, openaiCompatible]) {
       const call = (): unknown => Reflect.apply(make, undefined, given)
       expect(call).toThrow(ConfigurationError)
@@ -66,7 +66,7 @@ describe('a name and options, or options alone', () => {
     }
   })
 
-  test('a service of which no address is given is asked for its address', () => {
+  test('asks for the address of a service without one', () => {
     const call = (...given: unknown[]): unknown => Reflect.apply(openaiCompatible, undefined, given)
     const right = "openaiCompatible needs baseUrl, the address of the service: openaiCompatible('tiny', { baseUrl:"
     expect(() => call('tiny')).toThrow(right)
@@ -86,14 +86,14 @@ describe('prices', () => {
       modelId: 'gpt-5',
       doStream: () => Promise.reject(new Error('unused')),
     }),
-  ])('of the snapshot come with $id', ({ id, prices }) => {
+  ])('come from the snapshot with $id', ({ id, prices }) => {
     const expected = createPrices()
     expect(prices?.cost(id, usage)).toBeGreaterThan(0)
     expect(prices?.cost(id, usage)).toBe(expected.cost(id, usage))
     expect(prices?.leastPerToken?.(id)).toBe(expected.leastPerToken?.(id))
   })
 
-  test('of a model that the snapshot does not know are none', () => {
+  test('are missing for a model that the snapshot does not know', () => {
     const { id, prices } = openaiCompatible('tiny', { baseUrl })
     expect(prices?.cost(id, usage)).toBeUndefined()
     expect(prices?.worstCase(id, { inputTokens: 1, outputTokens: 1 })).toBeUndefined()
@@ -101,7 +101,7 @@ describe('prices', () => {
 })
 
 describe('the key of the environment', () => {
-  test('goes to the own address of the service where nothing else is given', async () => {
+  test("is sent to the service's own address by default", async () => {
     vi.stubEnv('ANTHROPIC_API_KEY', 'sk-ant-of-the-environment')
     vi.stubEnv('OPENAI_API_KEY', 'sk-of-the-environment-1')
     expect((await headersOf((fetch) => anthropic('claude-sonnet-4-5', { fetch }))).get('x-api-key')).toBe(
@@ -112,7 +112,7 @@ describe('the key of the environment', () => {
     )
   })
 
-  test('is read when a request needs it, and its absence names the variable', async () => {
+  test('is read when a request needs it, and reported by its variable if it is missing', async () => {
     for (const [variable, make] of [
       ['ANTHROPIC_API_KEY', () => anthropic('claude-sonnet-4-5')],
       ['OPENAI_API_KEY', () => openai('gpt-5')],
@@ -130,7 +130,7 @@ describe('the key of the environment', () => {
     }
   })
 
-  test('goes nowhere else, and not in the place of a key that is given', async () => {
+  test('is sent nowhere else, and never replaces an explicit key', async () => {
     vi.stubEnv('ANTHROPIC_API_KEY', 'sk-ant-of-the-environment')
     vi.stubEnv('OPENAI_API_KEY', 'sk-of-the-environment-1')
     const elsewhere = await headersOf((fetch) => anthropic('claude-sonnet-4-5', { fetch, baseUrl }))
@@ -143,7 +143,7 @@ describe('the key of the environment', () => {
 })
 
 test.each(['baseURL', 'base_url', 'api_key', 'defaultHeaders'])(
-  'an option of another library is refused, and no key goes to the usual address: %s',
+  'rejects an option of another library, and sends no key to the default address: %s',
   (theirs) => {
     for (const make of [anthropic, openai, openaiCompatible]) {
       const given = { baseUrl, [theirs]: 'http://127.0.0.1:9' }

@@ -116,8 +116,8 @@ function happeningsIn(drawn: Sequence, came: Came): readonly string[] {
   return Object.entries(met).flatMap(([happening, isMet]) => (isMet ? [happening] : []))
 }
 
-describe('what a run tells is what a service bills', () => {
-  test('in every documented form, to the cent, and over the budget only by what one request hid', async () => {
+describe("the run's cost equals the service's bill", () => {
+  test("in every documented form, to the cent, and exceeds the budget only by one request's hidden cost", async () => {
     const met = new Set<string>()
     const keepsPromises = fc.asyncProperty(anySequence, async (drawn) => {
       const came = await runSequence(drawn, prices)
@@ -129,7 +129,7 @@ describe('what a run tells is what a service bills', () => {
   }, 1_000_000)
 })
 
-describe('the test can see', () => {
+describe('the test detects', () => {
   async function brokenIn(sabotage: (model: Model) => Model, own = prices): Promise<readonly string[]> {
     const all = new Set<string>()
     for (const drawn of fc.sample(anySequence, { numRuns: 120, seed: 20_261_122 })) {
@@ -157,12 +157,12 @@ describe('the test can see', () => {
     ])
   })
 
-  test('counts that are taken back', async () => {
+  test('counts that are reverted', async () => {
     const lower = telling((usage) => ({ ...usage, output_tokens: Math.floor(usage.output_tokens / 2) }))
     expect(await brokenIn(lower)).toContain('what is told is what is billed')
   })
 
-  test('a least price of a token that is that of a dear one', async () => {
+  test('a minimum token price that is too high', async () => {
     const dear = { ...prices, leastPerToken: (id: string) => prices.cost(id, { ...noUsage, output_tokens: 1 }) }
     expect(await brokenIn((model) => model, dear)).toEqual(['its tokens are within its certificate'])
   })

@@ -35,14 +35,14 @@ const pathsOf = ({ asked }: ResponsesService): readonly string[] => asked.map(({
 const onResponses = ({ path }: Asked): boolean => path === '/v1/responses'
 
 describe('openai', () => {
-  test('asks by the Responses API, and stores nothing', async () => {
+  test('uses the Responses API, and stores nothing', async () => {
     const service = await startResponsesService()
     expect(await textOf(modelAt(service))).toBe('Yes.')
     expect(pathsOf(service)).toEqual(['/v1/responses'])
     expect(service.asked[0]?.body).toMatchObject({ model: 'gpt-5.2', store: false, stream: true })
   })
 
-  test('asks by chat completions where that is said, and openaiCompatible the other way round', async () => {
+  test('uses chat completions on request, and openaiCompatible vice versa', async () => {
     const service = await startResponsesService()
     await textOf(modelAt(service, { api: 'chat_completions' }))
     const options = { model: 'm', baseUrl: `${service.url}/v1` }
@@ -51,14 +51,14 @@ describe('openai', () => {
     expect(pathsOf(service)).toEqual(['/v1/chat/completions', '/v1/chat/completions', '/v1/responses'])
   })
 
-  test('knows two names of APIs, and refuses any other', () => {
+  test('knows two names of APIs, and rejects any other', () => {
     for (const make of [openai, openaiCompatible]) {
       const options = { model: 'gpt-5.2', baseUrl: 'http://127.0.0.1:9', api: 'response' as 'responses' }
       expect(() => make(options)).toThrow('api must be responses or chat_completions, not "response".')
     }
   })
 
-  test('names fields as the API does, whichever name they were given by', async () => {
+  test('names fields as the API does, whichever name they had', async () => {
     const service = await startResponsesService()
     const schema = { name: 'answer', schema: { type: 'object' }, strict: true }
     const format = { type: 'json_schema', json_schema: schema }
@@ -76,7 +76,7 @@ describe('openai', () => {
   })
 
   test.each(['gpt-5-pro', 'gpt-5.2-codex', 'gpt-5.1-codex-max', 'o3-deep-research-2025-06-26', 'codex-mini-latest'])(
-    '%s is refused by chat completions of OpenAI, before anything is asked',
+    "rejects %s for OpenAI's chat completions before any request",
     (model) => {
       expect(() => openai({ model, apiKey: 'key', api: 'chat_completions' })).toThrow(
         `${model} is only served by the Responses API, but chat completions are configured for it. Remove HALTING_OPENAI_API, the setting openaiApi`,
@@ -84,7 +84,7 @@ describe('openai', () => {
     },
   )
 
-  test('says which searches and uses of tools there may be', () => {
+  test('declares its searches and tool uses', () => {
     const make = (options: Partial<OpenAiOptions>): Model => openai({ model: 'gpt-5.2', apiKey: 'key', ...options })
     expect(make({}).webSearch).toEqual({ domains: 'allowed and blocked' })
     expect(make({ api: 'chat_completions' }).webSearch).toBeUndefined()
@@ -113,7 +113,7 @@ describe('a service without the Responses API', () => {
       openAiError('model gpt-4.1 does not support Responses API.', null, 'unsupported_api_for_model'),
     ],
   ]
-  test.each(noSuchPath)('is asked by chat completions from then on: %s', async (_name, status, body) => {
+  test.each(noSuchPath)('uses chat completions from then on: %s', async (_name, status, body) => {
     const service = await startResponsesService(undefined, (asked) =>
       onResponses(asked) ? { status, body } : undefined,
     )
@@ -124,7 +124,7 @@ describe('a service without the Responses API', () => {
     expect(new Set(service.asked.slice(0, 2).map(({ key }) => key)).size).toBe(2)
   })
 
-  test('is told of once, with what to set', async () => {
+  test('is reported once, with the setting', async () => {
     const service = await startResponsesService(undefined, (asked) =>
       onResponses(asked) ? { status: 404, body: '' } : undefined,
     )
@@ -140,7 +140,7 @@ describe('a service without the Responses API', () => {
     expect(await warningsOf(modelAt(service, { api: 'chat_completions' }))).toEqual([])
   })
 
-  test('gets the fields by their names in chat completions', async () => {
+  test('receives the field names of chat completions', async () => {
     const service = await startResponsesService(undefined, (asked) =>
       onResponses(asked) ? { status: 404, body: '' } : undefined,
     )
@@ -167,14 +167,14 @@ describe('a service without the Responses API', () => {
     ['vLLM', { object: 'error', message: 'The model `m` does not exist.', type: 'NotFoundError', code: 404 }],
     ['Azure', { error: { code: 'DeploymentNotFound', message: 'There is no such resource.' } }],
   ]
-  test.each(aboutModel)('is not what a 404 about the model tells: %s', async (_name, body) => {
+  test.each(aboutModel)('is not assumed after a 404 about the model: %s', async (_name, body) => {
     const service = await startResponsesService(undefined, () => ({ status: 404, body }))
     const { error } = await call(modelAt(service))
     expect(recordOf(error)).toMatchObject({ kind: 'model_not_found', status: 404, billed: 'nothing' })
     expect(pathsOf(service)).toEqual(['/v1/responses'])
   })
 
-  test('is not what a 404 after a reply tells, and openaiResponses has no other way', async () => {
+  test('is not assumed after a reply, and openaiResponses has no fallback', async () => {
     let isGone = false
     const service = await startResponsesService(undefined, () => (isGone ? { status: 404, body: '' } : undefined))
     const model = modelAt(service)
@@ -186,7 +186,7 @@ describe('a service without the Responses API', () => {
     expect(pathsOf(service)).toEqual(['/v1/responses', '/v1/responses', '/v1/responses'])
   })
 
-  test('is not asked for a model that only Responses serves, which says what to set', async () => {
+  test('is not used for a model that only Responses serves, and the error names the setting', async () => {
     const service = await startResponsesService(undefined, () => ({ status: 404, body: '' }))
     const { error } = await call(modelAt(service, { model: 'gpt-5-pro' }))
     expect(recordOf(error)).toMatchObject({ kind: 'invalid_request', status: 404, billed: 'nothing', retryable: false })
@@ -197,7 +197,7 @@ describe('a service without the Responses API', () => {
     expect(pathsOf(service)).toEqual(['/v1/responses'])
   })
 
-  test('searches nothing, and says so', async () => {
+  test('does not search, and says so', async () => {
     const service = await startResponsesService(undefined, (asked) =>
       onResponses(asked) ? { status: 404, body: '' } : undefined,
     )
@@ -215,7 +215,7 @@ function refuseField(has: (body: JsonObject) => boolean, body: unknown, status =
 const effortIn = ({ reasoning }: JsonObject): unknown => (reasoning as JsonObject | undefined)?.effort
 const summaryIn = ({ reasoning }: JsonObject): unknown => (reasoning as JsonObject | undefined)?.summary
 
-describe('what a service refuses it is not sent again', () => {
+describe('does not send what a service refused again', () => {
   interface Case {
     readonly name: string
     readonly refuse: Refuse
@@ -369,7 +369,7 @@ describe('what a service refuses it is not sent again', () => {
     }
   })
 
-  test.each(cases)('$name, of two requests side by side', async ({ refuse, options, sent, without = 'nothing' }) => {
+  test.each(cases)('$name, of two concurrent requests', async ({ refuse, options, sent, without = 'nothing' }) => {
     const service = await startResponsesService(undefined, refuse)
     const model = modelAt(service, options)
     expect(await Promise.all([textOf(model), textOf(model)])).toEqual(['Yes.', 'Yes.'])
@@ -414,13 +414,13 @@ describe('what a service refuses it is not sent again', () => {
       [],
     ],
   ]
-  test.each(told)('and a person is told once what is gone without: %s', async (_name, refuse, options, expected) => {
+  test.each(told)('notifies a person once about what is omitted: %s', async (_name, refuse, options, expected) => {
     const model = modelAt(await startResponsesService(undefined, refuse), options)
     expect(await warningsOf(model)).toEqual(expected.map((words) => expect.stringMatching(words) as string))
     expect(await warningsOf(model)).toEqual([])
   })
 
-  test('many things at once, each once, also side by side', async () => {
+  test('handles many refusals, each once, also concurrently', async () => {
     const refusals = [0, 2, 6, 8].map((place) => cases[place]?.refuse)
     const refuse: Refuse = (asked) => refusals.map((one) => one?.(asked)).find((told) => told !== undefined)
     const service = await startResponsesService(undefined, refuse)
@@ -432,7 +432,7 @@ describe('what a service refuses it is not sent again', () => {
     expect(service.asked.at(-1)?.body).not.toHaveProperty('reasoning')
   })
 
-  test('where thinking is off, the least effort is found, and then asked for', async () => {
+  test('finds the lowest effort when thinking is off, and uses it from then on', async () => {
     const taken = ['low', 'high']
     const service = await startResponsesService(undefined, ({ body }) => {
       const effort = String(effortIn(body))
@@ -449,7 +449,7 @@ describe('what a service refuses it is not sent again', () => {
   })
 })
 
-describe('a refusal of anything else is an error', () => {
+describe('reports a refusal of anything else', () => {
   test.each([
     ['a limit that is too large', 400, openAiError('max_tokens is too large: 100. At most 10.', 'max_tokens')],
     [
@@ -474,7 +474,7 @@ describe('a refusal of anything else is an error', () => {
     }
   })
 
-  test('and so is one that comes again: it is never asked without end', async () => {
+  test('does not retry endlessly', async () => {
     for (const [param, message] of [
       ['include', 'No.'],
       ['store', 'No.'],
@@ -496,7 +496,7 @@ describe('a refusal of anything else is an error', () => {
   })
 })
 
-describe('what was thought with another key', () => {
+describe('reasoning of another key', () => {
   const origin = { api: 'responses', item: reasoningItem('old-1') }
   const before = [
     { role: 'user', content: 'Go.' },
@@ -525,7 +525,7 @@ describe('what was thought with another key', () => {
   test.each([
     ['by its code', 'The encrypted content for item rs_1 could not be verified.', 'invalid_encrypted_content'],
     ['by words alone', 'reasoning `encrypted_content` was not issued to this caller', null],
-  ])('is refused %s, in an answer or in a stream, and the reply comes without it', async (_how, message, code) => {
+  ])('is refused %s, in a response or a stream, and the reply comes without it', async (_how, message, code) => {
     const error = { type: 'error', code, message, param: null }
     for (const refuseOld of [
       (response: ServerResponse): void => void response.writeHead(400).end(JSON.stringify({ error })),
@@ -550,7 +550,7 @@ describe('what was thought with another key', () => {
     }
   })
 
-  test('that a stream refuses anything else for is an error', async () => {
+  test('ends the reply if the stream refuses anything else', async () => {
     const error = { type: 'error', code: null, message: "Unknown parameter: 'store'.", param: 'store' }
     const server = await startRawServer((response) => {
       beginStream(response)
@@ -560,7 +560,7 @@ describe('what was thought with another key', () => {
     expect([recordOf(thrown).message.includes('Unknown parameter'), server.bodies.length]).toEqual([true, 1])
   })
 
-  test('that a stream refuses once it has said something ends the reply there', async () => {
+  test('ends the reply if the stream refuses it after content', async () => {
     const error = { type: 'error', code: 'invalid_encrypted_content', message: 'It could not be verified.' }
     const [created = {}, ...more] = replyEvents([messageItem('One.')])
     const delta = { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'On' }
@@ -576,7 +576,7 @@ describe('what was thought with another key', () => {
     }
   })
 
-  test('is left out once it was refused, and what is thought since goes along', async () => {
+  test('is omitted after a refusal, and newer reasoning is sent', async () => {
     const turns = [[reasoningItem('new-1'), messageItem('One.')], [messageItem('Two.')]]
     const service = await startResponsesService(turns, refuse)
     const model = modelAt(service)
@@ -594,7 +594,7 @@ describe('what was thought with another key', () => {
     expect(thoughts).toEqual([['old-1'], [], ['new-1']])
   })
 
-  test('may be refused again, as by a gateway that asks another account each time', async () => {
+  test('may be refused again, as by a gateway with several accounts', async () => {
     let account = 0
     const refuseOthers: Refuse = ({ body }) => {
       const thoughts = (body.input as readonly JsonObject[]).flatMap(({ encrypted_content }) => encrypted_content ?? [])

@@ -54,7 +54,7 @@ const assistantMessage = fc
   )
   .map(([content, by]): ModelMessage => ({ role: 'assistant', content, ...(by !== undefined && { by }) }))
 
-test('a body is what a plain rendering makes of it, in one buffer of UTF-8, however it grew', () => {
+test('serializes a body like a plain rendering does, in one UTF-8 buffer, however it grew', () => {
   fc.assert(
     fc.property(
       words,

@@ -11,8 +11,8 @@ const lineEnds = { lf: '\n', crlf: '\r\n' } as const
 /** Above this every byte over a real connection would take minutes. */
 const smallBytes = isDeep ? 1_000 : 700
 
-describe('in process, every stream gives the reply that its chunks say', () => {
-  test.each(chatRecordings)('$name, wherever it is cut, with LF and with CRLF', ({ chunks, reply }) => {
+describe('reads the reply of every stream in process', () => {
+  test.each(chatRecordings)('of $name, wherever it is cut, with LF and with CRLF', ({ chunks, reply }) => {
     for (const lineEnd of Object.values(lineEnds)) {
       const bytes = chatBytes(chunks, lineEnd)
       const outcomes = new Set<string>()
@@ -24,7 +24,7 @@ describe('in process, every stream gives the reply that its chunks say', () => {
     }
   })
 
-  test.each(chatRecordings)('$name, a byte at a time', ({ chunks, reply }) => {
+  test.each(chatRecordings)('of $name, one byte at a time', ({ chunks, reply }) => {
     for (const lineEnd of Object.values(lineEnds)) {
       const bytes = chatBytes(chunks, lineEnd)
       const read = readPieces(Array.from(bytes, (_, index) => bytes.subarray(index, index + 1)))
@@ -32,7 +32,7 @@ describe('in process, every stream gives the reply that its chunks say', () => {
     }
   })
 
-  test.each(chatRecordings)('$name: each block is told complete once, as it stands in the message', ({ chunks }) => {
+  test.each(chatRecordings)('of $name, reporting each block complete once, as it is in the message', ({ chunks }) => {
     const read = readPieces([chatBytes(chunks)])
     const told = read.updates.flatMap((update) => (update.type === 'block' ? [update] : []))
     expect(told.toSorted((a, b) => a.index - b.index).map(({ block }) => block)).toEqual(
@@ -40,7 +40,7 @@ describe('in process, every stream gives the reply that its chunks say', () => {
     )
   })
 
-  test.each(chatRecordings)('$name: events come in the order that the Messages API has', ({ chunks }) => {
+  test.each(chatRecordings)('of $name, with events in the order of the Messages API', ({ chunks }) => {
     const { updates } = readPieces([chatBytes(chunks)])
     const events = updates.flatMap((update) => (update.type === 'api_event' ? [update.event] : []))
     const begun = events.flatMap(({ type, index }) => (type === 'content_block_start' ? [index] : []))
@@ -52,7 +52,7 @@ describe('in process, every stream gives the reply that its chunks say', () => {
   })
 })
 
-describe('over a real connection, every stream gives the reply that its chunks say', () => {
+describe('reads the reply of every stream over a real connection', () => {
   /** A server that cuts where the address says: `/lf/123/…`; without a place, after every byte. */
   const startCutting = (chunks: (typeof chatRecordings)[number]['chunks']) =>
     startRawServer(async (response, request) => {
@@ -69,7 +69,7 @@ describe('over a real connection, every stream gives the reply that its chunks s
     })
   const ask = (baseUrl: string) => call(openaiCompatible({ model: 'asked', baseUrl, apiKey: 'key' }))
 
-  test.each(chatRecordings)('$name, cut at a sample of places, at every one where it is short', async (recording) => {
+  test.each(chatRecordings)('of $name, cut at sampled positions, or at all if it is short', async (recording) => {
     const { chunks, reply } = recording
     const { url } = await startCutting(chunks)
     for (const [name, lineEnd] of Object.entries(lineEnds)) {
@@ -84,7 +84,7 @@ describe('over a real connection, every stream gives the reply that its chunks s
   })
 
   test.each(chatRecordings.filter(({ chunks }) => chatBytes(chunks).length < smallBytes))(
-    '$name, a byte at a time',
+    'of $name, one byte at a time',
     async ({ chunks, reply }) => {
       const { url } = await startCutting(chunks)
       for (const name of Object.keys(lineEnds)) expect((await ask(`${url}/${name}/each`)).reply).toEqual(reply)

@@ -63,7 +63,7 @@ function withoutMcpInput(content: unknown): unknown {
   return blocks.map((block) => (block.type === 'mcp_tool_use' ? { ...block, input: {} } : block))
 }
 
-describe('every recorded message has the same content, stop reason and usage', () => {
+describe('has the same content, stop reason and usage for every recorded message', () => {
   test.each(recordings)('$name', async ({ events }) => {
     const url = await serve(events)
     const { reply } = await call(modelAt(url))
@@ -74,7 +74,7 @@ describe('every recorded message has the same content, stop reason and usage', (
   })
 })
 
-describe('the events that are told of a chat completion are a stream of the Messages API', () => {
+describe('emits a valid Messages API stream for a chat completion', () => {
   test.each(chatRecordings)('$name', async ({ chunks, reply }) => {
     const { updates } = readChunks(chunks)
     const events = updates.flatMap((update) => (update.type === 'api_event' ? [update.event] : []))

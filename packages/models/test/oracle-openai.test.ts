@@ -110,7 +110,7 @@ const chunksOf = (name: string): readonly JsonObject[] => {
   return found.chunks
 }
 
-describe('the same text, calls, finish reason and usage', () => {
+describe('has the same text, calls, finish reason and usage', () => {
   // Theirs drops what was thought, in whichever field; ours keeps it, and it is compared elsewhere.
   test.each(recordedChats)('$name', async ({ chunks }) => {
     const url = await serve(chunks)
@@ -124,7 +124,7 @@ describe('the same text, calls, finish reason and usage', () => {
     expect(await theirChunks(url)).toEqual(await ours(url))
   })
 
-  test('chat-legacy-function, but for the id, which the service does not give', async () => {
+  test('in chat-legacy-function, except for the id, which the service does not send', async () => {
     const url = await serve(chunksOf('chat-legacy-function'))
     const [told, { calls, ...rest }] = [await ours(url), await theirChunks(url)]
     // Theirs hands through what the finish reason was called then.
@@ -133,25 +133,25 @@ describe('the same text, calls, finish reason and usage', () => {
   })
 })
 
-describe('where ours says more, on purpose', () => {
-  test('calls that share a place are one to theirs, and its input is no JSON', async () => {
+describe('differs from theirs on purpose', () => {
+  test('by separating calls that share an index', async () => {
     await expect(theirChunks(await serve(chunksOf('chat-same-place')))).rejects.toThrow(SyntaxError)
     expect((await ours(await serve(chunksOf('chat-same-place')))).calls).toHaveLength(3)
   })
 
-  test('an empty object before the pieces stays in front of them to theirs', async () => {
+  test('by dropping an empty object before the deltas', async () => {
     await expect(theirChunks(await serve(chunksOf('chat-empty-first')))).rejects.toThrow(SyntaxError)
     expect((await ours(await serve(chunksOf('chat-empty-first')))).calls).toHaveLength(1)
   })
 
-  test('parts of the content are no text to theirs', async () => {
+  test('by reading parts of the content as text', async () => {
     const { text } = await theirChunks(await serve(chunksOf('chat-content-parts')))
     expect(text).toContain('[object Object]')
     expect((await ours(await serve(chunksOf('chat-content-parts')))).text).toBe('Oui !')
   })
 })
 
-test('what theirs sends is what ours sends, for the same question', async () => {
+test('sends the same as theirs for the same question', async () => {
   const server = await startRawServer((response) => {
     beginStream(response)
     response.end(chatBytes(chunksOf('mistral-text')))
@@ -169,7 +169,7 @@ interface Response extends Omit<Told, 'finish'> {
   readonly finish: string | undefined
 }
 
-describe('the Responses API: the same text, calls, summaries, ending and usage', () => {
+describe('has the same text, calls, summaries, ending and usage for the Responses API', () => {
   const replies = responsesRecordings.filter(({ events }) => events.at(-1)?.type === 'response.completed')
   const isShortened = (name: string): boolean => name.startsWith('openai-phase')
 
@@ -234,7 +234,7 @@ describe('the Responses API: the same text, calls, summaries, ending and usage',
     expect(await theirResponse(url)).toEqual(await ourResponse(url))
   })
 
-  test('a recording with gaps is none to theirs, and ours reads the whole text of its items', async () => {
+  test('reads the whole text of a recording with gaps, unlike theirs', async () => {
     const { events } = replies.find(({ name }) => isShortened(name))!
     const url = await serveEvents(events)
     await expect(theirResponse(url)).rejects.toThrow('missing output at index 2')

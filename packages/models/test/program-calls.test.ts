@@ -68,7 +68,7 @@ const answerOf =
     JSON.stringify(body.messages).includes('srvtoolu_1') ? endsProgram(body) : says(text)(body)
 
 describe('a program of the service', () => {
-  test('calls two tools at once and then one, under a budget, and what it costs is what was billed', async () => {
+  test('calls two tools at once and then one, within a budget, and costs what was billed', async () => {
     const service = await startProgramService(beginsProgram(...dice), goesOn('msg_2', another), endsProgram)
     const options = { model: programModel(service.url), tools: [rollDie(), look], prices, maxBudgetUsd: 1 }
     const notices: string[] = []
@@ -105,7 +105,7 @@ describe('a program of the service', () => {
     ])
   })
 
-  test('goes on after a kill wherever it falls, with the same answer', async () => {
+  test('continues after a kill at any position, with the same answer', async () => {
     const service = await startProgramService(beginsProgram(...dice), goesOn('msg_2', another), endsProgram)
     const options = { model: programModel(service.url), tools: [rollDie(), look], prices, maxBudgetUsd: 1 }
     const steps = createMemorySteps()
@@ -130,7 +130,7 @@ describe('a program of the service', () => {
     expect(ends[0]).toEqual(['completed', { type: 'text', text: printed }])
   })
 
-  test('what is said meanwhile waits for its end, and is then answered', async () => {
+  test('defers user input to its end, and then answers it', async () => {
     const service = await startProgramService(
       beginsProgram(...dice),
       goesOn('msg_2', another),
@@ -156,7 +156,7 @@ describe('a program of the service', () => {
     expect(fifth?.messages.slice(0, 7)).toMatchObject(withoutBreakpoints(fourth?.messages ?? []))
   })
 
-  test('that was interrupted goes on with what its calls came to, and the next prompt is answered after it', async () => {
+  test('continues after an interruption with the results of its calls, and then answers the next prompt', async () => {
     const service = await startProgramService(beginsProgram(...dice), endsProgram, says('It is late.'))
     const die = rollDie(() => engine.interrupt())
     const engine = new QueryEngine({ model: programModel(service.url), tools: [die, look] })
@@ -168,7 +168,7 @@ describe('a program of the service', () => {
     expect(results).toMatchObject([{ terminal_reason: 'aborted_streaming' }, { result: 'It is late.' }])
   })
 
-  test('that was interrupted is left out where a last answer is asked for: it does not go on', async () => {
+  test('is omitted after an interruption if a final answer is requested', async () => {
     const service = await startProgramService(
       beginsProgram(...dice),
       answerOf('A die was rolled.'),
@@ -185,7 +185,7 @@ describe('a program of the service', () => {
     expect(JSON.stringify(service.bodies()[1]?.messages)).not.toContain('srvtoolu_1')
   })
 
-  test('does not go on in a question about the conversation, whatever tools that lists', async () => {
+  test('does not continue in a question about the conversation, whatever tools that lists', async () => {
     const service = await startProgramService(beginsProgram(...dice), answerOf('A summary.'), endsProgram)
     const asked: unknown[] = []
     // Asks before the second request, and leaves the conversation as it is.
@@ -216,7 +216,7 @@ describe('a program of the service', () => {
   test.each([
     ['whose container is gone', { id: 'container_1', expires_at: '2001-01-01T00:00:00Z' }],
     ['whose container was never told', undefined],
-  ])('%s is left out, and its calls are sent as those of the model', async (_name, container) => {
+  ])("is omitted with %s, and its calls are sent as the model's own", async (_name, container) => {
     const service = await startProgramService(says('Rolled.'), says('Still.'))
     const code = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'code_execution', input: {} }
     const messages = [
@@ -251,7 +251,7 @@ describe('a program of the service', () => {
     expect(withoutBreakpoints(second?.messages.slice(0, 3))).toEqual(withoutBreakpoints(first?.messages))
   })
 
-  test('of a recording: each call comes alone, and all of its results go back', async () => {
+  test('from a recording makes single calls, and gets all results', async () => {
     const replies = recordings.filter(({ name }) => name.startsWith('anthropic-programmatic-tool-calling'))
     let answered = 0
     const server = await startRawServer((response) => {
@@ -292,7 +292,7 @@ function withoutBreakpoints(value: unknown): unknown[] {
   return JSON.parse(text) as unknown[]
 }
 
-test('a tool that is found by search is called, and no breakpoint stands at one that is yet to be found', async () => {
+test('may call a tool found by search, and no breakpoint is at one that is not found yet', async () => {
   const search = { type: 'server_tool_use', id: 'srvtoolu_2', name: 'tool_search_tool_regex', input: {} }
   const found = {
     type: 'tool_search_tool_result',
@@ -329,7 +329,7 @@ test('a tool that is found by search is called, and no breakpoint stands at one 
   expect(second?.messages[1]?.content).toEqual([{ ...search, input: { query: 'roll' } }, found, roll])
 })
 
-test('with every tool deferred, the breakpoint stands at none', async () => {
+test('sets no breakpoint if every tool is deferred', async () => {
   const service = await startProgramService(says('Hm.'))
   const model = modelAt(service.url, { toolOptions: { Look: { defer_loading: true } } })
   await streamRun(startRun({ prompt: 'Go.' }), { model, tools: [look] }).result
@@ -337,7 +337,7 @@ test('with every tool deferred, the breakpoint stands at none', async () => {
   expect(JSON.stringify(service.bodies()[0]?.tools)).not.toContain('cache_control')
 })
 
-test('a result that names tools that were found goes to the service as it is', async () => {
+test('sends a result with found tools unchanged', async () => {
   const call = { type: 'tool_use', id: 'f', name: 'Find', input: {} }
   const service = await startProgramService(
     () => [started(), ...block(0, call), ...stopped('tool_use')],
@@ -350,7 +350,7 @@ test('a result that names tools that were found goes to the service as it is', a
   expect(service.bodies()[1]?.messages.at(-1)?.content).toMatchObject([{ tool_use_id: 'f', content: references }])
 })
 
-describe('options that no service takes are refused when the model is made', () => {
+describe('rejects invalid options when the model is created', () => {
   const code = { allowed_callers: [codeVersion] }
   test.each([
     ['no object', 'all', /^toolOptions must be options by the names of tools/],
@@ -383,18 +383,18 @@ describe('options that no service takes are refused when the model is made', () 
     expect(() => modelAt('http://127.0.0.1', { toolOptions: given as never })).toThrow(message)
   })
 
-  test('a strict schema for code', () => {
+  test('including a strict schema for code', () => {
     const options = { serverTools, toolOptions: { Look: { ...code, strict: true } } }
     expect(() => modelAt('http://127.0.0.1', options)).toThrow(/cannot be strict and callable by code/)
   })
 
-  test.each([-1, 1.5, Number.NaN])('%s uses of the tools of the service', (maxServerToolUses) => {
+  test.each([-1, 1.5, Number.NaN])('including %s uses of server tools', (maxServerToolUses) => {
     expect(() => modelAt('http://127.0.0.1', { maxServerToolUses })).toThrow(
       /^maxServerToolUses must be a whole number/,
     )
   })
 
-  test('a budget over code without a number says what to give', () => {
+  test('names the missing limit of code under a budget', () => {
     const model = modelAt('http://127.0.0.1', { serverTools })
     expect(() => streamRun(startRun({ prompt: 'Go.' }), { model, prices, maxBudgetUsd: 1 })).toThrow(
       /maxServerToolUses/,

@@ -100,8 +100,8 @@ const answers: readonly (readonly [PackageTitle, number, Json, JsonObject])[] = 
   ],
 ]
 
-describe.skipIf(folder === undefined)('an answer that is an error', () => {
-  test.each(answers)('of %s: %i %j', async (title, status, body, expected) => {
+describe.skipIf(folder === undefined)('an error response', () => {
+  test.each(answers)('of %s is recognized: %i %j', async (title, status, body, expected) => {
     const server = await startRawServer((response) => {
       response.writeHead(status, { 'content-type': 'application/json' })
       response.end(JSON.stringify(body))
@@ -121,7 +121,7 @@ describe.skipIf(folder === undefined)('an error in a stream', () => {
     ['modelStreamErrorException', 'Ouch', { kind: 'server_error', retryable: true }],
     ['validationException', 'Input is too long for requested model.', { kind: 'prompt_too_long', retryable: false }],
     ['validationException', 'Malformed', { kind: 'invalid_request', retryable: false }],
-  ])('of Bedrock: %s %s', async (type, message, expected) => {
+  ])('of Bedrock is recognized: %s %s', async (type, message, expected) => {
     const headers = { ':message-type': 'exception', ':exception-type': type, ':content-type': 'application/json' }
     const exception = encodeEventStreamFrame(headers, Buffer.from(JSON.stringify({ message })))
     const { contentType, bytes } = written('bedrock', { text: 'So' })
@@ -143,7 +143,7 @@ describe.skipIf(folder === undefined)('an error in a stream', () => {
   const overloaded = { error: { code: 503, status: 'UNAVAILABLE', message: 'The model is overloaded.' } }
   const slowDown = { error: { message: 'Slow down', type: 'rate_limit_error', code: 'rate_limit_exceeded' } }
   test.each<PackageTitle>(['Google Gemini', 'Azure OpenAI', 'xAI', 'Groq', 'Mistral'])(
-    'of %s, also where its package has no schema for it',
+    'of %s is recognized, even if its package has no schema for it',
     async (title) => {
       for (const [event, kind] of [
         [overloaded, 'overloaded'],

@@ -96,7 +96,7 @@ async function resultOf(engine: QueryEngine, prompt: readonly ImageBlock[] | str
 
 const bad = 66
 
-test('an image that is refused by name is gone, alone, and no later turn meets it again', async () => {
+test('removes only the named image, and no later turn sends it again', async () => {
   const service = await looking((images) => {
     const refused = images.find(({ colour }) => colour === bad)
     return refused && `${refused.name}.source.base64: image exceeds 5 MB maximum: 5316852 bytes > 5242880 bytes`
@@ -111,7 +111,7 @@ test('an image that is refused by name is gone, alone, and no later turn meets i
   expect(service.images.at(-1)).toEqual([40, 41, 2, 3, 5, 6])
 })
 
-test('an image that is refused without a name ends nothing, now or later', async () => {
+test('ends nothing because of an unnamed refused image, now or later', async () => {
   const service = await looking((images) =>
     images.some(({ colour }) => colour === bad) ? 'Could not process image' : undefined,
   )
@@ -121,13 +121,13 @@ test('an image that is refused without a name ends nothing, now or later', async
   expect(service.images.at(-1)).toEqual([1, 1])
 })
 
-test('a service that takes fewer images than others ends no session', async () => {
+test('ends no session at a service that accepts fewer images', async () => {
   const service = await looking((images) => (images.length > 3 ? 'At most 3 image(s) may be provided' : undefined))
   const engine = session(service, () => picture(1))
   for (let turn = 0; turn < 8; turn++) expect(await resultOf(engine, [picture(2)])).toBe('success')
 })
 
-test('an image that is refused again and again under another name ends one run, and not the next', async () => {
+test('ends one run, and not the next, if an image is refused repeatedly under another name', async () => {
   let isBroken = true
   const service = await looking((images) =>
     isBroken && images.length > 0 ? `${images[0]?.name}.source: image exceeds 5 MB maximum` : undefined,

@@ -11,7 +11,7 @@ const merged = (...reports: readonly Json[]): Usage => {
   return later.reduce<Usage>((before, report) => mergeUsage(before, report), readUsage(first))
 }
 
-describe('of a count that is told more than once the highest holds', () => {
+describe('applies the highest of repeated counts', () => {
   test.each<[string, readonly JsonObject[], Partial<Usage>]>([
     [
       'the prompt at the start',
@@ -61,20 +61,20 @@ describe('of a count that is told more than once the highest holds', () => {
   })
 })
 
-describe('a list of passes says how it adds up', () => {
+describe('a list of passes explains the sum', () => {
   const compaction = { type: 'compaction', input_tokens: 60_385, output_tokens: 522 }
   const message = { type: 'message', input_tokens: 612, output_tokens: 2_819 }
   const advice = { type: 'advisor_message', model: 'claude-opus-4-7', input_tokens: 2_728, output_tokens: 3_880 }
   const began = { input_tokens: 60_385, output_tokens: 1 }
 
-  test('so what the start told of a compaction is not told twice', () => {
+  test('so that a compaction reported at the start is not counted twice', () => {
     const iterations = [compaction, message]
     const expected = { ...noUsage, input_tokens: 612, output_tokens: 2_819, iterations }
     expect(merged(began, { input_tokens: 612, output_tokens: 2_819, iterations })).toEqual(expected)
     expect(merged(began, { output_tokens: 2_819, iterations })).toEqual(expected)
   })
 
-  test('but one that leaves out what was told takes nothing back', () => {
+  test('but reverts nothing if it omits a count', () => {
     const short = [{ ...message, input_tokens: 1 }]
     expect(merged(began, { input_tokens: 1, output_tokens: 2_819, iterations: short })).toEqual({
       ...noUsage,
@@ -85,21 +85,21 @@ describe('a list of passes says how it adds up', () => {
     expect(merged(began, { output_tokens: 9, iterations: [advice] })).toMatchObject({ input_tokens: 60_385 })
   })
 
-  test('and a shorter one that comes later does not either', () => {
+  test('and reverts nothing if it is shorter than an earlier one', () => {
     const iterations = [compaction, message]
     const whole = { input_tokens: 612, output_tokens: 2_819, iterations }
     const later: readonly Json[] = [[message], [], null]
     for (const shorter of later) expect(merged(whole, { output_tokens: 1, iterations: shorter })).toMatchObject(whole)
   })
 
-  test('also as the AI SDK hands it on', () => {
+  test('also through the AI SDK', () => {
     const raw = { input_tokens: 612, output_tokens: 2_819, iterations: [compaction, message, advice] }
     const usage = { inputTokens: { total: 60_997, noCache: 60_997 }, outputTokens: { total: 3_341 }, raw }
     expect(readUsage(reportedUsage(usage))).toEqual({ ...noUsage, ...raw })
   })
 })
 
-describe('what is no count is handed on: core judges it', () => {
+describe('passes invalid counts on to core', () => {
   test.each<[string, readonly Json[], JsonObject]>([
     ['below none', [{ input_tokens: 10 }, { output_tokens: -5 }], { input_tokens: 10, output_tokens: -5 }],
     ['below none, and a count after it', [{ input_tokens: -10 }, { input_tokens: 5 }], { input_tokens: -10 }],
@@ -141,12 +141,12 @@ describe('what is no count is handed on: core judges it', () => {
       { input_tokens: 'five' },
     ],
     ['a fraction', { inputTokens: { total: 9.5 }, outputTokens: { total: 5 } }, { input_tokens: 9.5 }],
-  ])('%s, of the AI SDK', (_what, usage, expected) => {
+  ])('%s, through the AI SDK', (_what, usage, expected) => {
     expect(reportedUsage(usage)).toMatchObject(expected)
   })
 })
 
-describe('what options let the service do by itself is declared', () => {
+describe('declares what options allow the service to do', () => {
   const model = (options: object): JsonObject => {
     const { maxServerToolUses, extraPasses } = anthropic({ model: 'claude-haiku-4-5', apiKey: 'key', ...options })
     return { maxServerToolUses: maxServerToolUses ?? null, extraPasses: (extraPasses ?? null) as Json }
@@ -161,13 +161,13 @@ describe('what options let the service do by itself is declared', () => {
   const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 3 }
   const compact = { edits: [{ type: 'compact_20260112', trigger: { type: 'input_tokens', value: 60_000 } }] }
 
-  test('nothing by default', () => {
+  test('as nothing by default', () => {
     expect(model({})).toEqual({ maxServerToolUses: null, extraPasses: null })
     expect(model({ serverTools: [search] })).toEqual({ maxServerToolUses: 3, extraPasses: null })
     expect(model({ contextManagement: { edits: [{ type: 'clear_tool_uses_20250919' }] } }).extraPasses).toBeNull()
   })
 
-  test('an adviser, by its model, its uses and its own cap', () => {
+  test('as an advisor, with its model, its uses and its own cap', () => {
     expect(model({ serverTools: [advisor, search] })).toMatchObject({
       maxServerToolUses: 3,
       extraPasses: [{ model: 'claude-opus-5-5', uses: 2, outputTokens: 2_048 }],
@@ -178,7 +178,7 @@ describe('what options let the service do by itself is declared', () => {
     expect(pass?.outputTokens).toBeGreaterThanOrEqual(32_000)
   })
 
-  test('a compaction, from where it is made', () => {
+  test('as a compaction, with its threshold', () => {
     const [pass] = anthropic({ model: 'm', apiKey: 'key', contextManagement: compact }).extraPasses ?? []
     expect(pass).toEqual({ model: 'm', uses: 1, inputTokens: 200_000, outputTokens: 64_000, fromInputTokens: 60_000 })
     const usual = { edits: [{ type: 'compact_20260112' }] }

@@ -201,7 +201,7 @@ const step = fc.record({
   isReleased: fc.boolean(),
 })
 
-test('a body says what a plain rendering says, is not written to while it is lent, and no block is serialized twice', () => {
+test('serializes a body like a plain rendering does, does not overwrite it while it is lent, and serializes no block twice', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), fc.boolean(), (steps, caching) => {
       const bodyOf = createRequestBody({ model: 'm', id: 'own', caching })
@@ -231,7 +231,7 @@ test('a body says what a plain rendering says, is not written to while it is len
   )
 })
 
-test('there are four breakpoints at most, and one in a place', () => {
+test('sets at most four breakpoints, and one per place', () => {
   const tools = [{ name: 'Read', description: 'Reads.', input_schema: { type: 'object' } }] as const
   fc.assert(
     fc.property(fc.array(draft, { maxLength: 12 }), (drafts) => {
@@ -248,7 +248,7 @@ test('there are four breakpoints at most, and one in a place', () => {
   )
 })
 
-test('what was sent before the newest turn is sent again with the same bytes', () => {
+test('sends what precedes the newest turn again with the same bytes', () => {
   const plain = (body: Uint8Array): string =>
     Buffer.from(body)
       .toString()

@@ -37,7 +37,7 @@ const result = (id: string): ModelMessage => ({
 })
 
 describe('cache breakpoints', () => {
-  test('stand after the tools, the system prompt and the two newest user turns', () => {
+  test('follow the tools, the system prompt and the two newest user turns', () => {
     const tool = { name: 'Read', description: 'Reads.', input_schema: { type: 'object' } } as const
     const body = bodyOf({
       system: 'Be brief.',
@@ -60,7 +60,7 @@ describe('cache breakpoints', () => {
     })
   })
 
-  test('are never more than four, whatever the messages bring along', () => {
+  test('are at most four, whatever the messages contain', () => {
     const marked = [{ type: 'text', text: 'x', ...mark }] as const
     const messages: ModelMessage[] = Array.from({ length: 9 }, (_, index) =>
       index % 2 === 0 ? { role: 'user', content: marked } : { role: 'assistant', content: marked },
@@ -87,7 +87,7 @@ describe('cache breakpoints', () => {
     expect(JSON.stringify(messages)).toBe(before)
   })
 
-  test('move on: the prefix before the newest one is the same bytes in the next request', () => {
+  test('move on: the prefix before the newest one has the same bytes in the next request', () => {
     const messages: ModelMessage[] = [{ role: 'user', content: 'go' }]
     const textOf = created()
     const upToTheLast = (): string => {
@@ -104,8 +104,8 @@ describe('cache breakpoints', () => {
   })
 })
 
-describe('messages become what the API accepts', () => {
-  test('neighbouring user messages are one, its tool results first', () => {
+describe('converts messages for the API', () => {
+  test('by merging adjacent user messages, with tool results first', () => {
     const { messages } = bodyOf({
       messages: [call('1'), { role: 'user', content: 'by the way' }, result('1'), { role: 'user', content: 'and' }],
     })
@@ -119,7 +119,7 @@ describe('messages become what the API accepts', () => {
     })
   })
 
-  test('text without a visible character and messages without content are left out', () => {
+  test('by omitting text without a visible character and messages without content', () => {
     const { messages } = bodyOf({
       messages: [
         { role: 'user', content: 'go' },
@@ -136,7 +136,7 @@ describe('messages become what the API accepts', () => {
     ])
   })
 
-  test('content that came back is sent again unchanged', () => {
+  test('by sending content back unchanged', () => {
     const content = [
       { type: 'thinking', thinking: 'Hm — “so”.\n', signature: 'EqQB+/==' },
       { type: 'redacted_thinking', data: 'b64==' },
@@ -161,8 +161,8 @@ describe('messages become what the API accepts', () => {
   })
 })
 
-describe('a request costs what was added', () => {
-  test('a message is serialized once, however many requests it is in', () => {
+describe('a request costs only what was added', () => {
+  test('because a message is serialized once for all requests', () => {
     const messages: ModelMessage[] = [{ role: 'user', content: 'go' }]
     const textOf = created()
     const stringify = vi.spyOn(JSON, 'stringify')
@@ -178,7 +178,7 @@ describe('a request costs what was added', () => {
     }
   })
 
-  test('tools and the system prompt are serialized once for as long as they are the same', () => {
+  test('because tools and system prompt are serialized only when they change', () => {
     const textOf = created()
     const tools = [{ name: 'Read', description: 'Reads.', input_schema: { type: 'object' } }] as const
     const messages = [{ role: 'user', content: 'go' }] as const
@@ -194,7 +194,7 @@ describe('a request costs what was added', () => {
     }
   })
 
-  test('and no more at turn 1,000 than at turn 10, also in bytes that are written', () => {
+  test('and no more at turn 1,000 than at turn 10, also in written bytes', () => {
     const messages: ModelMessage[] = [{ role: 'user', content: 'go' }]
     const textOf = created()
     const write = vi.spyOn(Buffer.prototype, 'write')
@@ -216,7 +216,7 @@ describe('a request costs what was added', () => {
     }
   })
 
-  test('every beginning of a conversation, with and without something else after it, is what it is by itself', () => {
+  test('and every prefix of a conversation is serialized as if it were alone', () => {
     const said = { role: 'user', content: 'and' } as const
     const messages: ModelMessage[] = [said]
     for (let turn = 0; turn < 6; turn++) messages.push(call(`${turn}`), result(`${turn}`))
@@ -237,7 +237,7 @@ describe('a request costs what was added', () => {
     }
   })
 
-  test('forks, replays and compacted lists do not serialize again what was in another list', () => {
+  test('and forks, replays and compacted lists serialize nothing again', () => {
     let serialized = 0
     const input = {
       toJSON(): object {

@@ -70,7 +70,7 @@ describe('retry-after', () => {
   })
 })
 
-describe('the limits that the headers of a 429 report', () => {
+describe('the limits in the headers of a 429', () => {
   const anthropic = (limit: string, waitMs: number, left: string): Fields => ({
     [`anthropic-ratelimit-${limit}-reset`]: rfc3339(waitMs),
     [`anthropic-ratelimit-${limit}-remaining`]: left,
@@ -195,12 +195,12 @@ describe('the body of a 429', () => {
     ['a router with seconds', router({ retry_after_seconds: 12 }), 12_000],
     ['a router, of the service behind it', router({ raw: JSON.stringify(said(retryInfo('34s'))) }), 34_000],
     ['a router that repeats retry-after', router({ headers: { 'Retry-After': '9', 'X-RateLimit-Reset': '60' } }), 9000],
-    ['words', said({ message: 'Please try again in 6m0s.' }), 6 * minute],
+    ['text', said({ message: 'Please try again in 6m0s.' }), 6 * minute],
   ])('%s', (_name, body, expected) => {
     expect(errorOf(429, {}, body)).toMatchObject({ kind: 'rate_limit', retryAfterMs: expected })
   })
 
-  test('counts before the limits that headers report, which say when they are whole again', () => {
+  test('takes precedence over limits in headers, which say when they are fully reset', () => {
     const headers = { 'x-ratelimit-reset-requests': '8h', 'x-ratelimit-remaining-requests': '0' }
     expect(errorOf(429, headers, said({ message: 'Try again in 7.2s.' })).retryAfterMs).toBe(7200)
   })
@@ -257,24 +257,24 @@ describe('words', () => {
   })
 })
 
-describe('which errors have a time', () => {
+describe('sets a time by kind of error', () => {
   const usedUp = { 'x-ratelimit-reset': '60', 'x-ratelimit-remaining': '0' }
   const hasRoom = { 'x-ratelimit-reset': '60', 'x-ratelimit-remaining': '5' }
   const later = said({ retry_after: 30 })
 
-  test.each([400, 401, 402, 403, 404, 500, 502])('%i has that of retry-after alone', (status) => {
+  test.each([400, 401, 402, 403, 404, 500, 502])('for %i only from retry-after', (status) => {
     expect(errorOf(status, usedUp, later).retryAfterMs).toBeNull()
     expect(errorOf(status, { 'retry-after': '9', ...usedUp }, later).retryAfterMs).toBe(9000)
   })
 
-  test.each([503, 529])('%i has that of its body, and of a limit that is used up', (status) => {
+  test.each([503, 529])('for %i from its body, and from an exhausted limit', (status) => {
     expect(errorOf(status, hasRoom, later).retryAfterMs).toBe(30_000)
     expect(errorOf(status, usedUp).retryAfterMs).toBe(minute)
     expect(errorOf(status, hasRoom).retryAfterMs).toBeNull()
     expect(errorOf(status, { 'x-ratelimit-reset': '60' }).retryAfterMs).toBeNull()
   })
 
-  test('an error under a success has that of its body alone', () => {
+  test('for an error under a success only from its body', () => {
     expect(errorOf(200, usedUp, said({ code: 429, retry_after: 30 })).retryAfterMs).toBe(30_000)
     expect(errorOf(200, usedUp, said({ code: 429 })).retryAfterMs).toBeNull()
     expect(errorOf(200, {}, said({ code: 402, retry_after: 30 })).retryAfterMs).toBeNull()
@@ -307,7 +307,7 @@ describe('which errors have a time', () => {
 
 const eventStream = { 'content-type': 'text/event-stream' }
 
-describe('an error in a stream has the time of its body', () => {
+describe('takes the time of an error in a stream from its body', () => {
   const inStream = async (model: (url: string) => Model, event: string, headers: Fields = {}) => {
     const server = await startRawServer(
       (response) => void response.writeHead(200, { ...eventStream, ...headers }).end(event),
@@ -346,7 +346,7 @@ describe('a model of the AI SDK', () => {
     recordOf((await call(fromAiSdk(throwingModel(Object.assign(new Error('slow down'), error))))).error)
   const callFailure = { name: 'AI_APICallError', statusCode: 429, isRetryable: true, url: 'http://service' }
 
-  test('has the time of the headers and the body that its error brings', async () => {
+  test('takes the time from headers and body of its error', async () => {
     const responseHeaders = { 'x-ratelimit-reset-requests': '6m0s', 'x-ratelimit-remaining-requests': '0' }
     expect(await thrownBy({ ...callFailure, responseHeaders })).toMatchObject({ retryAfterMs: 6 * minute })
     const responseBody = JSON.stringify(said({ resets_in_seconds: 60 }))
@@ -356,20 +356,20 @@ describe('a model of the AI SDK', () => {
     })
   })
 
-  test('of a gateway, has that of the answer behind it', async () => {
+  test('takes the time of a gateway from the response behind it', async () => {
     const cause = Object.assign(new Error('429'), { ...callFailure, responseHeaders: { 'retry-after': '7' } })
     const error = { name: 'GatewayRateLimitError', statusCode: 429, isRetryable: true, cause }
     expect(await thrownBy(error)).toMatchObject({ kind: 'rate_limit', retryAfterMs: 7000 })
   })
 
-  test('has that of an error part', async () => {
+  test('takes the time from an error part', async () => {
     const error = { type: 'rate_limit_error', message: 'Please try again in 20s.' }
     const { error: thrown } = await call(fromAiSdk(scriptedParts([{ type: 'error', error }])))
     expect(recordOf(thrown)).toMatchObject({ kind: 'rate_limit', retryAfterMs: 20_000 })
   })
 })
 
-describe('whatever is said', () => {
+describe('for any message', () => {
   const odd = fc.oneof(
     fc.string({ maxLength: 80 }),
     fc.double(),
@@ -424,7 +424,7 @@ describe('whatever is said', () => {
   const refused = [400, 401, 402, 403, 500]
   const status = fc.constantFrom(200, 429, 503, 529, ...refused)
 
-  test('the wait is a number that is not below 0, or there is none', () => {
+  test('returns a nonnegative wait, or none', () => {
     fc.assert(
       fc.property(fc.record({ status, headers, body }), (drawnAnswer) => {
         const source = { get: (name: string) => drawnAnswer.headers[name] ?? null }
@@ -472,7 +472,7 @@ describe('whatever is said', () => {
 
   // From a second, below which some forms round to nothing, to a year.
   const waits = fc.oneof(fc.integer({ min: 1000, max: 10 * minute }), fc.integer({ min: 1000, max: 365 * 24 * hour }))
-  test.each(Object.entries(forms))('%s is read within a second of what was meant', (_name, form) => {
+  test.each(Object.entries(forms))('reads %s within a second of what was meant', (_name, form) => {
     fc.assert(
       fc.property(waits, fc.integer({ min: -2 * hour, max: 2 * hour }), (waitMs, skewMs) => {
         const [own, error] = form(waitMs)

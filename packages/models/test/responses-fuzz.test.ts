@@ -95,8 +95,8 @@ const anyStream: fc.Arbitrary<readonly JsonObject[]> = fc.constantFrom(...respon
   ),
 )
 
-describe('whatever comes', () => {
-  test('a block that was told complete is in the message, unchanged and once', () => {
+describe('for any input', () => {
+  test('preserves a block that was emitted as complete, unchanged and once', () => {
     fc.assert(
       fc.property(anyStream, fc.boolean(), (events, isOver) => {
         const blocks = toldAndKept(readEvents(events, { isOver }))
@@ -106,7 +106,7 @@ describe('whatever comes', () => {
     )
   })
 
-  test('a call whose end did not come is not in a reply that was cut', () => {
+  test('omits an unfinished call from a cut reply', () => {
     const cut = fc
       .constantFrom('max_output_tokens', 'content_filter')
       .map((reason) => ended({ incomplete_details: { reason } }, 'incomplete'))
@@ -127,7 +127,7 @@ describe('whatever comes', () => {
     )
   })
 
-  test('ids of calls are unique in a message, every call has a name, and an input that is an object', () => {
+  test('gives every call a name, a unique id and an object as input', () => {
     fc.assert(
       fc.property(fc.array(anyEvent), anyEnd, (events, end) => {
         const { assembled } = readEvents([created, ...events, end])
@@ -141,7 +141,7 @@ describe('whatever comes', () => {
     )
   })
 
-  test('what the service did by itself always has its result', () => {
+  test('includes the result of every server tool', () => {
     fc.assert(
       fc.property(anyStream, (events) => {
         const { assembled } = readEvents(events)
@@ -156,7 +156,7 @@ describe('whatever comes', () => {
     )
   })
 
-  test('events that are told begin, go on and end in order', () => {
+  test('emits events in the right order', () => {
     fc.assert(
       fc.property(anyStream, (events) => {
         expect(disorderIn(readEvents(events).updates)).toEqual([])
@@ -165,7 +165,7 @@ describe('whatever comes', () => {
     )
   })
 
-  test('a stream without its deltas, without its ends of parts or without its items comes to the same reply', () => {
+  test('reads the same reply from a stream without its deltas, ends of parts or items', () => {
     const whole = responsesRecordings.filter(({ name }) => !name.startsWith('openai-error'))
     const lost = [
       /\.delta$/,

@@ -159,7 +159,7 @@ function eventsOf(items: readonly JsonObject[], cut: number): readonly JsonObjec
   ]
 }
 
-test('any reply goes back as it was written, whatever of its events was lost', () => {
+test('sends any reply back as written, whatever events were lost', () => {
   const replies = fc.tuple(fc.array(anyItem, { minLength: 1, maxLength: 6 }), words, fc.nat(12), anyLoss)
   fc.assert(
     fc.property(replies, ([made, last, cut, lost]) => {
@@ -192,7 +192,7 @@ function sortKeys(item: JsonObject): JsonObject {
 }
 
 test.each(['messages', 'chat'] as const)(
-  'to a model of another protocol (%s) go its texts and calls alone',
+  'sends only texts and calls to a model of another protocol (%s)',
   async (protocol) => {
     const replies = responsesRecordings.filter(({ name }) => !name.startsWith('openai-error'))
     const server = await startRawServer((response) => void response.writeHead(400).end('{}'))
@@ -218,7 +218,7 @@ test.each(['messages', 'chat'] as const)(
   },
 )
 
-test('over four turns, what was thought goes along, encrypted, with each call and its result', async () => {
+test('carries encrypted reasoning over four turns, with each call and its result', async () => {
   const turns = responsesRecordings.filter(({ name }) => name.startsWith('openai-reasoning-encrypted-content'))
   const server = await startRawServer((response) => {
     beginStream(response)

@@ -8,12 +8,12 @@ import { responsesRecordings } from './support/responses-recordings.ts'
 const whole = responsesRecordings.filter(({ name }) => !name.startsWith('openai-error'))
 const failed = responsesRecordings.filter(({ name }) => name.startsWith('openai-error'))
 
-describe('a recorded answer', () => {
+describe('a recorded response', () => {
   test.each(whole)('$name', ({ events }) => {
     expect(replyOfRead(readEvents(events))).toEqual(replyOfEvents(events))
   })
 
-  test.each(whole)('$name by its last event alone', ({ events }) => {
+  test.each(whole)('$name from its last event alone', ({ events }) => {
     const { message } = replyOfRead(readEvents(events.slice(-1)))
     const { response } = events.at(-1) as { response: { id: string; output: Json } }
     const { message: expected } = replyOfEvents(events, response.output)

@@ -70,7 +70,7 @@ describe('the waits between attempts', () => {
     expect([terminal.reason, server.requests.length]).toEqual(['completed', 11])
   })
 
-  test.each(protocols)('are what the service asked for, in seconds or until a date (%s)', async (protocol) => {
+  test.each(protocols)("follow the service's request, in seconds or until a date (%s)", async (protocol) => {
     const { model, server } = await service(protocol, [{ answer: '429 with seconds' }, { answer: '429 with a date' }])
     const { terminal, waits } = await runTo('go', { model })
     expect([terminal.reason, server.requests.length, waits.length, waits[0]]).toEqual(['completed', 3, 2, 7_000])
@@ -78,7 +78,7 @@ describe('the waits between attempts', () => {
     expect(waits[1]).toBeLessThanOrEqual(61_000)
   })
 
-  test('end when the run has no retries left, with the last failure told', async () => {
+  test('end when the run has no retries left, with the last failure', async () => {
     const { model, server } = await service('messages', [...times(2, '500'), ...times(9, '503')])
     const { terminal, events } = await runTo('go', { model, maxRetries: 2 })
     expect(server.requests.length).toBe(3)
@@ -98,7 +98,7 @@ describe('the waits between attempts', () => {
     expect(toldOf(events)).toEqual(['500 api_error: Internal server error', '500 api_error: Internal server error'])
   })
 
-  test("end with the run's time, in the middle of one", async () => {
+  test("end with the run's time, even in the middle", async () => {
     const { model, server } = await service('chat', times(9, '500'))
     const { terminal, waits } = await runTo('go', { model, maxDurationMs: 1_000 })
     // 200 and 400 ms, each with up to a quarter more, fit into a second; 800 more do not.
@@ -110,7 +110,7 @@ describe('the waits between attempts', () => {
     ])
   })
 
-  test('are none for what no waiting helps', async () => {
+  test('are skipped if waiting does not help', async () => {
     const final: readonly FaultAnswer[] = [
       '429 spending cap',
       '401',
@@ -135,7 +135,7 @@ describe('the waits between attempts', () => {
     expect(terminal.signal.context).toMatchObject({ kind: 'billing_error', status: 429, attempts: 1 })
   })
 
-  test('are long enough for a service to come back', async () => {
+  test('are long enough for a service to recover', async () => {
     const { model, server } = await service('messages', [{ fault: 'refused', at: 'accept' }, { reply: answeringReply }])
     const { terminal, events } = await runTo('go', { model }, () => server.comeBack())
     expect([terminal.reason, server.requests.length]).toEqual(['completed', 1])
@@ -185,7 +185,7 @@ describe('a fallback model', () => {
     expect([terminal.reason, first.server.requests.length, second.server.requests.length]).toEqual(['completed', 6, 0])
   })
 
-  test('is not shown what was signed for the first, and everything else byte for byte', async () => {
+  test('receives everything byte for byte, except what was signed for the first model', async () => {
     const reply: FaultReply = { blocks: [thinking, redacted, text, toolUse], stopReason: 'tool_use' }
     const first = await service('messages', overloadedAfter(reply), 'model-a')
     const second = await service('messages', [], 'model-b')
@@ -205,7 +205,7 @@ describe('a fallback model', () => {
     expect(rest(others)).toEqual(rest(own))
   })
 
-  test('of the other protocol takes server tools and images in its stride', async () => {
+  test('of the other protocol handles server tools and images', async () => {
     const search = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'x' } }
     const found = { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] }
     const reply: FaultReply = { blocks: [thinking, search, found, text, toolUse], stopReason: 'tool_use' }
@@ -254,10 +254,10 @@ describe('a fallback model', () => {
   })
 })
 
-describe.each(protocols)('a connection that drops (%s)', (protocol) => {
+describe.each(protocols)('a dropped connection (%s)', (protocol) => {
   const brokeOff = /^The reply broke off and may be incomplete: 127\.0\.0\.1:\d+ closed the connection/
 
-  test('before anything is complete is a further attempt, and nothing of the first is kept', async () => {
+  test('causes another attempt before anything is complete, and preserves nothing of the first', async () => {
     const { model, server } = await service(protocol, [{ fault: 'closed', at: 'in text' }])
     const { terminal, events } = await runTo('go', { model })
     expect([terminal.reason, terminal.summary.turns, server.requests.length]).toEqual(['completed', 1, 2])
@@ -265,7 +265,7 @@ describe.each(protocols)('a connection that drops (%s)', (protocol) => {
     expect(toldOf(events)).toEqual([expect.stringMatching(/closed the connection/)])
   })
 
-  test('after a completed call runs it, once, and goes on', async () => {
+  test('runs a completed call once, and continues', async () => {
     const { model, server } = await service(protocol, [{ fault: 'reset', at: 'call' }])
     const { tool, inputs } = readTool()
     const { terminal, events, waits } = await runTo('go', { model, tools: [tool] })
@@ -276,7 +276,7 @@ describe.each(protocols)('a connection that drops (%s)', (protocol) => {
     expect(results).toContain('what it says')
   })
 
-  test('inside a call keeps the text, runs nothing, and asks the model to go on', async () => {
+  test('preserves text inside a call, runs nothing, and asks the model to continue', async () => {
     const { model, server } = await service(protocol, [{ fault: 'closed', at: 'in call' }])
     const { tool, inputs } = readTool()
     const { terminal, events, waits } = await runTo('go', { model, tools: [tool] })
@@ -290,7 +290,7 @@ describe.each(protocols)('a connection that drops (%s)', (protocol) => {
     )
   })
 
-  test('after text twice is resumed once, then the run ends and keeps both', async () => {
+  test('resumes once after text, then ends the run and preserves both', async () => {
     const plan = [
       { fault: 'closed', at: 'text' },
       { fault: 'closed', at: 'text' },
@@ -304,7 +304,7 @@ describe.each(protocols)('a connection that drops (%s)', (protocol) => {
   })
 })
 
-describe('every failure is told in a sentence, before the run goes on', () => {
+describe('reports every failure in a sentence before the run continues', () => {
   const faults = [
     'reset',
     'closed',

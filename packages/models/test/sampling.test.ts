@@ -103,14 +103,14 @@ const responses =
     openaiResponses(model, { apiKey: 'key-of-the-test-1', fetch, ...more })
 
 describe('the Messages API', () => {
-  test('is told all but a seed, which is told of once', async () => {
+  test('receives everything except a seed, which is reported once', async () => {
     const [first, second] = await sentBy(messages(), messagesReply, { sampling }, { sampling })
     expect(first?.body).toMatchObject({ temperature: 0.5, top_p: 0.9, stop_sequences: ['END'] })
     expect(first?.body).not.toHaveProperty('seed')
     expect([first?.warnings, second?.warnings]).toEqual([['claude-x does not support seed, so this was omitted.'], []])
   })
 
-  test('takes neither a temperature nor a call that is required while the model thinks', async () => {
+  test('receives neither a temperature nor a required call while the model thinks', async () => {
     const thinking = { type: 'enabled', budgetTokens: 2_000 } as const
     const request = { sampling, tools, toolChoice: 'required', thinking, maxOutputTokens: 8_000 } as const
     const [sent] = await sentBy(messages(), messagesReply, request)
@@ -123,7 +123,7 @@ describe('the Messages API', () => {
 })
 
 describe('chat completions', () => {
-  test('are told all of it, before what extraBody says', async () => {
+  test('receive everything, before extraBody', async () => {
     const extraBody = { temperature: 2, top_k: 4 }
     const [sent, plain] = await sentBy(chat('tiny', { extraBody }), chatReply, { sampling }, {})
     expect(sent?.body).toMatchObject({ temperature: 0.5, top_p: 0.9, stop: ['END'], seed: 7, top_k: 4 })
@@ -131,7 +131,7 @@ describe('chat completions', () => {
     expect(sent?.warnings).toEqual([])
   })
 
-  test('of a model of OpenAI that thinks are told the seed alone', async () => {
+  test("of OpenAI's reasoning models receive only the seed", async () => {
     const [sent] = await sentBy(chat('gpt-5'), chatReply, { sampling })
     expect(sent?.body).toMatchObject({ seed: 7 })
     for (const field of ['temperature', 'top_p', 'stop']) expect(sent?.body).not.toHaveProperty(field)
@@ -140,7 +140,7 @@ describe('chat completions', () => {
 })
 
 describe('the Responses API', () => {
-  test('is told temperature and topP; it has no stop sequences and no seed', async () => {
+  test('receives temperature and topP; it has no stop sequences and no seed', async () => {
     const [sent, again] = await sentBy(
       responses('gpt-4.1', { extraBody: { temperature: 2 } }),
       responsesReply,
@@ -155,7 +155,7 @@ describe('the Responses API', () => {
     ])
   })
 
-  test('of a model that thinks is told them where it is to think nothing', async () => {
+  test('of a reasoning model receives them if reasoning is off', async () => {
     const only = { sampling: { temperature: 0.5 } }
     expect((await sentBy(responses('gpt-5.2'), responsesReply, only))[0]?.body).not.toHaveProperty('temperature')
     const thoughtless = await sentBy(responses('gpt-5.2', { effort: 'none' }), responsesReply, only)
@@ -163,7 +163,7 @@ describe('the Responses API', () => {
   })
 })
 
-describe('choices of tools', () => {
+describe('tool choices', () => {
   const named = { tool: 'Look' }
   test.each([
     [
@@ -212,7 +212,7 @@ describe('choices of tools', () => {
   })
 })
 
-test('models of the AI SDK are told all of it in their own words', async () => {
+test('passes everything to AI SDK models in their own terms', async () => {
   const told: { readonly [field: string]: unknown }[] = []
   const model = fromAiSdk({
     specificationVersion: 'v3',

@@ -141,40 +141,43 @@ function modelWith(
   return { messages: anthropic, chat: openaiCompatible, responses: openaiResponses }[protocol](options)
 }
 
-describe('a key that a service says back', () => {
+describe('a key that a service repeats', () => {
   const cases = protocols.flatMap((protocol) =>
     places.flatMap((place) => Object.keys(echoes).map((echo) => ({ protocol, place, echo }))),
   )
-  test.each(sampled(cases, { deep: 1, quick: 3 }))('$protocol, $place: in $echo', async ({ protocol, place, echo }) => {
-    let key = ''
-    const server = await startRawServer((response) => {
-      const { status, type, body, requestId, location } = { location: undefined, ...echoes[echo]!(key) } as {
-        readonly status: number
-        readonly type: string
-        readonly body: string
-        readonly requestId?: string
-        readonly location?: string
-      }
-      response.writeHead(status, {
-        'content-type': type,
-        ...(requestId !== undefined && { 'request-id': requestId }),
-        ...(location !== undefined && { location }),
+  test.each(sampled(cases, { deep: 1, quick: 3 }))(
+    'is redacted in $protocol, $place: in $echo',
+    async ({ protocol, place, echo }) => {
+      let key = ''
+      const server = await startRawServer((response) => {
+        const { status, type, body, requestId, location } = { location: undefined, ...echoes[echo]!(key) } as {
+          readonly status: number
+          readonly type: string
+          readonly body: string
+          readonly requestId?: string
+          readonly location?: string
+        }
+        response.writeHead(status, {
+          'content-type': type,
+          ...(requestId !== undefined && { 'request-id': requestId }),
+          ...(location !== undefined && { location }),
+        })
+        response.end(body)
       })
-      response.end(body)
-    })
-    await fc.assert(
-      fc.asyncProperty(anyKey, async (drawnKey) => {
-        key = drawnKey
-        expect(leaksOf(await toldBy(modelWith(protocol, place, server.url, key)), key)).toEqual([])
-      }),
-      { numRuns: drawn(12) },
-    )
-  })
+      await fc.assert(
+        fc.asyncProperty(anyKey, async (drawnKey) => {
+          key = drawnKey
+          expect(leaksOf(await toldBy(modelWith(protocol, place, server.url, key)), key)).toEqual([])
+        }),
+        { numRuns: drawn(12) },
+      )
+    },
+  )
 })
 
-describe('a key that nobody reached', () => {
+describe('a key of an unreachable service', () => {
   test.each(protocols.flatMap((protocol) => places.map((place) => ({ protocol, place }))))(
-    '$protocol, $place: where nothing listens, and behind a proxy that wants a password',
+    'is redacted in $protocol, $place: where nothing listens, and behind a proxy that requires a password',
     async ({ protocol, place }) => {
       await fc.assert(
         fc.asyncProperty(anyKey, async (key) => {
@@ -188,7 +191,7 @@ describe('a key that nobody reached', () => {
     },
   )
 
-  test('a `fetch` of the host that tells what it was given', async () => {
+  test("is redacted if the host's `fetch` repeats it", async () => {
     await fc.assert(
       fc.asyncProperty(anyKey, async (key) => {
         const fetch = (input: unknown, init?: RequestInit): Promise<Response> =>
@@ -214,7 +217,7 @@ describe('a key that nobody reached', () => {
   })
 })
 
-describe('a key in another place than its own', () => {
+describe('a key in the wrong place', () => {
   const quiet = async (make: () => unknown): Promise<string> => {
     try {
       await make()
@@ -225,7 +228,7 @@ describe('a key in another place than its own', () => {
     return ''
   }
 
-  test("as a model's name", async () => {
+  test("is not shown as a model's name", async () => {
     await fc.assert(
       fc.asyncProperty(telling, async (key) => {
         const env = { ANTHROPIC_API_KEY: key, OPENAI_API_KEY: key, OPENROUTER_API_KEY: key }
@@ -249,7 +252,7 @@ describe('a key in another place than its own', () => {
     )
   })
 
-  test('in an address that is none, or as one', async () => {
+  test('is not shown in an invalid address, or as one', async () => {
     await fc.assert(
       fc.asyncProperty(telling, async (key) => {
         const addresses = [
@@ -271,7 +274,7 @@ describe('a key in another place than its own', () => {
     )
   })
 
-  test('as a header, or one that cannot be sent', async () => {
+  test('is not shown as a header, or an invalid one', async () => {
     await fc.assert(
       fc.asyncProperty(telling, async (key) => {
         expect(leaksOf(await quiet(() => anthropic({ model: 'm', apiKey: `${key}\n${key}` })), key)).toEqual([])
@@ -289,7 +292,7 @@ describe('a key in another place than its own', () => {
     )
   })
 
-  test('in what a key helper complains of', async () => {
+  test('is not shown in the errors of a key helper', async () => {
     await fc.assert(
       fc.asyncProperty(telling, async (key) => {
         for (const command of [
@@ -314,7 +317,7 @@ describe('a key in another place than its own', () => {
 })
 
 describe('the AI SDK', () => {
-  test('a key in its headers, in the environment, or of a shape that is known', async () => {
+  test('redacts a key in headers, in the environment, or of a known shape', async () => {
     await fc.assert(
       fc.asyncProperty(plain, async (drawnKey) => {
         const key = `sk-${drawnKey}`
@@ -343,7 +346,7 @@ describe('the AI SDK', () => {
   })
 })
 
-test('a key with the signs of a tag is not told in part', async () => {
+test('redacts a key with tag characters completely', async () => {
   const key = 'abcdefghij<klm>nopqrstuvw7'
   const server = await startRawServer((response) => {
     response.writeHead(401, { 'content-type': 'text/plain' })
@@ -354,11 +357,11 @@ test('a key with the signs of a tag is not told in part', async () => {
   ).toEqual([])
 })
 
-test('a word in the place of a key is no secret', () => {
+test('does not redact a word instead of a key', () => {
   expect(anthropic({ model: 'scripted', apiKey: 'scripted', baseUrl: 'http://127.0.0.1:9' }).id).toBe('scripted')
 })
 
-test('what is no secret is told as before', async () => {
+test('leaves other texts unchanged', async () => {
   const server = await startRawServer((response) => {
     response.writeHead(400, { 'content-type': 'application/json', 'request-id': 'req_011CSHoEeqs5C35K2UUqR7Fy' })
     response.end('{"error":{"message":"the key claude-sonnet-4-5-20250929 wants api-version 2024-02-01 … and a key"}}')
@@ -371,7 +374,7 @@ test('what is no secret is told as before', async () => {
   })
 })
 
-describe('a key is known', () => {
+describe('recognizes a key', () => {
   const spelled = (form: (code: string) => string) => (key: string) =>
     [...Buffer.from(key)].map((code) => form(code.toString(16))).join('')
   const base64 = (text: string): string => Buffer.from(text).toString('base64')
@@ -395,7 +398,7 @@ describe('a key is known', () => {
   ]
   const keys = ['sk-ant-api03-SecretKeyabcdef1234567890XYZ', 'corp.Gateway/Secret+Key=0987']
   test.each(keys.flatMap((key) => forms.map(([name, form]) => [name, key, form] as const)))(
-    '%s: %s',
+    'in %s: %s',
     async (_name, key, form) => {
       const said = form(key)
       const server = await startRawServer((response) => {
@@ -410,7 +413,7 @@ describe('a key is known', () => {
     },
   )
 
-  test('and ordinary words are left, though they have parts of one', async () => {
+  test('and leaves ordinary words, even if they have parts of one', async () => {
     const message = 'The local development server at http://localhost:8080/v1 takes no claude-test: check the key'
     vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', 'http://localhost:8080/v1/credentials.json')
     const server = await startRawServer((response) => {

@@ -9,7 +9,7 @@ import { tableOf } from './support/features/table.ts'
 const page = new URL('../../../docs/guide/models.md', import.meta.url)
 const [before, after] = ['<!-- services -->\n\n', '\n\n<!-- /services -->']
 
-test('the table of services in the guide says what the tests show', () => {
+test('has a table of services in the guide that matches the tests', () => {
   const text = readFileSync(page, 'utf8')
   const [start, end] = [text.indexOf(before) + before.length, text.indexOf(after)]
   expect(start).toBeGreaterThan(before.length)
@@ -19,7 +19,7 @@ test('the table of services in the guide says what the tests show', () => {
   expect(isToWrite ? table : text.slice(start, end)).toBe(table)
 })
 
-test('a service is in it once, and its web search is there where the model says so', () => {
+test('lists a service once, with web search exactly if the model has it', () => {
   const titles = [...ownServices, ...packageRows].map(({ title }) => title)
   expect(new Set(titles).size).toBe(titles.length)
   for (const { title, cells, modelAt } of ownServices) {

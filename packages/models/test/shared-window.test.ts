@@ -175,21 +175,24 @@ async function go(model: Model) {
   return going.ended
 }
 
-test.each(Object.keys(services))('%s, with a window of 16,384 tokens, answers in the first turn', async (name) => {
+test.each(Object.keys(services))('answers with %s and a window of 16,384 tokens in the first turn', async (name) => {
   const { model, seen } = await serve(services[name] ?? never(name), 16_384, 0)
   const { terminal } = await go(model)
   expect([terminal.reason, seen.taken]).toEqual(['completed', 1])
   expect(seen.refused).toBe(services[name]?.countsOutput === true ? 1 : 0)
 })
 
-test.each(Object.keys(services))('%s, with a window of 20,000 tokens, refuses once in thirty turns', async (name) => {
-  const { model, seen } = await serve(services[name] ?? never(name), 20_000, 30)
-  const { terminal, state } = await go(model)
-  expect([terminal.reason, state.spent.turns]).toEqual(['completed', 31])
-  expect(seen.refused).toBe(1)
-  // Some seven results fit between two compactions.
-  expect(seen.summaries).toBeLessThan(7)
-})
+test.each(Object.keys(services))(
+  'is refused with %s and a window of 20,000 tokens once in thirty turns',
+  async (name) => {
+    const { model, seen } = await serve(services[name] ?? never(name), 20_000, 30)
+    const { terminal, state } = await go(model)
+    expect([terminal.reason, state.spent.turns]).toEqual(['completed', 31])
+    expect(seen.refused).toBe(1)
+    // Some seven results fit between two compactions.
+    expect(seen.summaries).toBeLessThan(7)
+  },
+)
 
 function never(name: string): never {
   throw new Error(name)

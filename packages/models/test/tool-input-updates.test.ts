@@ -78,8 +78,8 @@ function beginningsIn({ content_block: block, message }: JsonObject): readonly J
 
 const hasCall = (recorded: unknown, mark: string): boolean => JSON.stringify(recorded).includes(mark)
 
-describe('the pieces of an input', () => {
-  test('come to the input of the call: Messages API', async () => {
+describe('the deltas of an input', () => {
+  test('add up to the input of the call: Messages API', async () => {
     let calls = 0
     for (const { events } of recordings.filter((each) => hasCall(each.events, '"type":"tool_use"'))) {
       const { updates } = await call(modelAt(await serve(bytesOf(events))))
@@ -88,7 +88,7 @@ describe('the pieces of an input', () => {
     expect(calls).toBeGreaterThan(2)
   })
 
-  test('come to the input of the call: chat completions', async () => {
+  test('add up to the input of the call: chat completions', async () => {
     let calls = 0
     for (const { chunks } of chatRecordings.filter((each) => hasCall(each.chunks, 'tool_calls'))) {
       const model = openaiCompatible({ model: 'asked', baseUrl: await serve(chatBytes(chunks)), apiKey: 'key' })
@@ -97,7 +97,7 @@ describe('the pieces of an input', () => {
     expect(calls).toBeGreaterThan(2)
   })
 
-  test('come to the input of the call: the Responses API', async () => {
+  test('add up to the input of the call: the Responses API', async () => {
     let calls = 0
     for (const { events } of responsesRecordings.filter((each) => hasCall(each.events, 'function_call'))) {
       const model = openaiResponses({ model: 'asked', baseUrl: await serve(responsesBytes(events)), apiKey: 'key' })
@@ -106,7 +106,7 @@ describe('the pieces of an input', () => {
     expect(calls).toBeGreaterThan(2)
   })
 
-  test('come to the input of the call: a package of the AI SDK', async () => {
+  test('add up to the input of the call: a package of the AI SDK', async () => {
     const input = '{"path":"a","line":12}'
     const { updates } = await call(
       fromAiSdk(
@@ -133,7 +133,7 @@ describe('the pieces of an input', () => {
     ])
   })
 
-  test('have no key of this program in them, wherever they are cut', async () => {
+  test('contain no key of this program, wherever they are split', async () => {
     const key = 'sk-a-key-of-this-program'
     const input = `{"command":"curl -H ${key}"}`
     for (let at = 1; at < input.length; at++) {

@@ -41,7 +41,7 @@ function expectSound(body: string): void {
   expect(textsIn(JSON.parse(body)).filter((text) => /\p{Surrogate}/u.test(text))).toEqual([])
 }
 
-test('the Messages API', async () => {
+test('is well-formed for the Messages API', async () => {
   const usage = { ...noUsage, input_tokens: 10, output_tokens: 5 }
   const message = (id: string, stop: string, ...blocks: readonly (readonly [JsonObject, ...JsonObject[]])[]): Buffer =>
     bytesOf([
@@ -88,7 +88,7 @@ test('the Messages API', async () => {
   ])
 })
 
-test('chat completions', async () => {
+test('is well-formed for chat completions', async () => {
   const { url, bodies } = await serve(
     chatBytes([
       chunk({ reasoning_content: 'half \ud83d' }),
@@ -120,7 +120,7 @@ test('chat completions', async () => {
   expect(result).toMatchObject({ role: 'tool', tool_call_id: called[0]?.id })
 })
 
-test('the Responses API', async () => {
+test('is well-formed for the Responses API', async () => {
   const call = {
     type: 'function_call',
     call_id: 'call_\ud83d',

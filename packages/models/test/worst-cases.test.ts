@@ -33,7 +33,7 @@ function excess(read: () => void): Partial<Steps> {
   return { ...(looked >= most && { looked }), ...(longestSubject > longest && { longestSubject }) }
 }
 
-test('steps are counted: a pattern, a search and a list', () => {
+test('counts steps of a pattern, a search and a list', () => {
   expect(countSteps(() => void /a/.test('bb'))).toEqual({ looked: 2, longestSubject: 2 })
   expect(countSteps(() => void 'bb'.replaceAll(/a/g, ''))).toEqual({ looked: 2, longestSubject: 2 })
   expect(countSteps(() => void 'abc'.indexOf('c'))).toEqual({ looked: 3, longestSubject: 0 })
@@ -50,7 +50,7 @@ const units = [
 
 const labels = { name: 'the service', baseUrlSetting: 'URL', keySetting: 'KEY' }
 
-describe.each(units)('a quarter of a megabyte of %j', (unit) => {
+describe.each(units)('a quarter of a megabyte of %j takes linear time', (unit) => {
   const text = worst(unit)
 
   test('as the body of an error, or in one', () => {
@@ -81,7 +81,7 @@ describe.each(units)('a quarter of a megabyte of %j', (unit) => {
   })
 })
 
-describe('a quarter of a megabyte of a stream', () => {
+describe('a quarter of a megabyte of a stream takes linear time', () => {
   const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
   test.each(['\r', '\n', '\r\n', 'data', 'data:\r', 'data: x\r', ':', 'a', 'data: x\n', 'event: x\r\n'])(

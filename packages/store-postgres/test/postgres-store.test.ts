@@ -84,7 +84,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
   }
 
   test(
-    'keeps what every store of sessions must',
+    'meets the requirements of every session store',
     async () => {
       expect(await checkSessionStore(database)).toEqual([])
     },
@@ -94,7 +94,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
   const child = (): ChildProgram => ({ node: process.execPath, args: [program], store: server.connectionString })
 
   test(
-    'a session killed at any of its records comes to its end with nothing done twice',
+    'completes a session killed at any record without repeating anything',
     async () => {
       const { sessions, kills: killed, problems } = await killedAtEveryRecord(child(), folder, isWhole ? 5 : 2)
       expect(problems).toEqual([])
@@ -106,7 +106,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
   )
 
   test(
-    `killed ${kills} times at random, with two sessions at a time, nothing is done twice`,
+    `repeats nothing after ${kills} random kills of two concurrent sessions`,
     async () => {
       const tormented = await killedAtRandom(child(), folder, { kills, longestMs: 150 })
       expect(tormented.problems).toEqual([])
@@ -117,7 +117,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
   )
 
   test(
-    'connections that drop at any statement lose no record and store none twice',
+    'loses and duplicates no record when connections drop at any statement',
     async () => {
       const schema = 'dropping'
       await postgresStore({ pool, schema }).list()
@@ -153,7 +153,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
     longest,
   )
 
-  test('runs go on while the server ends their connections', async () => {
+  test('continues runs while the server ends their connections', async () => {
     const schema = 'ended'
     const store = postgresStore({ connectionString: server.connectionString, schema })
     const session = await store.open('one')
@@ -184,7 +184,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
     await store.close()
   })
 
-  test('a store of a later version is refused, and many that begin at once make its tables once', async () => {
+  test('rejects a store of a later version, and creates its tables once for concurrent starts', async () => {
     const schema = 'later'
     const stores = Array.from({ length: 8 }, () => postgresStore({ pool, schema }))
     await Promise.all(stores.map((store) => store.list()))
@@ -195,7 +195,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
     )
   })
 
-  test('a store that is closed while it works answers, and leaves no lock', async () => {
+  test('responds and leaves no lock when it is closed during work', async () => {
     const schema = 'closed'
     const store = postgresStore({ connectionString: server.connectionString, schema })
     const opening = Array.from({ length: 20 }, (_, index) => store.open(`s${index}`))
@@ -208,7 +208,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
     await expect(store.list()).rejects.toThrow('The store is closed. Open it again.')
   })
 
-  test('a lock of another container or machine with the same name lasts for its time', async () => {
+  test('preserves a lock of another container or machine with the same name for its duration', async () => {
     const store = postgresStore({ pool, schema: 'names' })
     await (await store.open('one')).close()
     const dead = { pid: 2 ** 22 - 1, host: hostname(), began: '', namespace: '' }
@@ -225,7 +225,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
     await store.close()
   })
 
-  test('retention takes every Date', async () => {
+  test('accepts every Date for retention', async () => {
     const store = postgresStore({ pool, schema: 'dates' })
     await (await store.open('one')).close()
     expect(await store.removeOlderThan(new Date(-8.64e15))).toBe(0)
@@ -233,7 +233,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
     await store.close()
   })
 
-  test('a server that cannot be reached is told after the time for it', async () => {
+  test('reports an unreachable server after its timeout', async () => {
     const store = postgresStore({ connectionString: 'postgres://nobody@/none?host=/nowhere', retryMs: 50 })
     await expect(store.list()).rejects.toThrow(/^The database cannot be reached: .* It was tried for 50 ms/)
     await store.close()
@@ -249,7 +249,7 @@ async function recordsOfRun(): Promise<readonly StepRecord[]> {
   return JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[]
 }
 
-test('a server that takes connections and never answers is reported after the time for it', async () => {
+test('reports a server that accepts connections but never responds after its timeout', async () => {
   const sockets: Socket[] = []
   const mute = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1')
   await new Promise((resolve) => mute.once('listening', resolve))
@@ -262,7 +262,7 @@ test('a server that takes connections and never answers is reported after the ti
   mute.close()
 })
 
-test('options that are none are refused at once', () => {
+test('rejects invalid options at once', () => {
   // Plain JavaScript may give anything.
   const given = postgresStore as (options: unknown) => unknown
   expect(() => given(undefined)).toThrow(

@@ -28,7 +28,7 @@ for (const [index, { title, why, node, program }] of engines.entries())
     const child = { node, args: [program, 'work'], store: join(folder, `kills-${index}.db`) }
 
     test(
-      'keeps what every store of sessions must',
+      'meets the requirements of every session store',
       async () => {
         const { stdout } = await run(node, [program, 'check'], { maxBuffer: 64_000_000 })
         expect(JSON.parse(stdout)).toEqual([])
@@ -37,7 +37,7 @@ for (const [index, { title, why, node, program }] of engines.entries())
     )
 
     test(
-      'a session killed at any of its records comes to its end with nothing done twice',
+      'completes a session killed at any record without repeating anything',
       async () => {
         const { sessions, kills: killed, problems } = await killedAtEveryRecord(child, folder, isWhole ? 5 : 2)
         expect(problems).toEqual([])
@@ -49,7 +49,7 @@ for (const [index, { title, why, node, program }] of engines.entries())
     )
 
     test(
-      `killed ${kills} times at random, with two sessions at a time in one file, nothing is done twice`,
+      `repeats nothing after ${kills} random kills of two concurrent sessions in one file`,
       async () => {
         const tormented = await killedAtRandom(child, folder, { kills })
         expect(tormented.problems).toEqual([])
@@ -60,7 +60,7 @@ for (const [index, { title, why, node, program }] of engines.entries())
     )
   })
 
-test('options that are none are refused at once', () => {
+test('rejects invalid options at once', () => {
   // Plain JavaScript may give anything.
   const given = sqliteStore as (options: unknown) => unknown
   expect(() => given(undefined)).toThrow('sqliteStore must be given an object, such as { path }, but it is undefined.')
@@ -69,7 +69,7 @@ test('options that are none are refused at once', () => {
 })
 
 test.skipIf(process.getBuiltinModule('node:sqlite') !== undefined)(
-  'without a library the first call says what to install',
+  'names the package to install in the first call without a library',
   async () => {
     // The workspace has better-sqlite3 without its binary at most.
     const store = sqliteStore({ path: join(folder, 'none.db') })

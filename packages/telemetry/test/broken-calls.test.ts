@@ -50,7 +50,7 @@ const all = (paths: readonly (readonly string[])[]) =>
 
 const metricNames = ['gen_ai.client.token.usage', 'halting.cost', 'halting.laps', 'halting.endings'] as const
 
-test.each(all(ofSpans))('$call of spans $how: metrics are whole', async ({ path, how }) => {
+test.each(all(ofSpans))('keeps metrics complete when $call of spans $how', async ({ path, how }) => {
   const [whole, to] = [collector(), collector()]
   const problems: string[] = []
   const events = await eventsOfARun()
@@ -65,7 +65,7 @@ test.each(all(ofSpans))('$call of spans $how: metrics are whole', async ({ path,
 })
 
 test.each(all(ofSpans.slice(4, 7)))(
-  '$call of spans $how: all spans are there, and what lies in what',
+  'keeps all spans and their parents when $call of spans $how',
   async ({ path, how }) => {
     const [whole, to] = [collector(), collector()]
     const events = await eventsOfARun()
@@ -76,7 +76,7 @@ test.each(all(ofSpans.slice(4, 7)))(
   },
 )
 
-test.each(all(ofMetrics))('$call of metrics $how: spans are whole', async ({ path, how }) => {
+test.each(all(ofMetrics))('keeps spans complete when $call of metrics $how', async ({ path, how }) => {
   const [whole, to] = [collector(), collector()]
   const problems: string[] = []
   const events = await eventsOfARun()
@@ -88,7 +88,7 @@ test.each(all(ofMetrics))('$call of metrics $how: spans are whole', async ({ pat
   expect(problems.length).toBeLessThanOrEqual(1)
 })
 
-test('what is thrown may be anything, and whoever is told of it may throw', async () => {
+test('survives any thrown value, even if the listener throws', async () => {
   let calls = 0
   const thrown: readonly unknown[] = [undefined, null, Object.create(null), { toString: () => 1 }, Symbol('s')]
   for (const what of thrown) {

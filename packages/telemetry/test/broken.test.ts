@@ -13,7 +13,7 @@ import { TraceNode } from '../src/node.ts'
 import { calls, done, eventsOfARun, tools } from './runs.ts'
 import { collector, listenerOf, prices, told } from './support.ts'
 
-test('every span that began ends, whatever is missing, comes twice or comes in another order', async () => {
+test('ends every span for missing, repeated and reordered events', async () => {
   const events = await eventsOfARun()
   expect(new Set(events.map(({ type }) => type))).toContain('agent')
   const many = array(tuple(nat({ max: events.length - 1 }), integer({ min: 1, max: 12 })), { maxLength: 40 })
@@ -60,7 +60,7 @@ test.each([
   ['at once', broken],
   ['later', giving('getMeter')],
   ['only where it is used', { getMeter: () => ({ createHistogram: () => broken, createCounter: () => broken }) }],
-])('metrics that throw %s leave the spans whole', async (_when, given) => {
+])('keeps spans complete when metrics throw %s', async (_when, given) => {
   const [whole, to] = [collector(), collector()]
   const events = await eventsOfARun()
   const problems: string[] = []
@@ -79,7 +79,7 @@ test.each([
   ['at once', broken],
   ['later', giving('getTracer')],
   ['only where they are used', { getTracer: () => ({ startSpan: () => broken }) }],
-])('spans that throw %s leave the metrics whole', async (_when, given) => {
+])('keeps metrics complete when spans throw %s', async (_when, given) => {
   const [whole, to] = [collector(), collector()]
   const events = await eventsOfARun()
   // What a program in plain JavaScript may give.
@@ -90,7 +90,7 @@ test.each([
     expect(await to.points(name)).toEqual(await whole.points(name))
 })
 
-test('a text that cannot be redacted is not told', async () => {
+test('does not export a text that cannot be redacted', async () => {
   const to = collector()
   const redact = (): string => {
     throw new Error('no')
@@ -101,7 +101,7 @@ test('a text that cannot be redacted is not told', async () => {
   expect(JSON.stringify(to.spans().map(({ attributes }) => attributes))).not.toMatch(/my own words|seen|\\"done/)
 })
 
-test('what a hook printed as it failed is told with all content only', async () => {
+test('exports the output of a failed hook only with all content', async () => {
   const failing = new CallableHook(
     () => {
       throw new Error('cannot look at /secret/plan.md')
@@ -122,7 +122,7 @@ test('what a hook printed as it failed is told with all content only', async () 
   ])
 })
 
-test('a run that never ends keeps no call for ever', () => {
+test('forgets calls of a run that never ends', () => {
   const scope = {
     api,
     tracing: undefined,

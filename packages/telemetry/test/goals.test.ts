@@ -18,7 +18,7 @@ const options = (until: readonly Goal[], more: Partial<RunOptions> = {}) =>
 const pointsOf = async (to: Collector, name: string): Promise<readonly unknown[]> =>
   (await to.points(name)).map(({ attributes, value }) => [attributes, value])
 
-test('a round is a span of its turn, with an event for each check', async () => {
+test('creates a span for a round inside its turn, with an event for each check', async () => {
   const to = collector()
   const passed = { met: true, exitCode: 0 }
   const until = [goalOf('npm run lint', passed), goalOf('npm test', failed, passed)]
@@ -70,7 +70,7 @@ test('a round is a span of its turn, with an event for each check', async () => 
   expect(root?.attributes).toMatchObject({ 'halting.goal.verdict': 'met', 'halting.goal.tries': 0 })
 })
 
-test('rounds are counted by their verdict, tries by that of the run, and how full their limit is', async () => {
+test('counts rounds and tries by verdict, and the use of their limit', async () => {
   const to = collector()
   const until = [goalOf('npm test', failed, { ...failed, report: 'a' }, { ...failed, report: 'b' })]
   const { terminal } = await told(options(until, { maxGoalTries: 1 }), (await listenerOf(to)).onEvent)
@@ -89,7 +89,7 @@ test('rounds are counted by their verdict, tries by that of the run, and how ful
 const everything = (to: Collector): string =>
   JSON.stringify(to.spans().map(({ name, attributes, events, status }) => [name, attributes, events, status]))
 
-test('what checks print and what a model judges is told where it is asked for, and no secret of a command', async () => {
+test('exports output of checks and criteria of judges only on request, and no secret of a command', async () => {
   const secret = `sk-ant-api03-${'a'.repeat(90)}`
   const given = () =>
     options(
@@ -111,7 +111,7 @@ test('what checks print and what a model judges is told where it is asked for, a
   expect(everything(open)).not.toContain(secret)
 })
 
-test('a round that is under way when nobody tells more ends with its run', async () => {
+test('ends an unfinished round with its run', async () => {
   const to = collector()
   const { onEvent, close } = await listenerOf(to)
   onEvent({ type: 'run_start', run: { sessionId: 's', runId: 'run1', agentPath: '', depth: 0 }, model: 'm' })

@@ -16,7 +16,7 @@ async function ended(script: Parameters<typeof scriptedModel>[0], more: Partial<
 const pointsOf = async (to: Collector, name: string): Promise<readonly unknown[]> =>
   (await to.points(name)).map(({ attributes, value }) => [attributes, value])
 
-test('the calls of a run are those of its subagents, too, and its limit on them is named', async () => {
+test("includes subagents in a run's calls, and names its limit on them", async () => {
   const script = [calls('Agent', 'Look'), calls('Look', 'Breaks'), done, calls('Look', 'Look', 'Look'), done]
   const { to, terminal, about } = await ended(script, { maxToolCalls: 6 })
   expect(terminal.reason).toBe('max_tool_calls')
@@ -28,7 +28,7 @@ test('the calls of a run are those of its subagents, too, and its limit on them 
   ])
 })
 
-test('the dollar limit of the run is not that of the session', async () => {
+test('distinguishes the dollar limit of the run from that of the session', async () => {
   const { to, about } = await ended([calls('Look'), calls('Look'), done], { maxRunUsd: 600 })
   expect(about).toMatchObject({ 'halting.limit': 'maxRunUsd' })
   const limits = (await to.points('halting.limit.used')).map(({ attributes }) => attributes)
@@ -36,7 +36,7 @@ test('the dollar limit of the run is not that of the session', async () => {
   expect(limits).not.toContainEqual({ 'halting.limit': 'maxBudgetUsd', 'gen_ai.agent.name': 'halting' })
 })
 
-test('a standing budget that ended a run is named with when it resets, and so is one that a request waited for', async () => {
+test('names a standing budget that ended a run, with its reset time, and one that a request waited for', async () => {
   const { to, run, about } = await ended([calls('Look'), calls('Look'), done], { standing: dayBudget() })
   expect(about).toMatchObject({
     'halting.terminal.reason': 'max_budget_usd',

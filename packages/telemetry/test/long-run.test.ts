@@ -60,11 +60,11 @@ async function heldMore(count: number, names: readonly string[]): Promise<number
   return late - early
 }
 
-test(`a run of ${turns.toLocaleString('en')} turns holds as much at its end as at its beginning`, async () => {
+test(`uses no more memory after ${turns.toLocaleString('en')} turns than at the start`, async () => {
   // A hundred bytes a turn would be nine megabytes.
   expect(await heldMore(turns, ['Look'])).toBeLessThan(2)
 })
 
-test('and so does one with failures and subagents', async () => {
+test('does so with failures and subagents, too', async () => {
   expect(await heldMore(turns / 10, ['Look', 'Breaks', 'Agent'])).toBeLessThan(2)
 })

@@ -11,7 +11,7 @@ import { collector, linesOf, listenerOf, prices, told, treeOf, type Collector } 
 const unfinished = (to: Collector): number =>
   to.spans().filter(({ attributes }) => attributes['halting.unfinished'] === true).length
 
-test('subagents five deep lie in one another', async () => {
+test('nests subagents five levels deep', async () => {
   const agent: AgentTool<{ readonly depth: number }> = {
     name: 'Agent',
     description: 'a subagent',
@@ -42,7 +42,7 @@ test('subagents five deep lie in one another', async () => {
   expect(lines.find((line) => line.endsWith('level5'))).toBe(`${'  '.repeat(15)}invoke_agent level5`)
 })
 
-test('two sessions with a listener each share their providers, and each has its own trees', async () => {
+test('keeps two sessions with separate listeners and shared providers apart', async () => {
   const [events, to, once] = [await eventsOfARun(), collector(), collector()]
   const [first, second] = [await listenerOf(to), await listenerOf(to)]
   const { onEvent } = await listenerOf(once)
@@ -58,7 +58,7 @@ test('two sessions with a listener each share their providers, and each has its 
   expect(trees).toEqual([tree, tree])
 })
 
-test('two sessions with one listener: what it cannot tell apart ends, and nothing is thrown', async () => {
+test('ends everything and throws nothing for two sessions with one listener', async () => {
   const events = await eventsOfARun()
   const to = collector()
   const problems: string[] = []
@@ -76,7 +76,7 @@ test('two sessions with one listener: what it cannot tell apart ends, and nothin
   expect(unfinished(to)).toBeGreaterThan(0)
 })
 
-test('a clock that goes backwards makes no span that ends before it begins, and loses no measurement', async () => {
+test('ends no span before its start when the clock goes backwards, and loses no measurement', async () => {
   const [events, forwards, backwards] = [await eventsOfARun(), collector(), collector()]
   let time = 1e12
   const [usual, odd] = [await listenerOf(forwards), await listenerOf(backwards, { now: () => (time -= 1000) })]
@@ -93,7 +93,7 @@ test('a clock that goes backwards makes no span that ends before it begins, and 
   }
 })
 
-test('figures that are no numbers stay out of the sums', async () => {
+test('excludes invalid numbers from sums', async () => {
   const [events, to] = [await eventsOfARun(), collector()]
   const { onEvent } = await listenerOf(to)
   const usage = { input_tokens: NaN, output_tokens: -5, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 }
@@ -104,7 +104,7 @@ test('figures that are no numbers stay out of the sums', async () => {
   expect([...tokens, ...costs].filter(({ value }) => !Number.isFinite(value) || value < 0)).toEqual([])
 })
 
-test('a run whose ids come twice, and whose names and texts are broken, has all of its spans', async () => {
+test('exports all spans of a run with repeated ids and malformed names and texts', async () => {
   const broken = '\ud83d a name \udc00'
   const to = collector()
   const { onEvent } = await listenerOf(to, { content: true })

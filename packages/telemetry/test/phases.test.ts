@@ -64,7 +64,7 @@ async function aborted(
   return { reason: (await running.result).reason, to }
 }
 
-test('an abort while the model answers: its attempt is aborted, and nothing failed', async () => {
+test('marks an attempt as aborted, not failed, when the run is aborted during a reply', async () => {
   const { reason, to } = await aborted(tells('model_update'), {
     model: scriptedModel([{ hang: true, text: 'I begin' }]),
   })
@@ -76,7 +76,7 @@ test('an abort while the model answers: its attempt is aborted, and nothing fail
   ])
 })
 
-test('an abort while a tool works: its call is interrupted, and nothing failed', async () => {
+test('marks a call as interrupted, not failed, when the run is aborted during a tool', async () => {
   const { reason, to } = await aborted(tells('tool_running'), {
     model: scriptedModel([calls('Look')]),
     tools: [
@@ -98,7 +98,7 @@ test('an abort while a tool works: its call is interrupted, and nothing failed',
   ])
 })
 
-test('an abort while a hook is asked, before a tool begins: the hook and the call end', async () => {
+test('ends hook and call when the run is aborted during a hook before a tool', async () => {
   const { reason, to } = await aborted(tells('hook_start'), {
     model: scriptedModel([calls('Look')]),
     tools: [look(() => 'seen')],
@@ -119,7 +119,7 @@ test('an abort while a hook is asked, before a tool begins: the hook and the cal
   ])
 })
 
-test('an abort before a retry: the first attempt failed, the next is aborted as its record says, and the run did not fail', async () => {
+test('records the outcomes of an abort before a retry: a failed attempt, an aborted one, and no failed run', async () => {
   const { reason, to } = await aborted(tells('retry'), {
     model: scriptedModel([{ error: { kind: 'overloaded', message: 'busy', status: 529 } }, { hang: true }]),
   })
@@ -132,7 +132,7 @@ test('an abort before a retry: the first attempt failed, the next is aborted as 
   ])
 })
 
-test('an abort while a subagent is asked ends what lies in it, from the innermost on', async () => {
+test("ends nested spans from the innermost on when the run is aborted during a subagent's request", async () => {
   const agent: AgentTool = {
     name: 'Agent',
     description: 'a subagent',
@@ -159,7 +159,7 @@ test('an abort while a subagent is asked ends what lies in it, from the innermos
   ])
 })
 
-test('a request that the budget forbids is an ending and no error', async () => {
+test('reports a request that exceeds the budget as an ending, not an error', async () => {
   const to = collector()
   const { onEvent } = await listenerOf(to)
   const clock = createFakeClock({ autoAdvance: true })
@@ -180,7 +180,7 @@ test('a request that the budget forbids is an ending and no error', async () => 
   ])
 })
 
-test('a consumer that leaves in the middle of a turn: close ends what is open, and the next run is a trace of its own', async () => {
+test('ends open spans on close after a consumer leaves during a turn, and traces the next run separately', async () => {
   const to = collector()
   const { onEvent, close } = await listenerOf(to)
   const clock = createFakeClock({ autoAdvance: true })

@@ -84,7 +84,7 @@ const world = record({
 
 const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0)
 
-test('attempts, calls, tokens, dollars, laps and endings are those of the record, and every span ends below one that is there', async () => {
+test('matches the record in attempts, calls, tokens, dollars, iterations and endings, and every span has an exported parent', async () => {
   const seen = new Set<string>()
   await assert(
     asyncProperty(world, async ({ replies, maxTurns, maxBudgetUsd, asks, sendsBack }) => {

@@ -58,7 +58,7 @@ function tellAll(events: readonly RunEvent[], ...listeners: readonly Telemetry[]
   for (const event of events) for (const { onEvent } of listeners) onEvent(event)
 }
 
-test('a provider of spans that does nothing gives commands no header of nobody, and that of the outer span where there is one', async () => {
+test('gives commands no header of a no-op tracer, but that of the outer span if there is one', async () => {
   const options = { tracerProvider: noTracers, meterProvider: noMeters }
   expect([await headerIn(options), await headerIn({ ...options, parent: outer })]).toEqual([
     undefined,
@@ -66,7 +66,7 @@ test('a provider of spans that does nothing gives commands no header of nobody, 
   ])
 })
 
-test('metrics are whole beside spans that do nothing, and spans beside metrics that do nothing', async () => {
+test('keeps metrics complete with no-op spans, and spans with no-op metrics', async () => {
   const [whole, metricsAlone, spansAlone] = [collector(), collector(), collector()]
   const events = await eventsOfARun()
   tellAll(
@@ -80,7 +80,7 @@ test('metrics are whole beside spans that do nothing, and spans beside metrics t
   expect(spansAlone.spans().map(({ name }) => name)).toEqual(whole.spans().map(({ name }) => name))
 })
 
-test('a provider of spans that is registered between two runs is told the second whole', async () => {
+test('exports the second run completely when a provider is registered between two runs', async () => {
   const to = collector()
   const tracers = new ProxyTracerProvider()
   const events = await eventsOfARun()
@@ -93,7 +93,7 @@ test('a provider of spans that is registered between two runs is told the second
   expect(to.spans().map(({ name }) => name)).toEqual(once.spans().map(({ name }) => name))
 })
 
-test('a trace that is not sampled is told nowhere, its header says so, and metrics are whole', async () => {
+test('exports no unsampled trace, says so in its header, and keeps metrics complete', async () => {
   const [whole, to] = [collector(), collector()]
   const exporter = new InMemorySpanExporter()
   const tracerProvider = new BasicTracerProvider({

@@ -62,7 +62,7 @@ const byPrompt =
 const spansOf = (spans: readonly ReadableSpan[], operation: string) =>
   spans.filter(({ attributes }) => attributes['gen_ai.operation.name'] === operation)
 
-test('a run is a tree: turns, attempts, calls side by side, a subagent below its call', async () => {
+test('exports a run as a tree: turns, attempts, concurrent calls, and subagents below their calls', async () => {
   const to = collector()
   const { onEvent } = await listenerOf(to)
   const model = scriptedModel(
@@ -112,7 +112,7 @@ test('a run is a tree: turns, attempts, calls side by side, a subagent below its
   })
 })
 
-test('failures have the status of an error, and no text of a conversation is told', async () => {
+test('gives failures an error status, without any text of the conversation', async () => {
   const to = collector()
   const { onEvent } = await listenerOf(to)
   const script: readonly ScriptedReply[] = [
@@ -139,7 +139,7 @@ test('failures have the status of an error, and no text of a conversation is tol
   expect(all).toContain('busy [REDACTED]')
 })
 
-test('with content: prompts, replies, inputs and results, redacted and cut', async () => {
+test('exports prompts, replies, inputs and results with content, redacted and truncated', async () => {
   const to = collector()
   const { onEvent } = await listenerOf(to, { content: true, mostCharacters: 300 })
   const long: ScriptedReply = { text: `key sk-ant-api03-abcdefghijkl ${'long '.repeat(1_000)}`, usage }
@@ -162,7 +162,7 @@ test('with content: prompts, replies, inputs and results, redacted and cut', asy
   ])
 })
 
-test('with prompts: all that was handed in, one after another, as JSON up to its bound', async () => {
+test('exports all submitted prompts in order, as JSON up to its limit', async () => {
   const to = collector()
   const { onEvent } = await listenerOf(to, { content: { prompts: true }, mostCharacters: 200 })
   const clock = createFakeClock({ autoAdvance: true })
@@ -191,7 +191,7 @@ test('with prompts: all that was handed in, one after another, as JSON up to its
   ])
 })
 
-test('what a resumed run has from its record has no span a second time, and its metrics are told once', async () => {
+test('exports recorded steps of a resumed run only once', async () => {
   const whole = collector()
   const script = [calls('Look'), calls('Look'), answer]
   const { steps } = await told({ model: scriptedModel(script), tools, prices }, (await listenerOf(whole)).onEvent)
@@ -217,7 +217,7 @@ test('what a resumed run has from its record has no span a second time, and its 
   }
 })
 
-test('a parent is given as a header, and calls have one of their own for the programs that they start', async () => {
+test('accepts a parent as a header, and provides headers for programs started by calls', async () => {
   const to = collector()
   const traceId = '0af7651916cd43dd8448eb211c80319c'
   const listener = await listenerOf(to, { parent: { traceparent: `00-${traceId}-b7ad6b7169203331-01` } })
@@ -236,7 +236,7 @@ test('a parent is given as a header, and calls have one of their own for the pro
   expect(new Set(to.spans().map((span) => span.spanContext().traceId))).toEqual(new Set([traceId]))
 })
 
-test('without a provider nothing is told; a provider that throws ends no run, and is told once', async () => {
+test('exports nothing without a provider; a provider that throws ends no run and is reported once', async () => {
   const off = await telemetry()
   expect([off.traceparentOf('a'), off.onEvent({ type: 'notice', message: 'x' })]).toEqual([undefined, undefined])
   const problems: string[] = []
@@ -258,7 +258,7 @@ test('without a provider nothing is told; a provider that throws ends no run, an
   expect(ConfigurationError).toBeDefined()
 })
 
-test('every span ends, also where the session is let go of in the middle', async () => {
+test('ends every span, even if the session is abandoned in the middle', async () => {
   const to = collector()
   const listener = await listenerOf(to)
   const events: RunEvent[] = []

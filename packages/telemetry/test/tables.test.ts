@@ -50,7 +50,7 @@ async function compacted(to: Collector): Promise<void> {
   expect(terminal.reason).toBe('completed')
 }
 
-test('a compaction is a span with the attempts at its question, and is counted', async () => {
+test('exports a compaction as a span with the attempts at its question, and counts it', async () => {
   const to = collector()
   await compacted(to)
   const [first] = to.spans().filter(({ name }) => name === 'halting.compact')
@@ -86,7 +86,7 @@ async function retried(to: Collector): Promise<void> {
   await told({ model: scriptedModel([overloaded, overloaded, done]), prices }, (await listenerOf(to)).onEvent)
 }
 
-test('an attempt that failed is told as an event with its wait, and counted', async () => {
+test('exports a failed attempt as an event with its delay, and counts it', async () => {
   const to = collector()
   await retried(to)
   const events =
@@ -131,7 +131,7 @@ async function stopped(to: Collector): Promise<Awaited<ReturnType<typeof told>>>
   return told(options, (await listenerOf(to)).onEvent)
 }
 
-test('a stop signal is told where it was seen, and how full each limit was when the run ended', async () => {
+test('exports a stop signal where it was seen, and how much of each limit was used at the end', async () => {
   const to = collector()
   const { terminal } = await stopped(to)
   expect(terminal.reason).toBe('token_limit')
@@ -186,15 +186,18 @@ async function changed(to: Collector, passed = false): Promise<void> {
   await told({ ...options, verification: { mode: 'tell' } }, (await listenerOf(to)).onEvent)
 }
 
-test.each([false, true])('whether the last change was checked is an attribute of the run: %s', async (passed) => {
-  const to = collector()
-  await changed(to, passed)
-  const run = to.spans().findLast(({ name }) => name === 'invoke_agent halting')
-  expect(run?.attributes).toMatchObject({ 'halting.run.verified': String(passed) })
-  const without = collector()
-  await retried(without)
-  expect(without.spans().some(({ attributes }) => 'halting.run.verified' in attributes)).toBe(false)
-})
+test.each([false, true])(
+  'exports whether the last change was checked as an attribute of the run: %s',
+  async (passed) => {
+    const to = collector()
+    await changed(to, passed)
+    const run = to.spans().findLast(({ name }) => name === 'invoke_agent halting')
+    expect(run?.attributes).toMatchObject({ 'halting.run.verified': String(passed) })
+    const without = collector()
+    await retried(without)
+    expect(without.spans().some(({ attributes }) => 'halting.run.verified' in attributes)).toBe(false)
+  },
+)
 
 /** A run that waits for a service. */
 async function waited(to: Collector): Promise<void> {
@@ -234,7 +237,7 @@ async function resumed(to: Collector): Promise<readonly RunEvent[]> {
   return events
 }
 
-test('a hook that a resumed run calls before the first work of this process has no span, and those after it have', async () => {
+test('exports hooks of a resumed run only after the first live event', async () => {
   const to = collector()
   const events = await resumed(to)
   expect(events.filter(({ type }) => type === 'hook_start')).toHaveLength(2)
@@ -250,7 +253,7 @@ test('a hook that a resumed run calls before the first work of this process has 
   expect(hook?.attributes['halting.hook.trigger']).toBe('afterToolUse')
 })
 
-test('every span, event, attribute and metric of the tables is told by one of these runs', async () => {
+test('covers every span, event, attribute and metric of the tables', async () => {
   const to = collector()
   await compacted(to)
   await retried(to)
@@ -289,7 +292,7 @@ test('every span, event, attribute and metric of the tables is told by one of th
   ).toEqual(toldBy(kinds))
 })
 
-test('names of more than 256 characters are cut', async () => {
+test('truncates names of more than 256 characters', async () => {
   const to = collector()
   const long = 'x'.repeat(300)
   const model = scriptedModel([{ toolCalls: [{ name: long, id: long }] }, done], { id: long })

@@ -19,7 +19,7 @@ async function pointsOf(to: Collector): Promise<readonly unknown[]> {
   return points.map(({ attributes, value, count }) => [attributes, Math.round(value * 1_000), count])
 }
 
-test('a wait is a span of its turn, between the attempts, with its wall time, its cause and what ended it', async () => {
+test('exports a wait as a span between attempts of its turn, with duration, cause and outcome', async () => {
   const to = collector()
   const events: RunEvent[] = []
   const { onEvent } = await listenerOf(to)
@@ -74,7 +74,7 @@ test('a wait is a span of its turn, between the attempts, with its wall time, it
   ])
 })
 
-test('a wait of a subagent lies in its turn', async () => {
+test("places a subagent's wait in its turn", async () => {
   const to = collector()
   const model = scriptedModel([calls('Agent'), limited(hour), done, done])
   await told({ model, tools, prices, waitForLimitsMs: 8 * hour }, (await listenerOf(to)).onEvent)
@@ -111,7 +111,7 @@ async function killed(to: Collector): Promise<readonly StepRecord[]> {
   return records
 }
 
-test('of a wait that outlives its process the process that goes on with it tells all of its time, once', async () => {
+test('exports the whole wait once, from the process that ends it', async () => {
   const to = collector()
   const records = await killed(collector())
   const clock = createFakeClock({ start: hour / 2, autoAdvance: true })
@@ -137,7 +137,7 @@ test('of a wait that outlives its process the process that goes on with it tells
   expect((await pointsOf(to)).map((point) => (point as readonly unknown[]).slice(1))).toEqual([[waitedMs, 1]])
 })
 
-test('a wait that is on record is not told again', async () => {
+test('does not export a recorded wait again', async () => {
   const clock = createFakeClock({ autoAdvance: true })
   const steps = createMemorySteps({ clock })
   const options = { tools, prices, waitForLimitsMs: 8 * hour, clock }
@@ -153,7 +153,7 @@ test('a wait that is on record is not told again', async () => {
   expect(await pointsOf(to)).toEqual([])
 })
 
-test('a pause at a limit is a span with the limit and how it ended', async () => {
+test('exports a pause at a limit as a span with the limit and its outcome', async () => {
   const to = collector()
   const model = scriptedModel([calls('Look'), done])
   const askLimit: RunOptions['askLimit'] = () => new Promise(() => {})
@@ -172,7 +172,7 @@ test('a pause at a limit is a span with the limit and how it ended', async () =>
   expect(points.map(({ value }) => value)).toEqual([hour / 1_000])
 })
 
-test('a session that is let go of in a wait ends its span as unfinished', async () => {
+test('ends the span of a wait as unfinished when the session is abandoned', async () => {
   const to = collector()
   const { onEvent, close } = await listenerOf(to)
   const error = { kind: 'overloaded', message: 'busy', status: 529 } as const
@@ -185,7 +185,7 @@ test('a session that is let go of in a wait ends its span as unfinished', async 
   expect(span?.attributes).toMatchObject({ 'error.type': 'overloaded', 'halting.unfinished': true })
 })
 
-test('times that no clock tells give a span of no length', async () => {
+test('exports impossible durations as spans of zero length', async () => {
   for (const waitedMs of [-1, Number.NaN, Infinity, 1e300]) {
     const to = collector()
     const { onEvent, close } = await listenerOf(to)

@@ -20,7 +20,7 @@ function fileOf(content: Buffer, most: readonly number[]): Pick<FileHandle, 'rea
   return { read } as unknown as Pick<FileHandle, 'read'>
 }
 
-test('each byte comes once and in order, whatever is left of a piece and however short a read is', async () => {
+test('returns each byte once and in order, for any rest of a chunk and any short read', async () => {
   const given = fc.record({
     content: fc.uint8Array({ maxLength: 120 }),
     most: fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 5 }),
@@ -53,7 +53,7 @@ test('each byte comes once and in order, whatever is left of a piece and however
 
 const sizes = { pieceBytes: 8, roomBytes: 0, leastBytes: 0 }
 
-test('a file that ends before its size was cut while it was read', async () => {
+test('reports a file that ends before its size as truncated', async () => {
   for (const content of ['1\n34567\n9', '123456789']) {
     const pieces = new ReadAheadBuffer(fileOf(Buffer.from(content), [8]), { ...sizes, leastBytes: 10 })
     const all = async (left: Buffer): Promise<void> => {
@@ -64,7 +64,7 @@ test('a file that ends before its size was cut while it was read', async () => {
   }
 })
 
-test('a read that fails is told to whoever asks for its piece, and to nobody else', async () => {
+test('rejects only the read of the chunk that failed', async () => {
   const broken = { read: () => Promise.reject(new Error('EIO')) } as unknown as Pick<FileHandle, 'read'>
   const asked = new ReadAheadBuffer(broken, sizes)
   await expect(asked.next(Buffer.alloc(0))).rejects.toThrow('EIO')

@@ -28,7 +28,7 @@ async function neverLookedAt(): Promise<number> {
 }
 
 test.skipIf(!existsSync('/proc/self/stat'))(
-  'the lock of a process that ended is no lock, also before its parent has looked',
+  'ignores the lock of a process that ended, even before its parent has reaped it',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'halting-lock-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))

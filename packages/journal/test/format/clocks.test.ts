@@ -17,7 +17,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('a clock is told where it begins, and where a run slept or was resumed', async () => {
+test('reports clock points at the start, and after a run slept or was resumed', async () => {
   const call = (id: string): { name: string; id: string } => ({ name: 'Look', id })
   const records = await recordsOfLooking([{ toolCalls: [call('a')] }, { toolCalls: [call('b')] }, 'done'])
   const encoder = new JournalEncoder(place)

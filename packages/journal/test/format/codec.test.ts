@@ -22,8 +22,8 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 const sessionId = drawnSessionId
 const placeOf = () => ({ path: join(folder, `${sessionId}.jsonl`), sessionId, cwd: '/project', version: '0.1.0' })
 
-describe('a file that is read in pieces', () => {
-  test('comes to the same, also where a line is longer than a piece', async () => {
+describe('a file that is read in chunks', () => {
+  test('has the same records, even if a line is longer than a chunk', async () => {
     const place = placeOf()
     const encoder = new JournalEncoder(place)
     const { run, spent: fresh } = startRun({ prompt: 'go', sessionId })
@@ -62,7 +62,7 @@ describe('a file that is read in pieces', () => {
 const format = fc.constantFrom<JournalFormat>(1, 2)
 
 describe('lines and records', () => {
-  test('come to the same, whatever was said and wherever another process went on', () => {
+  test('convert into each other, for any content and wherever another process continued', () => {
     fc.assert(
       fc.property(
         added,
@@ -105,7 +105,7 @@ describe('lines and records', () => {
     [1, 'changed', { request: 2, usage: { in: 1, out: 2 } }],
     [2, 'delta', { request: 2, usage: { out: 2 } }],
   ] as const)(
-    'a lap of format %i names its reply by its line, and tells of what was spent only what changed',
+    'refers to the reply by its line, and stores only changed figures, in format %i',
     (written, field, expected) => {
       const place = placeOf()
       const encoder = new JournalEncoder(place, undefined, undefined, written)
@@ -140,7 +140,7 @@ describe('lines and records', () => {
     },
   )
 
-  test('one chain of parents goes through all runs of a session; a subagent has its own', () => {
+  test('form one chain of parents over all runs of a session, with a separate one for each subagent', () => {
     const user = (id: string): TranscriptEntry => ({
       kind: 'user',
       id,
@@ -197,7 +197,7 @@ describe('a text over 1 MB', () => {
     return { journal: place.path, payloads: payloadsFolder(place.path) }
   }
 
-  test('stands in a file of its own, once, and comes back', async () => {
+  test('is stored once in a separate file, and restored', async () => {
     const { journal, payloads } = await written()
     expect(payloads).toBe(join(folder, sessionId, 'payloads'))
     const names = readdirSync(payloads)
@@ -213,7 +213,7 @@ describe('a text over 1 MB', () => {
     await again.close()
   })
 
-  test('that is missing or damaged is told by the name of its file', async () => {
+  test('is reported by its file name if it is missing or damaged', async () => {
     const { journal, payloads } = await written()
     const path = join(payloads, readdirSync(payloads)[0] ?? '')
     const whole = readFileSync(path)
@@ -228,7 +228,7 @@ describe('a text over 1 MB', () => {
     expect((await readJournal(journal)).runs).toHaveLength(1)
   })
 
-  test('that cannot be written is named by no line', async () => {
+  test('is not referenced if it cannot be written', async () => {
     const place = placeOf()
     // A file stands where the folder would be.
     mkdirSync(join(folder, sessionId))

@@ -77,7 +77,7 @@ function lying(index: number, lie: (fold: Fold) => void): readonly string[] {
   return lines.with(index, lineOf({ type: 'halting', fold: line.fold }).trimEnd())
 }
 
-test('there are folds, and they say what the lines say', async () => {
+test('folds match the lines that they cover', async () => {
   expect(folds.length).toBeGreaterThan(2)
   const { byFolds, byLines } = await readWith(lines)
   expect(byFolds).toEqual(byLines)
@@ -140,7 +140,7 @@ function itemOf(fold: Fold, kind: string): unknown[] {
   return fold.items.find((item) => item[0] === kind) ?? []
 }
 
-test.each(lies)('%s', async (what, lie) => {
+test.each(lies)('reads the same as by lines despite a false fold: %s', async (what, lie) => {
   for (const index of [folds[0] ?? 0, folds.at(-1) ?? 0])
     for (const value of numbers.filter(ofNoType[what] ?? (() => true))) {
       const { byFolds, byLines } = await readWith(lying(index, (fold) => lie(fold, value)))
@@ -148,7 +148,7 @@ test.each(lies)('%s', async (what, lie) => {
     }
 })
 
-test('a fold that stands twice, elsewhere, or is of other lines', async () => {
+test('reads the same as by lines despite a fold that is repeated, moved, or covers other lines', async () => {
   const [first = 0, second = 0] = folds
   const [one = '', two = ''] = [lines[first], lines[second]]
   await readWith(lines)

@@ -114,8 +114,8 @@ const records = fc
   .tuple(added, fc.array(fc.oneof(record, main, request, between, turn), { maxLength: 20 }), fc.boolean())
   .map(([first, list, ends]) => shared([begins(first, 'run1'), ...list.flat(), ...(ends ? [end] : [])]))
 
-describe('what goes on by folds', () => {
-  test('comes to what all lines come to, whatever was said and wherever other processes went on', async () => {
+describe('resuming by folds', () => {
+  test('has the same result as all lines, for any content and wherever other processes continued', async () => {
     let folds = 0
     const property = fc.asyncProperty(
       records,
@@ -150,7 +150,7 @@ describe('what goes on by folds', () => {
   })
 })
 
-test('what folds say is enough, also of later runs: no line is read that they sum up', () => {
+test('reads no line that a fold covers, also in later runs', () => {
   const said = (run: string): TranscriptEntry => ({
     kind: 'user',
     id: `${run}/prompt:0`,
@@ -224,7 +224,7 @@ describe('a long session', () => {
     return path
   }
 
-  test('goes on in the middle of a run, with its messages and figures, and needs not the records of past turns', async () => {
+  test('resumes in the middle of a run with its messages and figures, without the records of past turns', async () => {
     const path = await killed()
     const lines = await readJournal(path)
     const journal = await openJournal(place())
@@ -244,7 +244,7 @@ describe('a long session', () => {
     await next.close()
   })
 
-  test('that is damaged is told by the number of the line, as if there were no folds', async () => {
+  test('reports damage by line number, as without folds', async () => {
     const path = await killed()
     const whole = readFileSync(path)
     const fold = whole.indexOf(foldMark) + 1
@@ -263,7 +263,7 @@ describe('a long session', () => {
     await (await openJournal(place())).close()
   })
 
-  test('without folds, as an earlier version wrote it, goes on as one with them', async () => {
+  test('resumes without folds, as an earlier version wrote it, with the same result', async () => {
     const path = await killed()
     const before = await openJournal(place())
     await before.close()

@@ -38,7 +38,7 @@ function isSettled(record: StepRecord, index: number, all: readonly StepRecord[]
   return result > 0 && all.some(({ type }, at) => at > result && (type === 'lap' || type === 'end'))
 }
 
-test('after a kill at any record it is all but the intents that are settled, and the trajectory is the same', async () => {
+test('omits only settled intents after a kill at any record, with the same trajectory', async () => {
   let left = 0
   for (let length = 1; length <= records.length; length++) {
     write(records.slice(0, length))
@@ -58,7 +58,7 @@ function escaped(record: StepRecord): boolean {
   return record.type === 'intent' && record.key.includes('"')
 }
 
-test('damage in a line that is not parsed is named as any other', async () => {
+test('reports damage in an unparsed line like any other', async () => {
   write(records)
   const lines = readFileSync(path(), 'utf8').split('\n')
   const number = lines.findIndex((line) => line.includes('"type":"intent"'))

@@ -27,7 +27,7 @@ const seen = new Set<string>()
 
 // The replay of what was read tells every event that the run told, but for those that are live, and ends as it did.
 test.each(scenarios.map((scenario) => [scenario.name, scenario] as const))(
-  '%s',
+  'replays %s',
   async (_name, scenario) => {
     let taken = 0
     const keep = (records: readonly StepRecord[]): Promise<readonly StepRecord[]> => {
@@ -41,6 +41,6 @@ test.each(scenarios.map((scenario) => [scenario.name, scenario] as const))(
   600_000,
 )
 
-test('every ending was among them', () => {
+test('has covered every ending', () => {
   expect(Object.keys(endings).filter((reason) => !seen.has(reason))).toEqual([])
 })

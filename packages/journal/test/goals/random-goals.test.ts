@@ -28,7 +28,7 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
 }
 
 test(
-  'a run with goals says what was checked, and is done where they hold, however often it is killed',
+  'reports what was checked, and completes when the goals are met, however often it is killed',
   { timeout: 3_600_000 },
   async () => {
     const seen = new Map<string, number>()

@@ -98,7 +98,7 @@ function make(session: Session, what: string): void | Promise<unknown> {
 }
 
 test.each([false, true])(
-  'every request is in the sum of the session once (with stages after runs: %s)',
+  "counts every request once in the session's total (with stages after runs: %s)",
   async (stages) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 20 }), async (steps) => {
@@ -143,7 +143,7 @@ test.each([false, true])(
   120_000,
 )
 
-test('what comes after a run heeds a budget that was lowered since, and is in what is left', async () => {
+test('applies a lowered budget to work after a run, which counts as spent', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'halting-money-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const spent = { usd: 0 }

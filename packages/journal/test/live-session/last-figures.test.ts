@@ -112,7 +112,7 @@ function bothOf({ snapshot: { figures, last } }: Session): readonly (readonly un
   return [shown, [summary.turns, committedUsd, (committedUsd - costUsd).toFixed(6), 0, totalTokens, 0, durationMs]]
 }
 
-test('the last figures are those of the ending', { timeout: 120_000 }, async () => {
+test('has the figures of the ending last', { timeout: 120_000 }, async () => {
   const reasons = new Set<string>()
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 16 }), async (steps) => {

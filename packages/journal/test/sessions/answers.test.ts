@@ -31,7 +31,7 @@ test.each([
   ['texts', { a: 'allow' }],
   ['nothing', { a: null }],
   ['other behaviors', { a: { behavior: 'always' } }],
-])('reads no answers from a damaged file that holds %s', async (_what, answers) => {
+])('reads no answers from a damaged file with %s', async (_what, answers) => {
   const { place, file } = await placeWithAnswers()
   writeFileSync(file, JSON.stringify({ run: 'run1', answers }))
   expect(await readAnswers(place, 'run1')).toEqual({})

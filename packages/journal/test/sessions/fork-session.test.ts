@@ -77,7 +77,7 @@ async function namedIn(sessionId: string): Promise<readonly string[]> {
   return [...new Set(text.match(/\/[^\s"\\:]*tool-results\/[^\s"\\:]+\.txt/g))].toSorted()
 }
 
-test('large results and payloads are in it, where its conversation says, also when the session is gone', async () => {
+test('copies large results and payloads to the paths in its conversation, even if the original is removed', async () => {
   expect((await ask(source, 'go')).reason).toBe('completed')
   const before = readFileSync(placeOf(source).path)
   const [first = '', second = ''] = await namedIn(source)
@@ -104,7 +104,7 @@ test('large results and payloads are in it, where its conversation says, also wh
   )
 })
 
-test('a run that did not end goes on in it: what is on record is not asked again', async () => {
+test('continues an open run, and does not repeat recorded requests', async () => {
   await ask(source, 'go')
   const { path } = placeOf(source)
   const lines = readFileSync(path, 'utf8').split('\n')
@@ -122,7 +122,7 @@ test('a run that did not end goes on in it: what is on record is not asked again
   for (const file of named) expect([file.includes(copy), existsSync(file)]).toEqual([true, true])
 })
 
-test('no link is followed, and a fork that nobody wants leaves nothing', async () => {
+test('follows no link, and leaves nothing of an abandoned fork', async () => {
   await ask(source, 'go')
   const results = join(folderOf(source), 'tool-results')
   symlinkSync('/etc/passwd', join(results, 'link.txt'))

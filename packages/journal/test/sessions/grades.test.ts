@@ -34,7 +34,7 @@ const told = () => readGrades(owner()).all.map(({ sessionId, runId, grade }) => 
 const note = (sessionId: string, runId: string, grade: NewGrade['grade']): Promise<void> =>
   noteGrade(owner(), { sessionId, runId, grade })
 
-test('keeps the last grade of each run, for the person alone', async () => {
+test('stores the last grade of each run, private to the user', async () => {
   expect(told()).toEqual([])
   await note('a', 'run1', 'good')
   await note('a', 'run2', 'bad')
@@ -48,7 +48,7 @@ test('keeps the last grade of each run, for the person alone', async () => {
   expect(readdirSync(dirname(file()))).toEqual(['grades.jsonl'])
 })
 
-test('whatever is graded in whatever order, the last grade of each run is read', async () => {
+test('returns the last grade of each run, for any grades in any order', async () => {
   const grade = fc.record({
     sessionId: fc.constantFrom('a', 'b', '"', 'ä\n', '__proto__'),
     runId: fc.constantFrom('run1', 'run2', 'run1-x'),
@@ -66,7 +66,7 @@ test('whatever is graded in whatever order, the last grade of each run is read',
   )
 })
 
-test('a process that was killed at any byte of a line loses that line alone, and the next one is written behind the others', async () => {
+test('loses only the line of a process that was killed at any byte of it, and appends the next one', async () => {
   await note('a', 'run1', 'good')
   const before = readFileSync(file())
   await note('ä', 'run1', 'bad')
@@ -92,7 +92,7 @@ test.each([
   ['a link', () => symlinkSync(join(home, 'elsewhere'), file()), /is a link/],
   ['a link that leads somewhere', () => linkTo(join(home, 'there')), /is a link/],
   ['a file that others may write', () => writeFileSync(file(), ''), /can be written by other users/],
-])('%s in its place is refused, and stays as it is', async (_, put, says) => {
+])('rejects %s in its place, and leaves it unchanged', async (_, put, says) => {
   mkdirSync(dirname(file()), { recursive: true })
   put()
   if (existsSync(file()) && statSync(file()).isFile() && says.source.includes('users')) chmodSync(file(), 0o666)
@@ -108,12 +108,12 @@ function linkTo(path: string): void {
   symlinkSync(path, file())
 }
 
-test('an id that is none is refused', async () => {
+test('rejects an invalid id', async () => {
   await expect(note('', 'run1', 'good')).rejects.toThrow(/sessionId of a grade/)
   await expect(note('a', 'x'.repeat(1_001), 'good')).rejects.toThrow(/runId of a grade/)
 })
 
-test('a file that has grown large is rewritten without what later lines replaced', async () => {
+test('rewrites a large file without replaced lines', async () => {
   await note('a', 'run1', 'good')
   const line = readFileSync(file(), 'utf8')
   writeFileSync(file(), line.repeat(Math.ceil((1024 * 1024) / line.length) + 1), { mode: 0o600 })
@@ -129,7 +129,7 @@ const opened = async (sessionId: string): Promise<string> => {
   return path
 }
 
-test('grades of a session go when it is deleted, and no others', async () => {
+test('removes only the grades of a deleted session', async () => {
   for (const id of ['a', 'odd id/é']) await opened(id)
   await note('a', 'run1', 'good')
   await note('odd id/é', 'run1', 'bad')
@@ -140,7 +140,7 @@ test('grades of a session go when it is deleted, and no others', async () => {
 })
 
 test.each(['projects/-elsewhere', 'stores/80a37954c3ab/projects/-project'])(
-  'grades of a session stay while %s has a copy of it',
+  'preserves the grades of a session while %s has a copy of it',
   async (folder) => {
     const path = await opened('a')
     const copy = join(dirname(file()), folder, basename(path))
@@ -156,7 +156,7 @@ test.each(['projects/-elsewhere', 'stores/80a37954c3ab/projects/-project'])(
   },
 )
 
-test('a session is deleted also where its grades cannot be, and that is said', async () => {
+test('deletes a session even if its grades cannot be removed, and reports that', async () => {
   await opened('a')
   writeFileSync(file(), 'hello\n', { mode: 0o600 })
   const [stored] = (await storedSessions(owner(), 'all')).map(deleteSession)
@@ -164,7 +164,7 @@ test('a session is deleted also where its grades cannot be, and that is said', a
   expect(await storedSessions(owner(), 'all')).toEqual([])
 })
 
-test('grades of sessions that are too old go with these', async () => {
+test('removes the grades of old sessions with those', async () => {
   const [old] = [await opened('old'), await opened('young')]
   const long = new Date(Date.now() - 40 * 86_400_000)
   utimesSync(old, long, long)
@@ -174,7 +174,7 @@ test('grades of sessions that are too old go with these', async () => {
   expect(told()).toEqual(['young run1 good'])
 })
 
-test('grades of a session stay while another folder has a file of it', async () => {
+test('preserves the grades of a session while another folder has its file', async () => {
   const old = await opened('moved')
   const moved = join(dirname(dirname(old)), '-elsewhere', basename(old))
   mkdirSync(dirname(moved), { recursive: true })

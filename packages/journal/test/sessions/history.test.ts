@@ -17,7 +17,7 @@ const messages = [
 ] as const
 const look = tool({ name: 'Look', description: '', readOnly: true, execute: () => 'a door' })
 
-test('a run over a history is gone on with from its journal', async () => {
+test('resumes a run over a history from its journal', async () => {
   const place = { path: join(folder, 'a.jsonl'), sessionId: 'a', cwd: folder, version: '1.0.0' }
   const first = await openJournal(place)
   const calls = { toolCalls: [{ name: 'Look', id: 'c1' }] }

@@ -13,7 +13,7 @@ const project = (): string => join(home, '.halting/projects/-project')
 const ids = async (): Promise<readonly string[]> =>
   (await storedSessions({ cwd: '/project', home, env: {} }, 'all')).map(({ sessionId }) => sessionId)
 
-test('a session that goes away while they are listed is none, and so is a file without an id', async () => {
+test('skips a session that disappears during listing, and a file without an id', async () => {
   mkdirSync(project(), { recursive: true })
   writeFileSync(join(project(), 'one.jsonl'), '')
   // As one that another process removes between the two looks.
@@ -22,7 +22,7 @@ test('a session that goes away while they are listed is none, and so is a file w
   expect(await ids()).toEqual(['one'])
 })
 
-test('what stands in the place of a session folder and is a link is removed, not what it leads to', async () => {
+test('removes a link that replaces a session folder, but not its target', async () => {
   mkdirSync(project(), { recursive: true })
   mkdirSync(join(home, 'mine'))
   writeFileSync(join(home, 'mine/notes.txt'), '')

@@ -59,7 +59,7 @@ function put(value: unknown, [name = '', ...rest]: readonly string[], other: unk
   return copy
 }
 
-test('gives of both formats what parsing gives', () => {
+test('returns the same as parsing, for both formats', () => {
   const [second = [], first = []] = sessions
   expect(endsOf(second)).toEqual({
     cwd: '/work',
@@ -71,7 +71,7 @@ test('gives of both formats what parsing gives', () => {
   for (const lines of [second, first]) expect(endsOf(lines)).toEqual(endsOf(lines.map(spaced)))
 })
 
-test('whatever stands in the lines, checksums and all, it gives what parsing gives, or leaves it to who reads all', () => {
+test('returns the same as parsing, or undefined, for any content with valid checksums', () => {
   const aValue = fc.oneof(
     fc.constantFrom(null, -1, 0, 1.5, 1e300, 'completed', 'prompt', '', true, [], {}, [null], [{}]),
     fc.jsonValue({ maxDepth: 2 }),
@@ -94,7 +94,7 @@ test('whatever stands in the lines, checksums and all, it gives what parsing giv
   )
 })
 
-test('a line that is not as it was written is none of the ends', () => {
+test('ignores a line with an invalid checksum', () => {
   const [lines = []] = sessions
   for (const at of [0, 1, 2, lines.length - 1]) {
     const line = lines[at] ?? ''

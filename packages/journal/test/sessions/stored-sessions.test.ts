@@ -67,7 +67,7 @@ function spoilTheMiddle(path: string): void {
   closeSync(file)
 }
 
-test('the ends of a large session tell what all of it does', async () => {
+test('returns the same as reading all of a large session', async () => {
   await ask('look around', [...looks(12), { text: 'Seen.', usage }])
   await ask('again', [...looks(3), { text: 'Seen.', usage }])
   const whole = await summaryOf(fileOf())
@@ -86,7 +86,7 @@ test('the ends of a large session tell what all of it does', async () => {
   expect(readSessionHead(placeOf().path)).toEqual({ cwd: '/work' })
 })
 
-test('the ends of a small session tell what all of it does, also where both are the same bytes', async () => {
+test('returns the same as reading all of a small session, even if both ends overlap', async () => {
   await ask('hello', [{ text: 'Hello.', usage }])
   const { path } = placeOf()
   const expected = { cwd: '/work', firstPrompt: 'hello', runs: 1, turns: 1, costUsd: 0.25, ended: 'completed' }
@@ -98,7 +98,7 @@ test('the ends of a small session tell what all of it does, also where both are 
   expect(await summaryOf(fileOf())).toMatchObject({ ...expected, runs: 2, turns: 3, costUsd: 0.75 })
 })
 
-test('an end that no version of the program writes tells nothing, whatever its checksum says', async () => {
+test('ignores an end that no version writes, whatever its checksum', async () => {
   await ask('hello', [{ text: 'Hello.', usage }])
   const { path } = placeOf()
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
@@ -114,7 +114,7 @@ test('an end that no version of the program writes tells nothing, whatever its c
   }
 })
 
-test('a run that another one carries is counted once, also when a fork goes on', async () => {
+test('counts a run whose counters another one continues once, also in a fork', async () => {
   await ask('look around', looks(20), 14)
   const journal = await openJournal(placeOf())
   const last = journal.ended.at(-1)
@@ -135,7 +135,7 @@ test('a run that another one carries is counted once, also when a fork goes on',
   expect(await summaryOf(fileOf('fork'))).toMatchObject({ runs: 2, turns: told.turns, costUsd: told.costUsd })
 })
 
-test('what the ends do not tell is read in all of it: no end, a torn line, a rewind, another version, a long prompt', async () => {
+test('reads everything if the ends are not sufficient: no end, a torn line, a rewind, another version, a long prompt', async () => {
   const { path } = placeOf()
   await ask('look around', [...looks(14), { text: 'Seen.', usage }])
   await ask('again', [{ text: 'Seen.', usage }])
@@ -180,7 +180,7 @@ test('what the ends do not tell is read in all of it: no end, a torn line, a rew
 const linesWithMessages = (path: string): number =>
   readFileSync(path, 'utf8').match(/^\{"type":"(?:user|assistant)",/gm)?.length ?? 0
 
-test('a session whose runs ended is opened as reading all of it tells, and goes on to the same lines', async () => {
+test('opens a session with ended runs like reading everything does, and writes the same lines', async () => {
   const { path } = placeOf()
   await ask('look around', [...looks(3), { text: 'Seen.', usage }])
   await ask('again', looks(3), 2)
@@ -199,14 +199,11 @@ test('a session whose runs ended is opened as reading all of it tells, and goes 
   expect(foldSession(after.runs).transcript.messages()).toHaveLength(transcript.messages().length + 4)
 })
 
-test.skipIf(process.platform === 'win32')(
-  'a pipe among them is no session: nobody waits for who writes it',
-  async () => {
-    const project = join(folder, '.halting', 'projects', 'p')
-    mkdirSync(project, { recursive: true })
-    writeFileSync(join(project, 'a.jsonl'), '')
-    execFileSync('mkfifo', [join(project, 'b.jsonl')])
-    const kept = await storedSessions({ cwd: '/work', home: folder, env: {} }, 'all')
-    expect(kept.map(({ sessionId }) => sessionId)).toEqual(['a'])
-  },
-)
+test.skipIf(process.platform === 'win32')('ignores a pipe without blocking', async () => {
+  const project = join(folder, '.halting', 'projects', 'p')
+  mkdirSync(project, { recursive: true })
+  writeFileSync(join(project, 'a.jsonl'), '')
+  execFileSync('mkfifo', [join(project, 'b.jsonl')])
+  const kept = await storedSessions({ cwd: '/work', home: folder, env: {} }, 'all')
+  expect(kept.map(({ sessionId }) => sessionId)).toEqual(['a'])
+})

@@ -111,7 +111,7 @@ const messagesIn = (path: string): unknown[] =>
     .map(({ uuid, parentUuid, message, timestamp }) => ({ uuid, parentUuid, message, timestamp }))
 
 describe('a session in a store', () => {
-  test('has its records there, and a file that says the same', async () => {
+  test('has its records there, and a file with the same content', async () => {
     openStore()
     expect(await ask(first, 'go')).toBe('completed')
     const { path } = optionsOf(first)
@@ -123,7 +123,7 @@ describe('a session in a store', () => {
     expect(path).not.toContain('secret')
   })
 
-  test('has the same messages in the file that is rebuilt, with the times of then', async () => {
+  test('has the same messages and times in a rebuilt file', async () => {
     const copies = openStore()
     await ask(first, 'go')
     const { path } = optionsOf(first)
@@ -135,7 +135,7 @@ describe('a session in a store', () => {
     expect(await readTimedRecords(path)).toEqual(before)
   })
 
-  test('continues on another machine, and here again, with nothing twice', async () => {
+  test('continues on another machine, and here again, with nothing repeated', async () => {
     openStore()
     await ask(first, 'go')
     const elsewhere = mkdtempSync(join(tmpdir(), 'halting-elsewhere-'))
@@ -158,7 +158,7 @@ describe('a session in a store', () => {
     }
   })
 
-  test('goes by the store after a kill at any record: what only the file has is not part of it, and nothing runs twice', async () => {
+  test('follows the store after a kill at any record: records only in the file do not count, and nothing runs twice', async () => {
     openStore()
     await ask(first, 'go')
     const records = recordsIn(first)
@@ -189,7 +189,7 @@ describe('a session in a store', () => {
     }
   })
 
-  test('is refused where another process has it, by the name that the store gives', async () => {
+  test("is rejected with the holder's name while another process has it", async () => {
     openStore()
     await ask(first, 'go')
     const other = await new MemorySessionStore(table, 'process 7 on b').open(first)
@@ -198,7 +198,7 @@ describe('a session in a store', () => {
     expect(existsSync(`${optionsOf(first).path}.lock`)).toBe(false)
   })
 
-  test('writes nothing after another process has taken it', async () => {
+  test('writes nothing after another process has taken it over', async () => {
     openStore()
     const journal = await openJournal(optionsOf(first))
     const row = table.rows.get(first)
@@ -210,7 +210,7 @@ describe('a session in a store', () => {
     expect(recordsIn(first)).toEqual([])
   })
 
-  test('goes back, and is still there on the other side', async () => {
+  test('rewinds, also for other machines', async () => {
     const copies = openStore()
     await ask(first, 'one')
     await ask(first, 'two')
@@ -229,7 +229,7 @@ describe('a session in a store', () => {
 })
 
 describe('many sessions of a store', () => {
-  test('are listed with those of other machines, and without those that are gone', async () => {
+  test('are listed together with those of other machines, and without deleted ones', async () => {
     openStore()
     await ask(first, 'one')
     const elsewhere = new MemorySessionStore(table, 'process 2')
@@ -245,7 +245,7 @@ describe('many sessions of a store', () => {
     expect((await storedSessions(placeIn(), 'all')).map(({ sessionId }) => sessionId)).toEqual([first])
   })
 
-  test('are read again only where they changed', async () => {
+  test('are read again only after a change', async () => {
     openStore()
     await ask(first, 'one')
     await ask(second, 'two')
@@ -257,7 +257,7 @@ describe('many sessions of a store', () => {
     expect(store.asked).toBe(1)
   })
 
-  test('are there for every reader that was answered, and a process that opens one waits for readers', async () => {
+  test('are available to every reader, and a process that opens one waits for readers', async () => {
     openStore()
     await ask(first, 'one')
     const { path } = optionsOf(first)
@@ -280,7 +280,7 @@ describe('many sessions of a store', () => {
     expect(existsSync(`${path}.rebuild`)).toBe(false)
   })
 
-  test('are found without reading them, and the one that is chosen is read', async () => {
+  test('are found without reading them, and only the selected one is read', async () => {
     openStore()
     await ask(first, 'one')
     await ask(second, 'two')
@@ -319,7 +319,7 @@ describe('many sessions of a store', () => {
     expect([...table.rows.keys()]).toEqual([second])
   })
 
-  test('go when they are old', async () => {
+  test('are removed when they are old', async () => {
     openStore()
     await ask(first, 'one')
     const { sessions } = await cleanUpSessions(placeIn(), { days: 30, now: new Date(Date.UTC(2026, 5, 1)) })
@@ -327,7 +327,7 @@ describe('many sessions of a store', () => {
     expect(table.rows.size).toBe(0)
   })
 
-  test('are listed although one of them is damaged', async () => {
+  test('are listed even if one of them is damaged', async () => {
     openStore()
     await ask(first, 'one')
     await ask(second, 'two')
@@ -340,7 +340,7 @@ describe('many sessions of a store', () => {
 })
 
 describe('a copy', () => {
-  test('from a store to files and back has the same records and times', async () => {
+  test('has the same records and times from a store to files and back', async () => {
     openStore()
     await ask(first, 'one')
     const files = { cwd: '/work', home, env: {} }
@@ -359,7 +359,7 @@ describe('a copy', () => {
   })
 })
 
-describe('what is said of a store', () => {
+describe('the name of a store', () => {
   test.each([
     ['postgres://ann:secret@db:5433/halting?sslmode=require&password=x', 'postgres://db:5433/halting'],
     ['postgresql://db/halting', 'postgresql://db/halting'],
@@ -376,7 +376,7 @@ describe('what is said of a store', () => {
     ['postgres://ann:5/ret@db/halting', 'the session store'],
     ['postgres://ann:secret/halting', 'the session store'],
     ['sqlite:/home/ann/halting.db', 'sqlite:/home/ann/halting.db'],
-  ])('of %s is %s', (value, name) => {
+  ])('for %s is %s', (value, name) => {
     expect(sessionStoreName(value)).toBe(name)
   })
 
@@ -385,11 +385,11 @@ describe('what is said of a store', () => {
     ['postgres://ann:a%40b@db/halting?password=c%2Fd&host=x', ['a%40b', 'a@b', 'c%2Fd', 'c/d']],
     ['postgres://ann@db/halting', []],
     ['sqlite:/x', []],
-  ])('of %s these parts are secret: %j', (value, secrets) => {
+  ])('of %s hides these secrets: %j', (value, secrets) => {
     expect(sessionStoreSecrets(value)).toEqual(secrets)
   })
 
-  test('tells no password in an error', async () => {
+  test('appears in errors without a password', async () => {
     const store = new MemorySessionStore(table)
     store.isBroken = true
     openStore(store)
@@ -398,20 +398,20 @@ describe('what is said of a store', () => {
     )
   })
 
-  test('a new password is the same store, another user or database is not', () => {
+  test('is independent of the password, but not of user and database', () => {
     expect(sessionStoreKey('postgres://ann:new@db/halting')).toBe(sessionStoreKey(url))
     expect(sessionStoreKey('postgres://bob:secret@db/halting')).not.toBe(sessionStoreKey(url))
     expect(sessionStoreKey('postgres://ann:secret@db/other')).not.toBe(sessionStoreKey(url))
   })
 
-  test('a store that nobody opened is not written as files', async () => {
+  test('does not write files of a store that nobody has opened', async () => {
     await expect(openJournal(optionsOf(first))).rejects.toThrow('belong to a session store')
     await expect(storedSessions(placeIn(), 'all')).rejects.toThrow('belong to a session store')
     expect(existsSync(optionsOf(first).path)).toBe(false)
   })
 })
 
-test('any records come out of the file of a session as they went into the store', () => {
+test('returns any records from the file of a session as they were stored', () => {
   const place = { sessionId: drawnSessionId, cwd: '/project', version: '0' }
   fc.assert(
     fc.property(added, fc.array(record, { maxLength: 25 }), (entries, records) => {

@@ -38,10 +38,10 @@ export function turnsOf(
   format: WireFormat,
 ): readonly Turn[] {
   const turns: Turn[] = []
-  let { lastKind: before, deferred: deferred } = start
+  let { lastKind: before, deferred } = start
   const add = (kind: TurnKind, parts: readonly Part[], from: number): void => {
     const separator = before === null ? '' : (format.between?.(before, kind) ?? '')
-    turns.push({ kind, separator, parts, deferred: deferred, from })
+    turns.push({ kind, separator, parts, deferred, from })
     before = kind
   }
   /** Adds a turn with deferred parts after a completed reply. */

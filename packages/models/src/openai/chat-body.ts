@@ -63,7 +63,7 @@ function toolChoiceField(toolChoice: ToolChoice | undefined): string {
 
 /** Returns the sampling fields: OpenAI's reasoning models support only the seed. */
 function samplingOf(
-  { model, extraBody, unsupported: unsupported }: ChatBodyOptions,
+  { model, extraBody, unsupported }: ChatBodyOptions,
   { temperature, topP, stopSequences, seed }: Sampling,
 ): JsonObject {
   const isFixed = !supportsSampling(model, extraBody?.reasoning_effort)

@@ -72,7 +72,7 @@ const single: TurnKind = { opening: '', closing: '', merges: false, takesBreakpo
  * Nothing is stored at the service: every request has the whole conversation, including encrypted reasoning.
  */
 export function createResponsesBody(options: ResponsesBodyOptions): (request: ModelRequest) => Uint8Array {
-  const { freeform, id, refused, readableReasoning: readableReasoning } = options
+  const { freeform, id, refused, readableReasoning } = options
   const freeformResults = createFreeformResults()
   const isReadable = (item: JsonObject): boolean => readableReasoning.has(item, refused.carriedReasoning)
   const isFreeformResult = (result: ToolResultBlock): boolean => freeformResults.has(result)
@@ -229,7 +229,7 @@ function toolChoiceOf({ freeform }: ResponsesBodyOptions, choice: ToolChoice | u
 
 /** The API has no stop sequences and no seed; reasoning models accept no temperature. */
 function samplingOf(
-  { model, unsupported: unsupported }: ResponsesBodyOptions,
+  { model, unsupported }: ResponsesBodyOptions,
   { temperature, topP, stopSequences, seed }: Sampling,
   effort: Json | undefined,
 ): JsonObject {
