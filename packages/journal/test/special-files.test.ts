@@ -32,13 +32,13 @@ describe.skipIf(process.platform === 'win32')('another kind of file instead of a
   test.each(kinds)('rejects %s as a session', async (_, make) => {
     make(session())
     const file = { sessionId, path: session(), project: 'p', changedAt: new Date(0) }
-    const told = [
+    const problems = [
       await readJournal(session()).catch(messageOf),
       await readForResume(session(), 'open').catch(messageOf),
       await wholeLines(session()).catch(messageOf),
       (await summaryOf(file)).problem,
     ]
-    expect(told).toEqual(told.map(() => expect.stringContaining('is not a regular file') as string))
+    expect(problems).toEqual(problems.map(() => expect.stringContaining('is not a regular file') as string))
   })
 
   test.each(kinds)('rejects %s as a lock', async (_, make) => {

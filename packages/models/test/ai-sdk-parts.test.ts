@@ -199,8 +199,10 @@ describe('the end of a reply', () => {
 })
 
 describe('usage', () => {
-  const usageOf = async (told: object) => {
-    const { reply } = await call(fromAiSdk(modelOf([...text('ok'), finish('stop', { usage: { ...usage, ...told } })])))
+  const usageOf = async (reported: object) => {
+    const { reply } = await call(
+      fromAiSdk(modelOf([...text('ok'), finish('stop', { usage: { ...usage, ...reported } })])),
+    )
     return reply?.message.usage
   }
   const written = { inputTokens: { total: 100, noCache: 10, cacheRead: 30, cacheWrite: 60 } }
@@ -353,9 +355,9 @@ describe('thinking', () => {
             { maxOutputTokens, ...(asked !== null && { thinking: { type: 'enabled', budgetTokens: asked } }) },
             { providerOptions: { other: { a: 1 }, ...(given !== null && { [name]: { [field]: config } }) } },
           )
-          const { other, ...told } = sent.providerOptions ?? {}
+          const { other, ...reported } = sent.providerOptions ?? {}
           expect(other).toEqual({ a: 1 })
-          const found = Object.values(told).flatMap((options) => Object.values(options))
+          const found = Object.values(reported).flatMap((options) => Object.values(options))
           // What the package sends: its own figure, and the budget on top of it.
           const budgets = found.map((options) => Number((options as JsonObject).budgetTokens))
           expect(sent.maxOutputTokens).toBeGreaterThan(0)

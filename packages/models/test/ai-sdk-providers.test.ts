@@ -24,14 +24,14 @@ function chatAt(url: string): Model {
   return fromAiSdk(provider('test-model'))
 }
 
-interface Said {
+interface Contents {
   readonly text: string
   readonly thinking: string
   readonly calls: readonly unknown[]
 }
 
 /** What a person and the loop read in a message; a run of texts is one text to both. */
-function saidIn(content: Json | undefined | readonly unknown[]): Said {
+function contentsOf(content: Json | undefined | readonly unknown[]): Contents {
   const blocks = (content ?? []) as readonly JsonObject[]
   const joined = (type: string, field: string) =>
     blocks.map((block) => (block.type === type ? (block[field] as string) : '')).join('')
@@ -58,8 +58,8 @@ describe('reads every recorded Messages API stream identically through @ai-sdk/a
       const { reply } = await call(model)
       expect(reply?.streamError).toBe(undefined)
       const { content, id, model: name, stop_reason, usage } = reply!.message
-      expect({ ...saidIn(content), id, name, stop_reason, usage }).toEqual({
-        ...saidIn(expected.content),
+      expect({ ...contentsOf(content), id, name, stop_reason, usage }).toEqual({
+        ...contentsOf(expected.content),
         id: expected.id,
         name: expected.model,
         stop_reason: expected.stop_reason,
@@ -104,14 +104,18 @@ function chatOf(chunks: readonly Chunk[]) {
       }
     }
   }
-  const told = chunks.findLast(({ usage }) => usage)?.usage
-  const cached = told?.prompt_tokens_details?.cached_tokens ?? 0
+  const reported = chunks.findLast(({ usage }) => usage)?.usage
+  const cached = reported?.prompt_tokens_details?.cached_tokens ?? 0
   return {
     text,
     thinking,
     calls: calls.map(({ id, name, arguments: input }) => ({ id, name, input: JSON.parse(input) as Json })),
     stop_reason: finish === 'tool_calls' ? 'tool_use' : 'end_turn',
-    usage: told && { input: told.prompt_tokens - cached, cached, output: told.total_tokens - told.prompt_tokens },
+    usage: reported && {
+      input: reported.prompt_tokens - cached,
+      cached,
+      output: reported.total_tokens - reported.prompt_tokens,
+    },
   }
 }
 
@@ -139,7 +143,7 @@ describe.each<[string, ((url: string) => Model) | undefined, boolean]>([
     const { input_tokens: input, cache_read_input_tokens: cached, output_tokens: output } = usage
     const expected = chatOf(lines.map((line) => JSON.parse(line) as Chunk))
     expect({
-      ...saidIn(content),
+      ...contentsOf(content),
       stop_reason,
       usage: reply?.billed === 'unknown' ? undefined : { input, cached, output },
     }).toEqual({ ...expected, ...(!readsThinking && { thinking: '' }) })
@@ -166,7 +170,7 @@ describe.runIf(createOpenAI !== undefined)('reads every recorded Responses API r
       expect(reply?.streamError).toBe(undefined)
       const { content, id, model: name, stop_reason, usage } = reply!.message
       const { input_tokens: input, cache_read_input_tokens: cached, output_tokens: output } = usage
-      expect({ id, model: name, ...saidIn(content), stop_reason, usage: { input, cached, output } }).toEqual(said)
+      expect({ id, model: name, ...contentsOf(content), stop_reason, usage: { input, cached, output } }).toEqual(said)
     }
   })
 
@@ -177,7 +181,7 @@ describe.runIf(createOpenAI !== undefined)('reads every recorded Responses API r
       response.end(bytesOf(events.slice(0, -1)))
     })
     const { reply } = await call(fromAiSdk(createOpenAI!({ baseURL: server.url, apiKey: 'key' })('gpt-5')))
-    expect(saidIn(reply?.message.content).text).not.toBe('')
+    expect(contentsOf(reply?.message.content).text).not.toBe('')
     expect(recordOf(reply?.streamError)).toMatchObject({ kind: 'connection', retryable: true })
   })
 

@@ -28,8 +28,8 @@ function scripted(parts: readonly unknown[], version: 'v3' | 'v4') {
 
 async function answerTo(parts: readonly unknown[]) {
   const { reply, error, updates } = await call(scripted(parts, 'v4').model)
-  const told = updates.flatMap((update) => (update.type === 'api_event' ? [update.event] : []))
-  return { reply, error, told }
+  const apiEvents = updates.flatMap((update) => (update.type === 'api_event' ? [update.event] : []))
+  return { reply, error, apiEvents }
 }
 
 async function promptIn(version: 'v3' | 'v4', messages: readonly ModelMessage[]) {
@@ -126,32 +126,32 @@ describe('provider-specific content', () => {
   })
 
   test('is emitted but not stored if it only announces something', async () => {
-    const { reply, told } = await answerTo([
+    const { reply, apiEvents } = await answerTo([
       { type: 'custom', kind: 'anthropic.message_start', providerMetadata: { anthropic: { id: 'msg_1' } } },
       ...text('ok'),
       finish(),
     ])
     expect(reply?.message.content).toEqual([{ type: 'text', text: 'ok' }])
-    const own = told.flatMap((event) => (event.type === 'ai_sdk_part' ? [event.part] : []))
+    const own = apiEvents.flatMap((event) => (event.type === 'ai_sdk_part' ? [event.part] : []))
     expect(own).toMatchObject([{ kind: 'anthropic.message_start' }])
   })
 })
 
 test('does not emit pings', async () => {
-  const { reply, told } = await answerTo([{ type: 'ping' }, ...text('ok'), { type: 'ping' }, finish()])
+  const { reply, apiEvents } = await answerTo([{ type: 'ping' }, ...text('ok'), { type: 'ping' }, finish()])
   expect(reply?.message.content).toEqual([{ type: 'text', text: 'ok' }])
-  expect(told.map(({ type }) => type)).not.toContain('ai_sdk_part')
+  expect(apiEvents.map(({ type }) => type)).not.toContain('ai_sdk_part')
 })
 
 test('emits a plain-text input once, as the JSON of its call', async () => {
-  const { told } = await answerTo([
+  const { apiEvents } = await answerTo([
     { type: 'tool-input-start', id: 'call_1', toolName: 'Read', inputEncoding: 'text' },
     { type: 'tool-input-delta', id: 'call_1', delta: 'SELECT "a"' },
     { type: 'tool-input-end', id: 'call_1' },
     toolCall(JSON.stringify('SELECT "a"')),
     finish('tool-calls'),
   ])
-  const deltas = told.flatMap(({ type, delta }) => (type === 'content_block_delta' ? [delta] : []))
+  const deltas = apiEvents.flatMap(({ type, delta }) => (type === 'content_block_delta' ? [delta] : []))
   expect(deltas).toEqual([{ type: 'input_json_delta', partial_json: JSON.stringify('SELECT "a"') }])
 })
 

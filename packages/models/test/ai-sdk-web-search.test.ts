@@ -83,8 +83,8 @@ describe('counts searches that the service does not report', () => {
 
   test("does not override the service's count, or complete unknown usage", async () => {
     const raw = { server_tool_use: { web_search_requests: 5 } }
-    const told = { inputTokens: { total: 1 }, outputTokens: { total: 1 }, raw }
-    const parts = [...own('1', 'search'), ...text('x'), finish('stop', { usage: told })]
+    const reported = { inputTokens: { total: 1 }, outputTokens: { total: 1 }, raw }
+    const parts = [...own('1', 'search'), ...text('x'), finish('stop', { usage: reported })]
     expect((await asked({ provider: 'anthropic.messages', parts })).usage?.server_tool_use).toEqual(raw.server_tool_use)
     const untold = [...own('1', 'search'), ...text('x'), finish('stop', { usage: { inputTokens: {}, outputTokens: {} } })]
     expect((await asked({ provider: 'xai.responses', parts: untold })).usage?.server_tool_use).toBeUndefined()

@@ -132,7 +132,7 @@ describe('a reply', () => {
   })
 
   test('lets its stream end by itself when it is complete, and cancels one that does not end', async () => {
-    let goOn = (): void => {}
+    let resume = (): void => {}
     const stepping = (isEndless: boolean) => {
       let count = 0
       const parts = [...text('Hello'), finish(), { type: 'raw', rawValue: 1 }]
@@ -141,7 +141,7 @@ describe('a reply', () => {
           async pull(controller) {
             const part = parts[count++]
             if (part !== undefined) return controller.enqueue(part)
-            if (isEndless) return new Promise<void>((wake) => void (goOn = wake))
+            if (isEndless) return new Promise<void>((wake) => void (resume = wake))
             controller.close()
             resolve('ended')
           },
@@ -152,7 +152,7 @@ describe('a reply', () => {
     }
     expect(await stepping(false)).toBe('ended')
     expect(await stepping(true)).toBe('cancelled')
-    goOn()
+    resume()
   })
 
   test('emits parts that do not belong to a message, and only those', async () => {
@@ -371,45 +371,49 @@ describe('stop reasons', () => {
 })
 
 describe('usage', () => {
-  const usageOf = async (told: unknown): Promise<readonly unknown[]> => {
-    const { reply } = await ask([...text('Hello'), finish('stop', { usage: told })])
+  const usageOf = async (reported: unknown): Promise<readonly unknown[]> => {
+    const { reply } = await ask([...text('Hello'), finish('stop', { usage: reported })])
     const { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens } = reply!.message.usage
     const counts = [input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens]
-    return [...counts, reply?.billed ?? 'told']
+    return [...counts, reply?.billed ?? 'reported']
   }
   const nothing = { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined }
   const { inputTokens, outputTokens } = usage
 
   test.each([
-    ['told', usage, [7, 5, 1, 2, 'told']],
-    ['as a total alone', { inputTokens: { ...nothing, total: 9, cacheRead: 4 }, outputTokens }, [5, 5, 0, 4, 'told']],
+    ['reported', usage, [7, 5, 1, 2, 'reported']],
+    [
+      'as a total alone',
+      { inputTokens: { ...nothing, total: 9, cacheRead: 4 }, outputTokens },
+      [5, 5, 0, 4, 'reported'],
+    ],
     [
       'without a total',
       { inputTokens: { ...nothing, noCache: 9 }, outputTokens: { reasoning: 2, text: 1 } },
-      [9, 3, 0, 0, 'told'],
+      [9, 3, 0, 0, 'reported'],
     ],
-    ['that does not add up', { inputTokens: { ...inputTokens, total: 20 }, outputTokens }, [17, 5, 1, 2, 'told']],
+    ['that does not add up', { inputTokens: { ...inputTokens, total: 20 }, outputTokens }, [17, 5, 1, 2, 'reported']],
     ['left out', undefined, [0, 0, 0, 0, 'unknown']],
     ['of nothing', { inputTokens: nothing, outputTokens: { total: undefined } }, [0, 0, 0, 0, 'unknown']],
     ['of zeros', { inputTokens: { total: 0 }, outputTokens: { total: 0 } }, [0, 0, 0, 0, 'unknown']],
     [
-      'of zeros that the service itself told',
+      'of zeros that the service itself reported',
       { inputTokens: { total: 0 }, outputTokens: { total: 0 }, raw: { input_tokens: 0 } },
-      [0, 0, 0, 0, 'told'],
+      [0, 0, 0, 0, 'reported'],
     ],
     [
       'with reasoning beside the completion',
       { inputTokens, outputTokens, raw: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 35 } },
-      [7, 25, 1, 2, 'told'],
+      [7, 25, 1, 2, 'reported'],
     ],
     ['without the output', { inputTokens, outputTokens: {} }, [0, 0, 0, 0, 'unknown']],
     [
       'that is no number, which core judges',
       { inputTokens: { total: Number.NaN }, outputTokens: { total: -1 } },
-      [Number.NaN, Number.NaN, 0, 0, 'told'],
+      [Number.NaN, Number.NaN, 0, 0, 'reported'],
     ],
-  ])('%s', async (_name, told, expected) => {
-    expect(await usageOf(told)).toEqual(expected)
+  ])('%s', async (_name, reported, expected) => {
+    expect(await usageOf(reported)).toEqual(expected)
   })
 })
 

@@ -49,17 +49,17 @@ describe('reads the same message over a real connection from every recorded stre
   })
 
   test('emits updates while the stream is still open', async () => {
-    let goOn = (): void => {}
+    let resume = (): void => {}
     const server = await startRawServer(async (response) => {
       beginStream(response)
       const head = until(textRecording.events, 'content_block_delta')
       await write(response, bytesOf(head))
-      await new Promise<void>((resolve) => void (goOn = resolve))
+      await new Promise<void>((resolve) => void (resume = resolve))
       response.end(bytesOf(textRecording.events.slice(head.length)))
     })
     const { reply } = await call(modelAt(server.url), {
       onUpdate: (update) => {
-        if (update.type === 'text_delta' && update.text === 'Hello') goOn()
+        if (update.type === 'text_delta' && update.text === 'Hello') resume()
       },
     })
     expect(reply?.message.stop_reason).toBe('end_turn')

@@ -46,9 +46,9 @@ async function startBreaking(begins: string, garbage: Buffer | string): Promise<
   const port = await portOf(service)
   const front = createServer((socket) => {
     outside = socket
-    const onward = connect(port, '127.0.0.1')
-    for (const one of [socket, onward]) one.on('error', () => {})
-    socket.pipe(onward).pipe(socket)
+    const upstream = connect(port, '127.0.0.1')
+    for (const one of [socket, upstream]) one.on('error', () => {})
+    socket.pipe(upstream).pipe(socket)
   })
   return `https://localhost:${await portOf(front)}`
 }

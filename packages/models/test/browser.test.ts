@@ -30,7 +30,7 @@ export function helper() {
 }
 `
 
-interface Told {
+interface RunSummary {
   readonly reason: string
   readonly requests: number
   readonly types: readonly string[]
@@ -38,7 +38,7 @@ interface Told {
 }
 
 interface Page {
-  readonly ask: (baseUrl: string) => Promise<Told>
+  readonly ask: (baseUrl: string) => Promise<RunSummary>
   readonly helper: () => string
 }
 
@@ -100,10 +100,10 @@ test('streams replies and executes tools without any global of Node', async () =
   })
   try {
     const page = loadPage()
-    const told = await page.ask(server.url)
-    expect(told).toMatchObject({ reason: 'completed', requests: 2 })
-    expect(told.types).toEqual(expect.arrayContaining(['model_update', 'tool_end', 'run_end']))
-    expect(told.last).toContain('A wall — größer als drei Meter 🧱.')
+    const run = await page.ask(server.url)
+    expect(run).toMatchObject({ reason: 'completed', requests: 2 })
+    expect(run.types).toEqual(expect.arrayContaining(['model_update', 'tool_end', 'run_end']))
+    expect(run.last).toContain('A wall — größer als drei Meter 🧱.')
     expect(page.helper()).toMatch(/^commandCredentials runs a command, which needs Node\. Set credentials/)
     expect(server.requests.map(({ text }) => text.includes('größer'))).toEqual([false, true])
   } finally {

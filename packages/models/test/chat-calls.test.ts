@@ -376,7 +376,7 @@ describe('text and calls keep their order', () => {
 
 describe('emits a complete call once', () => {
   const whole = piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":1}' })
-  const told = (...chunks: readonly JsonObject[]): readonly unknown[] => {
+  const emittedBlocks = (...chunks: readonly JsonObject[]): readonly unknown[] => {
     const updates: ModelUpdate[] = []
     const reader = new ChatReader('asked', requestOf(), (update) => updates.push(update))
     for (const one of chunks) reader.take(one)
@@ -390,9 +390,9 @@ describe('emits a complete call once', () => {
     ['a call without a name comes', piece({ index: 1, id: 'b' })],
     ['the finish reason comes', finish('tool_calls')],
   ] as readonly (readonly [string, JsonObject])[])('when %s', (_, next) => {
-    expect(told(whole)).toEqual([])
-    expect(told(whole, next)).toEqual([call('a', 'Read', { p: 1 })])
-    expect(told(whole, next, whole, finish('stop'))[0]).toEqual(call('a', 'Read', { p: 1 }))
+    expect(emittedBlocks(whole)).toEqual([])
+    expect(emittedBlocks(whole, next)).toEqual([call('a', 'Read', { p: 1 })])
+    expect(emittedBlocks(whole, next, whole, finish('stop'))[0]).toEqual(call('a', 'Read', { p: 1 }))
   })
 
   test('when the stream ends after it', () => {

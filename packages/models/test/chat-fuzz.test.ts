@@ -11,7 +11,7 @@ import { chunk, finish, piece, readChunks, usageChunk } from './support/chat-rea
 import { chatBytes, chatRecordings } from './support/chat-recordings.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 import { drawn } from './support/deep.ts'
-import { disorderIn, disturbed, isNothingToGoOnFrom, toldAndKept } from './support/disturbed-streams.ts'
+import { disorderIn, disturbed, isNothingToGoOnFrom, emittedAndStored } from './support/disturbed-streams.ts'
 
 const all = chatRecordings.flatMap(({ chunks }) => chunks)
 
@@ -97,8 +97,8 @@ describe('for any input', () => {
   test('preserves a block that was emitted as complete, unchanged and once', () => {
     fc.assert(
       fc.property(anyStream, fc.constantFrom('done', 'none'), (chunks, end) => {
-        const blocks = toldAndKept(readChunks(chunks, end))
-        expect(blocks?.kept).toEqual(blocks?.told)
+        const blocks = emittedAndStored(readChunks(chunks, end))
+        expect(blocks?.stored).toEqual(blocks?.emitted)
       }),
       { numRuns: drawn(5000) },
     )
@@ -170,8 +170,8 @@ test('ends with a reply or a ModelError over a real connection, wherever it is c
       const failures = [error, reply?.streamError].filter((failure) => failure !== undefined)
       expect(failures.filter((failure) => !(failure instanceof ModelError))).toEqual([])
       expect(error !== undefined).toBe(reply === undefined)
-      const told = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
-      const inOrder = told.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
+      const emitted = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
+      const inOrder = emitted.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
       // Of two messages nothing is kept (R6).
       if (error instanceof ModelError && error.message.includes('two messages')) return
       expect(inOrder).toEqual(reply?.message.content ?? inOrder.filter(isNothingToGoOnFrom))

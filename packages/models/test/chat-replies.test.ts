@@ -130,7 +130,7 @@ describe('usage', () => {
   })
 
   test.each([
-    ['there is none', {}],
+    ['it is missing', {}],
     ['it is null', { usage: null }],
     ['it holds noughts', { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }],
     ['the prompt is empty', { usage: { prompt_tokens: 0, completion_tokens: 5 } }],

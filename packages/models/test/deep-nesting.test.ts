@@ -128,7 +128,7 @@ describe.each(depths)('%i levels', (depth) => {
 
   test.each<[string, string, number]>([
     ['an error', `{"type":"error","error":{"type":"api_error","message":${deep}}}`, 500],
-    ['an error that is none', deep, 400],
+    ['an invalid error', deep, 400],
     [
       'a whole answer',
       `{"type":"message","content":[{"type":"x","it":${deep}}],"choices":[{"message":{"x":${deep}}}],"output":${deep}}`,

@@ -148,10 +148,10 @@ describe.each(Object.entries(refusals))('when the service says %s', (_wording, r
     )
     expect([terminal.reason, taken]).toEqual([ends, recoveries])
     // Withheld from the stream until nothing helped.
-    const told = events.filter(
+    const errors = events.filter(
       ({ type, ...event }) => type === 'message' && JSON.stringify(event).includes('"error":"invalid_request"'),
     )
-    expect(told).toHaveLength(ends === 'completed' ? 0 : 1)
+    expect(errors).toHaveLength(ends === 'completed' ? 0 : 1)
     expect(terminal.summary.requests).toBeLessThanOrEqual(asked.run)
   })
 })

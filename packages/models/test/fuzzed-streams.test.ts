@@ -58,26 +58,26 @@ async function wholeReply(protocol: FaultProtocol, { frames }: RecordedStream): 
 
 /** What holds however a stream was mistreated; the first thing that does not, in words. */
 function problemOf({ reply, error, updates }: Called, bytes: Uint8Array): string | undefined {
-  if (reply === undefined) return error instanceof ModelError ? undefined : `it threw what is no ModelError: ${String(error)}` // prettier-ignore
+  if (reply === undefined) return error instanceof ModelError ? undefined : `it threw something that is not a ModelError: ${String(error)}` // prettier-ignore
   const { message, streamError } = reply
   const blocks = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
-  const told = blocks.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
-  const due = streamError === undefined ? told : told.filter((block) => !isUnanswered(block, told))
-  if (!isSame(message.content, due)) return 'what was told to be complete is not what is in the reply'
+  const emitted = blocks.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
+  const due = streamError === undefined ? emitted : emitted.filter((block) => !isUnanswered(block, emitted))
+  if (!isSame(message.content, due)) return 'a block that was emitted as complete differs from the reply'
   for (const { index, block } of blocks) {
     const shown = updates.map((update) => (update.type === 'text_delta' && update.index === index ? update.text : ''))
     if (block.type === 'text' && !block.text.endsWith(shown.join('')) && !isSaidWhole(block.text, bytes)) {
-      return 'text that was shown is not kept'
+      return 'text that was shown is not stored'
     }
     if (block.type === 'tool_use' && !isJsonObject(block.input)) return 'a call has no input'
   }
   const counts = [message.usage.input_tokens, message.usage.output_tokens, message.usage.cache_read_input_tokens]
-  if (!counts.every((count) => Number.isFinite(count) && count >= 0)) return 'the usage is no usage'
+  if (!counts.every((count) => Number.isFinite(count) && count >= 0)) return 'the usage is invalid'
   if (streamError === undefined) {
-    if (message.stop_reason === null) return 'a reply without a stop reason is told to be whole'
-    return saysWhyItEnded(bytes) ? undefined : 'a reply is told to be whole, and its end never came'
+    if (message.stop_reason === null) return 'a reply without a stop reason is reported as complete'
+    return saysWhyItEnded(bytes) ? undefined : 'a reply without an end is reported as complete'
   }
-  if (!(streamError instanceof ModelError)) return 'it was broken by what is no ModelError'
+  if (!(streamError instanceof ModelError)) return 'its error is not a ModelError'
   if (message.stop_reason !== null) return 'a broken reply has a stop reason'
   return message.content.length > 0 ? undefined : 'nothing is kept, and yet there is a reply'
 }

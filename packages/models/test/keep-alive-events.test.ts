@@ -129,7 +129,7 @@ describe('keep-alive events do not extend a reply', () => {
     ['white space in an input', [added(0, callItem('{'))], [argumentsDelta(0, ' \n')]],
     ['the end of an item that has ended', [done(0, item('Hi'))], [done(0, item('Ho'))]],
     [
-      'an annotation that is none',
+      'an invalid annotation',
       [textDelta(0, 'Hi')],
       [{ type: 'response.output_text.annotation.added', output_index: 0 }],
     ],

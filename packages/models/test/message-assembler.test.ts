@@ -226,7 +226,7 @@ describe('stops reading at a violation instead of guessing', () => {
     ],
     ['a block before the message', [...text(0, 'x')]],
     ['a second message after the end of the first', [start, ...text(0, 'x'), end('end_turn'), start]],
-    ['a block that is none', [start, { type: 'content_block_start', index: 0 }]],
+    ['an invalid block', [start, { type: 'content_block_start', index: 0 }]],
   ]
   test.each(cases)('%s', (_, events) => {
     expect(readEvents(events).ends).toEqual([{ kind: 'violation', why: expect.any(String) }])

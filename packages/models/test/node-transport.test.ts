@@ -424,7 +424,7 @@ describe('a compressed body', () => {
   test.each([
     ['is cut', (body: Buffer) => body.subarray(0, -9)],
     ['is spoilt', (body: Buffer) => Buffer.concat([body.subarray(0, 20), Buffer.from('zzzz'), body.subarray(24)])],
-    ['is none', () => plain],
+    ['is not compressed', () => plain],
   ])('fails with %s', async (_name, spoil) => {
     for (const [coding, body] of packed.filter(([name]) => /^(gzip|deflate|br|zstd)$/.test(name))) {
       const { broke } = await readAll(await answerWith(coding, spoil(body)))

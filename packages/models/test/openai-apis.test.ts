@@ -380,7 +380,7 @@ describe('does not send what a service refused again', () => {
   })
 
   const unsupported = (param: string): JsonObject => openAiError(`Unsupported parameter: '${param}'.`, param)
-  const told: readonly (readonly [string, Refuse, Partial<OpenAiOptions>, readonly RegExp[]])[] = [
+  const omissions: readonly (readonly [string, Refuse, Partial<OpenAiOptions>, readonly RegExp[]])[] = [
     ['include', refuseField((body) => 'include' in body, unsupported('include')), {}, [/no encrypted reasoning/]],
     ['store', refuseField((body) => 'store' in body, unsupported('store')), {}, [/rejects the field "store"/]],
     [
@@ -414,7 +414,7 @@ describe('does not send what a service refused again', () => {
       [],
     ],
   ]
-  test.each(told)('notifies a person once about what is omitted: %s', async (_name, refuse, options, expected) => {
+  test.each(omissions)('notifies a person once about what is omitted: %s', async (_name, refuse, options, expected) => {
     const model = modelAt(await startResponsesService(undefined, refuse), options)
     expect(await warningsOf(model)).toEqual(expected.map((words) => expect.stringMatching(words) as string))
     expect(await warningsOf(model)).toEqual([])
@@ -422,7 +422,7 @@ describe('does not send what a service refused again', () => {
 
   test('handles many refusals, each once, also concurrently', async () => {
     const refusals = [0, 2, 6, 8].map((place) => cases[place]?.refuse)
-    const refuse: Refuse = (asked) => refusals.map((one) => one?.(asked)).find((told) => told !== undefined)
+    const refuse: Refuse = (asked) => refusals.map((one) => one?.(asked)).find((refusal) => refusal !== undefined)
     const service = await startResponsesService(undefined, refuse)
     const model = modelAt(service, { effort: 'xhigh' })
     expect(await Promise.all([textOf(model), textOf(model), textOf(model)])).toEqual(['Yes.', 'Yes.', 'Yes.'])
@@ -545,8 +545,8 @@ describe('reasoning of another key', () => {
       const model = openai({ model: 'gpt-5.2', baseUrl: server.url, apiKey: 'key' })
       const { reply, updates } = await call(model, { request: requestOf({ messages: before }) })
       expect([reply?.message.content, server.bodies.length]).toEqual([[{ type: 'text', text: 'Yes.' }], 2])
-      const told = updates.flatMap((update) => (update.type === 'api_event' ? [update.event.type] : []))
-      expect(told.filter((type) => type === 'message_start')).toHaveLength(1)
+      const types = updates.flatMap((update) => (update.type === 'api_event' ? [update.event.type] : []))
+      expect(types.filter((type) => type === 'message_start')).toHaveLength(1)
     }
   })
 

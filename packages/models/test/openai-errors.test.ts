@@ -20,8 +20,8 @@ async function failureOf(status: number, body: unknown, headers: Readonly<Record
 
 /** A service's own error says so: in `error`, or with a type. */
 function isServices(body: unknown): boolean {
-  const told: unknown = Array.isArray(body) ? (body as unknown[])[0] : body
-  return typeof told === 'object' && told !== null && ('error' in told || 'object' in told || 'type' in told)
+  const error: unknown = Array.isArray(body) ? (body as unknown[])[0] : body
+  return typeof error === 'object' && error !== null && ('error' in error || 'object' in error || 'type' in error)
 }
 
 describe('an HTTP error has a kind by its status and message', () => {

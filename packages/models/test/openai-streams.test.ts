@@ -34,8 +34,8 @@ describe('reads the reply of every stream in process', () => {
 
   test.each(chatRecordings)('of $name, reporting each block complete once, as it is in the message', ({ chunks }) => {
     const read = readPieces([chatBytes(chunks)])
-    const told = read.updates.flatMap((update) => (update.type === 'block' ? [update] : []))
-    expect(told.toSorted((a, b) => a.index - b.index).map(({ block }) => block)).toEqual(
+    const emitted = read.updates.flatMap((update) => (update.type === 'block' ? [update] : []))
+    expect(emitted.toSorted((a, b) => a.index - b.index).map(({ block }) => block)).toEqual(
       replyOfRead(read).message.content,
     )
   })

@@ -10,7 +10,7 @@ import { beginStream, startRawServer } from './support/raw-server.ts'
 import { bytesOf, recordings } from './support/recordings.ts'
 
 /** What both say of a message. */
-interface Told {
+interface ReadMessage {
   readonly id: string
   readonly model: string
   readonly content: unknown
@@ -27,7 +27,7 @@ async function serve(events: readonly JsonObject[]): Promise<string> {
   return server.url
 }
 
-async function theirs(url: string): Promise<Told> {
+async function theirs(url: string): Promise<ReadMessage> {
   const client = new Anthropic({ baseURL: url, apiKey: 'key', maxRetries: 0 })
   const message = await client.messages
     .stream({ model: 'claude-test', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] })
@@ -69,8 +69,8 @@ describe('has the same content, stop reason and usage for every recorded message
     const { reply } = await call(modelAt(url))
     if (reply === undefined) throw new Error('there was no reply')
     const { id, model, content, stop_reason, stop_sequence = null, usage } = reply.message
-    const told = await theirs(url)
-    expect({ id, model, content: withoutMcpInput(plain(content)), stop_reason, stop_sequence, usage }).toEqual(told)
+    const expected = await theirs(url)
+    expect({ id, model, content: withoutMcpInput(plain(content)), stop_reason, stop_sequence, usage }).toEqual(expected)
   })
 })
 

@@ -11,7 +11,7 @@ import { responsesBytes } from './support/responses-expected.ts'
 import { responsesRecordings } from './support/responses-recordings.ts'
 
 /** What both say of a reply. */
-interface Told {
+interface ReadReply {
   readonly text: string
   readonly calls: readonly { readonly id: string; readonly name: string; readonly input: unknown }[]
   readonly finish: string | null
@@ -30,7 +30,7 @@ async function serve(chunks: readonly JsonObject[]): Promise<string> {
 
 const clientAt = (baseURL: string): OpenAI => new OpenAI({ baseURL, apiKey: 'key', maxRetries: 0 })
 
-async function ours(baseUrl: string): Promise<Told> {
+async function ours(baseUrl: string): Promise<ReadReply> {
   const { reply } = await call(openaiCompatible({ model: 'asked', baseUrl, apiKey: 'key' }))
   if (reply === undefined) throw new Error('there was no reply')
   const { message, billed } = reply
@@ -46,13 +46,13 @@ function finishOf({ stop_reason }: AssistantMessage): string {
   return { end_turn: 'stop', tool_use: 'tool_calls', max_tokens: 'length' }[String(stop_reason)] ?? String(stop_reason)
 }
 
-function usageOf({ usage }: AssistantMessage): Told['usage'] {
+function usageOf({ usage }: AssistantMessage): ReadReply['usage'] {
   const cached = usage.cache_read_input_tokens
   const prompt = usage.input_tokens + cached + usage.cache_creation_input_tokens
   return { prompt, cached, completion: usage.output_tokens }
 }
 
-function theirUsage(usage: OpenAI.CompletionUsage | null = null): Told['usage'] {
+function theirUsage(usage: OpenAI.CompletionUsage | null = null): ReadReply['usage'] {
   if (usage === null) return null
   const { prompt_tokens: prompt, completion_tokens, total_tokens, prompt_tokens_details: details } = usage
   // Theirs hands xAI's count through, which leaves out what was thought; the total beside it does not.
@@ -60,7 +60,7 @@ function theirUsage(usage: OpenAI.CompletionUsage | null = null): Told['usage'] 
 }
 
 /** Their own reading of a stream. */
-async function theirStream(url: string): Promise<Told> {
+async function theirStream(url: string): Promise<ReadReply> {
   const { choices, usage } = await clientAt(url).chat.completions.stream(question).finalChatCompletion()
   const [choice] = choices
   return {
@@ -75,7 +75,7 @@ async function theirStream(url: string): Promise<Told> {
 }
 
 /** Their chunks, put together as their documentation does: for streams that their own reading refuses. */
-async function theirChunks(url: string): Promise<Told> {
+async function theirChunks(url: string): Promise<ReadReply> {
   const calls: { id: string; name: string; json: string }[] = []
   let text = ''
   let finish: string | null = null
@@ -114,9 +114,9 @@ describe('has the same text, calls, finish reason and usage', () => {
   // Theirs drops what was thought, in whichever field; ours keeps it, and it is compared elsewhere.
   test.each(recordedChats)('$name', async ({ chunks }) => {
     const url = await serve(chunks)
-    const told = await ours(url)
-    expect(await theirStream(url)).toEqual(told)
-    expect(await theirChunks(url)).toEqual(told)
+    const reply = await ours(url)
+    expect(await theirStream(url)).toEqual(reply)
+    expect(await theirChunks(url)).toEqual(reply)
   })
 
   test.each(['chat-interleaved', 'chat-router'])('%s, chunk by chunk', async (name) => {
@@ -126,10 +126,10 @@ describe('has the same text, calls, finish reason and usage', () => {
 
   test('in chat-legacy-function, except for the id, which the service does not send', async () => {
     const url = await serve(chunksOf('chat-legacy-function'))
-    const [told, { calls, ...rest }] = [await ours(url), await theirChunks(url)]
+    const [reply, { calls, ...rest }] = [await ours(url), await theirChunks(url)]
     // Theirs hands through what the finish reason was called then.
-    expect({ ...rest, finish: 'tool_calls' }).toEqual({ text: told.text, finish: told.finish, usage: told.usage })
-    expect(calls).toEqual(told.calls.map((called) => ({ ...called, id: '' })))
+    expect({ ...rest, finish: 'tool_calls' }).toEqual({ text: reply.text, finish: reply.finish, usage: reply.usage })
+    expect(calls).toEqual(reply.calls.map((called) => ({ ...called, id: '' })))
   })
 })
 
@@ -164,7 +164,7 @@ test('sends the same as theirs for the same question', async () => {
 })
 
 /** What both say of a response. */
-interface Response extends Omit<Told, 'finish'> {
+interface Response extends Omit<ReadReply, 'finish'> {
   readonly thinking: string
   readonly finish: string | undefined
 }

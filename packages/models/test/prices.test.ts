@@ -220,7 +220,7 @@ describe('prices from settings', () => {
       ', tier 2: inputTokensAbove is 9, which is not above 9. List tiers from low to high.',
     ],
     [
-      'a tier with a rate that is none',
+      'a tier with an invalid rate',
       { input: 1, output: 1, tiers: [{ inputTokensAbove: 9, input: -1, output: 1 }] },
       `, tier 1: input is -1. Give ${rates}, 0 or more.`,
     ],

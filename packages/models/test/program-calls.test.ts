@@ -12,7 +12,7 @@ import {
   callOfCode,
   codeVersion,
   endsProgram,
-  goesOn,
+  continuesProgram,
   says,
   started,
   startProgramService,
@@ -69,7 +69,7 @@ const answerOf =
 
 describe('a program of the service', () => {
   test('calls two tools at once and then one, within a budget, and costs what was billed', async () => {
-    const service = await startProgramService(beginsProgram(...dice), goesOn('msg_2', another), endsProgram)
+    const service = await startProgramService(beginsProgram(...dice), continuesProgram('msg_2', another), endsProgram)
     const options = { model: programModel(service.url), tools: [rollDie(), look], prices, maxBudgetUsd: 1 }
     const notices: string[] = []
     const onEvent = (event: RunEvent): void => {
@@ -90,9 +90,9 @@ describe('a program of the service', () => {
       { ...serverTools[0], cache_control: { type: 'ephemeral' } },
     ])
     expect(first?.container).toBeUndefined()
-    const results = (...told: readonly (readonly [string, string])[]) => ({
+    const results = (...outputs: readonly (readonly [string, string])[]) => ({
       role: 'user',
-      content: told.map(([id, content]) => ({ type: 'tool_result', tool_use_id: id, content })),
+      content: outputs.map(([id, content]) => ({ type: 'tool_result', tool_use_id: id, content })),
     })
     expect(second?.messages.slice(-2)).toMatchObject([
       { role: 'assistant' },
@@ -106,7 +106,7 @@ describe('a program of the service', () => {
   })
 
   test('continues after a kill at any position, with the same answer', async () => {
-    const service = await startProgramService(beginsProgram(...dice), goesOn('msg_2', another), endsProgram)
+    const service = await startProgramService(beginsProgram(...dice), continuesProgram('msg_2', another), endsProgram)
     const options = { model: programModel(service.url), tools: [rollDie(), look], prices, maxBudgetUsd: 1 }
     const steps = createMemorySteps()
     await streamRun(startRun({ prompt: 'Roll.' }), { ...options, steps }).result
@@ -133,7 +133,7 @@ describe('a program of the service', () => {
   test('defers user input to its end, and then answers it', async () => {
     const service = await startProgramService(
       beginsProgram(...dice),
-      goesOn('msg_2', another),
+      continuesProgram('msg_2', another),
       endsProgram,
       says('You won, and it is late.'),
       says('Good night.'),
@@ -215,7 +215,7 @@ describe('a program of the service', () => {
 
   test.each([
     ['whose container is gone', { id: 'container_1', expires_at: '2001-01-01T00:00:00Z' }],
-    ['whose container was never told', undefined],
+    ['whose container was never reported', undefined],
   ])("is omitted with %s, and its calls are sent as the model's own", async (_name, container) => {
     const service = await startProgramService(says('Rolled.'), says('Still.'))
     const code = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'code_execution', input: {} }
@@ -375,7 +375,7 @@ describe('rejects invalid options when the model is created', () => {
     ['nobody who calls', { Look: { allowed_callers: [] } }, /allowed_callers must be a list/],
     ['an example that is no input', { Look: { input_examples: ['x'] } }, /input_examples must be a list of inputs/],
     [
-      'code that there is none of',
+      'missing code',
       { Look: code },
       /is not in serverTools\. Add \{ type: 'code_execution_20260120', name: 'code_execution' \} to serverTools\.$/,
     ],

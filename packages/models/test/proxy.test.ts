@@ -26,9 +26,9 @@ async function startProxy(port: number, answer: 'leads' | number = 'leads', cert
     asked.push(`${incoming.method} ${incoming.url}`)
     if (answer !== 'leads') return void outgoing.writeHead(answer).end()
     const { method, headers } = incoming
-    const onward = httpRequest({ port, host: '127.0.0.1', method, headers, path: new URL(incoming.url!).pathname })
-    onward.on('response', (response) => response.pipe(outgoing.writeHead(response.statusCode!, response.headers)))
-    incoming.pipe(onward)
+    const upstream = httpRequest({ port, host: '127.0.0.1', method, headers, path: new URL(incoming.url!).pathname })
+    upstream.on('response', (response) => response.pipe(outgoing.writeHead(response.statusCode!, response.headers)))
+    incoming.pipe(upstream)
   }
   const server =
     certificate === undefined
@@ -38,13 +38,13 @@ async function startProxy(port: number, answer: 'leads' | number = 'leads', cert
     asked.push(`CONNECT ${request.url} ${request.headers['proxy-authorization'] ?? 'without a password'}`)
     sockets.add(socket)
     if (answer !== 'leads') return void socket.end(`HTTP/1.1 ${answer} no\r\n\r\n`)
-    const onward = connect(port, '127.0.0.1', () => {
+    const upstream = connect(port, '127.0.0.1', () => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n')
-      onward.pipe(socket)
-      socket.pipe(onward)
+      upstream.pipe(socket)
+      socket.pipe(upstream)
     })
-    sockets.add(onward)
-    for (const one of [socket, onward]) one.on('error', () => {})
+    sockets.add(upstream)
+    for (const one of [socket, upstream]) one.on('error', () => {})
   })
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   onTestFinished(async () => {

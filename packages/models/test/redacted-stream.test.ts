@@ -68,7 +68,7 @@ function modelOf(updates: readonly ModelUpdate[]): Model {
   }
 }
 
-async function told(updates: readonly ModelUpdate[]): Promise<readonly ModelUpdate[]> {
+async function emittedBy(updates: readonly ModelUpdate[]): Promise<readonly ModelUpdate[]> {
   const seen: ModelUpdate[] = []
   const model = withRedactedStream(modelOf(updates), { ANTHROPIC_API_KEY: key })
   const request = {} as Parameters<Model['call']>[0]
@@ -85,7 +85,7 @@ test('does not report a key that is split in two, in text, thinking and service 
   })
   const stop: ModelUpdate = { type: 'api_event', event: { type: 'content_block_stop', index: 0 } }
   const block: ModelUpdate = { type: 'block', index: 0, block: { type: 'text', text: key }, messageId: 'm' }
-  const shown = await told([
+  const shown = await emittedBy([
     { type: 'text_delta', index: 0, text: `It is ${start}` },
     delta('text_delta', 'text', `It is ${start}`),
     { type: 'text_delta', index: 0, text: end },
@@ -124,7 +124,7 @@ test('reports an update without a beginning of a key as the same object (R-FAST-
     { type: 'text_delta', index: 0, text: 'Hello. ' },
     { type: 'thinking_delta', index: 1, text: 'skies, tasks.' },
   ]
-  const shown = await told(updates)
+  const shown = await emittedBy(updates)
   expect(shown.map((update, index) => update === updates[index])).toEqual([true, true, true])
 })
 
@@ -134,7 +134,7 @@ test('reports held-back text with the other fields of the last update', async ()
     event: { type: 'content_block_delta', index: 0, more, delta: { type: 'text_delta', text, more } },
   })
   // No key in use begins as this ends, also none of other tests in the process.
-  expect(await told([delta('Hello.', 1), delta(' sk-', 2)])).toEqual([
+  expect(await emittedBy([delta('Hello.', 1), delta(' sk-', 2)])).toEqual([
     delta('Hello.', 1),
     delta(' ', 2),
     delta('sk-', 2),
@@ -142,7 +142,7 @@ test('reports held-back text with the other fields of the last update', async ()
 })
 
 test('reports the rest when the reply ends, and a model without admit has none', async () => {
-  expect(await told([{ type: 'text_delta', index: 0, text: 'sk-' }])).toEqual([
+  expect(await emittedBy([{ type: 'text_delta', index: 0, text: 'sk-' }])).toEqual([
     { type: 'text_delta', index: 0, text: 'sk-' },
   ])
   expect(withRedactedStream(modelOf([]), {})).not.toHaveProperty('admit')

@@ -115,10 +115,10 @@ describe('passes invalid counts on to core', () => {
       [{ server_tool_use: { web_search_requests: 'two' } }],
       { server_tool_use: { web_search_requests: 'two' } },
     ],
-    ['a part that is none', [{ server_tool_use: 7.5 }], { server_tool_use: { web_search_requests: 7.5 } }],
+    ['an invalid part', [{ server_tool_use: 7.5 }], { server_tool_use: { web_search_requests: 7.5 } }],
     ['passes that are no list', [{ iterations: 'two' }], { iterations: 'two' }],
     ['passes that are none', [{ iterations: [7] }], { iterations: [7] }],
-    ['a usage that is none', [{ input_tokens: 10 }, 'cheap'], { input_tokens: 10, output_tokens: '"cheap"' }],
+    ['an invalid usage', [{ input_tokens: 10 }, 'cheap'], { input_tokens: 10, output_tokens: '"cheap"' }],
   ])('%s', (_what, reports, expected) => {
     expect(merged(...reports)).toMatchObject(expected)
   })

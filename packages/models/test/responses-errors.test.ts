@@ -19,9 +19,9 @@ async function answerOf(events: readonly JsonObject[], headers: Readonly<Record<
   return call(openaiResponses({ model: 'm', baseUrl: server.url, apiKey: 'key' }))
 }
 
-type Told = readonly [code: string, message: string, kind: ModelErrorJson['kind'], retryable: boolean]
+type ServiceError = readonly [code: string, message: string, kind: ModelErrorJson['kind'], retryable: boolean]
 
-const told: readonly Told[] = [
+const serviceErrors: readonly ServiceError[] = [
   ['server_error', 'An error occurred while processing your request.', 'server_error', true],
   ['rate_limit_exceeded', 'Rate limit reached for gpt-5 on tokens per min (TPM).', 'rate_limit', true],
   ['slow_down', 'Please slow down.', 'overloaded', true],
@@ -43,7 +43,7 @@ const told: readonly Told[] = [
 ]
 
 describe('an error in a stream has a kind by its name', () => {
-  test.each(told)('%s', async (code, said, kind, retryable) => {
+  test.each(serviceErrors)('%s', async (code, said, kind, retryable) => {
     const error = { code, message: said }
     const shapes: readonly (readonly JsonObject[])[] = [
       [{ type: 'error', code, message: said, param: null, sequence_number: 3 }],

@@ -4,7 +4,7 @@ import type { JsonObject } from '@halting/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { drawn } from './support/deep.ts'
-import { disorderIn, disturbed, toldAndKept } from './support/disturbed-streams.ts'
+import { disorderIn, disturbed, emittedAndStored } from './support/disturbed-streams.ts'
 import {
   added,
   argumentsDelta,
@@ -99,8 +99,8 @@ describe('for any input', () => {
   test('preserves a block that was emitted as complete, unchanged and once', () => {
     fc.assert(
       fc.property(anyStream, fc.boolean(), (events, isOver) => {
-        const blocks = toldAndKept(readEvents(events, { isOver }))
-        expect(blocks?.kept).toEqual(blocks?.told)
+        const blocks = emittedAndStored(readEvents(events, { isOver }))
+        expect(blocks?.stored).toEqual(blocks?.emitted)
       }),
       { numRuns: drawn(5_000) },
     )

@@ -175,8 +175,8 @@ describe('fills in what deltas omit', () => {
 
   test('as emitted text, which equals the stored one', () => {
     const { updates } = readEvents([created, textDelta(0, 'Let '), done(0, message('Let me see.')), ended()])
-    const told = updates.flatMap((update) => (update.type === 'text_delta' ? [update.text] : []))
-    expect(told).toEqual(['Let ', 'me see.'])
+    const texts = updates.flatMap((update) => (update.type === 'text_delta' ? [update.text] : []))
+    expect(texts).toEqual(['Let ', 'me see.'])
   })
 
   test('by the final text after gaps', () => {

@@ -6,7 +6,7 @@ import type { ServiceOptions } from '../src/service/endpoint.ts'
 import type { FaultAnswer } from './support/fault-answers.ts'
 import { answeringReply, callingReply } from './support/fault-reply.ts'
 import type { FaultProtocol, FaultReply } from './support/fault-reply.ts'
-import { faultyService, runTo, toldOf } from './support/fault-run.ts'
+import { faultyService, runTo, noticesOf } from './support/fault-run.ts'
 import type { FaultyService } from './support/fault-run.ts'
 import type { FaultRequest, PlannedExchange } from './support/fault-server.ts'
 
@@ -95,7 +95,7 @@ describe('the waits between attempts', () => {
       },
       message: 'The model service failed 3 times. The last time: 503 api_error: down for maintenance',
     })
-    expect(toldOf(events)).toEqual(['500 api_error: Internal server error', '500 api_error: Internal server error'])
+    expect(noticesOf(events)).toEqual(['500 api_error: Internal server error', '500 api_error: Internal server error'])
   })
 
   test("end with the run's time, even in the middle", async () => {
@@ -139,7 +139,7 @@ describe('the waits between attempts', () => {
     const { model, server } = await service('messages', [{ fault: 'refused', at: 'accept' }, { reply: answeringReply }])
     const { terminal, events } = await runTo('go', { model }, () => server.comeBack())
     expect([terminal.reason, server.requests.length]).toEqual(['completed', 1])
-    expect(toldOf(events)).toEqual([
+    expect(noticesOf(events)).toEqual([
       `Nothing listens at ${server.url} (ECONNREFUSED). Is the service running, and is the base URL right?`,
     ])
   })
@@ -170,7 +170,7 @@ describe('a fallback model', () => {
       'model-b',
     ])
     expect(only(events, 'lap').map(({ transition }) => transition)).toEqual(['model_fallback', 'next_turn'])
-    expect(toldOf(events)).toEqual([
+    expect(noticesOf(events)).toEqual([
       '529 overloaded_error: Overloaded',
       '529 overloaded_error: Overloaded',
       'The model is overloaded; switching to the fallback model.',
@@ -262,7 +262,7 @@ describe.each(protocols)('a dropped connection (%s)', (protocol) => {
     const { terminal, events } = await runTo('go', { model })
     expect([terminal.reason, terminal.summary.turns, server.requests.length]).toEqual(['completed', 1, 2])
     expect(server.requests[1]?.body.messages).toEqual(server.requests[0]?.body.messages)
-    expect(toldOf(events)).toEqual([expect.stringMatching(/closed the connection/)])
+    expect(noticesOf(events)).toEqual([expect.stringMatching(/closed the connection/)])
   })
 
   test('runs a completed call once, and continues', async () => {
@@ -271,7 +271,7 @@ describe.each(protocols)('a dropped connection (%s)', (protocol) => {
     const { terminal, events, waits } = await runTo('go', { model, tools: [tool] })
     expect([terminal.reason, terminal.summary.turns, server.requests.length, waits]).toEqual(['completed', 2, 2, []])
     expect(inputs).toEqual([{ path: '日本.md' }])
-    expect(toldOf(events)).toEqual([expect.stringMatching(brokeOff)])
+    expect(noticesOf(events)).toEqual([expect.stringMatching(brokeOff)])
     const [, , results] = messagesOf(server.requests[1]).map((message) => JSON.stringify(message))
     expect(results).toContain('what it says')
   })
@@ -281,7 +281,7 @@ describe.each(protocols)('a dropped connection (%s)', (protocol) => {
     const { tool, inputs } = readTool()
     const { terminal, events, waits } = await runTo('go', { model, tools: [tool] })
     expect([terminal.reason, server.requests.length, inputs, waits]).toEqual(['completed', 2, [], []])
-    expect(toldOf(events)).toEqual([expect.stringMatching(brokeOff)])
+    expect(noticesOf(events)).toEqual([expect.stringMatching(brokeOff)])
     const messages = messagesOf(server.requests[1]).map((message) => JSON.stringify(message))
     expect(messages.length).toBe(3)
     expect(messages[1]).toContain('I will read 日本.md.')
@@ -298,7 +298,7 @@ describe.each(protocols)('a dropped connection (%s)', (protocol) => {
     const { model, server } = await service(protocol, plan)
     const { terminal, events, messages } = await runTo('go', { model })
     expect([terminal.reason, terminal.error?.code, server.requests.length]).toEqual(['model_error', 'model', 2])
-    expect(toldOf(events)).toEqual([expect.stringMatching(brokeOff), expect.stringMatching(brokeOff)])
+    expect(noticesOf(events)).toEqual([expect.stringMatching(brokeOff), expect.stringMatching(brokeOff)])
     const texts = messages.flatMap(({ role, content }) => (role === 'assistant' ? [content] : []))
     expect(texts).toEqual([[callingReply.blocks[0]], [callingReply.blocks[0]]])
   })
@@ -323,8 +323,8 @@ describe('reports every failure in a sentence before the run continues', () => {
     const { model } = await service(protocol, [{ fault, at: 'in text' }, { fault, at: 'call' }], 'model-a', limits) // prettier-ignore
     const { terminal, events } = await runTo('go', { model, tools: [readTool().tool] })
     expect(terminal.reason).toBe('completed')
-    const told = toldOf(events)
-    expect(told).toEqual([
+    const notices = noticesOf(events)
+    expect(notices).toEqual([
       expect.stringMatching(/^[A-Z0-9][^[\]{}]+[.?]$/),
       expect.stringMatching(/^The reply broke off and may be incomplete: [A-Z0-9][^[\]{}]+[.?]$/),
     ])

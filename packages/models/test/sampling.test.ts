@@ -213,13 +213,13 @@ describe('tool choices', () => {
 })
 
 test('passes everything to AI SDK models in their own terms', async () => {
-  const told: { readonly [field: string]: unknown }[] = []
+  const received: { readonly [field: string]: unknown }[] = []
   const model = fromAiSdk({
     specificationVersion: 'v3',
     provider: 'test',
     modelId: 'm',
     doStream(options: { readonly [field: string]: unknown }) {
-      told.push(options)
+      received.push(options)
       return Promise.reject(new Error('enough'))
     },
   })
@@ -227,11 +227,11 @@ test('passes everything to AI SDK models in their own terms', async () => {
     const request = requestOf({ tools, sampling, ...(toolChoice !== undefined && { toolChoice }) })
     await model.call(request, { signal: new AbortController().signal, emit: () => undefined }).catch(() => undefined)
   }
-  expect(told.map(({ toolChoice }) => toolChoice)).toEqual([
+  expect(received.map(({ toolChoice }) => toolChoice)).toEqual([
     { type: 'auto' },
     { type: 'none' },
     { type: 'required' },
     { type: 'tool', toolName: 'Look' },
   ])
-  expect(told[0]).toMatchObject(sampling)
+  expect(received[0]).toMatchObject(sampling)
 })

@@ -104,15 +104,15 @@ describe('plays a script over real HTTP, reply after reply', () => {
         { content: 'second' },
       ],
     })
-    const told: string[] = []
+    const replies: string[] = []
     for (const text of ['hi', 'write a summary', 'please write a summary now', 'go on', 'write a summary'])
-      told.push(
+      replies.push(
         textOf(
           (await call(model, { request: requestOf({ messages: [{ role: 'user', content: text }] }) })).reply?.message ??
             '',
         ),
       )
-    expect(told).toEqual(['first', 'a summary', 'a summary', 'second', 'another'])
+    expect(replies).toEqual(['first', 'a summary', 'a summary', 'second', 'another'])
     expect(server.remaining()).toBe(0)
     expect((await call(model)).error).toMatchObject({
       message: expect.stringContaining('has 5 replies and this is request 6'),

@@ -48,13 +48,13 @@ async function asked(events: readonly JsonObject[]) {
     response.end(bytesOf(events))
   })
   const { reply, error, updates } = await call(modelAt(server.url))
-  const told = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
+  const emitted = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
   // R-WIRE-2
-  expect(told.toSorted((a, b) => a.index - b.index).map(({ block }) => block)).toEqual(
+  expect(emitted.toSorted((a, b) => a.index - b.index).map(({ block }) => block)).toEqual(
     error === undefined ? reply?.message.content : [],
   )
-  expect(new Set(told.map(({ index }) => index)).size).toBe(told.length)
-  expect(told.every(({ messageId }) => messageId === reply?.message.id)).toBe(true)
+  expect(new Set(emitted.map(({ index }) => index)).size).toBe(emitted.length)
+  expect(emitted.every(({ messageId }) => messageId === reply?.message.id)).toBe(true)
   return { reply, error }
 }
 

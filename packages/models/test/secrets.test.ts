@@ -96,7 +96,7 @@ const echoes: Readonly<
 }
 
 /** Everything that a run tells, as somebody may print it. */
-async function toldBy(model: Model): Promise<string> {
+async function outputOf(model: Model): Promise<string> {
   const { error, updates } = await call(model)
   const run = await runTo('go', { model, maxRetries: 1 })
   const events: readonly RunEvent[] = run.events
@@ -111,7 +111,7 @@ async function toldBy(model: Model): Promise<string> {
 }
 
 /** What is told of the key, in any form; most of it is too much where a text was cut. */
-function leaksOf(told: string, key: string): readonly string[] {
+function leaksOf(output: string, key: string): readonly string[] {
   const forms = [
     key,
     encodeURIComponent(key),
@@ -121,7 +121,7 @@ function leaksOf(told: string, key: string): readonly string[] {
     key.slice(0, 10),
     key.slice(-10),
   ]
-  return forms.filter((form) => told.includes(form))
+  return forms.filter((form) => output.includes(form))
 }
 
 function modelWith(
@@ -167,7 +167,7 @@ describe('a key that a service repeats', () => {
       await fc.assert(
         fc.asyncProperty(anyKey, async (drawnKey) => {
           key = drawnKey
-          expect(leaksOf(await toldBy(modelWith(protocol, place, server.url, key)), key)).toEqual([])
+          expect(leaksOf(await outputOf(modelWith(protocol, place, server.url, key)), key)).toEqual([])
         }),
         { numRuns: drawn(12) },
       )
@@ -181,9 +181,9 @@ describe('a key of an unreachable service', () => {
     async ({ protocol, place }) => {
       await fc.assert(
         fc.asyncProperty(anyKey, async (key) => {
-          expect(leaksOf(await toldBy(modelWith(protocol, place, 'http://127.0.0.1:9', key)), key)).toEqual([])
+          expect(leaksOf(await outputOf(modelWith(protocol, place, 'http://127.0.0.1:9', key)), key)).toEqual([])
           vi.stubEnv('HTTP_PROXY', `http://user:${encodeURIComponent(key)}@127.0.0.1:9`)
-          expect(leaksOf(await toldBy(modelWith(protocol, place, 'http://service.example', key)), key)).toEqual([])
+          expect(leaksOf(await outputOf(modelWith(protocol, place, 'http://service.example', key)), key)).toEqual([])
           vi.unstubAllEnvs()
         }),
         { numRuns: drawn(8) },
@@ -208,8 +208,8 @@ describe('a key of an unreachable service', () => {
             baseUrl: `https://service.example/${place === 'query' ? `?api_key=${encodeURIComponent(key)}` : ''}`,
             ...(place !== 'query' && { [place]: key }),
           }
-          expect(leaksOf(await toldBy(anthropic(options)), key)).toEqual([])
-          expect(leaksOf(await toldBy(openaiCompatible(options)), key)).toEqual([])
+          expect(leaksOf(await outputOf(anthropic(options)), key)).toEqual([])
+          expect(leaksOf(await outputOf(openaiCompatible(options)), key)).toEqual([])
         }
       }),
       { numRuns: drawn(8) },
@@ -240,9 +240,9 @@ describe('a key in the wrong place', () => {
           `nobody/${key}`,
           ` ${key} `,
         ]) {
-          const told = await quiet(() => modelFromEnvironment(name, env))
-          expect(told).toContain('not shown here')
-          expect(leaksOf(told, key)).toEqual([])
+          const output = await quiet(() => modelFromEnvironment(name, env))
+          expect(output).toContain('not shown here')
+          expect(leaksOf(output, key)).toEqual([])
         }
         expect(leaksOf(await quiet(() => modelFromEnvironment(key, {})), key)).toEqual([])
         expect(leaksOf(await quiet(() => modelFromEnvironment(undefined, { ANTHROPIC_MODEL: key })), key)).toEqual([])
@@ -333,12 +333,15 @@ describe('the AI SDK', () => {
         const part = { type: 'error', error: { type: 'x', message: key } } as unknown as LanguageModelV3StreamPart
         const strange = { type: 'strange', key } as unknown as LanguageModelV3StreamPart
         expect(
-          leaksOf(await toldBy(fromAiSdk(throwingModel(thrown), { headers: { authorization: `Bearer ${key}` } })), key),
+          leaksOf(
+            await outputOf(fromAiSdk(throwingModel(thrown), { headers: { authorization: `Bearer ${key}` } })),
+            key,
+          ),
         ).toEqual([])
-        expect(leaksOf(await toldBy(fromAiSdk(throwingModel(thrown))), key)).toEqual([])
-        expect(leaksOf(await toldBy(fromAiSdk(scriptedParts([strange, part]))), key)).toEqual([])
+        expect(leaksOf(await outputOf(fromAiSdk(throwingModel(thrown))), key)).toEqual([])
+        expect(leaksOf(await outputOf(fromAiSdk(scriptedParts([strange, part]))), key)).toEqual([])
         vi.stubEnv('SOME_API_KEY', drawnKey)
-        expect(leaksOf(await toldBy(fromAiSdk(throwingModel(new Error(`no: ${drawnKey}`)))), drawnKey)).toEqual([])
+        expect(leaksOf(await outputOf(fromAiSdk(throwingModel(new Error(`no: ${drawnKey}`)))), drawnKey)).toEqual([])
         vi.unstubAllEnvs()
       }),
       { numRuns: drawn(20) },
@@ -353,7 +356,7 @@ test('redacts a key with tag characters completely', async () => {
     response.end(`unknown: ${key}`)
   })
   expect(
-    leaksOf(await toldBy(anthropic({ model: 'm', baseUrl: `${server.url}/?key=${encodeURIComponent(key)}` })), key),
+    leaksOf(await outputOf(anthropic({ model: 'm', baseUrl: `${server.url}/?key=${encodeURIComponent(key)}` })), key),
   ).toEqual([])
 })
 
@@ -406,10 +409,10 @@ describe('recognizes a key', () => {
         response.end(JSON.stringify({ error: { message: `no ${said} here`, type: 'authentication_error' } }))
       })
       const { error } = await call(anthropic({ model: 'claude-test', apiKey: key, baseUrl: server.url }))
-      const told = inspect(error)
-      expect(told).toContain('***')
-      expect(told).not.toContain(said)
-      for (let at = 0; at + 14 <= said.length; at++) expect(told).not.toContain(said.slice(at, at + 14))
+      const output = inspect(error)
+      expect(output).toContain('***')
+      expect(output).not.toContain(said)
+      for (let at = 0; at + 14 <= said.length; at++) expect(output).not.toContain(said.slice(at, at + 14))
     },
   )
 

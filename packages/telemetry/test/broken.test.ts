@@ -11,7 +11,7 @@ import { FailureGuard } from '../src/guard.ts'
 import { telemetry, type TelemetryOptions } from '../src/index.ts'
 import { TraceNode } from '../src/node.ts'
 import { calls, done, eventsOfARun, tools } from './runs.ts'
-import { collector, listenerOf, prices, told } from './support.ts'
+import { collector, listenerOf, prices, runToEnd } from './support.ts'
 
 test('ends every span for missing, repeated and reordered events', async () => {
   const events = await eventsOfARun()
@@ -96,7 +96,7 @@ test('does not export a text that cannot be redacted', async () => {
     throw new Error('no')
   }
   const { onEvent } = await listenerOf(to, { content: true, redact })
-  await told({ model: scriptedModel([calls('Look'), done]), tools, prices }, onEvent, { prompt: 'my own words' })
+  await runToEnd({ model: scriptedModel([calls('Look'), done]), tools, prices }, onEvent, { prompt: 'my own words' })
   expect(to.spans().at(-1)?.name).toBe('invoke_agent halting')
   expect(JSON.stringify(to.spans().map(({ attributes }) => attributes))).not.toMatch(/my own words|seen|\\"done/)
 })
@@ -112,7 +112,7 @@ test('exports the output of a failed hook only with all content', async () => {
   for (const content of [{ toolInputs: true }, true]) {
     const to = collector()
     const { onEvent } = await listenerOf(to, { content })
-    await told({ model: scriptedModel([calls('Look'), done]), tools, prices, hooks: [failing] }, onEvent)
+    await runToEnd({ model: scriptedModel([calls('Look'), done]), tools, prices, hooks: [failing] }, onEvent)
     const [hook] = to.spans().filter(({ name }) => name.startsWith('halting.hook'))
     statuses.push([hook?.status.code, hook?.status.message?.includes('/secret/plan.md')])
   }

@@ -3,7 +3,7 @@ import type { Goal, GoalVerdict, RunOptions } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { calls, done, tools } from './runs.ts'
-import { collector, linesOf, listenerOf, prices, told, treeOf, type Collector } from './support.ts'
+import { collector, linesOf, listenerOf, prices, runToEnd, treeOf, type Collector } from './support.ts'
 
 const failed: GoalVerdict = { met: false, exitCode: 1, report: 'canary of a report' }
 
@@ -22,7 +22,7 @@ test('creates a span for a round inside its turn, with an event for each check',
   const to = collector()
   const passed = { met: true, exitCode: 0 }
   const until = [goalOf('npm run lint', passed), goalOf('npm test', failed, passed)]
-  const { terminal } = await told(options(until), (await listenerOf(to)).onEvent)
+  const { terminal } = await runToEnd(options(until), (await listenerOf(to)).onEvent)
   expect(terminal.reason).toBe('completed')
   expect(linesOf(treeOf(to.spans()))).toEqual([
     'invoke_agent halting',
@@ -73,7 +73,7 @@ test('creates a span for a round inside its turn, with an event for each check',
 test('counts rounds and tries by verdict, and the use of their limit', async () => {
   const to = collector()
   const until = [goalOf('npm test', failed, { ...failed, report: 'a' }, { ...failed, report: 'b' })]
-  const { terminal } = await told(options(until, { maxGoalTries: 1 }), (await listenerOf(to)).onEvent)
+  const { terminal } = await runToEnd(options(until, { maxGoalTries: 1 }), (await listenerOf(to)).onEvent)
   expect(terminal.reason).toBe('goal_unmet')
   expect(await pointsOf(to, 'halting.goal.rounds')).toEqual([
     [{ 'halting.goal.place': 'baseline', 'halting.goal.verdict': 'unmet' }, 1],
@@ -99,13 +99,13 @@ test('exports output of checks and criteria of judges only on request, and no se
       },
     )
   const silent = collector()
-  const { terminal } = await told(given(), (await listenerOf(silent)).onEvent)
+  const { terminal } = await runToEnd(given(), (await listenerOf(silent)).onEvent)
   expect(terminal.reason).toBe('goal_unmet')
   expect(everything(silent)).not.toContain('canary')
   expect(everything(silent)).toContain('npm test')
   expect(everything(silent)).not.toContain(secret)
   const open = collector()
-  await told(given(), (await listenerOf(open, { content: true })).onEvent)
+  await runToEnd(given(), (await listenerOf(open, { content: true })).onEvent)
   expect(everything(open)).toContain('canary of a report')
   expect(everything(open)).toContain('canary of a wish')
   expect(everything(open)).not.toContain(secret)

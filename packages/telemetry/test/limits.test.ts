@@ -3,12 +3,12 @@ import type { RunOptions } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { calls, dayBudget, done, tools } from './runs.ts'
-import { collector, listenerOf, prices, told, type Collector } from './support.ts'
+import { collector, listenerOf, prices, runToEnd, type Collector } from './support.ts'
 
 async function ended(script: Parameters<typeof scriptedModel>[0], more: Partial<RunOptions>) {
   const to = collector()
   const model = scriptedModel(script, { maxOutputTokens: 100 })
-  const { terminal } = await told({ model, tools, prices, ...more }, (await listenerOf(to)).onEvent)
+  const { terminal } = await runToEnd({ model, tools, prices, ...more }, (await listenerOf(to)).onEvent)
   const run = to.spans().findLast(({ name }) => name === 'invoke_agent halting')
   return { to, terminal, run, about: run?.attributes ?? {} }
 }

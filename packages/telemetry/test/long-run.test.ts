@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 import { telemetry } from '../src/index.ts'
 import { isWhole } from '../../core/test/support/deep.ts'
 import { calls, done, tools } from './runs.ts'
-import { prices, told } from './support.ts'
+import { prices, runToEnd } from './support.ts'
 
 setFlagsFromString('--expose-gc')
 // What the flag brings is a function without arguments.
@@ -36,7 +36,7 @@ async function heldMore(count: number, names: readonly string[]): Promise<number
   const events: RunEvent[] = []
   const hooks = [new CallableHook(() => {}, { triggers: ['afterToolUse'], id: 'looks-on' })]
   const model = scriptedModel([calls(...names), done, done])
-  await told({ model, tools, prices, hooks }, (event) => void events.push(event))
+  await runToEnd({ model, tools, prices, hooks }, (event) => void events.push(event))
   const from = events.findIndex(({ type }) => type === 'turn_start')
   const to = events.findIndex(({ type }) => type === 'lap') + 1
   const ofOneTurn = events.slice(from, to)
@@ -49,7 +49,7 @@ async function heldMore(count: number, names: readonly string[]): Promise<number
     for (let turn = first; turn < last; turn++) {
       for (const event of ofOneTurn) onEvent(inTurn(event, turn))
       // The processor sends what it has when nothing else is left to do.
-      if (turn % 500 === 0) await new Promise((goesOn) => void setTimeout(goesOn))
+      if (turn % 500 === 0) await new Promise((resolve) => void setTimeout(resolve))
     }
     collectGarbage()
     return process.memoryUsage().heapUsed / 1e6

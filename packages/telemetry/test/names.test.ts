@@ -13,8 +13,8 @@ const isOwn = (name: string): boolean => name.startsWith('halting.')
 
 test('uses only names of the GenAI conventions, or our own', () => {
   const metrics = Object.values(metricNames).map(([name]) => name)
-  const told = [...Object.values(conventionAttributes), ...metrics.filter((name) => !isOwn(name))]
-  expect(unknownOf(told)).toEqual([])
+  const standardNames = [...Object.values(conventionAttributes), ...metrics.filter((name) => !isOwn(name))]
+  expect(unknownOf(standardNames)).toEqual([])
 })
 
 test('uses operations and providers of the conventions', () => {
@@ -61,8 +61,8 @@ test('exports all content of a run only under names of the conventions or our ta
   const own = new Set<string>(Object.values(ownAttributes).map(([name]) => name))
   expect(attributes.filter((name) => isOwn(name) && !own.has(name))).toEqual([])
   const events = new Set<string>(Object.values(eventNames).map(([name]) => name))
-  const told = spans.flatMap((span) => span.events.map(({ name }) => name))
-  expect(told.filter((name) => !events.has(name))).toEqual([])
+  const names = spans.flatMap((span) => span.events.map(({ name }) => name))
+  expect(names.filter((name) => !events.has(name))).toEqual([])
 })
 
 test('names the conversation of attempts, questions and runs', async () => {

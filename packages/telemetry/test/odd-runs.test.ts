@@ -5,7 +5,7 @@ import type { AgentTool, AnyTool, RunEvent } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { done, eventsOfARun, tools as all } from './runs.ts'
-import { collector, linesOf, listenerOf, prices, told, treeOf, type Collector } from './support.ts'
+import { collector, linesOf, listenerOf, prices, runToEnd, treeOf, type Collector } from './support.ts'
 
 /** Nobody tells the end of a run that another begins in: those of its spans end as unfinished. */
 const unfinished = (to: Collector): number =>
@@ -28,7 +28,7 @@ test('nests subagents five levels deep', async () => {
   })
   // Made for this list alone.
   const tools = [agent] as readonly AnyTool[]
-  await told({ model, tools, prices, maxSubagentDepth: 5 }, onEvent, { prompt: '0' })
+  await runToEnd({ model, tools, prices, maxSubagentDepth: 5 }, onEvent, { prompt: '0' })
   const agents = to.spans().filter(({ attributes }) => attributes['gen_ai.operation.name'] === 'invoke_agent')
   expect(Object.fromEntries(agents.map(({ name, attributes }) => [name, attributes['halting.agent.depth']]))).toEqual({
     'invoke_agent halting': 0,
@@ -116,7 +116,7 @@ test('exports all spans of a run with repeated ids and malformed names and texts
     text: broken,
   }
   const model = scriptedModel([twice, { ...twice, text: 'again' }, done], { id: broken })
-  const { terminal } = await told({ model, tools: all, prices }, onEvent, { prompt: broken })
+  const { terminal } = await runToEnd({ model, tools: all, prices }, onEvent, { prompt: broken })
   expect(terminal.reason).toBe('completed')
   const statuses = to
     .spans()

@@ -41,7 +41,7 @@ function statusesOf(to: Collector): readonly (readonly [string, unknown, Status]
     ])
 }
 
-const tells =
+const isOfType =
   (type: RunEvent['type']) =>
   (event: RunEvent): boolean =>
     event.type === type
@@ -65,7 +65,7 @@ async function aborted(
 }
 
 test('marks an attempt as aborted, not failed, when the run is aborted during a reply', async () => {
-  const { reason, to } = await aborted(tells('model_update'), {
+  const { reason, to } = await aborted(isOfType('model_update'), {
     model: scriptedModel([{ hang: true, text: 'I begin' }]),
   })
   expect(reason).toBe('aborted_streaming')
@@ -77,7 +77,7 @@ test('marks an attempt as aborted, not failed, when the run is aborted during a 
 })
 
 test('marks a call as interrupted, not failed, when the run is aborted during a tool', async () => {
-  const { reason, to } = await aborted(tells('tool_running'), {
+  const { reason, to } = await aborted(isOfType('tool_running'), {
     model: scriptedModel([calls('Look')]),
     tools: [
       look(
@@ -99,7 +99,7 @@ test('marks a call as interrupted, not failed, when the run is aborted during a 
 })
 
 test('ends hook and call when the run is aborted during a hook before a tool', async () => {
-  const { reason, to } = await aborted(tells('hook_start'), {
+  const { reason, to } = await aborted(isOfType('hook_start'), {
     model: scriptedModel([calls('Look')]),
     tools: [look(() => 'seen')],
     hooks: [
@@ -120,7 +120,7 @@ test('ends hook and call when the run is aborted during a hook before a tool', a
 })
 
 test('records the outcomes of an abort before a retry: a failed attempt, an aborted one, and no failed run', async () => {
-  const { reason, to } = await aborted(tells('retry'), {
+  const { reason, to } = await aborted(isOfType('retry'), {
     model: scriptedModel([{ error: { kind: 'overloaded', message: 'busy', status: 529 } }, { hang: true }]),
   })
   expect(reason).toBe('aborted_streaming')

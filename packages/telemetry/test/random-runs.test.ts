@@ -23,7 +23,7 @@ import {
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { accountOf } from '@halting/analysis'
 import { expect, test } from 'vitest'
-import { collector, listenerOf, prices, told } from './support.ts'
+import { collector, listenerOf, prices, runToEnd } from './support.ts'
 
 const tool = (name: string, readOnly: boolean, execute: Tool['execute']): Tool => ({
   name,
@@ -131,7 +131,7 @@ test('matches the record in attempts, calls, tokens, dollars, iterations and end
       }
       const to = collector()
       const { onEvent } = await listenerOf(to)
-      const { terminal, steps } = await told(options, onEvent)
+      const { terminal, steps } = await runToEnd(options, onEvent)
       const account = accountOf(steps.records)
       seen.add(terminal.reason)
       const spans = to.spans()
@@ -162,10 +162,10 @@ test('matches the record in attempts, calls, tokens, dollars, iterations and end
         return mayBeCutOff ? given > count : given !== count
       })
       expect(wrong).toEqual([])
-      const laps = (await to.points('halting.laps')).filter(
+      const lapPoints = (await to.points('halting.laps')).filter(
         ({ attributes }) => 'gen_ai.agent.name' in attributes && attributes['gen_ai.agent.name'] === 'halting',
       )
-      expect(sum(laps.map(({ value }) => value))).toBe(sum(account.laps.map(({ laps: count }) => count)))
+      expect(sum(lapPoints.map(({ value }) => value))).toBe(sum(account.laps.map((each) => each.laps)))
       expect(sum((await to.points('halting.endings')).map(({ value }) => value))).toBe(of('invoke_agent').length)
     }),
     { numRuns: 150 },

@@ -7,7 +7,7 @@ import {
   type Tool,
 } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
-import { prices, told } from './support.ts'
+import { prices, runToEnd } from './support.ts'
 
 const tool = (name: string, execute: Tool['execute']): Tool => ({
   name,
@@ -64,7 +64,7 @@ export async function eventsOfARun(): Promise<readonly RunEvent[]> {
     done,
   ]
   const hook = new CallableHook(() => {}, { triggers: ['beforeToolUse', 'afterToolUse'], id: 'looks-on' })
-  await told({ model: scriptedModel(script), tools, prices, hooks: [hook] }, (event) => void events.push(event))
+  await runToEnd({ model: scriptedModel(script), tools, prices, hooks: [hook] }, (event) => void events.push(event))
   return events
 }
 

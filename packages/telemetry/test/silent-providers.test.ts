@@ -11,7 +11,7 @@ import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { telemetry, type Telemetry, type TelemetryOptions } from '../src/index.ts'
 import { calls, done, eventsOfARun } from './runs.ts'
-import { collector, listenerOf, prices, told, type Collector } from './support.ts'
+import { collector, listenerOf, prices, runToEnd, type Collector } from './support.ts'
 
 /** As `metrics.getMeterProvider()` gives it where nobody has registered an SDK; and the same for spans. */
 const noMeters: MeterProvider = { getMeter: () => createNoopMeter() }
@@ -30,12 +30,12 @@ async function headerIn(options: TelemetryOptions): Promise<string | undefined> 
     readOnly: true,
     async execute(_input, { callId }) {
       // The events of this call are read by then.
-      await new Promise((goesOn) => void setTimeout(goesOn))
+      await new Promise((resolve) => void setTimeout(resolve))
       headers.push(listener.traceparentOf(callId))
       return 'seen'
     },
   }
-  await told({ model: scriptedModel([calls('Look'), done]), tools: [look], prices }, listener.onEvent)
+  await runToEnd({ model: scriptedModel([calls('Look'), done]), tools: [look], prices }, listener.onEvent)
   return headers[0]
 }
 

@@ -18,7 +18,7 @@ import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/cor
 import { accountOf } from '@halting/analysis'
 import { expect, test } from 'vitest'
 import { telemetry } from '../src/index.ts'
-import { collector, linesOf, listenerOf, prices, told, treeOf } from './support.ts'
+import { collector, linesOf, listenerOf, prices, runToEnd, treeOf } from './support.ts'
 
 const look: Tool = {
   name: 'Look',
@@ -72,7 +72,7 @@ test('exports a run as a tree: turns, attempts, concurrent calls, and subagents 
     },
   )
   const hooks = [new CallableHook(() => {}, { triggers: ['afterToolUse'], id: 'watch', tools: ['Breaks'] })]
-  const { terminal, steps } = await told({ model, tools, hooks, prices }, onEvent)
+  const { terminal, steps } = await runToEnd({ model, tools, hooks, prices }, onEvent)
   expect(linesOf(treeOf(to.spans()))).toEqual([
     'invoke_agent halting',
     '  halting.turn',
@@ -120,7 +120,9 @@ test('gives failures an error status, without any text of the conversation', asy
     calls('Breaks', 'Nothing'),
     { error: { kind: 'invalid_request', message: 'no', status: 400 } },
   ]
-  const { terminal } = await told({ model: scriptedModel(script), tools, prices }, onEvent, { prompt: 'my own words' })
+  const { terminal } = await runToEnd({ model: scriptedModel(script), tools, prices }, onEvent, {
+    prompt: 'my own words',
+  })
   expect(terminal.reason).toBe('model_error')
   const failed = to
     .spans()
@@ -143,7 +145,7 @@ test('exports prompts, replies, inputs and results with content, redacted and tr
   const to = collector()
   const { onEvent } = await listenerOf(to, { content: true, mostCharacters: 300 })
   const long: ScriptedReply = { text: `key sk-ant-api03-abcdefghijkl ${'long '.repeat(1_000)}`, usage }
-  await told({ model: scriptedModel([calls('Look'), long]), tools, prices }, onEvent, { prompt: 'my own words' })
+  await runToEnd({ model: scriptedModel([calls('Look'), long]), tools, prices }, onEvent, { prompt: 'my own words' })
   const [root] = spansOf(to.spans(), 'invoke_agent')
   expect(root?.attributes['gen_ai.input.messages']).toBe(
     '[{"role":"user","parts":[{"type":"text","content":"my own words"}]}]',
@@ -194,7 +196,7 @@ test('exports all submitted prompts in order, as JSON up to its limit', async ()
 test('exports recorded steps of a resumed run only once', async () => {
   const whole = collector()
   const script = [calls('Look'), calls('Look'), answer]
-  const { steps } = await told({ model: scriptedModel(script), tools, prices }, (await listenerOf(whole)).onEvent)
+  const { steps } = await runToEnd({ model: scriptedModel(script), tools, prices }, (await listenerOf(whole)).onEvent)
   for (let kept = 1; kept < steps.records.length; kept++) {
     const records = steps.records.slice(0, kept)
     const to = collector()
@@ -222,15 +224,15 @@ test('accepts a parent as a header, and provides headers for programs started by
   const traceId = '0af7651916cd43dd8448eb211c80319c'
   const listener = await listenerOf(to, { parent: { traceparent: `00-${traceId}-b7ad6b7169203331-01` } })
   const headers: (string | undefined)[] = []
-  const tells: Tool = {
+  const waitingTool: Tool = {
     ...look,
     async execute(_input, { callId }) {
-      await new Promise((goesOn) => void setTimeout(goesOn))
+      await new Promise((resolve) => void setTimeout(resolve))
       headers.push(listener.traceparentOf(callId))
-      return 'told'
+      return 'done'
     },
   }
-  await told({ model: scriptedModel([calls('Look'), answer]), tools: [tells], prices }, listener.onEvent)
+  await runToEnd({ model: scriptedModel([calls('Look'), answer]), tools: [waitingTool], prices }, listener.onEvent)
   const [call] = spansOf(to.spans(), 'execute_tool')
   expect(headers).toEqual([`00-${traceId}-${call?.spanContext().spanId}-01`])
   expect(new Set(to.spans().map((span) => span.spanContext().traceId))).toEqual(new Set([traceId]))
@@ -252,7 +254,7 @@ test('exports nothing without a provider; a provider that throws ends no run and
     tracerProvider: throwing as unknown as NonNullable<Parameters<typeof telemetry>[0]>['tracerProvider'],
     onProblem: (message) => void problems.push(message),
   })
-  const { terminal } = await told({ model: scriptedModel([calls('Look'), answer]), tools, prices }, onEvent)
+  const { terminal } = await runToEnd({ model: scriptedModel([calls('Look'), answer]), tools, prices }, onEvent)
   expect(terminal.reason).toBe('completed')
   expect(problems).toEqual(['Telemetry failed; the run continues: no spans today'])
   expect(ConfigurationError).toBeDefined()
@@ -262,7 +264,7 @@ test('ends every span, even if the session is abandoned in the middle', async ()
   const to = collector()
   const listener = await listenerOf(to)
   const events: RunEvent[] = []
-  await told({ model: scriptedModel([calls('Look'), answer]), tools, prices }, (event) => void events.push(event))
+  await runToEnd({ model: scriptedModel([calls('Look'), answer]), tools, prices }, (event) => void events.push(event))
   const until = events.findIndex(({ type }) => type === 'tool_start')
   for (const event of events.slice(0, until + 1)) listener.onEvent(event)
   listener.close()

@@ -66,7 +66,7 @@ export async function listenerOf(to: Collector, more: TelemetryOptions = {}) {
 }
 
 /** Runs to its end under a fake clock, with all it tells told to `onEvent`. */
-export async function told(
+export async function runToEnd(
   options: Omit<RunOptions, 'steps' | 'clock'>,
   onEvent: (event: RunEvent) => void,
   start: StartOptions = { prompt: 'go' },

@@ -17,7 +17,7 @@ import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/cor
 import { expect, test } from 'vitest'
 import { conventionAttributes, eventNames, metricNames, ownAttributes, spanNames } from '../src/index.ts'
 import { calls, dayBudget, done, eventsOfARun, limited, tools } from './runs.ts'
-import { collector, linesOf, listenerOf, prices, told, treeOf, type Collector } from './support.ts'
+import { collector, linesOf, listenerOf, prices, runToEnd, treeOf, type Collector } from './support.ts'
 
 const overloaded: ScriptedReply = { error: { kind: 'overloaded', message: 'busy', status: 529 } }
 const pointsOf = async (to: Collector, name: string): Promise<readonly unknown[]> =>
@@ -46,7 +46,7 @@ function longConversation(): Omit<RunOptions, 'steps' | 'clock'> {
 }
 
 async function compacted(to: Collector): Promise<void> {
-  const { terminal } = await told(longConversation(), (await listenerOf(to)).onEvent)
+  const { terminal } = await runToEnd(longConversation(), (await listenerOf(to)).onEvent)
   expect(terminal.reason).toBe('completed')
 }
 
@@ -83,7 +83,7 @@ test('exports a compaction as a span with the attempts at its question, and coun
 })
 
 async function retried(to: Collector): Promise<void> {
-  await told({ model: scriptedModel([overloaded, overloaded, done]), prices }, (await listenerOf(to)).onEvent)
+  await runToEnd({ model: scriptedModel([overloaded, overloaded, done]), prices }, (await listenerOf(to)).onEvent)
 }
 
 test('exports a failed attempt as an event with its delay, and counts it', async () => {
@@ -112,7 +112,7 @@ test('exports a failed attempt as an event with its delay, and counts it', async
   ])
 })
 
-async function stopped(to: Collector): Promise<Awaited<ReturnType<typeof told>>> {
+async function stopped(to: Collector): Promise<Awaited<ReturnType<typeof runToEnd>>> {
   const options: Omit<RunOptions, 'steps' | 'clock'> = {
     model: scriptedModel([calls('Look'), calls('Look'), done]),
     tools,
@@ -128,7 +128,7 @@ async function stopped(to: Collector): Promise<Awaited<ReturnType<typeof told>>>
       remaining: ({ totalTokens }) => ({ guard: 'tokens-used', used: totalTokens, limit: 20, unit: 'tokens' }),
     },
   }
-  return told(options, (await listenerOf(to)).onEvent)
+  return runToEnd(options, (await listenerOf(to)).onEvent)
 }
 
 test('exports a stop signal where it was seen, and how much of each limit was used at the end', async () => {
@@ -163,13 +163,13 @@ async function checked(to: Collector): Promise<void> {
     checks++ === 0 ? new Promise(() => {}) : Promise.resolve({ met: true, exitCode: 0 })
   const until = [{ name: 'npm test', timeoutMs: 100, check }]
   const options = { model: scriptedModel([calls('Breaks'), done]), tools, prices, until }
-  await told({ ...options, graceMs: 0 }, (await listenerOf(to, { content: true })).onEvent)
+  await runToEnd({ ...options, graceMs: 0 }, (await listenerOf(to, { content: true })).onEvent)
 }
 
 /** A run that a standing budget ends. */
 async function refused(to: Collector): Promise<void> {
   const options = { model: scriptedModel([calls('Look'), calls('Look'), done]), tools, prices }
-  await told({ ...options, standing: dayBudget() }, (await listenerOf(to)).onEvent)
+  await runToEnd({ ...options, standing: dayBudget() }, (await listenerOf(to)).onEvent)
 }
 
 /** A run whose last change a check followed, or did not. */
@@ -183,7 +183,7 @@ async function changed(to: Collector, passed = false): Promise<void> {
     execute: () => ({ content: 'ok', fileWork }),
   }
   const options = { model: scriptedModel([calls('Work'), done]), tools: [work], prices } as const
-  await told({ ...options, verification: { mode: 'tell' } }, (await listenerOf(to)).onEvent)
+  await runToEnd({ ...options, verification: { mode: 'tell' } }, (await listenerOf(to)).onEvent)
 }
 
 test.each([false, true])(
@@ -202,14 +202,14 @@ test.each([false, true])(
 /** A run that waits for a service. */
 async function waited(to: Collector): Promise<void> {
   const options = { model: scriptedModel([limited(3_600_000), done]), tools, prices, waitForLimitsMs: 8 * 3_600_000 }
-  await told(options, (await listenerOf(to)).onEvent)
+  await runToEnd(options, (await listenerOf(to)).onEvent)
 }
 
 /** A run whose limit is raised when it is reached. */
 async function paused(to: Collector): Promise<void> {
   const askLimit: RunOptions['askLimit'] = () => Promise.resolve({ raise: { maxTurns: 4 } })
   const options = { model: scriptedModel([calls('Look'), done]), tools, prices, maxTurns: 1, askLimit } as const
-  await told({ ...options, onLimit: 'pause' }, (await listenerOf(to)).onEvent)
+  await runToEnd({ ...options, onLimit: 'pause' }, (await listenerOf(to)).onEvent)
 }
 
 /** A run of which an earlier process asked the model, and this one calls the tool. */
@@ -278,18 +278,18 @@ test('covers every span, event, attribute and metric of the tables', async () =>
     ...spans.flatMap((span) => [span.attributes, ...span.events.map((event) => event.attributes ?? {})]),
     ...metrics.flatMap(([, points]) => points.map((point) => point.attributes)),
   ].flatMap((each) => Object.keys(each))
-  const toldBy = (names: Iterable<string>) => [...new Set(names)].toSorted()
-  expect(toldBy(attributes)).toEqual(
-    toldBy([...Object.values(ownAttributes).map(([name]) => name), ...Object.values(conventionAttributes)]),
+  const sortedUnique = (names: Iterable<string>) => [...new Set(names)].toSorted()
+  expect(sortedUnique(attributes)).toEqual(
+    sortedUnique([...Object.values(ownAttributes).map(([name]) => name), ...Object.values(conventionAttributes)]),
   )
-  expect(toldBy(spans.flatMap((span) => span.events.map(({ name }) => name)))).toEqual(
-    toldBy(Object.values(eventNames).map(([name]) => name)),
+  expect(sortedUnique(spans.flatMap((span) => span.events.map(({ name }) => name)))).toEqual(
+    sortedUnique(Object.values(eventNames).map(([name]) => name)),
   )
   expect(metrics.filter(([, points]) => points.length === 0)).toEqual([])
   const kinds = Object.values(spanNames).map(([name]) => name.replace(/ [A-Z]+$/, ''))
   expect(
-    toldBy(spans.map(({ name }) => name.replace(/^(invoke_agent|chat|execute_tool|halting\.hook) .*$/, '$1'))),
-  ).toEqual(toldBy(kinds))
+    sortedUnique(spans.map(({ name }) => name.replace(/^(invoke_agent|chat|execute_tool|halting\.hook) .*$/, '$1'))),
+  ).toEqual(sortedUnique(kinds))
 })
 
 test('truncates names of more than 256 characters', async () => {
@@ -297,7 +297,7 @@ test('truncates names of more than 256 characters', async () => {
   const long = 'x'.repeat(300)
   const model = scriptedModel([{ toolCalls: [{ name: long, id: long }] }, done], { id: long })
   // Made for this list alone.
-  await told({ model, tools: [] as readonly AnyTool[], prices }, (await listenerOf(to)).onEvent)
+  await runToEnd({ model, tools: [] as readonly AnyTool[], prices }, (await listenerOf(to)).onEvent)
   const cut = 'x'.repeat(256)
   expect(new Set(to.spans().map(({ name }) => name))).toEqual(
     new Set([`chat ${cut}`, `execute_tool ${cut}`, 'halting.turn', 'invoke_agent halting']),

@@ -6,7 +6,7 @@ import { createMemorySteps } from '@halting/core/steps'
 import { createFakeClock, scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { calls, done, limited, tools } from './runs.ts'
-import { collector, linesOf, listenerOf, prices, told, treeOf, type Collector } from './support.ts'
+import { collector, linesOf, listenerOf, prices, runToEnd, treeOf, type Collector } from './support.ts'
 
 const hour = 3_600_000
 const isWait = ({ name }: ReadableSpan): boolean => name === 'halting.service.wait'
@@ -23,7 +23,7 @@ test('exports a wait as a span between attempts of its turn, with duration, caus
   const to = collector()
   const events: RunEvent[] = []
   const { onEvent } = await listenerOf(to)
-  const { terminal } = await told(
+  const { terminal } = await runToEnd(
     { model: scriptedModel([limited(hour), done]), tools, prices, waitForLimitsMs: 8 * hour },
     (event) => {
       events.push(event)
@@ -77,7 +77,7 @@ test('exports a wait as a span between attempts of its turn, with duration, caus
 test("places a subagent's wait in its turn", async () => {
   const to = collector()
   const model = scriptedModel([calls('Agent'), limited(hour), done, done])
-  await told({ model, tools, prices, waitForLimitsMs: 8 * hour }, (await listenerOf(to)).onEvent)
+  await runToEnd({ model, tools, prices, waitForLimitsMs: 8 * hour }, (await listenerOf(to)).onEvent)
   const lines = linesOf(treeOf(to.spans()))
   expect(lines.filter((line) => line.endsWith('halting.service.wait'))).toEqual([
     `${'  '.repeat(5)}halting.service.wait`,
@@ -158,7 +158,7 @@ test('exports a pause at a limit as a span with the limit and its outcome', asyn
   const model = scriptedModel([calls('Look'), done])
   const askLimit: RunOptions['askLimit'] = () => new Promise(() => {})
   const options = { model, tools, prices, maxTurns: 1, onLimit: 'pause', pauseForMs: hour, askLimit } as const
-  const { terminal } = await told(options, (await listenerOf(to)).onEvent)
+  const { terminal } = await runToEnd(options, (await listenerOf(to)).onEvent)
   expect(terminal.reason).toBe('max_turns')
   const [pause, ...others] = to.spans().filter(({ name }) => name === 'halting.limit.pause')
   expect(others).toEqual([])

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { takeLock } from '../../src/files/lock.ts'
 
 /** What `/proc` says of a process, by the name of a file in its folder there. */
-const told = (pid: number, file: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8')
+const readProc = (pid: number, file: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8')
 
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5))
@@ -21,9 +21,9 @@ async function neverLookedAt(): Promise<number> {
     parent.stdout.once('data', (text: Buffer) => resolve(Number(text.toString()))),
   )
   // A shell looks at its children between two commands. The child is killed when the parent is no shell any more.
-  await until(() => told(parent.pid!, 'cmdline').startsWith('sleep'))
+  await until(() => readProc(parent.pid!, 'cmdline').startsWith('sleep'))
   process.kill(pid, 'SIGKILL')
-  await until(() => /\) Z /.test(told(pid, 'stat')))
+  await until(() => /\) Z /.test(readProc(pid, 'stat')))
   return pid
 }
 

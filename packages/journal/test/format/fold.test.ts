@@ -141,8 +141,8 @@ describe('resuming by folds', () => {
         const { open, ...more } = foldSession((await readForResume(path, 'conversation')).runs)
         // Of a run that goes on this leaves out its records.
         const isOver = list.at(-1) === end
-        const told = isOver ? [open, plain(summed({ open, ...more }))] : []
-        expect(told).toEqual(isOver ? [undefined, plain(summed(foldSession(lines.runs)))] : [])
+        const folded = isOver ? [open, plain(summed({ open, ...more }))] : []
+        expect(folded).toEqual(isOver ? [undefined, plain(summed(foldSession(lines.runs)))] : [])
       },
     )
     await fc.assert(property, { numRuns: drawn(400) })

@@ -50,7 +50,7 @@ export interface DrawnRun {
   readonly tokenBudget: number | null
   readonly guard: boolean
   readonly stopHooks: readonly ('pass' | 'block' | 'prevent')[]
-  readonly goesOn: readonly boolean[]
+  readonly continuesAtStop: readonly boolean[]
   readonly settings: readonly { readonly after: number; readonly change: keyof typeof drawnSettings }[]
   readonly abortAfter: number | null
   readonly processes: readonly DrawnProcess[]
@@ -118,7 +118,7 @@ export const drawnRuns: fc.Arbitrary<DrawnRun> = fc.record<DrawnRun>({
     { weight: 3, arbitrary: fc.constant([]) },
     { weight: 1, arbitrary: fc.array(fc.constantFrom('pass', 'block', 'prevent'), { minLength: 1, maxLength: 3 }) },
   ),
-  goesOn: fc.oneof(
+  continuesAtStop: fc.oneof(
     { weight: 3, arbitrary: fc.constant([]) },
     { weight: 1, arbitrary: fc.array(fc.boolean(), { minLength: 1, maxLength: 4 }) },
   ),

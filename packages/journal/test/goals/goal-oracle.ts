@@ -25,11 +25,11 @@ export function problemsOf(drawn: DrawnRun, run: KilledRun): readonly string[] {
 /** One result at most, and a conversation that services take. */
 function ofRecord({ records, processes, state }: KilledRun): readonly string[] {
   const ends = records.filter((record) => record.type === 'end' && record.scope === '').length
-  const told = processes.map(({ events }) => events.filter(({ type }) => type === 'run_end').length)
+  const endings = processes.map(({ events }) => events.filter(({ type }) => type === 'run_end').length)
   const next = startRun({ transcript: state.transcript, prompt: 'and now?' }).transcript.messages()
   return [
     ...(ends === 1 ? [] : [`there are ${ends} endings on record`]),
-    ...(told.reduce((sum, each) => sum + each, 0) === 1 ? [] : [`endings that were told: ${told.join(', ')}`]),
+    ...(endings.reduce((sum, each) => sum + each, 0) === 1 ? [] : [`emitted endings: ${endings.join(', ')}`]),
     ...transcriptProblems(next),
   ]
 }
@@ -60,7 +60,7 @@ function ofReplay({ replayed, terminal, processes }: KilledRun): readonly string
   const [all, last] = [own(replayed.events), own(processes.at(-1)?.events ?? [])]
   const tail = all.slice(all.length - last.length)
   const at = last.findIndex((event, index) => event !== tail[index])
-  if (at >= 0) wrong.push(`the replay tells otherwise at ${at}: ${String(tail[at])} and ${String(last[at])}`)
+  if (at >= 0) wrong.push(`the replay differs at ${at}: ${String(tail[at])} and ${String(last[at])}`)
   return wrong
 }
 
@@ -93,14 +93,14 @@ function roundsOnRecord(records: readonly StepRecord[]): readonly Round[] {
 function ofRounds({ records, replayed, processes }: KilledRun): readonly string[] {
   const rounds = roundsOnRecord(records)
   const own = rounds.filter(({ isOfRun }) => isOfRun).map(({ text }) => text)
-  const told = endsOf(replayed.events).map(textOf)
+  const replayedEnds = endsOf(replayed.events).map(textOf)
   const wrong: string[] = []
-  if (JSON.stringify(own) !== JSON.stringify(told))
-    wrong.push(`rounds on record and told differ: ${own.join(' ')} and ${told.join(' ')}`)
+  if (JSON.stringify(own) !== JSON.stringify(replayedEnds))
+    wrong.push(`recorded and emitted rounds differ: ${own.join(' ')} and ${replayedEnds.join(' ')}`)
   const all = new Set(rounds.map(({ text }) => text))
   const live = processes.flatMap(({ events }) => allEndsOf(events).map(textOf))
-  for (const text of live) if (!all.has(text)) wrong.push(`told and not on record: ${text}`)
-  for (const text of own) if (!live.includes(text)) wrong.push(`on record and never told: ${text}`)
+  for (const text of live) if (!all.has(text)) wrong.push(`emitted and not recorded: ${text}`)
+  for (const text of own) if (!live.includes(text)) wrong.push(`recorded and never emitted: ${text}`)
   return wrong
 }
 
@@ -190,7 +190,7 @@ function ofTries(drawn: DrawnRun, { replayed, terminal }: KilledRun): readonly s
 function ofBounds(drawn: DrawnRun, { world, replayed, options, processes }: KilledRun): readonly string[] {
   const { events } = replayed
   if (events.some((event) => event.type === 'settings')) return []
-  const { laps, requests, checks } = certificate(options)
+  const bounds = certificate(options)
   const within = (what: string, value: number, bound: Bound | undefined): readonly string[] =>
     bound?.bounded === true && value <= bound.value
       ? []
@@ -198,8 +198,8 @@ function ofBounds(drawn: DrawnRun, { world, replayed, options, processes }: Kill
   const aRound = drawn.goals * drawn.stable
   const own = endsOf(events).length * aRound
   return [
-    ...within('laps', events.filter(({ type }) => type === 'lap').length + 1, laps),
-    ...within('checks', own, checks),
-    ...(processes.length > 1 ? [] : within('requests', world.requests, requests)),
+    ...within('transitions', events.filter(({ type }) => type === 'lap').length + 1, bounds.laps),
+    ...within('checks', own, bounds.checks),
+    ...(processes.length > 1 ? [] : within('requests', world.requests, bounds.requests)),
   ]
 }

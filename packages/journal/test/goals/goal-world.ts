@@ -137,17 +137,17 @@ export class WorldProcess {
   }
 
   #hooks(): Partial<RunOptions> {
-    const { stopHooks, goesOn, guard } = this.#run
-    const goOn = new CallableHook(
+    const { stopHooks, continuesAtStop, guard } = this.#run
+    const continueHook = new CallableHook(
       (context) => {
         const { length } = context.state().transcript
-        if (goesOn[length % goesOn.length] !== true) return context
+        if (continuesAtStop[length % continuesAtStop.length] !== true) return context
         return context.withState(context.state().withExecutionContinued('more'))
       },
       { triggers: ['onStop'], id: 'goes-on' },
     )
     return {
-      ...(goesOn.length > 0 && { hooks: [goOn] }),
+      ...(continuesAtStop.length > 0 && { hooks: [continueHook] }),
       ...(stopHooks.length > 0 && {
         stopHooks: [
           {

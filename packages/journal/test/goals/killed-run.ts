@@ -20,7 +20,7 @@ import { GoalWorld, WorldProcess } from './goal-world.ts'
 // A drawn run, by one process after another: each dies where the plan says so, and the next goes on from what is on record.
 
 /** What one process told. */
-interface ToldProcess {
+interface ProcessRun {
   readonly events: readonly RunEvent[]
   /** Undefined where it died. */
   readonly ended: { readonly terminal: RunResult; readonly state: RunState } | undefined
@@ -28,7 +28,7 @@ interface ToldProcess {
 
 export interface KilledRun {
   readonly world: GoalWorld
-  readonly processes: readonly ToldProcess[]
+  readonly processes: readonly ProcessRun[]
   readonly records: readonly StepRecord[]
   readonly terminal: RunResult
   readonly state: RunState
@@ -78,7 +78,7 @@ export async function takeToEnd(drawn: DrawnRun, folder: string): Promise<Killed
   const path = join(folder, `${files++}`, 'drawn.jsonl')
   if (drawn.store === 'files') mkdirSync(join(path, '..'), { recursive: true })
   const stores = drawn.store === 'memory' ? memoryStores(kept) : fileStores(path)
-  const processes: ToldProcess[] = []
+  const processes: ProcessRun[] = []
   const whole: DrawnProcess = { diesAfter: Infinity, until: 'same' }
   const plan: readonly DrawnProcess[] = [...drawn.processes, whole]
   // The first one has the goals, whatever the plan says of those that go on.
@@ -87,11 +87,11 @@ export async function takeToEnd(drawn: DrawnRun, folder: string): Promise<Killed
   for (const [index, { diesAfter }] of plan.entries()) {
     const process = new WorldProcess(drawn, world, untils[index] ?? 'same')
     const store = await stores()
-    const told = await work(drawn, process, store, { diesAfter, before: written })
-    written += told.written
+    const processRun = await work(drawn, process, store, { diesAfter, before: written })
+    written += processRun.written
     await store.close()
-    processes.push(told)
-    if (told.ended !== undefined) break
+    processes.push(processRun)
+    if (processRun.ended !== undefined) break
   }
   const ended = processes.at(-1)?.ended
   if (ended === undefined) throw new Error('The last process did not come to an end.')
@@ -107,7 +107,7 @@ async function work(
   process: WorldProcess,
   { log, open }: OpenStore,
   { diesAfter, before }: { readonly diesAfter: number; readonly before: number },
-): Promise<ToldProcess & { readonly written: number }> {
+): Promise<ProcessRun & { readonly written: number }> {
   const events: RunEvent[] = []
   let written = 0
   let die = (): void => {}

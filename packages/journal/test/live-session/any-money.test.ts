@@ -64,9 +64,9 @@ async function opened(path: string, spent: { usd: number }, withStages: boolean)
       },
     }),
   })
-  const told: SessionEvent[] = []
-  session.listen((event) => told.push(event))
-  return { session, told }
+  const events: SessionEvent[] = []
+  session.listen((event) => events.push(event))
+  return { session, events }
 }
 
 function make(session: Session, what: string): void | Promise<unknown> {
@@ -105,7 +105,7 @@ test.each([false, true])(
         const folder = mkdtempSync(join(tmpdir(), 'halting-money-'))
         const spent = { usd: 0 }
         const path = join(folder, `${sessionId}.jsonl`)
-        let { session, told } = await opened(path, spent, stages)
+        let { session, events } = await opened(path, spent, stages)
         const check = async (at: string): Promise<void> => {
           await session.settled()
           expect([at, session.snapshot.figures.sessionUsd.toFixed(3)]).toEqual([at, spent.usd.toFixed(3)])
@@ -116,11 +116,11 @@ test.each([false, true])(
               if (what === 'open again') {
                 await check(`${index} close`)
                 await session.close()
-                ;({ session, told } = await opened(path, spent, stages))
+                ;({ session, events } = await opened(path, spent, stages))
               } else if (what === 'rewind') {
                 // Between runs, whatever comes after them.
                 while (session.snapshot.status !== 'idle') await setTimeout(0)
-                const ids = told.flatMap((event) => (event.type === 'run_start' ? event.ids : []))
+                const ids = events.flatMap((event) => (event.type === 'run_start' ? event.ids : []))
                 await session.rewind({ before: ids.at(-1) ?? 'none' })
               } else await make(session, what)
             } catch (error) {
@@ -147,7 +147,7 @@ test('applies a lowered budget to work after a run, which counts as spent', asyn
   const folder = mkdtempSync(join(tmpdir(), 'halting-money-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const spent = { usd: 0 }
-  const { session, told } = await opened(join(folder, `${sessionId}.jsonl`), spent, true)
+  const { session, events } = await opened(join(folder, `${sessionId}.jsonl`), spent, true)
   session.prompt('say')
   while (session.snapshot.status !== 'idle') await setTimeout(0)
   expect(session.snapshot.figures.sessionUsd).toBe(0.01)
@@ -155,9 +155,9 @@ test('applies a lowered budget to work after a run, which counts as spent', asyn
   expect([spent.usd, session.snapshot.figures.leftUsd]).toEqual([0.02, 49.98])
   await Promise.resolve()
   // Told, too: who shows the figures hears of it.
-  expect(told.at(-1)?.type).toBe('changed')
+  expect(events.at(-1)?.type).toBe('changed')
   session.prompt('say')
-  const ends = (): number => told.filter(({ type }) => type === 'run_end').length
+  const ends = (): number => events.filter(({ type }) => type === 'run_end').length
   while (ends() < 2) await setTimeout(0)
   session.set({ limits: { maxBudgetUsd: 0.032 } })
   await session.settled()

@@ -24,10 +24,10 @@ async function kept(): Promise<{ readonly session: Session; readonly runs: () =>
     end: async () => undefined,
     closeJournal: () => journal.close(),
   })
-  const told: SessionEvent[] = []
-  session.listen((event) => told.push(event))
+  const events: SessionEvent[] = []
+  session.listen((event) => events.push(event))
   const runs = (): readonly string[] =>
-    told.flatMap((event) => {
+    events.flatMap((event) => {
       if (event.type === 'run_start') return [event.ids.join()]
       if (event.type === 'taken') return [`taken ${event.ids.join()}`]
       return event.type === 'run_end' ? [event.terminal.reason] : []

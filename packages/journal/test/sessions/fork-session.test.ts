@@ -26,8 +26,13 @@ beforeEach(() => void (home = mkdtempSync(join(tmpdir(), 'halting-fork-'))))
 afterEach(() => rmSync(home, { recursive: true, force: true }))
 
 const [source, copy] = ['11111111-2222-4333-8444-555555555555', '21111111-2222-4333-8444-555555555555']
-const whose = (sessionId: string) => ({ cwd: '/work', sessionId, home, env: {} })
-const placeOf = (sessionId: string) => ({ path: sessionFile(whose(sessionId)), sessionId, cwd: '/work', version: '0' })
+const sessionLocation = (sessionId: string) => ({ cwd: '/work', sessionId, home, env: {} })
+const placeOf = (sessionId: string) => ({
+  path: sessionFile(sessionLocation(sessionId)),
+  sessionId,
+  cwd: '/work',
+  version: '0',
+})
 const folderOf = (sessionId: string): string => placeOf(sessionId).path.replace(/\.jsonl$/, '')
 const tools = [
   {
@@ -59,7 +64,7 @@ const script: readonly ScriptedReply[] = [
 const options = (sessionId: string, replies: readonly ScriptedReply[]) => ({
   model: scriptedModel(replies, { maxOutputTokens: 1_000 }),
   tools,
-  largeResults: createResultFiles({ ...whose(sessionId), limit: 10_000 }),
+  largeResults: createResultFiles({ ...sessionLocation(sessionId), limit: 10_000 }),
 })
 
 async function ask(sessionId: string, prompt: string, replies: readonly ScriptedReply[] = script): Promise<RunResult> {

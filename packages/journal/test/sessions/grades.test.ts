@@ -30,18 +30,19 @@ afterEach(() => rmSync(home, { recursive: true, force: true }))
 
 const owner = () => ({ cwd: '/project', home, env: {} })
 const file = (): string => gradesFile(owner())
-const told = () => readGrades(owner()).all.map(({ sessionId, runId, grade }) => `${sessionId} ${runId} ${grade}`)
+const storedGrades = () =>
+  readGrades(owner()).all.map(({ sessionId, runId, grade }) => `${sessionId} ${runId} ${grade}`)
 const note = (sessionId: string, runId: string, grade: NewGrade['grade']): Promise<void> =>
   noteGrade(owner(), { sessionId, runId, grade })
 
 test('stores the last grade of each run, private to the user', async () => {
-  expect(told()).toEqual([])
+  expect(storedGrades()).toEqual([])
   await note('a', 'run1', 'good')
   await note('a', 'run2', 'bad')
   await note('b', 'run1', 'good')
   await note('a', 'run1', 'bad')
   await note('a', 'run2', 'none')
-  expect(told()).toEqual(['b run1 good', 'a run1 bad'])
+  expect(storedGrades()).toEqual(['b run1 good', 'a run1 bad'])
   expect(readGrades(owner()).of('a', 'run1')?.grade).toBe('bad')
   expect(readGrades(owner()).of('a', 'run2')).toBeUndefined()
   expect(statSync(file()).mode & 0o777).toBe(0o600)
@@ -60,7 +61,7 @@ test('returns the last grade of each run, for any grades in any order', async ()
       for (const each of grades) await noteGrade(owner(), each)
       const last = new Map(grades.map((each) => [`${each.sessionId} ${each.runId}`, each.grade]))
       for (const [key, expected] of last) if (expected === 'none') last.delete(key)
-      expect(told().toSorted()).toEqual([...last].map(([key, of]) => `${key} ${of}`).toSorted())
+      expect(storedGrades().toSorted()).toEqual([...last].map(([key, of]) => `${key} ${of}`).toSorted())
     }),
     { numRuns: 25 },
   )
@@ -75,9 +76,9 @@ test('loses only the line of a process that was killed at any byte of it, and ap
     writeFileSync(file(), whole.subarray(0, bytes), { mode: 0o600 })
     // The line without its end is whole.
     const expected = ['a run1 good', ...(bytes >= whole.length - 1 ? ['ä run1 bad'] : [])]
-    expect(told(), `${bytes} bytes`).toEqual(expected)
+    expect(storedGrades(), `${bytes} bytes`).toEqual(expected)
     await note('c', 'run1', 'good')
-    expect(told(), `${bytes} bytes`).toEqual([...expected, 'c run1 good'])
+    expect(storedGrades(), `${bytes} bytes`).toEqual([...expected, 'c run1 good'])
   }
 })
 
@@ -118,7 +119,7 @@ test('rewrites a large file without replaced lines', async () => {
   const line = readFileSync(file(), 'utf8')
   writeFileSync(file(), line.repeat(Math.ceil((1024 * 1024) / line.length) + 1), { mode: 0o600 })
   await note('b', 'run1', 'bad')
-  expect(told()).toEqual(['a run1 good', 'b run1 bad'])
+  expect(storedGrades()).toEqual(['a run1 good', 'b run1 bad'])
   expect(statSync(file()).size).toBeLessThan(1_000)
   expect(statSync(file()).mode & 0o777).toBe(0o600)
 })
@@ -135,7 +136,7 @@ test('removes only the grades of a deleted session', async () => {
   await note('odd id/é', 'run1', 'bad')
   await note('b', 'run1', 'good')
   for (const stored of await storedSessions(owner(), 'all')) await deleteSession(stored)
-  expect(told()).toEqual(['b run1 good'])
+  expect(storedGrades()).toEqual(['b run1 good'])
   expect(readFileSync(file(), 'utf8')).not.toContain('odd')
 })
 
@@ -149,10 +150,10 @@ test.each(['projects/-elsewhere', 'stores/80a37954c3ab/projects/-project'])(
     await note('a', 'run1', 'good')
     const stored = { path, sessionId: 'a', project: '-project', changedAt: new Date() }
     await deleteSession(stored)
-    expect(told()).toEqual(['a run1 good'])
+    expect(storedGrades()).toEqual(['a run1 good'])
     renameSync(copy, path)
     await deleteSession(stored)
-    expect(told()).toEqual([])
+    expect(storedGrades()).toEqual([])
   },
 )
 
@@ -171,7 +172,7 @@ test('removes the grades of old sessions with those', async () => {
   await note('old', 'run1', 'good')
   await note('young', 'run1', 'good')
   expect(await cleanUpSessions(owner(), { days: 30 })).toEqual({ sessions: 1 })
-  expect(told()).toEqual(['young run1 good'])
+  expect(storedGrades()).toEqual(['young run1 good'])
 })
 
 test('preserves the grades of a session while another folder has its file', async () => {
@@ -183,5 +184,5 @@ test('preserves the grades of a session while another folder has its file', asyn
   utimesSync(old, long, long)
   await note('moved', 'run1', 'good')
   expect(await cleanUpSessions(owner(), { days: 30 })).toEqual({ sessions: 1 })
-  expect(told()).toEqual(['moved run1 good'])
+  expect(storedGrades()).toEqual(['moved run1 good'])
 })

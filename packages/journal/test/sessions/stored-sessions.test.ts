@@ -127,12 +127,12 @@ test('counts a run whose counters another one continues once, also in a fork', a
   const model = scriptedModel([...looks(1), { text: 'Seen.', usage }], { maxOutputTokens: 1_000 })
   await streamRun(start, { model, tools, prices, maxTurns: 30, steps: journal.steps() }).result
   await journal.close()
-  const told = await summaryOf(fileOf())
+  const summary = await summaryOf(fileOf())
   const { ended } = foldSession((await readJournal(placeOf().path)).runs)
   expect(ended[1]?.continues).toBe('run1')
-  expect(told).toMatchObject({ runs: 2, turns: ended[1]?.spent.turns, costUsd: ended[1]?.terminal.costUsd })
+  expect(summary).toMatchObject({ runs: 2, turns: ended[1]?.spent.turns, costUsd: ended[1]?.terminal.costUsd })
   await forkSession(placeOf().path, placeOf('fork'))
-  expect(await summaryOf(fileOf('fork'))).toMatchObject({ runs: 2, turns: told.turns, costUsd: told.costUsd })
+  expect(await summaryOf(fileOf('fork'))).toMatchObject({ runs: 2, turns: summary.turns, costUsd: summary.costUsd })
 })
 
 test('reads everything if the ends are not sufficient: no end, a torn line, a rewind, another version, a long prompt', async () => {

@@ -118,20 +118,20 @@ function paidIn(folder: string): readonly Paid[] {
 function runUntil(child: string, orders: Orders, delayMs: number | undefined): Promise<'killed' | 'ended'> {
   return new Promise((resolve, reject) => {
     const running = spawn(process.execPath, [child, JSON.stringify(orders)], { stdio: ['ignore', 'pipe', 'pipe'] })
-    let told = ''
+    let output = ''
     let complaint = ''
     running.stdout.on('data', (data: Buffer) => {
-      const began = !told.includes('started')
-      told += data.toString()
-      if (told.includes('at ')) running.kill('SIGKILL')
+      const began = !output.includes('started')
+      output += data.toString()
+      if (output.includes('at ')) running.kill('SIGKILL')
       else if (delayMs !== undefined && began) setTimeout(() => running.kill('SIGKILL'), delayMs)
     })
     running.stderr.on('data', (data: Buffer) => (complaint += data.toString()))
     running.on('error', reject)
     running.on('close', (code, signal) => {
       if (signal === 'SIGKILL') resolve('killed')
-      else if (code === 0 && told.includes('ended ')) resolve('ended')
-      else reject(new Error(`The process ended with ${code ?? signal}: ${told}${complaint}`))
+      else if (code === 0 && output.includes('ended ')) resolve('ended')
+      else reject(new Error(`The process ended with ${code ?? signal}: ${output}${complaint}`))
     })
   })
 }

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import type { ToldUsage } from './billing-wire.ts'
+import type { UsageReporting } from './billing-wire.ts'
 
 /** Names of the tools that the tests give to a run. */
 type ToolName = 'read' | 'write' | 'agent'
@@ -22,7 +22,7 @@ export interface ReplyBehaviour {
   /** Searches of the service's own, where the request allows them; and the share of the window that each fills. */
   readonly searches: number
   readonly found: number
-  readonly usage: ToldUsage
+  readonly usage: UsageReporting
   readonly thoughtIsApart: boolean
   readonly ending: Ending
   readonly cache: 'kept' | 'forgotten' | 'none'
@@ -84,7 +84,7 @@ const reply: fc.Arbitrary<ReplyBehaviour> = fc.record({
   searches: fc.nat(3),
   found: share,
   usage: weighted<ReplyBehaviour['usage']>({
-    told: 10,
+    reported: 10,
     running: 3,
     with_reason: 2,
     absent: 1,
@@ -136,7 +136,7 @@ export const lastBehaviour: ReplyBehaviour = {
   isThinking: false,
   searches: 0,
   found: 0,
-  usage: 'told',
+  usage: 'reported',
   thoughtIsApart: false,
   ending: { how: 'whole' },
   cache: 'kept',

@@ -80,10 +80,10 @@ function events(reply: Reply): readonly string[] {
     { role: 'assistant', content: '' },
     ...reply.blocks.flatMap((said) => deltasOf(said, calls.indexOf(said))),
   ]
-  const chunk = (choices: readonly JsonObject[], told: JsonObject | undefined): string =>
-    chunkOf({ id, object: 'chat.completion.chunk', model, choices, ...(told !== undefined && { usage: told }) })
+  const chunk = (choices: readonly JsonObject[], reported: JsonObject | undefined): string =>
+    chunkOf({ id, object: 'chat.completion.chunk', model, choices, ...(reported !== undefined && { usage: reported }) })
   const isRunning = usage === 'running' || usage === 'start_only'
-  const isToldLast = usage === 'told' || usage === 'running' || usage === 'zero' || usage === 'no_prompt'
+  const isReportedLast = usage === 'reported' || usage === 'running' || usage === 'zero' || usage === 'no_prompt'
   return [
     ...deltas.map((delta, index) =>
       chunk(
@@ -96,7 +96,7 @@ function events(reply: Reply): readonly string[] {
       [{ index: 0, delta: {}, finish_reason: finishReasons[reply.stop] }],
       tell !== undefined ? tell('start') : usage === 'with_reason' ? usageOf(reply, reply.bill.output) : undefined,
     ),
-    ...(isToldLast ? [chunk([], tell === undefined ? usageOf(reply, reply.bill.output) : tell('end'))] : []),
+    ...(isReportedLast ? [chunk([], tell === undefined ? usageOf(reply, reply.bill.output) : tell('end'))] : []),
     'data: [DONE]\n\n',
   ]
 }

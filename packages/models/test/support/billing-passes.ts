@@ -119,15 +119,15 @@ export function tellMessages(passes: readonly Pass[], drawn: DrawnAccount, isByP
   const first = passes.find(({ type }) => type !== 'advisor_message')?.bill ?? sum
   return (place: 'start' | 'end'): JsonObject => {
     if (place === 'start' && drawn.course === 'end_only') return {}
-    const told = (count: number): number => onCourse(count, place, drawn)
+    const countOf = (count: number): number => onCourse(count, place, drawn)
     const { input, read, write5m, write1h } = isByPass && place === 'start' ? first : sum
     const usage = {
-      input_tokens: told(input),
+      input_tokens: countOf(input),
       output_tokens: place === 'start' ? 0 : sum.output,
-      cache_read_input_tokens: told(read),
-      cache_creation_input_tokens: told(write5m + write1h),
-      cache_creation: { ephemeral_5m_input_tokens: told(write5m), ephemeral_1h_input_tokens: told(write1h) },
-      server_tool_use: { web_search_requests: told(sum.searches) },
+      cache_read_input_tokens: countOf(read),
+      cache_creation_input_tokens: countOf(write5m + write1h),
+      cache_creation: { ephemeral_5m_input_tokens: countOf(write5m), ephemeral_1h_input_tokens: countOf(write1h) },
+      server_tool_use: { web_search_requests: countOf(sum.searches) },
       ...(drawn.tier !== null && { service_tier: drawn.tier }),
       ...(isByPass && place === 'end' && { iterations: passes.map((pass) => iterationOf(pass)) }),
     }
@@ -151,12 +151,12 @@ function iterationOf({ type, model, bill }: Pass): JsonObject {
 export function tellChat(bill: Bill, drawn: DrawnAccount) {
   return (place: 'start' | 'end'): JsonObject => {
     if (place === 'start' && drawn.course === 'end_only') return {}
-    const told = (count: number): number => onCourse(count, place, drawn)
-    const prompt = told(bill.input + bill.read + bill.write5m)
+    const countOf = (count: number): number => onCourse(count, place, drawn)
+    const prompt = countOf(bill.input + bill.read + bill.write5m)
     return {
       prompt_tokens: drawn.garbage !== undefined && place === 'end' ? drawn.garbage : prompt,
-      completion_tokens: told(bill.output),
-      prompt_tokens_details: { cached_tokens: told(bill.read), cache_write_tokens: told(bill.write5m) },
+      completion_tokens: countOf(bill.output),
+      prompt_tokens_details: { cached_tokens: countOf(bill.read), cache_write_tokens: countOf(bill.write5m) },
     }
   }
 }

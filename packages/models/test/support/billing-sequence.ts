@@ -69,7 +69,7 @@ interface Amount {
   readonly tokens: number
 }
 
-export interface Came {
+export interface RunOutcome {
   readonly reason: EndingReason
   /** In nano-dollars or tokens, as the sequence says. */
   readonly limit: number
@@ -99,7 +99,7 @@ export async function runSequence(
   drawn: Sequence,
   prices: Prices,
   sabotage: (model: Model) => Model = (model) => model,
-): Promise<Came> {
+): Promise<RunOutcome> {
   const wire = { messages: messagesWire, chat: chatWire, responses: responsesWire }[drawn.speaks]
   const cache = new Set<string>()
   const served: Pick<Settled, 'passes' | 'account'>[] = []
@@ -126,7 +126,7 @@ export async function runSequence(
     }[drawn.speaks]
     served.push({ passes, account })
     const headers = { 'content-type': 'text/event-stream' }
-    return new Response(wire.events({ ...plain, usage: 'told', tell }).join(''), { headers })
+    return new Response(wire.events({ ...plain, usage: 'reported', tell }).join(''), { headers })
   }
   const limit = limitOf(drawn, prices)
   const grants: Amount[] = []

@@ -154,6 +154,6 @@ function* ofReply({ what, usage, ending, ...drawn }: ReplyBehaviour, format: For
     yield `usage ${usage}`
     if (usage === 'running' && ending.how !== 'whole' && ending.at > 0.2 && ending.at < 0.9)
       yield 'ended with running usage'
-  } else if (usage !== 'told') yield `usage ${usage}`
+  } else if (usage !== 'reported') yield `usage ${usage}`
   if (isChat && drawn.thoughtIsApart && drawn.hidden > 0) yield 'thought apart'
 }

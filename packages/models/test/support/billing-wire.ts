@@ -29,7 +29,7 @@ export type ReplyBlock =
  * What of the bill a stream tells: all, nothing, zeros, all but the prompt; what it came to so far with every piece, and
  * all at the end; only what it came to before the end; all, with the reason why the reply ended.
  */
-export type ToldUsage = 'told' | 'absent' | 'zero' | 'no_prompt' | 'running' | 'start_only' | 'with_reason'
+export type UsageReporting = 'reported' | 'absent' | 'zero' | 'no_prompt' | 'running' | 'start_only' | 'with_reason'
 
 export interface Reply {
   readonly id: string
@@ -37,7 +37,7 @@ export interface Reply {
   readonly blocks: readonly ReplyBlock[]
   readonly stop: 'end' | 'calls' | 'cut' | 'pause' | 'refusal'
   readonly bill: Bill
-  readonly usage: ToldUsage
+  readonly usage: UsageReporting
   /** Those of the reply's tokens that nobody is shown; and whether the format counts them beside the others. */
   readonly thoughtTokens: number
   readonly thoughtIsApart: boolean

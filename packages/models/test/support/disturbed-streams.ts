@@ -33,15 +33,18 @@ interface Read {
 }
 
 /** The blocks that were told complete, and those that are kept; undefined where two messages came, of which nothing is kept (R-WIRE-5d, R-RESP-40). */
-export function toldAndKept({
+export function emittedAndStored({
   assembled,
   updates,
   end,
-}: Read): { readonly told: readonly ContentBlock[]; readonly kept: readonly ContentBlock[] } | undefined {
+}: Read): { readonly emitted: readonly ContentBlock[]; readonly stored: readonly ContentBlock[] } | undefined {
   if (end?.kind === 'violation' && end.why.includes('two messages')) return undefined
   const blocks = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
-  const told = blocks.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
-  return { told, kept: assembled.kind === 'nothing' ? told.filter(isNothingToGoOnFrom) : assembled.message.content }
+  const emitted = blocks.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
+  return {
+    emitted,
+    stored: assembled.kind === 'nothing' ? emitted.filter(isNothingToGoOnFrom) : assembled.message.content,
+  }
 }
 
 /** What is wrong with the order in which events of blocks were told. */

@@ -68,7 +68,7 @@ export async function runTo(
 }
 
 /** What a person would be told: why it waits, and what may be missing. */
-export function toldOf(events: readonly RunEvent[]): readonly string[] {
+export function noticesOf(events: readonly RunEvent[]): readonly string[] {
   return events.flatMap((event) => {
     if (event.type === 'retry') return [event.error.message]
     return event.type === 'notice' ? [event.message] : []

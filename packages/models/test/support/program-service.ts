@@ -128,7 +128,7 @@ export function beginsProgram(...calls: readonly Fields[]): Answer {
 }
 
 /** The code goes on and calls these: no model has a part in it. */
-export function goesOn(id: string, ...content: readonly Fields[]): Answer {
+export function continuesProgram(id: string, ...content: readonly Fields[]): Answer {
   return () => [
     started({ id, content, container, stop_reason: 'tool_use', usage: { input_tokens: 0, output_tokens: 0 } }),
     { type: 'message_stop' },

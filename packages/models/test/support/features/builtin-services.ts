@@ -4,7 +4,7 @@ import type { Service } from './service.ts'
 
 const key = { apiKey: 'key', id: pricedAs }
 
-const noDocuments = { no: 'the model is told which document there was' }
+const noDocuments = { no: 'the model gets the name of the document' }
 const noSearch = { no: 'by an MCP server' }
 
 /** Services that are reached by our own adapters. */

@@ -101,7 +101,7 @@ function fixtureOf({ text, calls, reasoning, usage, error }: Reply): FixtureResp
 /** Sends a request on, and its answer back as it comes. Who lets go of the one lets go of the other. */
 function passOn(url: string, { method, headers }: IncomingMessage, body: Buffer, response: ServerResponse): void {
   const { host: _, 'content-length': __, ...others } = headers
-  const onward = forward(
+  const upstream = forward(
     url,
     { method: method ?? 'POST', headers: { ...others, 'content-length': body.length } },
     (answer) => {
@@ -110,7 +110,7 @@ function passOn(url: string, { method, headers }: IncomingMessage, body: Buffer,
       answer.on('error', () => response.destroy())
     },
   )
-  onward.on('error', () => response.destroy())
-  response.on('close', () => onward.destroy())
-  onward.end(body)
+  upstream.on('error', () => response.destroy())
+  response.on('close', () => upstream.destroy())
+  upstream.end(body)
 }
