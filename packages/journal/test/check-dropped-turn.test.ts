@@ -1,4 +1,4 @@
-// Spec R-REW-6: a resume takes back the turn that it names, and nothing else with it.
+// Spec R-REW-6: a resume removes exactly the turn that it names.
 import { Transcript, type TranscriptEntry } from '@halting/core'
 import { expect, test } from 'vitest'
 import { checkDropsTurn } from '../src/rewind.ts'
@@ -38,7 +38,7 @@ const ended: TranscriptEntry = {
   tasks: [{ type: 'ended', id: 't', status: 'completed', summary: 'done' }],
 }
 
-/** The turn that is kept, and behind it these. The prompt that is named has the id `p`. */
+/** The remaining turn, followed by these entries. The named prompt has the id `p`. */
 const drops = (...behind: readonly TranscriptEntry[]): string | undefined => {
   const all = [said('prompt', 'k'), reply('r'), ...behind]
   const prompt = all.findIndex(({ id }) => id === 'p')

@@ -1,4 +1,4 @@
-// What a program gives that keeps sessions itself: plain JavaScript has no compiler.
+// Input of programs that store sessions themselves. Plain JavaScript has no compiler to check it.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,7 +34,7 @@ const refused: readonly (readonly [given: unknown, says: string])[] = [
 
 test.each(refused)('rejects options that do not name a session: %j', async (given, says) => {
   const wrong = given === undefined ? undefined : { ...place(), ...given }
-  // As plain JavaScript gives it.
+  // As plain JavaScript passes it.
   await expect(openJournal(wrong as JournalOptions)).rejects.toMatchObject({
     code: 'configuration',
     message: expect.stringContaining(says) as string,

@@ -1,4 +1,5 @@
-// Holds rules of docs/spec: R-JOUR-2: what a compaction keeps of the conversation is not written again, neither in its step nor in the boundary.
+// Tests R-JOUR-2 of docs/spec: messages that survive a compaction are not written again, neither in its step nor in the
+// boundary.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +21,7 @@ const placeOf = (name: string): JournalOptions => ({
   version: '0.1.0',
 })
 
-/** Each tenth request keeps the newest messages alone, as they are. */
+/** Every tenth request keeps only the newest messages, unchanged. */
 const context: ContextManager = {
   ...plainContext,
   autoCompact: true,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-JOUR-1 to R-JOUR-7 with R-JOUR-3c: the journal of a session on disk.
+// Tests R-JOUR-1 to R-JOUR-7 with R-JOUR-3c of docs/spec: the journal of a session on disk.
 import {
   appendFileSync,
   existsSync,
@@ -32,7 +32,7 @@ const script: readonly ScriptedReply[] = [
   { toolCalls: [{ name: 'Write', input: { text: 'ä😀' } }] },
   'done',
 ]
-/** A line of a message, as readers of sessions know it. */
+/** A line of a message, as readers of session files know it. */
 interface Line {
   readonly type: string
   readonly uuid: string
@@ -67,7 +67,7 @@ const optionsOf = (replies: readonly ScriptedReply[] = script): RunOptions => ({
   tools,
   maxRetries: 2,
 })
-/** What is the same whenever it happens. */
+/** The parts that do not depend on the time. */
 const timeless = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value), (key, part: unknown) =>
     ['at', 'durationMs', 'now', 'startedAt', 'apiMs'].includes(key) ? 0 : part,
@@ -115,13 +115,13 @@ describe('the journal of a session', () => {
     ])
     for (const { timestamp, uuid } of messages) {
       expect(typeof timestamp).toBe('number')
-      // It is the number of the line, and the rest is said once, in the first one.
+      // The number of the line identifies it, and the first line has everything else.
       expect(uuid).toBeUndefined()
     }
     let parent: string | null = null
     const exported = [...(await wholeLines(place().path))].map((line) => JSON.parse(line) as Line)
     const shown = exported.filter(({ type }) => type === 'user' || type === 'assistant')
-    // Readers of such files know a reply by its type.
+    // Readers of such files recognize a reply by its type.
     const asShown = ({ type, message }: Line) => [type, type === 'user' ? message : { type: 'message', ...message }]
     expect(shown.map(({ type, message }) => [type, message])).toEqual(messages.map(asShown))
     for (const { uuid, parentUuid, sessionId: session, cwd, timestamp, isSidechain, message } of shown) {
@@ -159,7 +159,7 @@ describe('the journal of a session', () => {
     const bytes = await whole()
     const full = parseJournal(bytes, 'x')
     const ends = [...bytes.entries()].flatMap(([index, byte]) => (byte === 10 ? [index + 1] : []))
-    // Before the first record nothing had begun, and after the last all was done.
+    // Before the first record nothing has started, and after the last one everything is done.
     const first = ends.findIndex((end) => parseJournal(bytes.subarray(0, end), 'x').runs.length > 0)
     for (const [index, end] of ends.entries()) {
       if (index < first || index === ends.length - 1) continue
@@ -232,7 +232,7 @@ describe('the journal of a session', () => {
     const journal = await openJournal(place())
     await expect(openJournal(place())).rejects.toThrow(`is in use by process ${process.pid}`)
     await journal.close()
-    // A process that is gone, and one whose number another one has now.
+    // A process that is gone, and one whose pid was reused.
     for (const holder of [{ pid: 4_194_300 }, { pid: process.pid, began: 'another time' }, 'garbage']) {
       const text =
         typeof holder === 'string'

@@ -1,4 +1,4 @@
-// Holds R-JOUR-4a: each byte is moved a few times and no more, and a line that is longer than one is read of is told.
+// Tests R-JOUR-4a of docs/spec: each byte is copied only a few times, and a line longer than the limit is reported.
 import { appendFileSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const sessionId = '11111111-2222-4333-8444-555555555555'
 const head = lineOf({ type: 'halting', format: 1, sessionId, cwd: '/work' })
 const mostBytes = 256 * 1_024 * 1_024
 
-/** A file with this content and so many zero bytes behind it, which take no room on a disk. */
+/** A file with this content and this many zero bytes behind it, which take no space on disk. */
 function fileOf(content: string, zeros: number): string {
   const path = join(folder, `${sessionId}.jsonl`)
   writeFileSync(path, content)
@@ -27,7 +27,7 @@ function fileOf(content: string, zeros: number): string {
   return path
 }
 
-/** How many bytes are put together or copied, of those that are read. */
+/** The number of bytes that reading concatenates or copies. */
 function countMoved(): () => number {
   const made = [vi.spyOn(Buffer, 'concat'), vi.spyOn(Buffer, 'from')]
   const copied = vi.spyOn(Buffer.prototype, 'copy')

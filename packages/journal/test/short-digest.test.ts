@@ -10,7 +10,7 @@ const digestOf = (text: string): string => createHash('sha256').update(text).dig
 test('equals the beginning of the SHA-256', () => {
   expect(shortDigest('')).toBe('e3b0c44298fc')
   expect(shortDigest('abc')).toBe('ba7816bf8f01')
-  // Around the ends of blocks.
+  // Around the boundaries of blocks.
   for (let length = 50; length < 200; length++)
     expect(shortDigest('é'.padEnd(length, 'x'))).toBe(digestOf('é'.padEnd(length, 'x')))
   fc.assert(

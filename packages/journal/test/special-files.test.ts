@@ -1,4 +1,5 @@
-// Holds R-JOUR-4c: what is no file in the place of one holds nobody up. And R-JOUR-8: a text from beside a session goes where its line has a place for it, and nowhere else.
+// Tests R-JOUR-4c of docs/spec: a special file instead of a regular one blocks nobody. Also R-JOUR-8: a text from its
+// own file is used only at the place of its line.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

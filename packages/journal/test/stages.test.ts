@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-AFTER-6, R-AFTER-7: stages in the file of a session.
+// Tests R-AFTER-6 and R-AFTER-7 of docs/spec: stages in the file of a session.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,7 +43,7 @@ async function say(engine: QueryEngine, prompt = 'go') {
   return last
 }
 
-/** A run with so many calls, and a stage after it. */
+/** A run with this many calls, and a stage after it. */
 async function session(calls: number) {
   const { journal, engine } = await opened(scriptedModel([...looks(calls), 'answer', 'noted']))
   await say(engine, 'first')
@@ -92,7 +92,7 @@ test('keeps a stage that ends during the next run out of that run', async () => 
     }
   }
   await journal.close()
-  // Folded more than once since.
+  // It was folded more than once since then.
   expect(readFileSync(join(folder, 'killed.jsonl')).length).toBeGreaterThan(4 * foldedBytes)
   const again = await openJournal(place())
   expect(again.stages).toMatchObject([{ name: 'slow', ended: { reason: 'completed' } }])
@@ -111,7 +111,7 @@ test('keeps a stage that ends during the next run out of that run', async () => 
 
 test('resumes a session that was killed in a stage, and reserves what the stage may have cost', async () => {
   await session(0)
-  // As the file was before the end of the stage.
+  // The file before the end of the stage.
   const lines = readFileSync(place().path, 'utf8').trimEnd().split('\n')
   expect(lines.at(-1)).toContain('"phase":"ended"')
   writeFileSync(place().path, `${lines.slice(0, -1).join('\n')}\n`)
@@ -119,7 +119,7 @@ test('resumes a session that was killed in a stage, and reserves what the stage 
   expect(await summaryOf(file())).toMatchObject({ costUsd: 0.25, ended: 'completed' })
   const journal = await openJournal(place())
   expect(journal.stages).toMatchObject([{ name: 'memory', ended: null, most: { nanos: 1e9 } }])
-  // 0.25 were spent and up to 1.00 may have been: of 1.50 one request is left.
+  // $0.25 were spent, and up to $1.00 may have been. Of $1.50 one request remains.
   const model = scriptedModel(looks(9))
   const engine = new QueryEngine({ model, tools: [look], prices, session: journal, sessionId: 's', maxBudgetUsd: 1.5 })
   expect(await say(engine)).toMatchObject({ terminal_reason: 'budget_exhausted', num_turns: 1, total_cost_usd: 0.5 })

@@ -1,4 +1,4 @@
-// Holds R-WIRE-8b and R-WIRE-8c of docs/spec: an answer is known by how it begins, and `100 Continue` is none.
+// Tests R-WIRE-8b and R-WIRE-8c of docs/spec: a response starts with its head, and `100 Continue` is not a response.
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -124,7 +124,7 @@ test.each([401, 500])(
   30_000,
 )
 
-/** A service on a bare socket that answers each request with these pieces of bytes. */
+/** A service on a bare socket that answers each request with these chunks. */
 async function startBytes(piecesOf: (request: number) => readonly string[]): Promise<{
   readonly url: string
   readonly requests: () => number
@@ -141,7 +141,7 @@ async function startBytes(piecesOf: (request: number) => readonly string[]): Pro
     let head = ''
     socket.on('data', (bytes) => {
       head += bytes.toString('latin1')
-      // The body of these requests ends with the last brace, which comes with the last piece.
+      // The body of these requests ends with the last brace, which arrives in the last chunk.
       if (!head.includes('\r\n\r\n') || !head.endsWith('}')) return
       head = ''
       void send(piecesOf(requests++))
@@ -187,7 +187,7 @@ describe.each(protocols)('an unexpected `100 Continue` (%s)', (protocol) => {
     for (let count = 0; count < 3; count++) {
       expect((await call(model)).reply?.message.content).toEqual(answeringReply.blocks)
     }
-    // None was sent twice, and the connection was used again.
+    // No request was sent twice, and the connection was reused.
     expect(service.requests()).toBe(3)
     expect(service.connections()).toBeLessThan(3)
   })

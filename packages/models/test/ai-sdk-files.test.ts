@@ -5,7 +5,7 @@ import { fromAiSdk } from '../src/ai-sdk/index.ts'
 import { call, requestOf } from './support/call.ts'
 import { finish, scriptedParts, text } from './support/scripted-parts.ts'
 
-// Holds rules of docs/spec: R-WIRE-12d, R-WIRE-12e. Files in results of tools, and files that a model made.
+// Tests R-WIRE-12d and R-WIRE-12e of docs/spec: files in tool results, and files that a model created.
 
 interface Asked {
   readonly provider: string
@@ -25,7 +25,7 @@ async function promptFor(messages: readonly ModelMessage[], { provider, modelId 
   const scripted = scriptedParts([...text('ok'), finish()], { provider })
   const model = { ...scripted, modelId, specificationVersion: version }
   await call(fromAiSdk(model), { request: requestOf({ messages }) })
-  // The messages of either version, as far as these tests read them.
+  // The messages of both versions, limited to the fields that these tests read.
   return scripted.calls[0]?.prompt as unknown as readonly Message[]
 }
 

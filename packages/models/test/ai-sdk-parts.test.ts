@@ -10,7 +10,7 @@ import { beginStream, startRawServer } from './support/raw-server.ts'
 import { bytesOf } from './support/recordings.ts'
 import { finish, scriptedParts, text, usage } from './support/scripted-parts.ts'
 
-// Holds rules of docs/spec: R-WIRE-12c, R-WIRE-12f to R-WIRE-12k. What the parts of version 4 say besides text and calls.
+// Tests R-WIRE-12c and R-WIRE-12f to R-WIRE-12k of docs/spec: the parts of version 4 other than text and calls.
 
 const asked: ModelMessage = { role: 'user', content: 'hi' }
 
@@ -22,7 +22,7 @@ async function contentOf(parts: readonly unknown[]) {
   return (await call(fromAiSdk(modelOf(parts)))).reply!.message.content
 }
 
-/** The options of one call, as far as these tests read them. */
+/** The options of one call, limited to the fields that these tests read. */
 interface Options {
   readonly maxOutputTokens: number
   readonly reasoning?: string
@@ -358,7 +358,7 @@ describe('thinking', () => {
           const { other, ...reported } = sent.providerOptions ?? {}
           expect(other).toEqual({ a: 1 })
           const found = Object.values(reported).flatMap((options) => Object.values(options))
-          // What the package sends: its own figure, and the budget on top of it.
+          // The package sends its own limit plus the budget.
           const budgets = found.map((options) => Number((options as JsonObject).budgetTokens))
           expect(sent.maxOutputTokens).toBeGreaterThan(0)
           expect(sent.maxOutputTokens + (budgets[0] ?? 0)).toBe(maxOutputTokens)

@@ -4,7 +4,7 @@ import { fromAiSdk } from '../src/ai-sdk/index.ts'
 import { call, requestOf } from './support/call.ts'
 import { finish, scriptedParts, text } from './support/scripted-parts.ts'
 
-// How a conversation is written for the AI SDK.
+// How a conversation is rendered for the AI SDK.
 
 async function promptFor(messages: readonly ModelMessage[], system = '', provider = 'test.chat'): Promise<unknown> {
   const model = scriptedParts([...text('ok'), finish()], { provider })

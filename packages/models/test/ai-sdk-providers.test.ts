@@ -12,8 +12,8 @@ import { beginStream, startRawServer, write } from './support/raw-server.ts'
 import { bytesOf, messageOf, recordings } from './support/recordings.ts'
 import { responseOf, responsesRecordings } from './support/responses-recordings.ts'
 
-// Providers of the AI SDK as they are, against servers on this machine: those of the workspace, which implement version 3 of
-// the interface, or those of `npm run providers`, which implement version 4.
+// Unmodified AI SDK providers against servers on this machine. Those of the workspace implement version 3 of the
+// interface; those of `npm run providers` implement version 4.
 
 function claudeAt(url: string, options?: AiSdkOptions): Model {
   return fromAiSdk(createAnthropic({ baseURL: `${url}/v1`, apiKey: 'key' })('claude-sonnet-4-5'), options)
@@ -30,7 +30,7 @@ interface Contents {
   readonly calls: readonly unknown[]
 }
 
-/** What a person and the loop read in a message; a run of texts is one text to both. */
+/** The parts of a message that a person and the loop read. Both see consecutive texts as one. */
 function contentsOf(content: Json | undefined | readonly unknown[]): Contents {
   const blocks = (content ?? []) as readonly JsonObject[]
   const joined = (type: string, field: string) =>
@@ -87,7 +87,7 @@ interface Chunk {
   }[]
 }
 
-/** What the chunks of a chat completion say, put together in the plainest way. */
+/** A straightforward reading of the chunks of a chat completion. */
 function chatOf(chunks: readonly Chunk[]) {
   let text = ''
   let thinking = ''
@@ -121,7 +121,7 @@ function chatOf(chunks: readonly Chunk[]) {
 
 describe.each<[string, ((url: string) => Model) | undefined, boolean]>([
   ['@ai-sdk/openai-compatible', chatAt, true],
-  // It reads no `reasoning_content`, which OpenAI itself never sends.
+  // It does not read `reasoning_content`, which OpenAI itself never sends.
   [
     'chat of @ai-sdk/openai',
     createOpenAI && ((url) => fromAiSdk(createOpenAI!({ baseURL: url, apiKey: 'key' }).chat!('test-model'))),

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-PROV-20, R-PROV-21. What a provider says that cannot sign in.
+// Tests R-PROV-20 and R-PROV-21 of docs/spec: the errors of providers that cannot sign in.
 import { expect, onTestFinished, test } from 'vitest'
 import { type AiSdkModel, fromAiSdk } from '../src/ai-sdk/index.ts'
 import { createKeyRedactor, keyVariables, noteSecretsOfOptions } from '../src/index.ts'
@@ -56,7 +56,7 @@ test('reports a missing key of a real provider', async () => {
   onTestFinished(() => {
     if (before !== undefined) process.env['ANTHROPIC_API_KEY'] = before
   })
-  // As a program without a key would call it: then the provider looks for the variable.
+  // As a program without a key calls it. The provider then reads the environment variable.
   const settings = { baseURL: 'http://127.0.0.1:1/v1' } as Parameters<typeof createAnthropic>[0]
   const { error } = await call(fromAiSdk(createAnthropic(settings)('claude-x')))
   expect(recordOf(error)).toMatchObject({ kind: 'authentication_failed', retryable: false })
@@ -74,7 +74,7 @@ test('redacts secrets that providers read', () => {
   for (const name of ['AWS_SECRET_ACCESS_KEY', 'AZURE_API_KEY', 'GOOGLE_PRIVATE_KEY'] as const)
     expect(redact(`it is ${env[name].trim()}!`)).toBe('it is [REDACTED]!')
   expect(redact(env.AWS_REGION)).toBe(env.AWS_REGION)
-  // Other programs sign in with those of clouds.
+  // Other programs sign in to clouds.
   expect(keyVariables()).toContain('AZURE_API_KEY')
   expect(keyVariables()).not.toContain('AWS_SECRET_ACCESS_KEY')
 })

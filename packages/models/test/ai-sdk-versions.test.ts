@@ -8,7 +8,7 @@ import { fromAiSdk } from '../src/ai-sdk/index.ts'
 import { call, recordOf, requestOf } from './support/call.ts'
 import { finish, scriptedParts, text, toolCall } from './support/scripted-parts.ts'
 
-// Holds rules of docs/spec: R-WIRE-12, R-WIRE-12a. Both versions of the AI SDK's interface.
+// Tests R-WIRE-12 and R-WIRE-12a of docs/spec: both versions of the AI SDK interface.
 
 test('accepts models of both versions, with the options of each version', () => {
   const options: CallOptions = { prompt: [], maxOutputTokens: 1, headers: {} }

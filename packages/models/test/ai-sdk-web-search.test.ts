@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SEARCH-33 to R-SEARCH-36: web search through provider packages of the AI SDK.
+// Tests R-SEARCH-33 to R-SEARCH-36 of docs/spec: web search through provider packages of the AI SDK.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { WebSearchUse } from '@halting/core'
 import { fromAiSdk } from '../src/ai-sdk/index.ts'
@@ -54,7 +54,7 @@ describe('the web search of a provider', () => {
 
   test('is limited even if the tool has no maximum', async () => {
     expect((await asked({ provider: 'openai.responses' })).options).toMatchObject({ openai: { maxToolCalls: 3 } })
-    // Tools that options list have the calls that they had.
+    // Tools in the options keep their own call limits.
     const providerOptions = { openai: { maxToolCalls: 2 } }
     expect((await asked({ provider: 'openai.responses', providerOptions })).options).toMatchObject({
       openai: { maxToolCalls: 5 },

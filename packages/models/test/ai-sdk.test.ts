@@ -8,7 +8,7 @@ import { call, recordOf, requestOf } from './support/call.ts'
 import type { Called } from './support/call.ts'
 import { finish, scriptedParts, text, throwingModel, toolCall, usage } from './support/scripted-parts.ts'
 
-// What the AI SDK's parts amount to (A1 to A4 of the message assembler hold here, and D1 to D3 of the part reader).
+// The result of AI SDK parts. A1 to A4 of the message assembler and D1 to D3 of the part reader apply here.
 
 function ask(parts: readonly unknown[]): Promise<Called> {
   return call(fromAiSdk(scriptedParts(parts)))
@@ -424,7 +424,7 @@ describe('a stream that breaks', () => {
         scriptedParts(
           (controller) => {
             for (const part of parts) controller.enqueue(part as never)
-            // What was written is read before an error is.
+            // The parts are read before the error.
             setImmediate(() => controller.error(thrown))
           },
           { headers: { 'x-request-id': 'req_7' } },
@@ -555,7 +555,7 @@ describe('what a model throws', () => {
 
   test('is rejected at once for something that is not a model', () => {
     const older = { ...scriptedParts([]), specificationVersion: 'v2' }
-    // As it comes from JavaScript.
+    // As JavaScript passes it.
     expect(() => fromAiSdk(older as never)).toThrow(ConfigurationError)
     expect(() => fromAiSdk('openai/gpt-5' as never)).toThrow(ConfigurationError)
   })
@@ -635,7 +635,7 @@ describe('silence', () => {
 
 // F4
 describe('an endless stream of available parts', () => {
-  // The bound ends the test where neither a timer nor an abort is let through.
+  // The limit ends the test if neither a timer nor an abort gets a turn.
   function endless(part: object) {
     const end = performance.now() + 3_000
     const stream = new ReadableStream<LanguageModelV3StreamPart>({

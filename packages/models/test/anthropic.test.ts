@@ -10,7 +10,7 @@ import { bytesOf, messageOf, recordings, replyOf } from './support/recordings.ts
 const textRecording = recordings.find(({ name }) => name === 'anthropic-text #1')!
 const toolRecording = recordings.find(({ name }) => name === 'anthropic-tool-no-args #1')!
 
-/** The events of a recording up to and with the first of this type. */
+/** The events of a recording up to and including the first of this type. */
 function until(events: readonly JsonObject[], type: string): readonly JsonObject[] {
   return events.slice(0, events.findIndex((event) => event.type === type) + 1)
 }

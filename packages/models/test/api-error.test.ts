@@ -97,7 +97,7 @@ describe('an HTTP error has a kind by its status and message', () => {
       message: `${status} ${type}: ${message}${status === 401 ? keyHint : ''}`,
       requestId: 'req_head',
       usage: null,
-      // Whoever answers so may be something in between.
+      // This response may come from an intermediary.
       billed: [408, 502, 504].includes(status) ? 'unknown' : 'nothing',
     })
   })

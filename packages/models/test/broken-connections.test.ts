@@ -1,4 +1,4 @@
-// Holds R-WIRE-6a and R-WIRE-8e of docs/spec, and R-WIRE-1 where a tunnel cannot be used.
+// Tests R-WIRE-6a and R-WIRE-8e of docs/spec, and R-WIRE-1 for tunnels that cannot be used.
 import type { ClientRequest } from 'node:http'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
@@ -31,7 +31,7 @@ const ping = 'event: ping\ndata: {"type":"ping"}\n\n'
 const chunk = (bytes: Buffer): Buffer =>
   Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
 
-/** A service behind TLS that has read the request; what comes after `begins` is written past its TLS. */
+/** A service with TLS that has read the request. Everything after `begins` is written outside of its TLS. */
 async function startBreaking(begins: string, garbage: Buffer | string): Promise<string> {
   let outside: Socket | undefined
   const certified = { key: pem('self-signed.key'), cert: pem('self-signed.cert'), maxVersion: 'TLSv1.2' } as const
@@ -167,7 +167,7 @@ describe('a tunnel', () => {
       socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\n\r\n'))
     })
     vi.stubEnv('HTTPS_PROXY', `http://127.0.0.1:${await portOf(server)}`)
-    // As by NODE_OPTIONS=--tls-cipher-list=… with a name that OpenSSL does not know.
+    // As with NODE_OPTIONS=--tls-cipher-list=… and a name that OpenSSL does not know.
     vi.spyOn(tls, 'createSecureContext').mockImplementation(() => {
       throw Object.assign(new Error('no cipher match'), { code: 'ERR_SSL_NO_CIPHER_MATCH' })
     })

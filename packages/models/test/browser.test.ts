@@ -1,4 +1,5 @@
-// The build for hosts without Node: a run asks a service over `fetch` and streams its reply, where there is no global that Node alone has.
+// The build for hosts without Node: a run sends a request with `fetch` and streams its reply without any global of
+// Node.
 import { readFileSync } from 'node:fs'
 import { compileFunction } from 'node:vm'
 import { build } from 'esbuild'
@@ -9,7 +10,7 @@ import { sources } from '../../../vitest.build.ts'
 import { Buffer as HostBuffer } from '../src/browser/host.ts'
 import { startScriptedServer } from '../src/scripted/index.ts'
 
-/** A program of a page. Types and imports are resolved as a bundler does it for browsers. */
+/** The program of a page. Types and imports are resolved as by a bundler for browsers. */
 const program = `
 import { startRun, streamRun, tool } from '@halting/core'
 import { anthropic, commandCredentials } from './index.ts'
@@ -42,10 +43,12 @@ interface Page {
   readonly helper: () => string
 }
 
-/** Globals of Node that browsers do not have. Node's `fetch` needs some of them: they are hidden from the page alone. */
+/**
+ * Globals of Node that browsers do not have. Node's `fetch` needs some of them, so they are hidden only from the page.
+ */
 const hidden = ['process', 'Buffer', 'setImmediate', 'clearImmediate', 'require', 'module', 'global']
 
-/** What a page finds in their place, and timers as browsers have them: numbers. */
+/** Loads the page without these globals, and with browser timers, which are numbers. */
 function loadPage(): Page {
   const timers: NodeJS.Timeout[] = []
   const start = (callback: () => void, ms: number): number => timers.push(setTimeout(callback, ms))

@@ -1,4 +1,4 @@
-// What a service wrote is sent again as it was written, also where JavaScript's values cannot hold it.
+// The text of a service is sent back byte for byte, even if JavaScript values cannot represent it.
 import { streamRun, startRun, Transcript } from '@halting/core'
 import type { TranscriptEntry } from '@halting/core'
 import { describe, expect, test } from 'vitest'
@@ -8,7 +8,7 @@ import { modelAt } from './support/call.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 import { look } from './support/inspect.ts'
 
-/** Numbers that are rounded or written otherwise, a key twice, keys that would change their order, escapes. */
+/** Numbers that are rounded or reformatted, duplicate keys, keys that would change their order, and escapes. */
 const hostile = '{"b": 1.0, "a": 12345678901234567890, "10": 1e2, "2": -0, "b": "\\u00e9\\/ {\\"x\\": 1}"}'
 const packed = '{"b":1.0,"a":12345678901234567890,"10":1e2,"2":-0,"b":"\\u00e9\\/ {\\"x\\": 1}"}'
 

@@ -8,7 +8,7 @@ import type { TurnKind, WireFormat } from '../src/bytes/wire-format.ts'
 
 const plain: TurnKind = { opening: '', closing: '', merges: false, takesBreakpoint: false }
 
-/** A format without turns: a message becomes as many values as its text has words. */
+/** A format without turns: each word of a message becomes a value. */
 function words(onRender: (message: ModelMessage) => void = () => {}): WireFormat {
   return {
     render(message) {
@@ -104,7 +104,7 @@ describe('a format with separators', () => {
       seen.push(take(bodies, messages, seen.length % 2 === 0 ? '["s"' : '["other"'))
     }
     expect(seen.at(-1)).toBe('["other","A","b",0,"C","D","e","f",0,"G"]')
-    // Others of the same messages, whose neighbours are other ones.
+    // The same messages with other neighbours.
     const [a, b, , c] = messages as [ModelMessage, ModelMessage, ModelMessage, ModelMessage]
     expect(take(bodies, [c, b, a])).toBe('["C","b",0,"A"]')
     expect(take(bodies, [...messages.slice(0, 2), c, b])).toBe('["A","b",0,"C","b"]')
@@ -155,7 +155,7 @@ describe('a lent body', () => {
     messages.push(said('c'))
     const second = make('[', messages, ']')
     expect(second.buffer).toBe(first.buffer)
-    // Giving back the first again does not give back the second.
+    // Releasing the first one again does not release the second.
     releaseBody(first)
     expect(make('[', messages, ']').buffer).not.toBe(second.buffer)
   })

@@ -1,4 +1,4 @@
-// Calls of tools as services of this kind stream them: in pieces, with and without what would tell them apart.
+// Tool calls as services of this kind stream them: in pieces, with and without distinguishing fields.
 import type { JsonObject } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import { ChatReader } from '../src/openai/chat-reader.ts'
 import { requestOf } from './support/call.ts'
 import { chunk, finish, piece, readChunks, usageChunk } from './support/chat-read.ts'
 
-/** The content of a whole reply, read from these chunks and an ordinary end. */
+/** The content of a complete reply, read from these chunks and a normal end. */
 function contentOf(...chunks: readonly JsonObject[]): readonly unknown[] {
   const { assembled } = readChunks([...chunks, finish('tool_calls'), usageChunk])
   if (assembled.kind !== 'complete') throw new Error(`the stream gave ${assembled.kind}`)
@@ -17,7 +17,7 @@ const call = (id: string, name: string, input: unknown): JsonObject =>
   ({ type: 'tool_use', id, name, input }) as JsonObject
 const text = (words: string): JsonObject => ({ type: 'text', text: words })
 
-/** What a call without an id of its own is given: made of the request's key and its place. */
+/** The generated id of a call without one, derived from the key of the request and its position. */
 const ids = ['23jd7qv3g', 'iuq60jaoy', '28bo9k8z9'] as const
 
 describe('assigns deltas to their calls', () => {
@@ -286,7 +286,7 @@ describe('takes the input as written, once', () => {
       signedCall,
       call('b', 'Read', { p: 2 }),
     ])
-    // Also in a reply that is cut behind it, by the service or by the connection.
+    // Also in a reply that is cut after it, by the service or by the connection.
     expect(readChunks([whole, late, finish('length')]).assembled).toMatchObject({ message: { content: [signedCall] } })
     expect(readChunks([whole, late], 'none').assembled).toMatchObject({
       kind: 'partial',

@@ -15,7 +15,7 @@ import { disorderIn, disturbed, isNothingToGoOnFrom, emittedAndStored } from './
 
 const all = chatRecordings.flatMap(({ chunks }) => chunks)
 
-/** Pieces of calls as no service would send them on purpose. */
+/** Pieces of calls that no service would send on purpose. */
 const anyPiece = fc
   .record(
     {
@@ -82,7 +82,7 @@ const anyStream: fc.Arbitrary<readonly JsonObject[]> = fc
     fc.oneof(...disturbed(chunks, garbage), fc.array(fc.oneof(anyPiece, anyText, { weight: 1, arbitrary: anyFinish }))),
   )
 
-/** An object that was read from a text with its last brace: what the model wrote, also where that is no JSON. */
+/** Whether the input was read from a text with its last brace: the text of the model, even if it is not JSON. */
 function cameWhole({ input }: ToolUseBlock): boolean {
   if (!isJsonObject(input)) return false
   const { INVALID_JSON: text } = input
@@ -113,7 +113,7 @@ describe('for any input', () => {
       fc.property(chunks, (stream) => {
         const { assembled } = readChunks(stream)
         const content = assembled.kind === 'nothing' ? [] : assembled.message.content
-        // An empty object that came in one piece may be what a service begins with: it is not there either.
+        // An empty object in one piece may be the start of a call, which is then missing.
         const isEmptyInPieces = JSON.stringify(stream).includes('"arguments":"}"')
         const mayBeThere = (block: ToolUseBlock): boolean => cameWhole(block) || (isEmptyInPieces && isEmpty(block))
         expect(content.filter(isToolUse).filter((block) => !mayBeThere(block))).toEqual([])
@@ -172,7 +172,7 @@ test('ends with a reply or a ModelError over a real connection, wherever it is c
       expect(error !== undefined).toBe(reply === undefined)
       const emitted = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
       const inOrder = emitted.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
-      // Of two messages nothing is kept (R6).
+      // Nothing is kept of two messages (R6).
       if (error instanceof ModelError && error.message.includes('two messages')) return
       expect(inOrder).toEqual(reply?.message.content ?? inOrder.filter(isNothingToGoOnFrom))
     }),

@@ -1,4 +1,4 @@
-// What a reply holds besides calls: what was thought, usage, and how it ended.
+// Everything in a reply besides calls: reasoning, usage and the ending.
 import type { Json, JsonObject, ModelReply, Usage } from '@halting/core'
 import { noUsage } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds R-WIRE-11 of docs/spec: a refusal of a prompt carries what the service said of its window.
+// Tests R-WIRE-11 of docs/spec: the rejection of a prompt includes the window size that the service reported.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { openaiCompatible, openaiResponses } from '../src/openai/openai.ts'

@@ -11,7 +11,7 @@ import { call, modelAt, recordOf } from './support/call.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 import { bytesOf, recordings } from './support/recordings.ts'
 
-/** A service that takes some keys and answers 401 to all others; it remembers what it was shown. */
+/** A service that accepts some keys and answers 401 to all others. It remembers the keys that it received. */
 async function startGuarded(takes: (key: string) => boolean) {
   const seen: string[] = []
   const server = await startRawServer((response, request) => {
@@ -109,7 +109,7 @@ describe('a 401 refreshes the credentials once', () => {
     expect(over).toEqual([])
     give({ apiKey: 'new' })
     expect(await second).toEqual({ apiKey: 'new' })
-    // The last one to leave ends what was begun.
+    // The last caller that gives up ends the shared work.
     const last = new AbortController()
     const third = ask(null, last.signal)
     over.length = 0
@@ -217,7 +217,7 @@ describe('apiKeyHelper', () => {
     now = 1000
     expect(await ask(source)).toEqual(key(2))
     expect(await ask(source, key(2))).toEqual(key(3))
-    // Another request was refused with the older one: there is a newer one already.
+    // Another request was rejected with the older key, and there is a newer one already.
     expect(await ask(source, key(2))).toEqual(key(3))
     expect(readFileSync(runs, 'utf8')).toBe('xxx')
   })
@@ -237,7 +237,7 @@ describe('apiKeyHelper', () => {
     const runs = join(folder(), 'runs')
     writeFileSync(runs, '')
     const { seen, url } = await startGuarded((key) => key === 'key')
-    // What it leaves behind holds its output open.
+    // Its background process keeps its output open.
     const model = modelWith(url, commandCredentials(`printf x >> '${runs}'; printf key; sleep 1000 &`))
     const replies = await Promise.all(Array.from({ length: 5 }, () => call(model)))
     expect(replies.every(({ reply }) => reply !== undefined)).toBe(true)
@@ -253,7 +253,7 @@ describe('apiKeyHelper', () => {
   })
 
   test('is killed with its child processes when it hangs', async () => {
-    // Its reader is at the end when the last writer is gone.
+    // Its reader ends when the last writer is gone.
     const pipe = join(folder(), 'pipe')
     execFileSync('sh', ['-c', `mkfifo '${pipe}'`])
     const isOver = new Promise<void>(

@@ -1,4 +1,5 @@
-// Holds R-WIRE-1 and R-WIRE-5b of docs/spec: however deep a service nests, an attempt gives a reply or a ModelError.
+// Tests R-WIRE-1 and R-WIRE-5b of docs/spec: an attempt returns a reply or a ModelError, however deeply a service
+// nests.
 import { messageOf } from '@halting/core/adapters'
 import { streamRun, ModelError, startRun } from '@halting/core'
 import type { AnyTool, JsonObject, Model } from '@halting/core'
@@ -17,7 +18,7 @@ function deepText(depth: number): string {
   return `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
 }
 
-/** Stands in an event where the deep value is to come: `JSON.stringify` could not write it. */
+/** Marks the place of the deep value in an event: `JSON.stringify` could not write it. */
 const hole = '<deep>'
 
 function frames(events: readonly JsonObject[], deep: string): string {
@@ -35,7 +36,7 @@ async function serve(body: string, status = 200, type = 'text/event-stream'): Pr
 async function outcomeOf(model: Model): Promise<string> {
   const { reply, error, updates } = await call(model)
   if (error !== undefined) return error instanceof ModelError ? 'error' : `no ModelError: ${messageOf(error)}`
-  // What it gives can be written, and told, by whoever gets it.
+  // Its result can be written and displayed.
   JSON.stringify([reply?.message, updates])
   return reply?.streamError === undefined ? 'reply' : 'part'
 }
@@ -141,7 +142,7 @@ describe.each(depths)('%i levels', (depth) => {
     expect(await outcomeOf(openaiResponses({ model: 'm', baseUrl, apiKey: 'key' }))).toBe('error')
   })
 
-  // A provider hands on objects, which may come from anywhere.
+  // A provider passes on objects of any origin.
   const object = JSON.parse(deep) as unknown
   test.each<[string, readonly unknown[]]>([
     ['an input', [toolCall(deep), finishPart('tool-calls')]],

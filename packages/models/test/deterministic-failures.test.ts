@@ -1,4 +1,4 @@
-// Holds R-REQ-1a and R-REQ-1b of docs/spec over real connections: what cannot pass is soon given up.
+// Tests R-REQ-1a and R-REQ-1b of docs/spec over real connections: failures that cannot succeed end soon.
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import type { RunEvent } from '@halting/core'
@@ -16,7 +16,7 @@ function retriesOf(events: readonly RunEvent[]): readonly (readonly [number, num
   )
 }
 
-/** A server that treats every connection like this, and then is gone. */
+/** A server that treats every connection like this, until it is closed. */
 async function startSockets(
   treat: (socket: Socket) => void,
 ): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
@@ -85,7 +85,7 @@ describe('does not retry a second time after an identical failure', () => {
   test.each(bodies)('%s (%s)', async (_name, protocol, body) => {
     const server = await startRawServer((response) => {
       beginStream(response)
-      // Where the network cuts it is no matter.
+      // The position at which the network cuts does not matter.
       const at = server.bodies.length * 3
       response.write(body.slice(0, at))
       setTimeout(() => response.end(body.slice(at)), 20)
@@ -142,7 +142,7 @@ test('ignores different ids and times of a broken reply', async () => {
     return server.bodies.length
   }
   expect(await asked(bodyOf)).toBe(2)
-  // A reply that says something else may be whole the next time, and so may one that just ended.
+  // A reply with another text may be complete at the next attempt, and so may one that just ended.
   expect(await asked((attempt) => bodyOf(1).replace('"text":"x"', `"text":"${attempt}"`))).toBe(5)
   expect(await asked((attempt) => bodyOf(attempt).slice(0, bodyOf(attempt).indexOf('event: ping')))).toBe(5)
 })

@@ -9,7 +9,7 @@ import { messageItem, replyEvents } from './support/responses-service.ts'
 
 const key = { ANTHROPIC_API_KEY: 'key' }
 
-/** What a program is told before anything runs. */
+/** The error that a program gets before anything runs. */
 function refusal(make: () => unknown): string {
   try {
     make()

@@ -1,5 +1,5 @@
-// Holds R-FAST-2 and R-FAST-3 of docs/spec: whatever bytes come and however they are cut, text and events are those
-// that TextDecoder and an independent parser make of them.
+// Tests R-FAST-2 and R-FAST-3 of docs/spec: for any bytes and any cuts, texts and events equal those of TextDecoder and
+// of an independent parser.
 import { createParser } from 'eventsource-parser'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -7,7 +7,7 @@ import { createEventStream, createLineStream, createUtf8Decoder } from '../src/h
 import type { EventStream, ServerSentEvent } from '../src/http/event-stream.ts'
 import { drawn } from './support/deep.ts'
 
-/** The bytes in as many pieces as there are places to cut at. */
+/** The bytes, split at each of these places. */
 function cutAt(bytes: Uint8Array, places: readonly number[]): readonly Uint8Array[] {
   const ends = [...new Set(places.map((place) => place % (bytes.length + 1)))].toSorted((a, b) => a - b)
   return [...ends, bytes.length].map((end, index) => bytes.subarray(index === 0 ? 0 : ends[index - 1], end))
@@ -15,7 +15,7 @@ function cutAt(bytes: Uint8Array, places: readonly number[]): readonly Uint8Arra
 
 const cuts = fc.array(fc.nat(4_000), { maxLength: 12 })
 
-/** Bytes among which characters of several bytes are cut, wrong or left open. */
+/** Bytes with multi-byte characters that are cut, invalid or incomplete. */
 const someBytes = fc
   .array(
     fc.oneof(
@@ -24,7 +24,7 @@ const someBytes = fc
     ),
     { maxLength: 40 },
   )
-  // The last sign shows that nothing is held back.
+  // The last character shows that nothing is held back.
   .map((parts) => Uint8Array.from([...parts.flat(), 0x41]))
 
 describe('text', () => {
@@ -68,7 +68,7 @@ const line = fc.oneof(
 const ending = fc.constantFrom('\n', '\r\n', '\r')
 const stream = fc.array(fc.tuple(line, ending), { maxLength: 40 }).map((lines) => lines.flat().join(''))
 
-/** What the parser of others makes of a text; it does not look back at a line ending that is cut. */
+/** The events of the independent parser. It does not handle a line ending that is cut. */
 function oracle(text: string): readonly ServerSentEvent[] {
   const events: ServerSentEvent[] = []
   const parser = createParser({ onEvent: ({ event, data }) => void events.push({ event, data }) })

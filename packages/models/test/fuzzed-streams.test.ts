@@ -1,4 +1,4 @@
-// Holds R-WIRE-1 to R-WIRE-5 for streams in which anything may have gone wrong: in process many, over a real connection some.
+// Tests R-WIRE-1 to R-WIRE-5 for arbitrarily broken streams: many in process, some over a real connection.
 import { isJsonObject } from '@halting/core/adapters'
 import { ModelError } from '@halting/core'
 import type { ContentBlock, Model, ModelReply } from '@halting/core'
@@ -24,7 +24,7 @@ import { amiss, drawn } from './support/deep.ts'
 
 const protocols = ['messages', 'chat', 'responses'] as const
 
-/** Without a limit to how long it may be silent: a stream that ended is never waited for. */
+/** Without a limit on silence: nothing waits for a stream that ended. */
 function modelOf(protocol: FaultProtocol, baseUrl: string, options: ServiceOptions = {}): Model {
   const named = { model: 'm', apiKey: 'key', baseUrl, idleTimeoutMs: Infinity, requestTimeoutMs: Infinity, ...options }
   return { messages: anthropic, chat: openaiCompatible, responses: openaiResponses }[protocol](named)
@@ -32,7 +32,7 @@ function modelOf(protocol: FaultProtocol, baseUrl: string, options: ServiceOptio
 
 const head = { headers: { 'content-type': 'text/event-stream' } }
 
-/** One call whose answer is made of these pieces, without a network. */
+/** One call whose response consists of these chunks, without a network. */
 function answeredWith(protocol: FaultProtocol, pieces: readonly Uint8Array[]): Promise<Called> {
   const fetch = async (): Promise<Response> => new Response(bodyOf(pieces), head)
   return call(modelOf(protocol, 'http://127.0.0.1:1', { fetch }))
@@ -49,14 +49,14 @@ function bodyOf(pieces: readonly Uint8Array[]): ReadableStream<Uint8Array> {
   })
 }
 
-/** What a stream comes to when nothing goes wrong with it. */
+/** The result of a stream without faults. */
 async function wholeReply(protocol: FaultProtocol, { frames }: RecordedStream): Promise<ModelReply> {
   const { reply } = await answeredWith(protocol, [Buffer.from(frames.join(''))])
   if (reply === undefined) throw new Error('a recorded stream gives no reply')
   return reply
 }
 
-/** What holds however a stream was mistreated; the first thing that does not, in words. */
+/** Returns the first violation of what must hold for any mistreated stream. */
 function problemOf({ reply, error, updates }: Called, bytes: Uint8Array): string | undefined {
   if (reply === undefined) return error instanceof ModelError ? undefined : `it threw something that is not a ModelError: ${String(error)}` // prettier-ignore
   const { message, streamError } = reply
@@ -82,18 +82,18 @@ function problemOf({ reply, error, updates }: Called, bytes: Uint8Array): string
   return message.content.length > 0 ? undefined : 'nothing is kept, and yet there is a reply'
 }
 
-/** Whether the service said this text in one piece: then it counts, whatever was streamed of it (spec R-RESP-31a). */
+/** Whether the service sent this text as a whole. Then it wins over the streamed pieces (spec R-RESP-31a). */
 function isSaidWhole(text: string, bytes: Uint8Array): boolean {
   return new TextDecoder().decode(bytes).includes(`"text":${JSON.stringify(text)}`)
 }
 
-/** The call of a service's own tool whose result did not come, or that lost its id: it cannot be sent back. */
+/** The call of a server tool that has no result or lost its id: it cannot be sent back. */
 function isUnanswered(block: ContentBlock, all: readonly ContentBlock[]): boolean {
   if (!block.type.endsWith('_tool_use')) return false
   return !('id' in block) || !all.some((other) => 'tool_use_id' in other && other.tool_use_id === block.id)
 }
 
-/** Whether an end is in there, by the plainest reading there is. */
+/** Whether the bytes have an end, by a straightforward search. */
 function saysWhyItEnded(bytes: Uint8Array): boolean {
   const ends = /"stop_reason"\s*:\s*"|"finish_reason"\s*:\s*"|\[DONE\]|"type":"response\.(completed|incomplete)"/
   return ends.test(new TextDecoder().decode(bytes))

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-BUD-21d: OpenRouter is asked afterwards what a reply came to.
+// Tests R-BUD-21d of docs/spec: OpenRouter reports the cost of a reply afterwards.
 import type { JsonObject, Model } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { openai, openaiCompatible } from '../src/openai/openai.ts'
@@ -21,7 +21,7 @@ const generation = {
   native_tokens_cached: 4,
 }
 
-/** A model of OpenRouter whose requests go to this machine; `asked` has them as they were made. */
+/** A model of OpenRouter whose requests go to this machine. `asked` has the requests. */
 async function routed(status: number, body: unknown, hangs = false) {
   const server = await startRawServer((response, request) => {
     if (request.method === 'POST') {

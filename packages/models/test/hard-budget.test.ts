@@ -1,5 +1,5 @@
 // The hard budget of docs/spec, R-BUD-1 to R-BUD-6 and R-RES-4 to R-RES-5, from the loop to the wire.
-// HALTING_BUDGET_RUNS draws more cases, HALTING_BUDGET_SEED other ones.
+// HALTING_BUDGET_RUNS sets the number of random cases, HALTING_BUDGET_SEED their seed.
 import { ModelError } from '@halting/core'
 import type { Model, Prices, StepRecord } from '@halting/core'
 import * as fc from 'fast-check'
@@ -19,7 +19,7 @@ const seed = Number(process.env['HALTING_BUDGET_SEED'] ?? 20_261_110)
 
 type Speaks = DrawnModel['speaks']
 
-/** Each may speak each protocol: those that have happenings of their own more often. */
+/** Each protocol may be used. Those with their own events are drawn more often. */
 const everyProtocol: readonly Speaks[] = ['messages', 'chat', 'messages', 'chat', 'responses']
 
 const drawnModel = (name: string, protocols: readonly Speaks[]): fc.Arbitrary<DrawnModel> =>
@@ -78,7 +78,7 @@ describe('the bill of a service, including aborted, dropped and killed requests'
         expect(broken(drawn, outcome)).toEqual([])
       })
       await fc.assert(keepsPromises, { numRuns, seed, endOnFailure: true })
-      // All that can happen is met in 700 cases.
+      // 700 cases include everything that can happen.
       expect(numRuns < 700 ? [] : tally.missing()).toEqual([])
     },
     1_000_000,
@@ -86,7 +86,7 @@ describe('the bill of a service, including aborted, dropped and killed requests'
 })
 
 describe('the test detects', () => {
-  /** Every promise that is broken in the cases. */
+  /** Every promise that these cases break. */
   async function brokenIn(
     currency: Case['currency'],
     using: Prices,
@@ -137,7 +137,7 @@ describe('the test detects', () => {
       const ended = new Set(records.flatMap((record) => (record.type === 'result' ? [record.key] : [])))
       return records.filter((record) => record.type !== 'intent' || ended.has(record.key))
     }
-    // How far a request got when its process was killed depends on the machine: whether the budget itself is exceeded too.
+    // The progress of a request at the kill depends on the machine. So does whether the budget itself is exceeded.
     expect(await brokenIn('usd', prices, { onDisk: forgetful }, 160)).toEqual(
       expect.arrayContaining([allBroken[2], allBroken[3]]),
     )

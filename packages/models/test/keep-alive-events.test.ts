@@ -1,4 +1,4 @@
-// Holds R-WIRE-4a and R-WIRE-4b of docs/spec: only news of the reply lets a call go on.
+// Tests R-WIRE-4a and R-WIRE-4b of docs/spec: only progress of the reply keeps a call alive.
 import type { LanguageModelV3, LanguageModelV3StreamPart } from '@ai-sdk/provider'
 import { textOf } from '@halting/core/adapters'
 import type { JsonObject, Model } from '@halting/core'
@@ -18,11 +18,11 @@ import {
 } from './support/responses-read.ts'
 
 const limits = { requestTimeoutMs: 250, idleTimeoutMs: 60_000, endTimeoutMs: 150 }
-/** Where something else than a silence ends the reply, however slow the machine is. */
+/** For tests in which something other than silence ends the reply, however slow the machine is. */
 const patient = { ...limits, requestTimeoutMs: 60_000 }
 const noNews = 'timeout: Only keep-alive events arrived for 250 ms.'
 
-/** A service that begins with these events and then says the others again and again. */
+/** A service that starts with these events and then repeats the others forever. */
 async function repeating(begun: readonly JsonObject[], again: readonly JsonObject[]): Promise<string> {
   const frames = (events: readonly JsonObject[]): string =>
     events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
@@ -35,7 +35,7 @@ async function repeating(begun: readonly JsonObject[], again: readonly JsonObjec
   return server.url
 }
 
-/** The same, each time with another number. */
+/** The same event, each time with another number. */
 async function numbering(again: (index: number) => readonly JsonObject[]): Promise<string> {
   const server = await startRawServer((response) => {
     beginStream(response)
@@ -213,14 +213,14 @@ describe('waits no longer after the stop reason', () => {
       }, 60)
       response.once('close', () => clearInterval(timer))
     })
-    // All pieces together take longer than this.
+    // All chunks together take longer than this.
     const options = { ...patient, endTimeoutMs: 1_000 }
     const { reply } = await call(openaiCompatible({ model: 'test', baseUrl: server.url, ...options }))
     expect(textOf(reply?.message.content ?? [])).toBe('a'.repeat(20))
   })
 })
 
-/** A model of the AI SDK that begins with these parts and then gives the other one again and again. */
+/** A model of the AI SDK that starts with these parts and then repeats the other one forever. */
 function partsModel(begun: readonly LanguageModelV3StreamPart[], again: LanguageModelV3StreamPart): LanguageModelV3 {
   const doStream = async ({ abortSignal }: { readonly abortSignal?: AbortSignal }) => {
     let timer: NodeJS.Timeout | undefined

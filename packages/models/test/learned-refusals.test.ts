@@ -1,4 +1,4 @@
-// What is learned from refusals only grows, whatever services say (spec R-RESP-12b).
+// Knowledge from rejections only grows, whatever services answer (spec R-RESP-12b).
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { learnFromRefusal, initialKnowledge, mergeKnowledge } from '../src/openai/service-knowledge.ts'
@@ -42,7 +42,7 @@ const start = fc.record({
   outputLimitField: fc.constantFrom('max_tokens' as const, 'max_completion_tokens' as const),
 })
 
-/** How much is known, and never less than before. */
+/** The amount of knowledge. It never decreases. */
 function sizeOf({ isOutputLimitLearned, refused }: ServiceKnowledge): number {
   const { efforts, ...flags } = refused
   return [isOutputLimitLearned, ...Object.values(flags)].filter(Boolean).length + efforts.size

@@ -14,7 +14,7 @@ interface Read {
   readonly ends: readonly Progress[]
 }
 
-/** Reads a stream out of pieces, to its end or to the first thing that ends it. */
+/** Reads a stream from chunks, to its end or to the first problem. */
 function read(pieces: readonly Uint8Array[]): Read {
   const updates: ModelUpdate[] = []
   const ends: Progress[] = []
@@ -69,7 +69,7 @@ describe('reads the message of every recorded stream', () => {
     const outcomes = new Set<string>()
     for (const lineEnd of ['\n', '\r\n'] as const) {
       const bytes = bytesOf(events, lineEnd)
-      // Every place in short streams; in the long ones every place of the first and last 4 KB, and a prime step between.
+      // Every place of short streams. Of long ones, every place in the first and last 4 KB, and every 37th between.
       for (const at of cutsOf(bytes.length, { edge: 4_000, step: 37 })) {
         const { assembled, ends } = read([bytes.subarray(0, at), bytes.subarray(at)])
         if (ends[0]?.kind !== 'end') throw new Error(`cut at ${at}, the stream had no end`)
@@ -123,7 +123,7 @@ describe('preserves a block that was reported complete, whatever follows', () =>
         const reported = updates.flatMap((update) => (update.type === 'block' ? [update.block] : []))
         const kept: readonly unknown[] = assembled.kind === 'nothing' ? [] : assembled.message.content
         for (const block of kept) expect(reported).toContainEqual(block)
-        // Without a text or a call the whole is asked again; a server tool's call goes only with its result.
+        // Without a text or a call, the request is repeated. A call of a server tool is kept only with its result.
         const isKept = assembled.kind !== 'nothing'
         const lost = isKept ? reported.filter((block) => !kept.includes(block)) : reported
         const mayBeLost = isKept ? /^(server|mcp)_tool_use$/ : /^(thinking|redacted_thinking|(server|mcp)_tool_use)$/

@@ -1,4 +1,4 @@
-// The calls that make a model: a name and options, or options alone; and what such a model brings.
+// The functions that create a model, with a name and options or with options alone, and the properties of such a model.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { ConfigurationError, run, type Model } from '@halting/core'
 import { modelFacts } from '@halting/core/adapters'
@@ -17,7 +17,7 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-/** The facts of a model, without what it does. */
+/** The facts of a model, without its functions. */
 function factsOf(model: Model): unknown {
   return { ...modelFacts(model), prices: undefined, cost: model.prices?.cost(model.id, usage) }
 }
@@ -124,7 +124,7 @@ describe('the key of the environment', () => {
         'model_error',
         `Could not get an API key: ${variable} is not set. Set it, or pass apiKey.`,
       ])
-      // A key that cannot be sent shows that the variable is read, without a request.
+      // An invalid key shows that the variable is read, without a request.
       vi.stubEnv(variable, '“key”')
       expect((await run({ model, prompt: 'go' })).message).toContain('A character in the API key cannot be sent')
     }

@@ -1,5 +1,6 @@
-// Holds rules of docs/spec: R-BUD-1, R-BUD-5a, R-BUD-11, R-BUD-14 to R-BUD-16, R-LIM-60: what a run tells is what a service bills, in every form in which services bill.
-// HALTING_MONEY_RUNS draws more sequences, HALTING_MONEY_SEED other ones.
+// Tests R-BUD-1, R-BUD-5a, R-BUD-11, R-BUD-14 to R-BUD-16 and R-LIM-60 of docs/spec: the cost of a run equals the bill
+// of the service, for every form of billing. HALTING_MONEY_RUNS sets the number of random sequences, HALTING_MONEY_SEED
+// their seed.
 import type { Model, Usage } from '@halting/core'
 import { noUsage } from '@halting/core/adapters'
 import * as fc from 'fast-check'
@@ -15,10 +16,10 @@ const prices = createPrices({ tiered: tieredPrice })
 const numRuns = Number(process.env['HALTING_MONEY_RUNS'] ?? drawn(4_000))
 const seed = Number(process.env['HALTING_MONEY_SEED'] ?? 20_261_122)
 
-/** Nothing was told that core would have to judge. */
+/** The reported usage has no figure that core would reject. */
 const hasValidUsage = ({ account }: Settled): boolean => account.garbage === undefined
 
-/** What a request was billed above what was reserved for it. */
+/** The amount that was billed beyond the reservation of a request. */
 function above(currency: Sequence['currency'], { granted, picodollars, tokens }: Settled): number {
   return currency === 'usd' ? Number(picodollars) / 1_000 - granted.nanos : tokens - granted.tokens
 }
@@ -35,7 +36,7 @@ function broken(drawn: Sequence, outcome: RunOutcome): readonly string[] {
   const overshoot = (drawn.currency === 'usd' ? Number(billed) / 1_000 : tokens) - limit
   const surprises = requests.filter(isSurprise)
   const uncountable = requests.filter((request) => !hasValidUsage(request))
-  // Of a request whose usage cannot be counted nobody can know what it hid.
+  // Of a request with uncountable usage nobody can know its hidden cost.
   const hid = (request: Settled): number => Math.max(0, above(drawn.currency, request))
   const promises: { readonly [promise: string]: boolean } = {
     'the run ends without an error': outcome.reason !== 'error' && outcome.reason !== 'model_error',
@@ -56,7 +57,7 @@ function broken(drawn: Sequence, outcome: RunOutcome): readonly string[] {
   return Object.entries(promises).flatMap(([promise, isKept]) => (isKept ? [] : [promise]))
 }
 
-/** Every pass is rounded up to a whole nano-dollar. */
+/** Each pass is rounded up to a whole nano-dollar. */
 function isExact({ charged, passes, picodollars, tokens }: Settled): boolean {
   const more = BigInt(charged.nanos) * 1_000n - picodollars
   return charged.known && charged.tokens === tokens && more >= 0n && more <= BigInt(passes.length + 1) * 1_000n
@@ -85,7 +86,7 @@ function isSame(one: RunOutcome['modelUsage'], other: RunOutcome['modelUsage']):
   return entries(one) === entries(other)
 }
 
-/** What can happen: a test that claims to hold for all of it has to have met all of it. */
+/** The events of a sequence. A test that claims to cover all of them must have met each one. */
 function happeningsIn(drawn: Sequence, outcome: RunOutcome): readonly string[] {
   const { requests } = outcome
   const types = new Set(requests.flatMap(({ passes }) => passes.map(({ type }) => type)))
@@ -136,7 +137,7 @@ describe('the test detects', () => {
     return [...all].toSorted()
   }
 
-  /** What a model tells of its usage, changed. */
+  /** A model whose reported usage is changed. */
   const telling =
     (change: (usage: Usage) => Usage) =>
     (model: Model): Model => ({

@@ -1,4 +1,4 @@
-// Holds R-WIRE-8e, R-WIRE-8f and R-WIRE-8g of docs/spec, and decision 0022: what requests by node:http do on the wire.
+// Tests R-WIRE-8e, R-WIRE-8f and R-WIRE-8g of docs/spec, and decision 0022: requests with node:http on the wire.
 import dns from 'node:dns'
 import { getEventListeners } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
@@ -57,7 +57,7 @@ interface TcpServer {
   gone(): Promise<void>
 }
 
-/** A server that knows no HTTP; it is handed each connection with its number. */
+/** A server without HTTP. It gets each connection with its number. */
 async function startTcp(onSocket: (socket: Socket, number: number) => void, allowHalfOpen = false): Promise<TcpServer> {
   const sockets: Socket[] = []
   const server = createServer({ allowHalfOpen }, (socket) => {
@@ -81,7 +81,7 @@ async function startTcp(onSocket: (socket: Socket, number: number) => void, allo
   }
 }
 
-/** Answers every request that came whole with these bytes. */
+/** Answers every complete request with these bytes. */
 function answering(...pieces: readonly string[]): (socket: Socket) => void {
   return (socket) => {
     socket.on('data', (bytes: Buffer) => {
@@ -259,7 +259,7 @@ describe('a response', () => {
 
   test('takes precedence over a failed write if it comes early', async () => {
     const answer = 'HTTP/1.1 413 Too Large\r\ncontent-length: 5\r\nconnection: close\r\n\r\nlarge'
-    // Closing with something unread resets the connection.
+    // Closing with unread data resets the connection.
     const server = await startTcp((socket) => {
       socket.once('data', () => {
         socket.pause()
@@ -360,7 +360,7 @@ describe('a reader that stops reading', () => {
     await new Promise((resolve) => setTimeout(resolve, 200))
     const before = { written, memory: process.memoryUsage().arrayBuffers }
     await new Promise((resolve) => setTimeout(resolve, 200))
-    // What the kernel holds between the two is full by now.
+    // By now the buffers of the kernel are full.
     expect(written).toBe(before.written)
     expect(process.memoryUsage().arrayBuffers - before.memory).toBeLessThan(1_000_000)
     answer.cancel()
@@ -371,7 +371,7 @@ describe('a reader that stops reading', () => {
 describe('a compressed body', () => {
   const text = 'data: {"text":"ä"}\n\n'.repeat(200)
   const plain = Buffer.from(text)
-  // Newer than the oldest Node that we run on. Only with a checksum it notices that it was spoilt.
+  // Newer than our oldest supported Node. Damage is detected only with a checksum.
   const compressZstd = Reflect.get(zlib, 'zstdCompressSync') as typeof gzipSync | undefined
   const checksum = { params: { [Number(Reflect.get(zlib.constants, 'ZSTD_c_checksumFlag'))]: 1 } }
   const zstd = compressZstd === undefined ? [] : [['zstd', compressZstd(plain, checksum as object)] as const]
@@ -514,7 +514,7 @@ describe('ends the connection at an abort at once, with its reason', () => {
       (error: unknown) => error,
     )
     controller.abort(reason)
-    // No timer is waited for.
+    // It does not wait for a timer.
     const late = new Promise((resolve) => setTimeout(() => resolve('late'), 20))
     expect(await Promise.race([asked, late])).toBe(reason)
     if ('server' in started) {
@@ -568,7 +568,7 @@ describe('a connection that takes too long', () => {
   })
 })
 
-// It waits by the clock.
+// It waits in real time.
 test.runIf(isDeep)(
   'waits for a response longer than any limit of Node',
   async () => {

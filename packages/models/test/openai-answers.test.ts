@@ -1,4 +1,4 @@
-// Answers with status 200 that are not, or not only, the stream that was asked for.
+// Responses with status 200 that are not, or not only, the requested stream.
 import type { JsonObject } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { openaiCompatible } from '../src/openai/openai.ts'

@@ -1,4 +1,4 @@
-// Which API a model of OpenAI is asked by, and what it learns from refusals (spec R-RESP-10 to R-RESP-13).
+// Which API a model of OpenAI uses, and what it learns from rejections (spec R-RESP-10 to R-RESP-13).
 import type { ServerResponse } from 'node:http'
 import type { JsonObject, Model, ModelMessage, ModelRequest } from '@halting/core'
 import { describe, expect, test } from 'vitest'
@@ -24,7 +24,7 @@ async function textOf(model: Model, request: Partial<ModelRequest> = {}): Promis
   return reply.message.content.map((block) => (block.type === 'text' ? block.text : block.type)).join()
 }
 
-/** What a person is told with a reply. */
+/** The warnings that come with a reply. */
 async function warningsOf(model: Model, request: Partial<ModelRequest> = {}): Promise<readonly string[]> {
   const { reply, error } = await call(model, { request: requestOf(request) })
   if (reply === undefined) throw error
@@ -155,7 +155,7 @@ describe('a service without the Responses API', () => {
       temperature: 0,
     })
     for (const name of ['text', 'max_tool_calls', 'store', 'include']) expect(body).not.toHaveProperty(name)
-    // A model knows a 404 of its own, and so asks both APIs once more.
+    // A new model does not know the earlier 404, so it tries both APIs once more.
     await textOf(modelAt(service, { extraBody: { reasoning: { effort: 'low', summary: 'auto' } } }))
     expect(service.asked[3]?.body).toMatchObject({ reasoning_effort: 'low' })
     expect(service.asked[3]?.body).not.toHaveProperty('reasoning')
@@ -207,7 +207,7 @@ describe('a service without the Responses API', () => {
   })
 })
 
-/** Refuses what has a field, as often as it comes. */
+/** Rejects every request with a field. */
 function refuseField(has: (body: JsonObject) => boolean, body: unknown, status = 400): Refuse {
   return (asked) => (has(asked.body) ? { status, body } : undefined)
 }
@@ -220,7 +220,7 @@ describe('does not send what a service refused again', () => {
     readonly name: string
     readonly refuse: Refuse
     readonly options?: Partial<OpenAiOptions>
-    /** What is sent after the refusal. */
+    /** The fields of the request after the rejection. */
     readonly sent: JsonObject
     readonly without?: string
   }
@@ -361,7 +361,7 @@ describe('does not send what a service refused again', () => {
     const service = await startResponsesService(undefined, refuse)
     const model = modelAt(service, options)
     expect([await textOf(model), await textOf(model)]).toEqual(['Yes.', 'Yes.'])
-    // Once with what is refused, then without.
+    // Once with the rejected field, then without it.
     expect(service.asked).toHaveLength(3)
     for (const { body } of service.asked.slice(1)) {
       expect(body).toMatchObject(sent)
@@ -611,7 +611,7 @@ describe('reasoning of another key', () => {
       messages.push({ role: 'assistant', by: 'gpt-5.2', content: reply?.message.content ?? [] })
       messages.push({ role: 'user', content: 'On.' })
     }
-    // Each turn is asked twice: with what was thought, and without.
+    // Each turn has two requests: with reasoning, and without it.
     expect(service.asked.length).toBe(2 * turns.length)
     const never = await startResponsesService(turns, () => ({
       status: 400,

@@ -1,4 +1,4 @@
-// Failures as services with OpenAI's protocol tell of them: what kind they are, and whether trying again helps.
+// Failures of services with OpenAI's protocol: their kind, and whether a retry helps.
 import { describe, expect, test } from 'vitest'
 import { openaiCompatible } from '../src/openai/openai.ts'
 import { call, recordOf } from './support/call.ts'
@@ -18,7 +18,7 @@ async function failureOf(status: number, body: unknown, headers: Readonly<Record
   return recordOf((await askOf(status, { 'content-type': type, ...headers }, text)).error)
 }
 
-/** A service's own error says so: in `error`, or with a type. */
+/** Whether the error is the service's own: it has an `error` or a type. */
 function isServices(body: unknown): boolean {
   const error: unknown = Array.isArray(body) ? (body as unknown[])[0] : body
   return typeof error === 'object' && error !== null && ('error' in error || 'object' in error || 'type' in error)
@@ -32,7 +32,7 @@ describe('an HTTP error has a kind by its status and message', () => {
     expected: { status, kind, retryable },
   }))
   test.each(cases)('$service, $status $body', async ({ status, body, expected }) => {
-    // What a page or a bare message under a server's error stands for, the service behind it may have done its work.
+    // If a page or a bare message comes with a server error, the service behind it may have done its work.
     const isGateways = [408, 502, 504].includes(status) || (status >= 500 && !isServices(body))
     expect(await failureOf(status, body)).toMatchObject({ ...expected, billed: isGateways ? 'unknown' : 'nothing' })
   })

@@ -1,4 +1,4 @@
-// A run of the loop against a chat completion service: what comes of one turn is what the next request says.
+// A run of the loop against a chat completion service: the result of one turn is in the next request.
 import { streamRun, startRun } from '@halting/core'
 import type { AnyTool, JsonObject } from '@halting/core'
 import { expect, test } from 'vitest'

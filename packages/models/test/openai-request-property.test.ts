@@ -1,4 +1,4 @@
-// Any conversation, rendered by the product and in the plainest way.
+// Any conversation, rendered by the product and in a straightforward way.
 import { deepFreeze } from '@halting/core/adapters'
 import type { ContentBlock, JsonObject, ModelMessage } from '@halting/core'
 import * as fc from 'fast-check'

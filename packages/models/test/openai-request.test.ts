@@ -1,4 +1,4 @@
-// What is sent: every kind of block, the dialects of the services, and one body made of it.
+// Requests: every kind of block, the dialects of the services, and one complete body.
 import { deepFreeze } from '@halting/core/adapters'
 import type { ContentBlock, Json, JsonObject, ModelMessage, ModelRequest } from '@halting/core'
 import { describe, expect, test } from 'vitest'
@@ -95,7 +95,7 @@ describe('follows the dialect of the service', () => {
       beginStream(response)
       response.end(chatBytes([chunk({ content: 'Yes.' }), finish('stop')]))
     })
-    // The request goes to this machine, whatever the address says.
+    // The request goes to this machine, whatever the address is.
     const urls: string[] = []
     const model = make({
       model: 'm',

@@ -8,7 +8,7 @@ import { beginStream, startRawServer, write } from './support/raw-server.ts'
 import { cutsOf, isDeep } from './support/deep.ts'
 
 const lineEnds = { lf: '\n', crlf: '\r\n' } as const
-/** Above this every byte over a real connection would take minutes. */
+/** For longer streams, every byte over a real connection would take minutes. */
 const smallBytes = isDeep ? 1_000 : 700
 
 describe('reads the reply of every stream in process', () => {
@@ -16,7 +16,8 @@ describe('reads the reply of every stream in process', () => {
     for (const lineEnd of Object.values(lineEnds)) {
       const bytes = chatBytes(chunks, lineEnd)
       const outcomes = new Set<string>()
-      // Every place in all but the long ones; in those every place of the first and last 400 bytes, and a prime step between.
+      // Every place of short streams. Of long ones, every place in the first and last 400 bytes, and a sample with a
+      // prime step between.
       for (const at of cutsOf(bytes.length, { edge: 400, step: bytes.length > 20_000 ? 149 : 1 })) {
         outcomes.add(JSON.stringify(replyOfRead(readPieces([bytes.subarray(0, at), bytes.subarray(at)]))))
       }
@@ -53,7 +54,7 @@ describe('reads the reply of every stream in process', () => {
 })
 
 describe('reads the reply of every stream over a real connection', () => {
-  /** A server that cuts where the address says: `/lf/123/…`; without a place, after every byte. */
+  /** A server that cuts at the place in the address, such as `/lf/123/…`. Without a place it cuts after every byte. */
   const startCutting = (chunks: (typeof chatRecordings)[number]['chunks']) =>
     startRawServer(async (response, request) => {
       const [, lineEnd, place] = (request.url ?? '').split('/')

@@ -9,7 +9,7 @@ import { chatRecordings } from './support/chat-recordings.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 import { bytesOf, recordings } from './support/recordings.ts'
 
-/** What both say of a message. */
+/** The parts of a message that both return. */
 interface ReadMessage {
   readonly id: string
   readonly model: string
@@ -51,13 +51,13 @@ async function theirs(url: string): Promise<ReadMessage> {
   }
 }
 
-/** As JSON says it; `origin` is ours, and says how a block was written where its value does not. */
+/** The content as JSON, without `origin`: a field of ours that preserves how a block was written. */
 function plain(content: unknown): unknown {
   const blocks = JSON.parse(JSON.stringify(content)) as readonly Record<string, unknown>[]
   return blocks.map(({ origin: _, ...block }) => block)
 }
 
-/** Theirs drops the streamed input of a call to an MCP server; ours keeps it. */
+/** Their library drops the streamed input of a call to an MCP server, and ours keeps it. */
 function withoutMcpInput(content: unknown): unknown {
   const blocks = content as readonly Record<string, unknown>[]
   return blocks.map((block) => (block.type === 'mcp_tool_use' ? { ...block, input: {} } : block))
@@ -83,13 +83,13 @@ describe('emits a valid Messages API stream for a chat completion', () => {
     expect(rest).toEqual({ id, model, stop_reason, stop_sequence: null })
     expect(usage).toEqual(reply.message.usage)
     const whole = content as readonly unknown[]
-    // A call that was cut is in what theirs made of the events, with what had come of it; ours leaves it out.
+    // Their library includes a cut call with its input so far, and ours omits it.
     const cut = stop_reason === 'max_tokens' ? [{ type: 'tool_use', id: 'y', name: 'List', input: {} }] : []
     expect(whole).toEqual([...(plain(reply.message.content) as readonly unknown[]), ...cut])
   })
 })
 
-/** Theirs needs a report of usage at the end, where a service may tell none. */
+/** Their library needs a usage report at the end, which a service may omit. */
 function withUsage(event: JsonObject): JsonObject {
   return event.type === 'message_delta' ? { usage: noUsage, ...event } : event
 }

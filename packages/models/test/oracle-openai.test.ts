@@ -10,7 +10,7 @@ import { beginStream, startRawServer } from './support/raw-server.ts'
 import { responsesBytes } from './support/responses-expected.ts'
 import { responsesRecordings } from './support/responses-recordings.ts'
 
-/** What both say of a reply. */
+/** The parts of a reply that both return. */
 interface ReadReply {
   readonly text: string
   readonly calls: readonly { readonly id: string; readonly name: string; readonly input: unknown }[]
@@ -55,7 +55,7 @@ function usageOf({ usage }: AssistantMessage): ReadReply['usage'] {
 function theirUsage(usage: OpenAI.CompletionUsage | null = null): ReadReply['usage'] {
   if (usage === null) return null
   const { prompt_tokens: prompt, completion_tokens, total_tokens, prompt_tokens_details: details } = usage
-  // Theirs hands xAI's count through, which leaves out what was thought; the total beside it does not.
+  // Their library passes xAI's count on, which omits reasoning. The total includes it.
   return { prompt, cached: details?.cached_tokens ?? 0, completion: Math.max(completion_tokens, total_tokens - prompt) }
 }
 
@@ -74,7 +74,7 @@ async function theirStream(url: string): Promise<ReadReply> {
   }
 }
 
-/** Their chunks, put together as their documentation does: for streams that their own reading refuses. */
+/** Their chunks, joined as their documentation describes: for streams that their own reading rejects. */
 async function theirChunks(url: string): Promise<ReadReply> {
   const calls: { id: string; name: string; json: string }[] = []
   let text = ''
@@ -111,7 +111,7 @@ const chunksOf = (name: string): readonly JsonObject[] => {
 }
 
 describe('has the same text, calls, finish reason and usage', () => {
-  // Theirs drops what was thought, in whichever field; ours keeps it, and it is compared elsewhere.
+  // Their library drops reasoning, whatever its field. Ours keeps it, and another test compares it.
   test.each(recordedChats)('$name', async ({ chunks }) => {
     const url = await serve(chunks)
     const reply = await ours(url)
@@ -127,7 +127,7 @@ describe('has the same text, calls, finish reason and usage', () => {
   test('in chat-legacy-function, except for the id, which the service does not send', async () => {
     const url = await serve(chunksOf('chat-legacy-function'))
     const [reply, { calls, ...rest }] = [await ours(url), await theirChunks(url)]
-    // Theirs hands through what the finish reason was called then.
+    // Their library passes on the old name of the finish reason.
     expect({ ...rest, finish: 'tool_calls' }).toEqual({ text: reply.text, finish: reply.finish, usage: reply.usage })
     expect(calls).toEqual(reply.calls.map((called) => ({ ...called, id: '' })))
   })
@@ -163,7 +163,7 @@ test('sends the same as theirs for the same question', async () => {
   expect(our).toEqual(theirs)
 })
 
-/** What both say of a response. */
+/** The parts of a response that both return. */
 interface Response extends Omit<ReadReply, 'finish'> {
   readonly thinking: string
   readonly finish: string | undefined
@@ -187,7 +187,7 @@ describe('has the same text, calls, summaries, ending and usage for the Response
     const { message } = reply
     return {
       text: textOf(message.content),
-      // What has no summary, theirs has no reading of.
+      // Their library does not read reasoning without a summary.
       thinking: message.content
         .map((block) => {
           const { origin = {} } = block as { origin?: { item?: { summary: readonly unknown[] } } }

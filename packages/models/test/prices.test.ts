@@ -268,7 +268,7 @@ test('keeps the cost of any usage between the minimum of its tokens and the wors
     { input: rate, output: rate, cacheRead: rate, cacheWrite: rate, cacheWrite1h: rate },
     { requiredKeys: ['input', 'output'] },
   )
-  // All rates alike, so that the cost is the worst case and nothing may be lost in adding up.
+  // All rates are equal, so that the cost is the worst case and sums lose nothing.
   const flat = rate.map((all): ModelPrice => ({ input: all, output: all, cacheWrite1h: all, webSearch: all }))
   const sizes = fc.uniqueArray(fc.integer({ min: 1, max: million }), { maxLength: 3 })
   const price = fc
@@ -310,7 +310,7 @@ test('keeps the cost of any usage between the minimum of its tokens and the wors
         const cost = prices.cost(id, used)!
         expect(worst).toBeGreaterThanOrEqual(cost)
         const [tokens, least] = [input + read + written + output, prices.leastPerToken!(id)!]
-        // A product of both has an error in its last digits.
+        // Their product has a rounding error in its last digits.
         expect(cost).toBeGreaterThanOrEqual(tokens * least * (1 - 1e-12))
       },
     ),

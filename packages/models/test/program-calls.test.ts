@@ -1,4 +1,5 @@
-// Holds R-PTC-1 to R-PTC-9 of docs/spec: code that runs at the service calls tools of the program, and tools are found by search.
+// Tests R-PTC-1 to R-PTC-9 of docs/spec: code that runs at the service calls tools of the program, and a search finds
+// tools.
 import { createMemorySteps, query, QueryEngine, resume, startRun, streamRun, tool } from '@halting/core'
 import type { ContextManager, JsonObject, RunEvent } from '@halting/core'
 import { plainContext, textOf } from '@halting/core/adapters'
@@ -61,7 +62,7 @@ const another = callOfCode('c', 'RollDie', { player: 'three' })
 const prices = createPrices({ 'claude-test': { input: 1, output: 10 } })
 const printed = 'It printed "one rolls 4" "a table" "three rolls 4".'
 
-/** The service answers, unless code waits for results: that goes on. */
+/** The service answers, unless code waits for results and continues. */
 const answerOf =
   (text: string): Answer =>
   (body) =>
@@ -81,7 +82,7 @@ describe('a program of the service', () => {
     }
     expect(service.refusals).toEqual([])
     expect(notices).toEqual([])
-    // Two requests of 1,000 tokens of input and 100 of output; that in between was no model's.
+    // Two requests of 1,000 input tokens and 100 output tokens. No model took part in the one between.
     expect(result).toMatchObject({ subtype: 'success', result: printed, total_cost_usd: 0.004 })
     const [first, second, third] = service.bodies()
     expect(first?.tools).toEqual([
@@ -110,7 +111,7 @@ describe('a program of the service', () => {
     const options = { model: programModel(service.url), tools: [rollDie(), look], prices, maxBudgetUsd: 1 }
     const steps = createMemorySteps()
     await streamRun(startRun({ prompt: 'Roll.' }), { ...options, steps }).result
-    // What a process leaves on a disk is JSON.
+    // A process leaves JSON on the disk.
     const records = JSON.parse(JSON.stringify(steps.records)) as typeof steps.records
     const ends: unknown[] = []
     for (let cut = 1; cut < records.length; cut++) {
@@ -152,7 +153,7 @@ describe('a program of the service', () => {
     for (const body of [second, third]) expect(JSON.stringify(body?.messages)).not.toContain('What time')
     const words = { type: 'text', text: 'What time is it?' }
     expect(fourth?.messages.at(-1)).toMatchObject({ role: 'user', content: [words] })
-    // Where it stood, for the cache.
+    // At the same place, for the cache.
     expect(fifth?.messages.slice(0, 7)).toMatchObject(withoutBreakpoints(fourth?.messages ?? []))
   })
 
@@ -188,7 +189,7 @@ describe('a program of the service', () => {
   test('does not continue in a question about the conversation, whatever tools that lists', async () => {
     const service = await startProgramService(beginsProgram(...dice), answerOf('A summary.'), endsProgram)
     const asked: unknown[] = []
-    // Asks before the second request, and leaves the conversation as it is.
+    // Asks before the second request, and leaves the conversation unchanged.
     const context: ContextManager = {
       ...plainContext,
       beforeRequest({ state, system, tools }) {
@@ -229,7 +230,7 @@ describe('a program of the service', () => {
       { role: 'user', content: dice.map(({ id }) => ({ type: 'tool_result', tool_use_id: id, content: '4' })) },
       { role: 'user', content: 'What time is it?' },
     ]
-    // Messages of core, with what the service told of them.
+    // Messages of core, with the service's data about them.
     const request = requestOf({ messages: messages as never })
     const model = programModel(service.url)
     const later = [
@@ -256,7 +257,7 @@ describe('a program of the service', () => {
     let answered = 0
     const server = await startRawServer((response) => {
       beginStream(response)
-      // Containers of then are gone.
+      // Containers of the recording have expired.
       const events = JSON.stringify(replies[answered++]?.events ?? []).replaceAll(
         '"expires_at":"2025',
         '"expires_at":"2999',

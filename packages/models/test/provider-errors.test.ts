@@ -8,7 +8,8 @@ import { packageServices } from './support/features/package-services.ts'
 import { written } from './support/features/wire.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 
-// Holds R-WIRE-12a and R-WIRE-12m of docs/spec: what services say when they refuse, through their packages. `npm run providers` runs these.
+// Tests R-WIRE-12a and R-WIRE-12m of docs/spec: rejections of services through their packages. `npm run providers` runs
+// these.
 
 const services = folder === undefined ? [] : await packageServices()
 
@@ -125,7 +126,7 @@ describe.skipIf(folder === undefined)('an error in a stream', () => {
     const headers = { ':message-type': 'exception', ':exception-type': type, ':content-type': 'application/json' }
     const exception = encodeEventStreamFrame(headers, Buffer.from(JSON.stringify({ message })))
     const { contentType, bytes } = written('bedrock', { text: 'So' })
-    // Up to the end of the text, and nothing of the end of the message.
+    // Up to the end of the text, without any part of the message end.
     const text = bytes.subarray(0, Buffer.from(bytes).indexOf('messageStop') - 30)
     const failing = async (pieces: readonly Uint8Array[]) => {
       const server = await startRawServer((response) => {
@@ -160,7 +161,7 @@ describe.skipIf(folder === undefined)('an error in a stream', () => {
   )
 })
 
-/** The whole frames at the beginning of these bytes: each begins with its length. */
+/** The complete frames at the start of these bytes. Each starts with its length. */
 function frames(bytes: Uint8Array): Uint8Array {
   const view = Buffer.from(bytes)
   let end = 0

@@ -10,10 +10,10 @@ import { signature } from './support/features/wire.ts'
 import type { Reply } from './support/features/wire.ts'
 import { call, requestOf } from './support/call.ts'
 
-// Holds rules of docs/spec: R-TABLE-2, R-TABLE-3. What each service can do through a provider package of the AI SDK, as
-// whole runs of `query`. `npm run providers` installs the packages and runs these.
+// Tests R-TABLE-2 and R-TABLE-3 of docs/spec: the features of each service through a provider package of the AI SDK, as
+// complete runs of `query`. `npm run providers` installs the packages and runs these.
 
-/** A model of a row, at a server that gives these answers. */
+/** A model of a row, with a server that gives these answers. */
 async function modelOf(title: PackageTitle, replies: readonly Reply[]) {
   const service = services.find((one) => one.title === title)
   if (service === undefined) throw new Error(`no row ${title}`)

@@ -18,7 +18,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** A proxy that leads every name to one port of this machine, and remembers what it was asked. */
+/** A proxy that leads every name to one port of this machine, and records its requests. */
 async function startProxy(port: number, answer: 'leads' | number = 'leads', certificate?: string) {
   const asked: string[] = []
   const sockets = new Set<Socket>()
@@ -101,7 +101,7 @@ describe('sends a request through the proxy of the environment', () => {
     const proxy = await startProxy(Number(new URL(secure).port), 'leads', 'self-signed')
     const proxyUrl = `https://m%40e:se%20cret@localhost:${proxy.host.split(':')[1]}`
     vi.stubEnv('HTTPS_PROXY', proxyUrl)
-    // The certificate is for this name; a request to it would not go through a proxy.
+    // The certificate is for this name. A request to it would not go through a proxy.
     expect(await ask(secure.replace('localhost', 'LOCALHOST.'))).toBe('through both')
     expect(proxy.asked).toEqual([expect.stringMatching(`^CONNECT localhost\\.:\\d+ Basic ${btoa('m@e:se cret')}$`)])
   })

@@ -54,7 +54,7 @@ describe('a text in chunks', () => {
   })
 })
 
-/** A model whose reply comes in these updates. */
+/** A model whose reply consists of these updates. */
 function modelOf(updates: readonly ModelUpdate[]): Model {
   return {
     id: 'm',
@@ -62,7 +62,7 @@ function modelOf(updates: readonly ModelUpdate[]): Model {
     maxOutputTokens: 1,
     async call(_request, options) {
       for (const update of updates) options.emit(update)
-      // What comes of it is looked at by nobody here.
+      // Nothing here reads the result.
       return {} as Awaited<ReturnType<Model['call']>>
     },
   }
@@ -109,7 +109,7 @@ test('does not report a key that is split in two, in text, thinking and service 
     delta('input_json_delta', 'partial_json', '[REDACTED]"}'),
     delta('text_delta', 'text', ' '),
     { type: 'text_delta', index: 0, text: ' ' },
-    // What was held back stands before the end of its block.
+    // The held-back text comes before the end of its block.
     delta('text_delta', 'text', 'sk-'),
     stop,
     { type: 'text_delta', index: 0, text: 'sk-' },
@@ -133,7 +133,7 @@ test('reports held-back text with the other fields of the last update', async ()
     type: 'api_event',
     event: { type: 'content_block_delta', index: 0, more, delta: { type: 'text_delta', text, more } },
   })
-  // No key in use begins as this ends, also none of other tests in the process.
+  // This end is not the start of any key in use, including those of other tests in the process.
   expect(await emittedBy([delta('Hello.', 1), delta(' sk-', 2)])).toEqual([
     delta('Hello.', 1),
     delta(' ', 2),
@@ -173,7 +173,7 @@ test('redacts a key that comes with the first request, as that of a key helper',
         noteKeyInUse(late)
         options.emit({ type: 'text_delta', index: 0, text: `It is ${late.slice(0, 9)}` })
         options.emit({ type: 'text_delta', index: 0, text: `${late.slice(9)}.` })
-        // What comes of it is looked at by nobody here.
+        // Nothing here reads the result.
         return {} as Awaited<ReturnType<Model['call']>>
       },
     },

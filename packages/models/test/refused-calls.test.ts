@@ -1,11 +1,12 @@
-// Holds R-WIRE-5e and R-TOOL-2b of docs/spec: a call that a service could not read is answered, and the run goes on.
+// Tests R-WIRE-5e and R-TOOL-2b of docs/spec: a call that a service could not parse gets an answer, and the run
+// continues.
 import { streamRun, startRun, type JsonObject, type Tool } from '@halting/core'
 import { expect, test } from 'vitest'
 import { openaiCompatible } from '../src/index.ts'
 import { readChunks } from './support/chat-read.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 
-/** As Groq says it in a stream, also behind a beginning of the reply. */
+/** The error of Groq in a stream, also after the start of a reply. */
 const failed = (generation: string): JsonObject => ({
   error: {
     message: "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",

@@ -1,4 +1,5 @@
-// Holds rules of docs/spec: R-MEDIA-9 and R-MEDIA-10, over HTTP: a service that counts and looks at what it is sent.
+// Tests R-MEDIA-9 and R-MEDIA-10 of docs/spec over HTTP: a service that counts and inspects the images that it
+// receives.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { deflateSync } from 'node:zlib'
@@ -13,18 +14,20 @@ type Blocks = readonly JsonObject[]
 
 interface Service {
   readonly url: string
-  /** Images of each request, by their colour. */
+  /** The images of each request, by their colour. */
   readonly images: (readonly number[])[]
 }
 
-/** Answers each request with a call, then with an answer, and refuses what `problemOf` finds in the images. */
+/**
+ * Answers each request with a call and then with a text, and rejects the problem that `problemOf` finds in the images.
+ */
 async function looking(problemOf: (images: readonly Seen[]) => string | undefined): Promise<Service> {
   const images: (readonly number[])[] = []
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      // A request of an adapter is an object with messages that are lists of blocks.
+      // A request of an adapter is an object whose messages are lists of blocks.
       const { messages } = JSON.parse(Buffer.concat(chunks).toString()) as { messages: readonly { content: Blocks }[] }
       const seen = messages.flatMap(({ content }, turn) => content.flatMap((block, at) => seenIn(block, turn, at)))
       images.push(seen.map(({ colour }) => colour))
@@ -51,7 +54,7 @@ async function looking(problemOf: (images: readonly Seen[]) => string | undefine
 
 interface Seen {
   readonly colour: number
-  /** How the Messages API names its place. */
+  /** The name of its place in the Messages API. */
   readonly name: string
 }
 
@@ -64,7 +67,7 @@ function seenIn(block: JsonObject, turn: number, at: number): readonly Seen[] {
   )
 }
 
-/** The colour is the last byte that a picture of ours has. */
+/** The last byte of our pictures is their colour. */
 function colourOf({ source }: JsonObject): number {
   return Buffer.from((source as { data: string }).data, 'base64').at(-1) ?? -1
 }
@@ -106,7 +109,7 @@ test('removes only the named image, and no later turn sends it again', async () 
   const subtypes = [await resultOf(engine, [picture(40), picture(bad), picture(41)])]
   for (let turn = 0; turn < 4; turn++) subtypes.push(await resultOf(engine, 'once more'))
   expect(subtypes).toEqual(Array.from({ length: 5 }, () => 'success'))
-  // Each of the two was sent once, and all the others are still there.
+  // Each of the two was sent once, and all others are still there.
   expect(service.images.filter((images) => images.includes(bad))).toHaveLength(2)
   expect(service.images.at(-1)).toEqual([40, 41, 2, 3, 5, 6])
 })

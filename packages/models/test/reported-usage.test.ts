@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-BUD-11, R-BUD-14, R-BUD-16, for the reports of the Messages API and of the AI SDK.
+// Tests R-BUD-11, R-BUD-14 and R-BUD-16 of docs/spec for the reports of the Messages API and of the AI SDK.
 import type { Json, JsonObject, Usage } from '@halting/core'
 import { noUsage } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'

@@ -9,9 +9,9 @@ type Options = Partial<RequestBodyOptions>
 const textOf = (parts: Partial<ModelRequest>, options: Options = {}): string =>
   Buffer.from(createRequestBody({ model: 'm', id: 'own', ...options })(requestOf(parts))).toString()
 
-/** The body without what all of them have. */
+/** The body without the fields that all bodies have. */
 function fieldsOf(parts: Partial<ModelRequest>, options: Options = {}): unknown {
-  // A body is an object, or the comparison fails.
+  // If the body is not an object, the comparison fails.
   const {
     model: _,
     stream: __,
@@ -25,7 +25,7 @@ function fieldsOf(parts: Partial<ModelRequest>, options: Options = {}): unknown 
 }
 
 function messagesOf(messages: readonly ModelMessage[], options: Options = {}): unknown {
-  // A body is an object, or the comparison fails.
+  // If the body is not an object, the comparison fails.
   return (JSON.parse(textOf({ messages }, { caching: false, ...options })) as { messages: unknown }).messages
 }
 
@@ -131,7 +131,7 @@ describe('tools', () => {
     ...(by !== undefined && { by }),
   })
   const containerOf = (messages: readonly ModelMessage[], serverTools: RequestBodyOptions['serverTools']): unknown =>
-    // A body is an object, or the comparison fails.
+    // If the body is not an object, the comparison fails.
     (JSON.parse(textOf({ messages }, { serverTools })) as { container?: unknown }).container
 
   test('of the service find their last container for this model', () => {
@@ -209,7 +209,7 @@ describe('content of a model', () => {
     const origin = { api: 'chat', json: '{"type":"text","text":"no"}' }
     const message = { ...says('own', { ...text, origin }), id: 'i', container: { id: 'c' } }
     expect(messagesOf([message])).toEqual([{ role: 'assistant', content: [text] }])
-    // A field of the service's own that has the name of one of ours.
+    // A field of the service itself with the name of one of ours.
     const page = {
       type: 'web_search_tool_result',
       tool_use_id: 's',
@@ -225,7 +225,7 @@ describe('content of a model', () => {
 describe('sends content back byte for byte', () => {
   const block = { type: 'tool_use', id: 't', name: 'Set', input: { n: 1 } } as const
   const sent = (json: unknown): string => {
-    // The type allows any JSON value there.
+    // The type allows any JSON value here.
     const origin = { api: 'messages', json: json as string }
     const body = textOf({ messages: [{ role: 'assistant', content: [{ ...block, origin }] }] })
     return /"messages":\[\{"role":"assistant","content":\[(.*)\]\}\],/.exec(body)?.[1] ?? body

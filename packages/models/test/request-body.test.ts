@@ -23,7 +23,7 @@ const created = (): ((parts: Partial<ModelRequest>) => string) => {
 }
 
 function bodyOf(parts: Partial<ModelRequest>): Body {
-  // What comes out is what was written by the code under test; a wrong shape fails the comparison.
+  // The code under test wrote the body. A wrong shape fails the comparison.
   return JSON.parse(created()(parts)) as Body
 }
 
@@ -74,7 +74,7 @@ describe('cache breakpoints', () => {
     }
     const text = created()({ system: 's', messages: [...messages, nested, nested] })
     expect(text.match(/cache_control/g)).toHaveLength(3)
-    // What only looks like one is an argument.
+    // A lookalike of a mark is an argument.
     const input = { cache_control: 1, content: [mark], source: { content: [mark] } }
     const asked = { role: 'assistant', content: [{ type: 'tool_use', id: '1', name: 'Set', input }] } as const
     expect(bodyOf({ messages: [asked] }).messages).toEqual([asked])
@@ -171,7 +171,7 @@ describe('a request costs only what was added', () => {
         messages.push(call(`${turn}`), result(`${turn}`))
         textOf({ messages, tools: [], system: 'Be brief.' })
       }
-      // A block a message, and the system prompt, as each of these requests has a list of tools of its own.
+      // One block per message plus the system prompt, since each of these requests has its own list of tools.
       expect(stringify.mock.calls.length).toBe(1 + 200 * 2 + 200)
     } finally {
       stringify.mockRestore()
@@ -208,7 +208,7 @@ describe('a request costs only what was added', () => {
         writtenAt[turn] = write.mock.results.reduce((sum, { value }) => sum + Number(value), 0)
       }
       expect(writtenAt.slice(10)).toEqual(writtenAt.slice(10).map(() => writtenAt[10]))
-      // Of whole copies there are only those to larger buffers.
+      // The only complete copies are those to larger buffers.
       expect(set.mock.calls.length).toBeLessThan(60)
     } finally {
       write.mockRestore()
@@ -263,7 +263,7 @@ describe('a request costs only what was added', () => {
     const fork = messages.slice(0, 9)
     expect(textOf({ messages: fork })).toBe(created()({ messages: fork }))
     expect(textOf({ messages })).toBe(whole)
-    // Two adapters of their own compared the fork, with four calls, and the compacted list, with one.
+    // Two separate adapters compared the fork, with four calls, and the compacted list, with one.
     expect(serialized).toBe(10 + 4 + 1)
   })
 })

@@ -1,4 +1,4 @@
-// When a service takes requests again, in every form that one says it in: R-RESET-1 to R-RESET-7.
+// When a service accepts requests again, in every form in which services report it: R-RESET-1 to R-RESET-7.
 import type { JsonObject, Model } from '@halting/core'
 import type { ModelErrorJson } from '@halting/core/adapters'
 import * as fc from 'fast-check'
@@ -54,7 +54,7 @@ describe('retry-after', () => {
     [{ 'retry-after': 'Sat, 21 Nov 2026 12:00:00 GMT' }, 0],
     [{ 'retry-after': 'Sat, 21 Nov 2026 11:00:00 GMT' }, null],
     [{ 'retry-after': 'Sun, 21 Nov 2027 12:00:00 GMT' }, 365 * 24 * hour],
-    // Against the clock of the service that answered.
+    // Relative to the clock of the service.
     [{ 'retry-after': 'Sat, 21 Nov 2026 11:00:30 GMT', date: 'Sat, 21 Nov 2026 11:00:00 GMT' }, 30_000],
     [{ 'retry-after': 'Sat, 21 Nov 2026 12:00:30 GMT', date: 'yesterday' }, 30_000],
     [{ 'retry-after': 'Saturday, 21-Nov-26 12:00:30 GMT' }, 30_000],
@@ -237,10 +237,10 @@ describe('words', () => {
     ['Try again at 5:00 PM UTC.', 5 * hour],
     ['Try again at 12:30 AM (UTC)', 12.5 * hour],
     ['Try again after 17:00 GMT', 5 * hour],
-    // It may have just been, or be tomorrow's.
+    // It may have just passed, or be tomorrow.
     ['Try again at 11:59 AM UTC', null],
     ['Try again at 10:59 AM UTC', 23 * hour - minute],
-    // Whose clock, and which day?
+    // The time zone or the day is unknown.
     ['Try again at 5:00 PM.', null],
     ['Try again at 5:00 PM EST', null],
     ['Try again at 17:00 UTC+8', null],
@@ -335,7 +335,7 @@ describe('takes the time of an error in a stream from its body', () => {
   test('by the clock of the service', async () => {
     const error = { type: 'rate_limit_error', message: 'Slow down.', resets_at: now / 1000 + 3600 }
     const { retryAfterMs } = await inStream(modelAt, messages(error), { date: new Date(now).toUTCString() })
-    // By ours that hour is long over, or far away.
+    // By our clock that hour has long passed, or is far away.
     expect(retryAfterMs).toBeGreaterThan(0)
     expect(retryAfterMs).toBeLessThanOrEqual(hour)
   })
@@ -470,13 +470,13 @@ describe('for any message', () => {
     'words with a time': inBody((waitMs) => ({ message: `Try again at ${atTime(waitMs).toISOString()}.` })),
   }
 
-  // From a second, below which some forms round to nothing, to a year.
+  // From a second, below which some forms round to zero, to a year.
   const waits = fc.oneof(fc.integer({ min: 1000, max: 10 * minute }), fc.integer({ min: 1000, max: 365 * 24 * hour }))
   test.each(Object.entries(forms))('reads %s within a second of what was meant', (_name, form) => {
     fc.assert(
       fc.property(waits, fc.integer({ min: -2 * hour, max: 2 * hour }), (waitMs, skewMs) => {
         const [own, error] = form(waitMs)
-        // Our clock is wrong; that of the service says what time it is.
+        // Our clock is wrong. The clock of the service gives the time.
         const { retryAfterMs } = errorOf(429, { date: new Date(now).toUTCString(), ...own }, error, now + skewMs)
         expect(Math.abs((retryAfterMs ?? Infinity) - waitMs)).toBeLessThanOrEqual(1000)
       }),

@@ -1,4 +1,4 @@
-// Failures as the Responses API tells of them, in a stream and instead of one: R-RESP-37b and R-RESP-37c of docs/spec.
+// Failures of the Responses API, in a stream and instead of one: R-RESP-37b and R-RESP-37c of docs/spec.
 import type { JsonObject } from '@halting/core'
 import type { ModelErrorJson } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'

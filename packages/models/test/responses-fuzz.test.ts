@@ -1,4 +1,5 @@
-// Streams of the Responses API that are cut, repeated, reordered or full of garbage, in process: R-RESP-30 to R-RESP-41.
+// Streams of the Responses API that are cut, repeated, reordered or full of garbage, in process: R-RESP-30 to
+// R-RESP-41.
 import { isJsonObject, isToolUse } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import * as fc from 'fast-check'
@@ -22,7 +23,7 @@ const all = responsesRecordings.flatMap(({ events }) => events)
 const place = fc.constantFrom(0, 1, 2)
 const json = fc.constantFrom('', '{', '{"p":', '1}', '{"p":1}', '{}', ' ', '"', '[', 'x')
 
-/** Items as no service would send them on purpose. */
+/** Items that no service would send on purpose. */
 const anyItem = fc.oneof(
   fc
     .tuple(json, fc.constantFrom('a', 'b', ''), fc.constantFrom('completed', 'incomplete', ''))
@@ -184,7 +185,7 @@ describe('for any input', () => {
     for (const { events } of whole) {
       for (const pattern of lost) {
         const left = events.filter(({ type }) => !pattern.test(type as string))
-        // Blocks stand where their first pieces came.
+        // Blocks are in the order of their first pieces.
         expect(shownOf(left).toSorted()).toEqual(shownOf(events).toSorted())
       }
     }

@@ -23,7 +23,7 @@ function contentOf(...events: readonly JsonObject[]): readonly ContentBlock[] {
   return replyOfRead(readEvents(events)).message.content
 }
 
-/** What broke the stream, and what of it was kept. */
+/** The error of the stream, and the part of it that was kept. */
 function brokenBy(...events: readonly JsonObject[]): unknown {
   const { end, assembled } = readEvents(events)
   return {
@@ -56,7 +56,7 @@ describe('identifies items by their index', () => {
         done(0, message('Let me see.')),
         ended(),
       ),
-      // The call began first: nothing had come of the text.
+      // The call started first: no piece of the text had arrived.
     ).toEqual([text('Let me see.'), toolUse({ path: 'a' })].toReversed())
   })
 
@@ -158,7 +158,7 @@ describe('never mixes the arguments of calls', () => {
     expect(brokenBy(...begun, done(0, remove('{"path":"b"}')))).toEqual({ why, kept: false })
     expect(brokenBy(...begun, anywhere(done(0, another)))).toEqual({ why, kept: false })
     expect(brokenBy(...begun, ended({ output: [remove('{"path":"b"}')] }))).toEqual({ why, kept: false })
-    // Gateways turn ids.
+    // Gateways replace ids.
     expect(contentOf(...begun, done(0, another), ended())).toEqual([toolUse({ path: 'b' })])
   })
 })

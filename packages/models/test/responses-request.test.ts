@@ -1,4 +1,4 @@
-// What is sent to the Responses API (spec R-RESP-1 to R-RESP-9): every kind of block as items, and one body made of them.
+// Requests to the Responses API (spec R-RESP-1 to R-RESP-9): every kind of block as items, and one complete body.
 import { deepFreeze } from '@halting/core/adapters'
 import type { ContentBlock, Json, JsonObject, ModelMessage, ModelRequest } from '@halting/core'
 import * as fc from 'fast-check'
@@ -450,7 +450,7 @@ describe('for any record', () => {
   test('sends items without ids, and only readable reasoning of its own that something follows', () => {
     fc.assert(
       fc.property(fc.array(message, { maxLength: 4 }), (given) => {
-        // Stored transcripts are checked for less than this.
+        // The checks of stored transcripts are weaker.
         for (const one of given as readonly ModelMessage[]) {
           const items = inputOf([one]) as readonly JsonObject[]
           for (const [at, sent] of items.entries()) {

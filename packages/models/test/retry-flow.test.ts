@@ -1,4 +1,5 @@
-// Holds R-REQ-1 to R-REQ-4, R-REQ-7 and R-WIRE-1 end to end: the loop, an adapter, and a service that fails on a real connection.
+// Tests R-REQ-1 to R-REQ-4, R-REQ-7 and R-WIRE-1 end to end: the loop, an adapter, and a service that fails on a real
+// connection.
 import { RetriesExhaustedError } from '@halting/core'
 import type { AnyTool, ContentBlock, JsonObject, RunEvent, MessageContent } from '@halting/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -27,7 +28,7 @@ function times(count: number, answer: FaultAnswer): readonly PlannedExchange[] {
   return Array.from({ length: count }, () => ({ answer }))
 }
 
-/** A tool that remembers what it was called with. */
+/** A tool that remembers its inputs. */
 function readTool(output: string | readonly ContentBlock[] = 'what it says'): {
   readonly tool: AnyTool
   readonly inputs: unknown[]
@@ -47,7 +48,7 @@ function readTool(output: string | readonly ContentBlock[] = 'what it says'): {
 }
 
 function messagesOf(request: FaultRequest | undefined): readonly JsonObject[] {
-  // The body of a request of an adapter, which is what is looked at.
+  // The body of a request of an adapter.
   return request?.body.messages as readonly JsonObject[]
 }
 
@@ -64,7 +65,7 @@ describe('the waits between attempts', () => {
       bases.map(() => true),
     )
     expect(waits.length).toBe(bases.length)
-    // Many clients that fail together do not come back together.
+    // Clients that fail together do not retry together.
     expect(new Set(waits.slice(3)).size).toBeGreaterThan(3)
     expect(only(events, 'retry').map(({ delayMs }) => delayMs)).toEqual(waits)
     expect([terminal.reason, server.requests.length]).toEqual(['completed', 11])
@@ -101,7 +102,7 @@ describe('the waits between attempts', () => {
   test("end with the run's time, even in the middle", async () => {
     const { model, server } = await service('chat', times(9, '500'))
     const { terminal, waits } = await runTo('go', { model, maxDurationMs: 1_000 })
-    // 200 and 400 ms, each with up to a quarter more, fit into a second; 800 more do not.
+    // 200 and 400 ms, each plus up to a quarter, fit into a second. Another 800 ms do not.
     expect([terminal.reason, terminal.durationMs, server.requests.length, waits.length]).toEqual([
       'time_limit',
       1_000,
@@ -150,7 +151,7 @@ describe('a fallback model', () => {
   const redacted = { type: 'redacted_thinking', data: 'aGlkZGVu' }
   const [text, toolUse] = callingReply.blocks as readonly [JsonObject, JsonObject]
 
-  /** A turn with a call goes well; then the service is overloaded for good. */
+  /** A turn with a call succeeds. Then the service is overloaded permanently. */
   const overloadedAfter = (reply: FaultReply): readonly PlannedExchange[] => [{ reply }, ...times(9, '529')]
 
   test('takes over after three overloads in a row, is named, and stays', async () => {
@@ -200,7 +201,7 @@ describe('a fallback model', () => {
     expect(own?.text).toContain(said([thinking, redacted, text, toolUse]))
     expect(others?.text).toContain(said([text, toolUse]))
     expect(others?.text).not.toMatch(/thinking|c2lnbmVk|aGlkZGVu/)
-    // But for the model and what was signed, it is the same request.
+    // Apart from the model and signed content, the request is the same.
     const rest = (request: FaultRequest | undefined) => ({ ...request?.body, model: '', messages: messagesOf(request).toSpliced(1, 1) }) // prettier-ignore
     expect(rest(others)).toEqual(rest(own))
   })

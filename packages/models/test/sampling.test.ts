@@ -1,4 +1,5 @@
-// How sampling and choices of tools are told to each service, and what a person is told that a service does not take.
+// How sampling and tool choices are sent to each service, and the warnings about settings that a service does not
+// support.
 import { describe, expect, test } from 'vitest'
 import type { Model, ModelRequest } from '@halting/core'
 import { anthropic, openaiCompatible, openaiResponses } from '../src/index.ts'
@@ -65,7 +66,7 @@ interface Sent {
   readonly warnings: readonly string[]
 }
 
-/** What one model sends for each of these requests, and what it tells with the replies. */
+/** The requests that a model sends for each of these, and its notices. */
 async function sentBy(
   make: (fetch: typeof globalThis.fetch) => Model,
   reply: string,
@@ -82,7 +83,7 @@ async function sentBy(
       signal: new AbortController().signal,
       emit: () => undefined,
     })
-    // What comes out is what was written by the code under test.
+    // The code under test wrote the body.
     sent.push({ body: JSON.parse(text) as Sent['body'], warnings })
   }
   return sent
@@ -206,7 +207,7 @@ describe('tool choices', () => {
     const choices = ['auto', 'none', 'required', named] as const
     const sent = await sentBy(make, reply, ...choices.map((toolChoice) => ({ tools, toolChoice })))
     expect(sent.map(({ body }) => body['tool_choice'])).toEqual(expected)
-    // Without tools there is nothing to choose, and services refuse the field.
+    // Without tools there is no choice, and services reject the field.
     const bare = await sentBy(make, reply, ...choices.map((toolChoice) => ({ toolChoice })))
     expect(bare.map(({ body }) => body['tool_choice'])).toEqual(choices.map(() => undefined))
   })

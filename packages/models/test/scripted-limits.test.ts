@@ -1,4 +1,4 @@
-// Limits and outages that a script makes, for tests and measurements of what waits for them.
+// Limits and outages that a script produces, for tests and measurements of code that waits for them.
 import type { JsonObject, Model } from '@halting/core'
 import { afterEach, describe, expect, test } from 'vitest'
 import { ReplyQueue } from '../src/scripted/server.ts'
@@ -15,7 +15,7 @@ async function play(...replies: readonly unknown[]) {
   return scripted
 }
 
-/** What requests come to, one after another, until one is answered. */
+/** The outcomes of repeated requests until one is answered. */
 async function untilAnswered(model: Model): Promise<readonly string[]> {
   for (const kinds: string[] = []; ;) {
     const { reply, error } = await call(model)
@@ -69,7 +69,7 @@ describe('a lasting error', () => {
     const { model } = await play(limit(hour, error))
     const { kind, retryAfterMs } = recordOf((await call(model)).error)
     expect(kind).toBe('rate_limit')
-    // What the request took is not part of it; the service's clock has whole seconds.
+    // The time of the request itself does not count. The clock of the service has whole seconds.
     expect(retryAfterMs).toBeGreaterThan(hour / 2)
     expect(retryAfterMs).toBeLessThanOrEqual(hour + 2000)
   })

@@ -175,7 +175,7 @@ describe('a script with a small window and its own token count', () => {
     const content = JSON.stringify(reply?.message.content).length
     const tokens = (length: number) => Math.ceil((length / 4) * 1.4)
     expect(reply?.message.usage).toMatchObject({ input_tokens: tokens(size), output_tokens: tokens(content) })
-    // Over by the service's count alone.
+    // Only the count of the service is over the limit.
     const { error } = await call(model, { request: long(3_000) })
     const longer = server.requests[1]?.text.length ?? 0
     expect(longer / 4).toBeLessThan(1_000)
@@ -313,7 +313,7 @@ describe("applies the request's max_tokens to a reply, like the service", () => 
 
 describe('reproduces scripted faults on the wire', () => {
   const failing = async (fault: ScriptedFault) => {
-    // Only what hangs is to run into a timeout, however busy the machine is.
+    // Only a hanging request should time out, however busy the machine is.
     const timeoutMs = fault.kind === 'hang' ? 300 : 20_000
     const { model } = await play(
       { replies: [{ content: ['one', 'two'], fault }] },

@@ -1,4 +1,4 @@
-// Holds R-WIRE-5c of docs/spec: what comes of a stream in which a second message begins.
+// Tests R-WIRE-5c of docs/spec: the result of a stream in which a second message starts.
 import type { JsonObject } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { modelAt, call } from './support/call.ts'

@@ -1,11 +1,11 @@
-// Holds R-SECRET-1c of docs/spec: errors of services know every form of the one list.
+// Tests R-SECRET-1c of docs/spec: errors of services recognize every pattern of the shared list.
 import { secretForms } from '@halting/core/adapters'
 import { expect, test } from 'vitest'
 import { hasKeyPrefix, withoutKeys } from '../src/service/secret-shapes.ts'
 
-/** Put together here, so that nobody takes this file for one with secrets. */
+/** Joined here, so that secret scanners do not report this file. */
 const body = ['Ab3dEf6h', 'Ij9kLm2n', 'Op5qRs8t', 'Uv1wXy4z'].join('')
-/** Of other services than those of models: what they give is in their errors, too. */
+/** Of services other than model services: their errors may have such secrets, too. */
 const beginnings = ['glpat-', 'npm_', 'pypi-Ag', 'xoxb-', 'xapp-1-', 'whsec_', 'gho_', 'hvb.', 'sk-', 'pk-lf-', 'hvs.']
 
 test.each(beginnings)('redacts text that starts with %s', (beginning) => {

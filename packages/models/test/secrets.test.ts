@@ -1,4 +1,4 @@
-// Holds R-WIRE-10 of docs/spec: no secret that a model is reached by is in anything that is told.
+// Tests R-WIRE-10 of docs/spec: no output has a secret that gives access to a model.
 import { inspect } from 'node:util'
 import type { LanguageModelV3StreamPart } from '@ai-sdk/provider'
 import { ConfigurationError } from '@halting/core'
@@ -18,13 +18,13 @@ afterEach(() => vi.unstubAllEnvs())
 
 const signs = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'.split('')
 const plain = fc.string({ unit: fc.constantFrom(...signs), minLength: 24, maxLength: 60 })
-/** Keys as they are sent in a header: most signs of ASCII. */
+/** Keys as sent in a header: most ASCII characters. */
 const anyKey = fc.oneof(
   plain,
   plain.map((key) => `sk-ant-${key}`),
   fc.string({ unit: fc.constantFrom(...signs, ...'-_.+/=&<>"\\\'%!'.split('')), minLength: 16, maxLength: 80 }),
 )
-/** Such as nobody would take for a word. */
+/** Keys that nobody would mistake for a word. */
 const telling = fc
   .tuple(fc.constantFrom('', 'sk-', 'sk-ant-api03-', 'gsk_', 'xai-', 'AIza'), plain)
   .map(([prefix, key]) => `${prefix}${key}7a`)
@@ -32,7 +32,7 @@ const telling = fc
 const protocols = ['messages', 'chat', 'responses'] as const
 const places = ['apiKey', 'authToken', 'header', 'query', 'helper'] as const
 
-/** What a service does with the key that it was shown. */
+/** What a service does with the received key. */
 const echoes: Readonly<
   Record<
     string,
@@ -95,7 +95,7 @@ const echoes: Readonly<
   'a type': () => ({ status: 200, type: 'text/html', body: '<p>Welcome' }),
 }
 
-/** Everything that a run tells, as somebody may print it. */
+/** All output of a run, as a program may print it. */
 async function outputOf(model: Model): Promise<string> {
   const { error, updates } = await call(model)
   const run = await runTo('go', { model, maxRetries: 1 })
@@ -110,7 +110,7 @@ async function outputOf(model: Model): Promise<string> {
   ].join('\n')
 }
 
-/** What is told of the key, in any form; most of it is too much where a text was cut. */
+/** The forms of the key in the output. Even a part of it is too much if a text was truncated. */
 function leaksOf(output: string, key: string): readonly string[] {
   const forms = [
     key,

@@ -4,7 +4,7 @@ import { ownServices } from './support/features/builtin-services.ts'
 import { packageRows } from './support/features/package-rows.ts'
 import { tableOf } from './support/features/table.ts'
 
-// Holds R-TABLE-1 of docs/spec: the table of services is made of the list of their tests. `HALTING_WRITE=1` writes it anew.
+// Tests R-TABLE-1 of docs/spec: the table of services is generated from their tests. `HALTING_WRITE=1` writes it again.
 
 const page = new URL('../../../docs/guide/models.md', import.meta.url)
 const [before, after] = ['<!-- services -->\n\n', '\n\n<!-- /services -->']

@@ -1,4 +1,5 @@
-// Holds rules of docs/spec: R-REQ-14, R-CTX-10b, R-WIRE-11b: services of a small window, each in the words in which it refuses.
+// Tests R-REQ-14, R-CTX-10b and R-WIRE-11b of docs/spec: services with a small window, each with its own rejection
+// message.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { streamRun, startRun, type Model, type Tool } from '@halting/core'
@@ -10,7 +11,7 @@ const open: (() => Promise<void>)[] = []
 afterEach(() => Promise.all(open.splice(0).map((close) => close())))
 
 interface Refusing {
-  /** What it says of a request with so many tokens that asked for so long a reply, in a window. */
+  /** The message for a request with this many tokens, this reply limit and this window. */
   readonly body: (used: number, asked: number, window: number) => unknown
   readonly countsOutput: boolean
   readonly protocol: 'chat' | 'messages'
@@ -83,7 +84,7 @@ interface Served {
   readonly seen: { refused: number; taken: number; summaries: number }
 }
 
-/** A service with so large a window, which calls a tool so often before it answers. */
+/** A service with a window of this size, which calls this many tools before it answers. */
 async function serve({ body, countsOutput, protocol }: Refusing, window: number, calls: number): Promise<Served> {
   const seen = { refused: 0, taken: 0, summaries: 0 }
   let turns = 0
@@ -189,7 +190,7 @@ test.each(Object.keys(services))(
     const { terminal, state } = await go(model)
     expect([terminal.reason, state.spent.turns]).toEqual(['completed', 31])
     expect(seen.refused).toBe(1)
-    // Some seven results fit between two compactions.
+    // About seven results fit between two compactions.
     expect(seen.summaries).toBeLessThan(7)
   },
 )

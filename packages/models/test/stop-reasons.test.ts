@@ -1,4 +1,4 @@
-// Holds spec R-REQ-5, R-REQ-8 and the transitions of replies, over the wire: what each stop reason means for a run.
+// Tests spec R-REQ-5, R-REQ-8 and the transitions of replies over the wire: what each stop reason means for a run.
 import { streamRun, startRun } from '@halting/core'
 import type { ModelMessage } from '@halting/core'
 import { expect, onTestFinished, test } from 'vitest'
@@ -11,10 +11,10 @@ const whole = { content: 'whole' }
 
 interface Meaning {
   readonly replies: Script['replies']
-  /** Why the run went round again, and how it ended. */
+  /** The transitions of the run, followed by its ending. */
   readonly transitions: readonly string[]
   readonly ends: string
-  /** Of each request: the cap of the reply, and who had said what stands in it. */
+  /** For each request: the token limit of the reply, and the roles of its messages. */
   readonly asked: readonly (readonly [cap: number, roles: string])[]
 }
 

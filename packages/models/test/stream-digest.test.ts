@@ -1,4 +1,4 @@
-// Holds R-FAST-1 of docs/spec: whether a stream broke as one before it is asked when it broke, over a bounded part of it.
+// Tests R-FAST-1 of docs/spec: only a broken stream is compared with an earlier one, and only a limited part of it.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ByteDigest, EventDigest } from '../src/http/stream-digest.ts'

@@ -1,4 +1,4 @@
-// Every adapter reports the input of a call as it is written: what the pieces come to is the input of the complete block.
+// Every adapter reports the input of a call as it is written: the pieces add up to the input of the complete block.
 import type { ContentBlock, Json, JsonObject } from '@halting/core'
 import { isJsonObject, type ModelUpdate } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
@@ -27,13 +27,13 @@ interface Streamed {
   readonly json: string
 }
 
-/** What was streamed of the calls, by the place of their blocks. */
+/** The streamed inputs of the calls, by the index of their blocks. */
 function streamedIn(updates: readonly ModelUpdate[]): ReadonlyMap<number, Streamed> {
   const inputs = new Map<number, Streamed>()
   for (const update of updates) {
     if (update.type === 'tool_input_start') inputs.set(update.index, { ...update, json: '' })
     if (update.type !== 'tool_input_delta') continue
-    // A piece without a beginning would be of no call.
+    // A piece without a start belongs to no call.
     const begun = inputs.get(update.index) ?? { callId: 'none', name: 'none', json: '' }
     inputs.set(update.index, { ...begun, json: begun.json + update.json })
   }
@@ -49,7 +49,7 @@ interface CallBlock {
 
 const isCall = (block: ContentBlock): block is ContentBlock & CallBlock => block.type === 'tool_use'
 
-/** Compares what was streamed with the complete calls, and gives how many there were. */
+/** Compares the streamed pieces with the complete calls, and returns the number of calls. */
 function compareCalls(updates: readonly ModelUpdate[]): number {
   const streamed = streamedIn(updates)
   let calls = 0
@@ -62,7 +62,8 @@ function compareCalls(updates: readonly ModelUpdate[]): number {
     const { id, name, input } = update.block
     const { callId, name: begunAs, json } = streamed.get(update.index) ?? {}
     expect({ callId, name: begunAs }).toEqual({ callId: id, name })
-    // A call without an input, and one whose input the service gives at the start, have no pieces. What is not JSON is told in a shape of its own.
+    // Calls without an input, and those whose input is sent at the start, have no pieces. Invalid JSON is stored in its
+    // own field.
     const written: unknown =
       json === '' ? (givenWhole.get(id) ?? {}) : 'INVALID_JSON' in input ? input : JSON.parse(json ?? '')
     expect(written).toEqual(input)
@@ -70,7 +71,7 @@ function compareCalls(updates: readonly ModelUpdate[]): number {
   return calls
 }
 
-/** The blocks that an event begins: some come whole with the message. */
+/** The blocks that an event starts. Some are complete in the start of the message. */
 function beginningsIn({ content_block: block, message }: JsonObject): readonly JsonObject[] {
   const content = isJsonObject(message) && Array.isArray(message.content) ? (message.content as readonly Json[]) : []
   return [block, ...content].filter(isJsonObject)

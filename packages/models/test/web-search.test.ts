@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SEARCH-6 to R-SEARCH-8: the web search of the Messages API, as it is asked for and paid.
+// Tests R-SEARCH-6 to R-SEARCH-8 of docs/spec: the web search of the Messages API, its request and its price.
 import { expect, onTestFinished, test } from 'vitest'
 import { anthropic, createPrices } from '../src/index.ts'
 import { scriptedModel } from '../src/scripted/index.ts'

@@ -1,4 +1,4 @@
-// Holds R-WIRE-9 of docs/spec: what reading takes grows with what is read, and not with its square.
+// Tests R-WIRE-9 of docs/spec: the cost of reading grows linearly with the input.
 import type { JsonObject } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { PartReader } from '../src/ai-sdk/part-reader.ts'
@@ -19,7 +19,7 @@ import type { Steps } from './support/count-steps.ts'
 import { text as textParts } from './support/scripted-parts.ts'
 
 const quarter = 250_000
-/** So many times may each character be looked at. */
+/** The most examined characters: this many times each one. */
 const most = 40 * quarter
 const longest = 4_096
 
@@ -27,7 +27,7 @@ function worst(unit: string): string {
   return unit.repeat(Math.ceil(quarter / unit.length)).slice(0, quarter)
 }
 
-/** What was too much in reading this; nothing when it grows with what is read. */
+/** The excessive figures of this reading. Empty if its cost is linear. */
 function excess(read: () => void): Partial<Steps> {
   const { looked, longestSubject } = countSteps(read)
   return { ...(looked >= most && { looked }), ...(longestSubject > longest && { longestSubject }) }

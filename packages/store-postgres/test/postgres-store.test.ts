@@ -1,4 +1,5 @@
-// Holds rules of docs/spec: R-STEP-16, R-STEP-16a, R-STEP-16b, R-STEP-16c, R-STEP-16d: sessions in PostgreSQL, on a server that the tests start.
+// Tests R-STEP-16, R-STEP-16a, R-STEP-16b, R-STEP-16c and R-STEP-16d of docs/spec: sessions in PostgreSQL, on a server
+// that the tests start.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { hostname, tmpdir } from 'node:os'
@@ -18,7 +19,7 @@ import { poolOf } from '../src/pool.ts'
 import { droppingPool, mortalPool } from './support/pools.ts'
 import { startServer } from './support/server.ts'
 
-// `HALTING_KILLS=1000` for as many as one likes.
+// `HALTING_KILLS=1000` executes any number of kills.
 const kills = Number(process.env['HALTING_KILLS'] ?? (isWhole ? 1_000 : isDeep ? 10 : 6))
 const longest = 600_000 + kills * 2_000
 
@@ -52,7 +53,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
 
   let schemas = 0
 
-  /** A schema of its own. */
+  /** Its own schema. */
   async function database(): Promise<CheckedSessionStore> {
     const schema = `s${++schemas}`
     await postgresStore({ pool, schema }).list()
@@ -64,7 +65,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
         const mortal = mortalPool(pool)
         return {
           store: postgresStore({ pool: mortal.pool, schema }),
-          // Its time is over.
+          // The lock has expired.
           stall: async () =>
             void (await pool.query(`UPDATE ${schema}.sessions SET held_until = 'epoch' WHERE holder IS NOT NULL`)),
           kill: async () => {
@@ -253,7 +254,7 @@ test('reports a server that accepts connections but never responds after its tim
   const sockets: Socket[] = []
   const mute = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1')
   await new Promise((resolve) => mute.once('listening', resolve))
-  // It listens to a port.
+  // It listens on a port.
   const { port } = mute.address() as AddressInfo
   const store = postgresStore({ connectionString: `postgres://nobody@127.0.0.1:${port}/none`, retryMs: 200 })
   await expect(store.list()).rejects.toThrow(/^The database cannot be reached: .*timeout.* It was tried for 200 ms/i)
@@ -263,7 +264,7 @@ test('reports a server that accepts connections but never responds after its tim
 })
 
 test('rejects invalid options at once', () => {
-  // Plain JavaScript may give anything.
+  // Plain JavaScript may pass any value.
   const given = postgresStore as (options: unknown) => unknown
   expect(() => given(undefined)).toThrow(
     'postgresStore must be given an object, such as { connectionString }, but it is undefined.',

@@ -1,4 +1,5 @@
-// Each call of OpenTelemetry's API by itself throws, or gives nothing: the run is told as far as the others go, and the first of it is told.
+// Breaks each call of OpenTelemetry's API by itself: it throws or returns nothing. The other calls still export the
+// run, and the first failure is reported.
 import type * as api from '@opentelemetry/api'
 import { expect, test } from 'vitest'
 import { telemetry } from '../src/index.ts'
@@ -7,7 +8,7 @@ import { collector, listenerOf } from './support.ts'
 
 type How = 'throws' | 'gives nothing'
 
-/** The same, with one method of one of the objects below it broken. */
+/** The value, with one method of one object below it broken. */
 function withBroken<Value extends object>(value: Value, path: readonly string[], how: How): Value {
   const [method, ...below] = path
   return new Proxy(value, {
@@ -106,6 +107,6 @@ test('survives any thrown value, even if the listener throws', async () => {
     })
     for (const event of await eventsOfARun()) onEvent(event)
   }
-  // One of them cannot be put in words.
+  // One of them cannot be converted to a string.
   expect(calls).toBe(4)
 })

@@ -1,4 +1,5 @@
-// Whatever comes, in whatever order, and whatever a provider throws: every span ends, and what works is told whole.
+// For missing, repeated and reordered events, and for failing providers: every span ends, and everything that works is
+// exported.
 import { BasicTracerProvider, type SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import * as api from '@opentelemetry/api'
 import { assert, asyncProperty, array, integer, nat, tuple } from 'fast-check'
@@ -44,7 +45,7 @@ test('ends every span for missing, repeated and reordered events', async () => {
   )
 })
 
-/** Throws whatever is asked of it. */
+/** Throws on any access. */
 const broken: object = new Proxy(
   {},
   {
@@ -53,7 +54,7 @@ const broken: object = new Proxy(
     },
   },
 )
-/** Gives what it is asked for, which throws. */
+/** Returns an object for this property that throws. */
 const giving = (what: string): object => ({ [what]: () => broken })
 
 test.each([
@@ -65,7 +66,7 @@ test.each([
   const events = await eventsOfARun()
   const problems: string[] = []
   const more: TelemetryOptions = {
-    // What a program in plain JavaScript may give.
+    // As a program in plain JavaScript may pass it.
     meterProvider: given as api.MeterProvider,
     onProblem: (message) => void problems.push(message),
   }
@@ -82,7 +83,7 @@ test.each([
 ])('keeps metrics complete when spans throw %s', async (_when, given) => {
   const [whole, to] = [collector(), collector()]
   const events = await eventsOfARun()
-  // What a program in plain JavaScript may give.
+  // As a program in plain JavaScript may pass it.
   const tracerProvider = given as api.TracerProvider
   const [{ onEvent: ofWhole }, { onEvent }] = [await listenerOf(whole), await listenerOf(to, { tracerProvider })]
   for (const event of events) for (const tell of [ofWhole, onEvent]) tell(event)
@@ -142,6 +143,6 @@ test('forgets calls of a run that never ends', () => {
   }
   const kept = Array.from({ length: 5_000 }, (_, call) => traces.nodeOf(`call${call}`)).filter((node) => node)
   expect(kept.length).toBeLessThan(300)
-  // It still runs, and its hooks may still come.
+  // It is still running, and its hooks may still start.
   expect([traces.nodeOf('call0')?.isEnded, traces.nodeOf('call4999')?.isEnded]).toEqual([false, true])
 })

@@ -1,4 +1,5 @@
-// Holds R-GOAL-88: a round of checks is a span with an event for each check, and nothing that a check prints is told unless it is asked for.
+// Tests R-GOAL-88 of docs/spec: a round of checks is a span with an event for each check. The output of a check is
+// exported only on request.
 import type { Goal, GoalVerdict, RunOptions } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'

@@ -1,4 +1,5 @@
-// Holds R-LIM-75 of docs/spec: which limit or budget ended a run, its tool calls, and waits for what others had reserved.
+// Tests R-LIM-75 of docs/spec: which limit or budget ended a run or its tool calls, and waits for reservations of
+// others.
 import type { RunOptions } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
@@ -44,7 +45,7 @@ test('names a standing budget that ended a run, with its reset time, and one tha
     'halting.budget.resets_at': '2026-11-30T00:00:00+01:00',
   })
   expect(about).not.toHaveProperty('halting.limit')
-  // The first one took its time to answer, and waited for nobody.
+  // The first request took its time, but waited for no reservation.
   expect(run?.events.filter(({ name }) => name === 'halting.budget.wait').map(({ attributes }) => attributes)).toEqual([
     {
       'halting.budget': '$20 a day',

@@ -1,4 +1,4 @@
-// A run of days: what telemetry holds does not grow with it.
+// A run of several days: the memory of telemetry does not grow with it.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { AggregationTemporality, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
@@ -12,7 +12,7 @@ import { calls, done, tools } from './runs.ts'
 import { prices, runToEnd } from './support.ts'
 
 setFlagsFromString('--expose-gc')
-// What the flag brings is a function without arguments.
+// The flag adds a function without arguments.
 const collectGarbage = runInNewContext('gc') as () => void
 
 const drop = {
@@ -24,14 +24,14 @@ const drop = {
 
 const turns = isWhole ? 100_000 : 40_000
 
-/** The same, with the id of a call of that turn. */
+/** The same event, with the id of a call in that turn. */
 function inTurn(event: RunEvent, turn: number): RunEvent {
   if (!('callId' in event) || event.callId === null) return event
   const callId = `${event.callId}.${turn}`
   return event.type === 'agent' ? { ...event, callId, event: inTurn(event.event, turn) } : { ...event, callId }
 }
 
-/** Megabytes that are held after so many turns with these calls, more than after the first tenth of them. */
+/** The memory growth in megabytes, from a tenth of this many turns with these calls to all of them. */
 async function heldMore(count: number, names: readonly string[]): Promise<number> {
   const events: RunEvent[] = []
   const hooks = [new CallableHook(() => {}, { triggers: ['afterToolUse'], id: 'looks-on' })]
@@ -48,7 +48,7 @@ async function heldMore(count: number, names: readonly string[]): Promise<number
   const heldAfter = async (last: number, first: number): Promise<number> => {
     for (let turn = first; turn < last; turn++) {
       for (const event of ofOneTurn) onEvent(inTurn(event, turn))
-      // The processor sends what it has when nothing else is left to do.
+      // The processor exports its spans when the event loop is idle.
       if (turn % 500 === 0) await new Promise((resolve) => void setTimeout(resolve))
     }
     collectGarbage()
@@ -61,7 +61,7 @@ async function heldMore(count: number, names: readonly string[]): Promise<number
 }
 
 test(`uses no more memory after ${turns.toLocaleString('en')} turns than at the start`, async () => {
-  // A hundred bytes a turn would be nine megabytes.
+  // A hundred bytes per turn would be nine megabytes.
   expect(await heldMore(turns, ['Look'])).toBeLessThan(2)
 })
 

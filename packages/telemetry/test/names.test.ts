@@ -1,4 +1,5 @@
-// The names that are said to be those of the conventions are, and whatever is told has one of theirs or one of ours.
+// Names that are declared as names of the conventions exist there. Every exported name is one of the conventions or our
+// own.
 import * as conventions from '@opentelemetry/semantic-conventions/incubating'
 import { expect, test } from 'vitest'
 import { conventionAttributes, eventNames, metricNames, ownAttributes, providerOf, spanNames } from '../src/index.ts'

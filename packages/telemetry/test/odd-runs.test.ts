@@ -1,4 +1,4 @@
-// Runs that are deep, mixed with others, or told under a clock that goes backwards.
+// Runs that are deep, interleaved with others, or under a clock that goes backwards.
 import { SpanStatusCode } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import type { AgentTool, AnyTool, RunEvent } from '@halting/core'
@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { done, eventsOfARun, tools as all } from './runs.ts'
 import { collector, linesOf, listenerOf, prices, runToEnd, treeOf, type Collector } from './support.ts'
 
-/** Nobody tells the end of a run that another begins in: those of its spans end as unfinished. */
+/** A run that starts within another has no end event: its spans end as unfinished. */
 const unfinished = (to: Collector): number =>
   to.spans().filter(({ attributes }) => attributes['halting.unfinished'] === true).length
 
@@ -26,7 +26,7 @@ test('nests subagents five levels deep', async () => {
     if (depth === 5 || messages.length > 1) return done
     return { toolCalls: [{ name: 'Agent', input: { depth: depth + 1 } }] }
   })
-  // Made for this list alone.
+  // Created only for this list.
   const tools = [agent] as readonly AnyTool[]
   await runToEnd({ model, tools, prices, maxSubagentDepth: 5 }, onEvent, { prompt: '0' })
   const agents = to.spans().filter(({ attributes }) => attributes['gen_ai.operation.name'] === 'invoke_agent')

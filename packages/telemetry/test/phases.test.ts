@@ -1,4 +1,4 @@
-// Whatever phase a run is ended in: every span ends, says how, and only what failed has the status of an error.
+// Whichever phase a run ends in: every span ends with a reason, and only failures have an error status.
 import { SpanStatusCode } from '@opentelemetry/api'
 import {
   CallableHook,
@@ -30,7 +30,7 @@ const look = (execute: Tool['execute'], readOnly = true): Tool => ({
 
 type Status = 'ok' | 'error'
 
-/** Of each span: its name, what kind of error, its status. */
+/** For each span: its name, its kind of error and its status. */
 function statusesOf(to: Collector): readonly (readonly [string, unknown, Status])[] {
   return to
     .spans()
@@ -46,7 +46,7 @@ const isOfType =
   (event: RunEvent): boolean =>
     event.type === type
 
-/** A run that is aborted as soon as it tells this. */
+/** A run that is aborted at this event. */
 async function aborted(
   isTheMoment: (event: RunEvent) => boolean,
   given: Omit<RunOptions, 'steps' | 'clock' | 'signal'>,
@@ -144,7 +144,7 @@ test("ends nested spans from the innermost on when the run is aborted during a s
     model: scriptedModel(({ messages }) =>
       messages[0]?.content === 'go' ? calls('Agent') : { hang: true, text: 'I begin' },
     ),
-    // Made for this list alone.
+    // Created only for this list.
     tools: [agent] as readonly AnyTool[],
   })
   expect(reason).toBe('aborted_tools')

@@ -1,4 +1,5 @@
-// Nothing of a conversation is told unless it is asked for, whoever repeats it: in whatever way a run goes and ends.
+// No content of a conversation is exported unless it is requested, whichever component repeats it, and however a run
+// ends.
 import {
   AgentStopException,
   CallableHook,
@@ -16,7 +17,7 @@ import { expect, test } from 'vitest'
 import { metricNames } from '../src/index.ts'
 import { collector, listenerOf, prices, runToEnd, type Collector } from './support.ts'
 
-/** In every text of a conversation, and in no name. */
+/** In every text of a conversation, but in no name. */
 const secret = 'canary'
 
 const tool = (name: string, execute: Tool['execute']): Tool => ({
@@ -42,7 +43,7 @@ const tools = [
     throw new AgentStopException({ message: `${secret} of a tool that stops` })
   }),
   agent,
-  // Made for this list alone.
+  // Created only for this list.
 ] as readonly AnyTool[]
 
 const input = { path: `/home/${secret}/notes.md`, [secret]: true }
@@ -63,7 +64,7 @@ const hook = (trigger: 'beforeToolUse' | 'afterToolUse' | 'beforeCompact', handl
   new CallableHook(handle, { triggers: [trigger], id: 'watches' })
 type CallableHookHandler = ConstructorParameters<typeof CallableHook>[0]
 
-/** Blocks the first compaction of each run with words of its own. */
+/** Blocks the first compaction of each run with its own message. */
 const skipped = new WeakSet<AbortSignal>()
 function skipsFirst(context: HookContext): HookContext {
   if (skipped.has(context.signal)) return context
@@ -77,7 +78,7 @@ interface Case {
   readonly replies: readonly ScriptedReply[]
   readonly options?: Partial<Omit<RunOptions, 'steps' | 'clock' | 'model'>>
   readonly start?: StartOptions
-  /** With all content the ending says it. */
+  /** Whether the ending has the secret if content is exported. */
   readonly isEndingExported?: boolean
 }
 

@@ -1,4 +1,4 @@
-// Over random runs: what spans and metrics say together is what the record says.
+// For random runs: the totals of spans and metrics match the record.
 import {
   array,
   assert,
@@ -47,7 +47,7 @@ const tools = [
   }),
   agent('Agent', false),
   agent('Beside', true),
-  // Made for this list alone.
+  // Created only for this list.
 ] as readonly AnyTool[]
 
 const names = ['Look', 'Write', 'Breaks', 'Agent', 'Beside', 'Denied', 'Nothing'] as const
@@ -155,7 +155,7 @@ test('matches the record in attempts, calls, tokens, dollars, iterations and end
       const calls = account.tools.flatMap(({ tool: name, calls: count }) =>
         name === null ? [] : [[name, count] as const],
       )
-      // What an agent of the background asks for as its run ends is on record and never begins.
+      // Calls that a background agent requests as its run ends are recorded but never start.
       const mayBeCutOff = calls.some(([name]) => name === 'Beside')
       const wrong = calls.filter(([name, count]) => {
         const given = of('execute_tool').filter(({ attributes }) => attributes['gen_ai.tool.name'] === name).length
@@ -170,6 +170,6 @@ test('matches the record in attempts, calls, tokens, dollars, iterations and end
     }),
     { numRuns: 150 },
   )
-  // The runs are not all of one kind.
+  // The runs end in several ways.
   expect([...seen].toSorted()).toEqual(expect.arrayContaining(['completed', 'max_budget_usd', 'max_turns']))
 })

@@ -1,4 +1,4 @@
-// Providers that do nothing, that keep nothing, and that come later.
+// Providers that do nothing, that drop everything, or that are registered late.
 import { createNoopMeter, ProxyTracerProvider, type MeterProvider } from '@opentelemetry/api'
 import {
   AlwaysOffSampler,
@@ -13,13 +13,13 @@ import { telemetry, type Telemetry, type TelemetryOptions } from '../src/index.t
 import { calls, done, eventsOfARun } from './runs.ts'
 import { collector, listenerOf, prices, runToEnd, type Collector } from './support.ts'
 
-/** As `metrics.getMeterProvider()` gives it where nobody has registered an SDK; and the same for spans. */
+/** As `metrics.getMeterProvider()` returns it if nobody has registered an SDK. The same for spans. */
 const noMeters: MeterProvider = { getMeter: () => createNoopMeter() }
 const noTracers = new ProxyTracerProvider()
 
 const outer = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
 
-/** The header that a tool was given. */
+/** The header that a tool received. */
 async function headerIn(options: TelemetryOptions): Promise<string | undefined> {
   const listener = await telemetry(options)
   const headers: (string | undefined)[] = []
@@ -29,7 +29,7 @@ async function headerIn(options: TelemetryOptions): Promise<string | undefined> 
     inputSchema: { type: 'object' },
     readOnly: true,
     async execute(_input, { callId }) {
-      // The events of this call are read by then.
+      // By then the events of this call are processed.
       await new Promise((resolve) => void setTimeout(resolve))
       headers.push(listener.traceparentOf(callId))
       return 'seen'
@@ -50,7 +50,7 @@ const metricNames = [
 
 async function countsOf(to: Collector): Promise<readonly unknown[]> {
   const all = await Promise.all(metricNames.map(async (name) => [name, await to.points(name)] as const))
-  // Times differ from run to run.
+  // Times differ between runs.
   return all.map(([name, points]) => [name, points.map(({ attributes, count }) => ({ attributes, count }))])
 }
 

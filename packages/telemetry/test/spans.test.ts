@@ -1,4 +1,4 @@
-// What a run tells to OpenTelemetry, as a tree, against what its record says.
+// The spans of a run as a tree, compared with its record.
 import { SpanStatusCode } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import {
@@ -41,7 +41,7 @@ const agent: AgentTool<{ readonly prompt: string }> = {
   readOnly: true,
   spawn: ({ prompt }) => ({ prompt, agentType: 'scout' }),
 }
-// Made for this list alone.
+// Created only for this list.
 const tools = [look, breaks, agent] as readonly AnyTool[]
 const usage = { input_tokens: 7, output_tokens: 3, cache_read_input_tokens: 90 }
 const calls = (...names: readonly string[]): ScriptedReply => ({
@@ -50,7 +50,7 @@ const calls = (...names: readonly string[]): ScriptedReply => ({
 })
 const answer: ScriptedReply = { text: 'done', usage }
 
-/** By the first message of whoever asks. */
+/** Chooses a model by the first message of the request. */
 const byPrompt =
   (scripts: { readonly [prompt: string]: readonly ScriptedReply[] }) =>
   ({ messages }: ModelRequest): ScriptedReply => {
@@ -182,7 +182,7 @@ test('exports all submitted prompts in order, as JSON up to its limit', async ()
   const running = streamRun(startRun({ prompt: 'first' }), options)
   for await (const event of running) onEvent(event)
   const [root] = spansOf(to.spans(), 'invoke_agent')
-  // What is a name of the conventions is a text.
+  // The conventions require a string.
   const said = JSON.parse(String(root?.attributes['gen_ai.input.messages'])) as readonly {
     readonly parts: readonly { readonly content: string }[]
   }[]
@@ -250,7 +250,7 @@ test('exports nothing without a provider; a provider that throws ends no run and
     }),
   }
   const { onEvent } = await telemetry({
-    // What a program in plain JavaScript may give.
+    // As a program in plain JavaScript may pass it.
     tracerProvider: throwing as unknown as NonNullable<Parameters<typeof telemetry>[0]>['tracerProvider'],
     onProblem: (message) => void problems.push(message),
   })

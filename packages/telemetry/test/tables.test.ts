@@ -1,4 +1,4 @@
-// All that the tables of docs/guide/telemetry.md have is told by some run, and each with the value of the record.
+// Some run exports each entry of the tables in docs/guide/telemetry.md, with the value of the record.
 import { SpanStatusCode } from '@opentelemetry/api'
 import {
   CallableHook,
@@ -23,7 +23,7 @@ const overloaded: ScriptedReply = { error: { kind: 'overloaded', message: 'busy'
 const pointsOf = async (to: Collector, name: string): Promise<readonly unknown[]> =>
   (await to.points(name)).map(({ attributes, value }) => [attributes, value])
 
-/** The model says how much it was sent, and what was in the conversation when it is asked for that. */
+/** The model reports its input size, and summarizes the conversation on request. */
 function longConversation(): Omit<RunOptions, 'steps' | 'clock'> {
   let asked = 0
   const model = scriptedModel(
@@ -156,7 +156,7 @@ test('exports a stop signal where it was seen, and how much of each limit was us
   })
 })
 
-/** A run whose goal takes too long at first. */
+/** A run whose first check times out. */
 async function checked(to: Collector): Promise<void> {
   let checks = 0
   const check = (): Promise<{ met: boolean; exitCode: number }> =>
@@ -172,7 +172,7 @@ async function refused(to: Collector): Promise<void> {
   await runToEnd({ ...options, standing: dayBudget() }, (await listenerOf(to)).onEvent)
 }
 
-/** A run whose last change a check followed, or did not. */
+/** A run whose last change is followed by a check, or not. */
 async function changed(to: Collector, passed = false): Promise<void> {
   const fileWork = { changedLines: 3, check: { command: 'npm test', passed } }
   const work: Tool = {
@@ -212,7 +212,7 @@ async function paused(to: Collector): Promise<void> {
   await runToEnd({ ...options, onLimit: 'pause' }, (await listenerOf(to)).onEvent)
 }
 
-/** A run of which an earlier process asked the model, and this one calls the tool. */
+/** A run whose model was called by an earlier process, and whose tool is called by this one. */
 async function resumed(to: Collector): Promise<readonly RunEvent[]> {
   const clock = createFakeClock({ autoAdvance: true })
   const steps = createMemorySteps({ clock })
@@ -267,7 +267,7 @@ test('covers every span, event, attribute and metric of the tables', async () =>
   const { onEvent, close } = await listenerOf(to, { content: true, sessionId: 'session' })
   const events = await eventsOfARun()
   for (const event of events) onEvent(event)
-  // One that is let go of in the middle.
+  // A run that is abandoned in the middle.
   for (const event of events.slice(0, 12)) onEvent(event)
   close()
   const spans = to.spans()
@@ -296,7 +296,7 @@ test('truncates names of more than 256 characters', async () => {
   const to = collector()
   const long = 'x'.repeat(300)
   const model = scriptedModel([{ toolCalls: [{ name: long, id: long }] }, done], { id: long })
-  // Made for this list alone.
+  // Created only for this list.
   await runToEnd({ model, tools: [] as readonly AnyTool[], prices }, (await listenerOf(to)).onEvent)
   const cut = 'x'.repeat(256)
   expect(new Set(to.spans().map(({ name }) => name))).toEqual(

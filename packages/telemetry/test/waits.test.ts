@@ -1,4 +1,5 @@
-// Holds R-WHYW-6 of docs/spec: a wait for a service is a span with all of its wall time, also over a kill, and is in a metric.
+// Tests R-WHYW-6 of docs/spec: a wait for a service is a span with its whole wall time, even across a kill, and a
+// metric counts it.
 import { SpanStatusCode } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { resume, streamRun, startRun, type RunEvent, type RunOptions, type StepRecord } from '@halting/core'
@@ -84,7 +85,7 @@ test("places a subagent's wait in its turn", async () => {
   ])
 })
 
-/** A run that waits for a service when its process is killed, as that process told it, and its records. */
+/** A run that waits for a service when its process is killed: the events of that process, and its records. */
 async function killed(to: Collector): Promise<readonly StepRecord[]> {
   const records: StepRecord[] = []
   let isDead = false
@@ -127,7 +128,7 @@ test('exports the whole wait once, from the process that ends it', async () => {
   expect(waitedMs).toBeGreaterThanOrEqual(hour)
   expect(clock.now()).toBe(waitedMs)
   expect(to.spans().filter(isWait).map(msOf)).toEqual([waitedMs])
-  // The attempt before it was told by the process that made it.
+  // The earlier process exported the attempt before it.
   expect(to.spans().map(({ name }) => name)).toEqual([
     'halting.service.wait',
     'chat scripted',
@@ -191,7 +192,7 @@ test('exports impossible durations as spans of zero length', async () => {
     const { onEvent, close } = await listenerOf(to)
     const error = { kind: 'connection', message: 'refused', status: null, retryable: true }
     onEvent({ type: 'run_start', run: { sessionId: 's', runId: 'run1', agentPath: '', depth: 0 }, model: 'm' })
-    // Whatever a record holds.
+    // A record may have any value.
     onEvent({ type: 'service_waited', outcome: 'over', waitedMs, model: 'm', error } as unknown as RunEvent)
     close()
     expect(to.spans().filter(isWait).map(msOf)).toEqual([0])

@@ -5,8 +5,8 @@ import type { JournalPlace } from '../format/encoder.ts'
 import { sessionStoreVariable } from './store-place.ts'
 
 // Each session of a store has a file, which is rebuilt from the store before it is read; all readers of sessions use
-// these files. This registry has the stores that this process has opened, by the folder of their files. Whoever opens a
-// store loads it.
+// these files. This registry has the stores that this process has opened, by the folder of their files. The code that opens a
+// store loads its module.
 
 /** A session of a store that only this process writes. */
 export interface StoreSession {

@@ -9,7 +9,7 @@ test('equals the standard, also in chunks', () => {
   expect(crc32Of('6789', crc32Of(Buffer.from('12345')))).toBe(0xcbf43926)
 })
 
-// A writer sums texts, and a reader bytes.
+// A writer computes checksums of strings, a reader of bytes.
 test("equals that of a text's UTF-8 bytes, for any characters", () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), (some, more) => {

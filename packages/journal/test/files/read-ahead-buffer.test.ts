@@ -1,22 +1,23 @@
-// Holds R-SESS-9d. A journal is read in pieces, one ahead: each byte comes once and in order, however the disk cuts them.
+// Tests R-SESS-9d of docs/spec: a journal is read in chunks, one ahead. Each byte arrives once and in order, however
+// the disk splits them.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { FileHandle } from 'node:fs/promises'
 import { CutFileError, ReadAheadBuffer } from '../../src/files/read-ahead-buffer.ts'
 
-/** A file that gives at most so many bytes at a time, one number a read. */
+/** A file that returns a limited number of bytes per read. The limits repeat. */
 function fileOf(content: Buffer, most: readonly number[]): Pick<FileHandle, 'read'> {
   let position = 0
   let reads = 0
   const read = async (buffer: Buffer, at: number, length: number): Promise<{ bytesRead: number; buffer: Buffer }> => {
     const end = Math.min(content.length, position + Math.min(length, most[reads++ % most.length] ?? length))
-    // A buffer that is used again holds what it held.
+    // Until then, a reused buffer has its old content.
     await Promise.resolve()
     const bytesRead = content.copy(buffer, at, position, end)
     position = end
     return { bytesRead, buffer }
   }
-  // Nothing else is asked of it.
+  // The buffer uses nothing else of the file.
   return { read } as unknown as Pick<FileHandle, 'read'>
 }
 
@@ -42,7 +43,7 @@ test('returns each byte once and in order, for any rest of a chunk and any short
         if (bytes === undefined) break
         expect(bytes.length).toBeGreaterThan(left.length)
         const end = Math.max(0, bytes.length - (leaves[count % leaves.length] ?? 0))
-        // The piece is of use until the next one is asked for, and no longer.
+        // A chunk is valid only until the next one is requested.
         taken.push(Buffer.from(bytes.subarray(0, end)))
         left = bytes.subarray(end)
       }
@@ -68,7 +69,7 @@ test('rejects only the read of the chunk that failed', async () => {
   const broken = { read: () => Promise.reject(new Error('EIO')) } as unknown as Pick<FileHandle, 'read'>
   const asked = new ReadAheadBuffer(broken, sizes)
   await expect(asked.next(Buffer.alloc(0))).rejects.toThrow('EIO')
-  // A rejection that nobody handles would end the process.
+  // An unhandled rejection would end the process.
   const unasked = new ReadAheadBuffer(broken, sizes)
   await new Promise((resolve) => setImmediate(resolve))
   await unasked.stop()

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-JOUR-5: a process that was killed holds no session, also while nobody has looked at its end.
+// Tests R-JOUR-5 of docs/spec: a killed process locks no session, even while its parent has not waited for it.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
@@ -6,21 +6,21 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { takeLock } from '../../src/files/lock.ts'
 
-/** What `/proc` says of a process, by the name of a file in its folder there. */
+/** Reads a file of a process in `/proc`. */
 const readProc = (pid: number, file: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8')
 
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-/** A process that was killed and whose parent never looks. */
+/** A killed process whose parent never waits for it. */
 async function neverLookedAt(): Promise<number> {
   const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] })
   onTestFinished(() => void parent.kill('SIGKILL'))
   const pid = await new Promise<number>((resolve) =>
     parent.stdout.once('data', (text: Buffer) => resolve(Number(text.toString()))),
   )
-  // A shell looks at its children between two commands. The child is killed when the parent is no shell any more.
+  // A shell waits for its children between two commands. The child is killed after the parent is no longer a shell.
   await until(() => readProc(parent.pid!, 'cmdline').startsWith('sleep'))
   process.kill(pid, 'SIGKILL')
   await until(() => /\) Z /.test(readProc(pid, 'stat')))
@@ -37,7 +37,7 @@ test.skipIf(!existsSync('/proc/self/stat'))(
     writeFileSync(path, JSON.stringify(holder))
     const lock = await takeLock(path)
     expect(lock.kind).toBe('locked')
-    // One that runs holds it.
+    // A running process holds the lock.
     writeFileSync(path, JSON.stringify({ ...holder, pid: process.pid }))
     expect((await takeLock(path)).kind).toBe('held')
   },

@@ -1,4 +1,4 @@
-// Holds R-LIM-81 of docs/spec: at which time of the day a run did what.
+// Tests R-LIM-81 of docs/spec: the times of day at which a run did something.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

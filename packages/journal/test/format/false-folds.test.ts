@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-JOUR-12a: a fold that is not of the lines before it is passed over, and they are read.
+// Tests R-JOUR-12a of docs/spec: a fold that does not match the lines before it is ignored, and the lines are read.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { place, recordsOfLooking } from '../support/reading-run.ts'
 
 let folder: string
 let lines: readonly string[]
-/** The numbers of the lines that are folds. */
+/** The numbers of the fold lines. */
 let folds: readonly number[]
 
 beforeAll(async () => {
@@ -70,7 +70,7 @@ async function readWith(written: readonly string[]): Promise<{ readonly byFolds:
   return { byFolds: await read(() => readForResume(path(), 'open')), byLines: await read(() => readJournal(path())) }
 }
 
-/** The lines with another fold in the place of one. */
+/** The lines, with one fold replaced by another. */
 function lying(index: number, lie: (fold: Fold) => void): readonly string[] {
   const line = JSON.parse(lines[index] ?? '') as { readonly fold: Fold }
   lie(line.fold)
@@ -85,7 +85,10 @@ test('folds match the lines that they cover', async () => {
 })
 
 const numbers = [-1, 0, 1, 0.5, 37, 1e9, 2 ** 53, 1e300, -1e300, null, '7', true, [], {}]
-/** Sums and names that are of their type have the checksum of the fold alone, as those of a lap have that of its line: of these only what is of no type is a lie that can be seen. */
+/**
+ * Only the checksum of the fold protects well-typed figures and names, as that of a line protects those of a lap. Of
+ * such fields, only values of the wrong type can be detected.
+ */
 const ofNoType: { readonly [what: string]: (value: unknown) => boolean } = {
   'the id of a reply': (value) => value !== '7',
   items: (value) => !Array.isArray(value),

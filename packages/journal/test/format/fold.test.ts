@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-JOUR-12: a session that is gone on with by what folds say of its lines comes to what all its lines come to.
+// Tests R-JOUR-12 of docs/spec: resuming a session from its folds gives the same state as from all lines.
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,10 +22,10 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 const place = () => ({ path: join(folder, `${sessionId}.jsonl`), sessionId, cwd: '/project', version: '0.1.0' })
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
-/** What a session comes to for whoever goes on with it. */
+/** The state of a session that a process resumes. */
 function comesTo({ runs, written, wholeBytes }: ReadJournal, list: readonly StepRecord[]): unknown {
   const folded = foldSession(runs)
-  // Nobody goes back to what a subagent said.
+  // Nobody rewinds to an entry of a subagent.
   const ofSubagents = new Set(list.flatMap((each) => (isOfSubagent(each) ? addedIn(each).map(({ id }) => id) : [])))
   const { lines, entryLines, spent, sums } = written
   const ofMain = [...entryLines].filter(([id]) => !ofSubagents.has(id))
@@ -51,7 +51,7 @@ function summed({ transcript, open, ended, isRewound }: FoldedSession): unknown 
 const nothingSpent = { nanos: 3, unknownNanos: 1, totalTokens: 2 }
 const begins = (entries: Parameters<typeof start>[0], run: string): StepRecord => {
   const record = start(entries, run)
-  // Of a start: what it is made of has no figures.
+  // Start records have no figures of their own.
   return {
     ...record,
     start: { ...(record as { readonly start: object }).start, spent: nothingSpent },
@@ -67,7 +67,7 @@ const request = fc.tuple(fc.nat(3), fc.boolean(), fc.nat(9)).map(([at, isOpen, n
   const charge = { nanos, tokens: 2, known: nanos % 2 === 0 }
   return { type: 'result', key, digest: null, value: { kind: 'failed', charge }, at: nanos, durationMs: 2 }
 })
-/** A turn as a run has it: what it is charged, its reply and the result, and a lap of these. Some replies have more beside them. */
+/** The records of one turn: the charge, the reply, the result and a lap. Some replies have further entries. */
 const turn = fc.tuple(fc.nat(9), message, fc.boolean(), added).map(([nanos, reply, isCut, more]) => {
   const key = `run1/model:${nanos}.1`
   const [charge, own] = [{ nanos, tokens: 1, known: nanos % 2 === 0 }, isCut ? { aborted: true } : {}]
@@ -131,15 +131,15 @@ describe('resuming by folds', () => {
           const encoder = new JournalEncoder(place(), (await readForResume(path, 'open')).written, size)
           writeFileSync(path, part.map((each) => encoder.linesOf(each).lines).join(''), { flag: 'a' })
         }
-        // What was spent is data to the codec.
+        // The codec treats figures as opaque data.
         const lines = parseJournal(readFileSync(path), path)
-        // Nobody who reads lines sees folds.
+        // Readers of lines see no folds.
         expect(lines.runs.flat()).toEqual(plain(list))
         const byFolds = await readForResume(path, 'open')
         folds += lines.runs.flat().length - byFolds.runs.flat().length
         expect(comesTo(byFolds, list)).toEqual(comesTo(lines, list))
         const { open, ...more } = foldSession((await readForResume(path, 'conversation')).runs)
-        // Of a run that goes on this leaves out its records.
+        // This omits the records of an open run.
         const isOver = list.at(-1) === end
         const folded = isOver ? [open, plain(summed({ open, ...more }))] : []
         expect(folded).toEqual(isOver ? [undefined, plain(summed(foldSession(lines.runs)))] : [])
@@ -157,7 +157,7 @@ test('reads no line that a fold covers, also in later runs', () => {
     message: { role: 'user', content: [{ type: 'text', text: 'Go.' }] },
     origin: 'prompt',
   })
-  // Without messages that are in lines of a step that no entry names.
+  // Without messages that only a step has, because no entry names them.
   const turns = fc.array(
     turn.map((list) =>
       list.map((each) =>
@@ -199,7 +199,7 @@ describe('a long session', () => {
     ],
   })
 
-  /** A run that was killed when its last request was asked: `left` is what stood in its file then. */
+  /** A run that was killed during its last request. `left` is its file at that time. */
   async function killed(): Promise<string> {
     const { path } = place()
     const left = join(folder, 'left.jsonl')
@@ -248,7 +248,7 @@ describe('a long session', () => {
     const path = await killed()
     const whole = readFileSync(path)
     const fold = whole.indexOf(foldMark) + 1
-    // In a message that a fold names, in a step that it passes over, in the fold, and behind it.
+    // In a message that a fold names, in a step that it skips, in the fold, and behind it.
     for (const at of [whole.indexOf('seen'), whole.indexOf('"intent"'), fold + 100, whole.indexOf('"intent"', fold)]) {
       const damaged = Buffer.from(whole)
       damaged[at] = 'X'.charCodeAt(0)

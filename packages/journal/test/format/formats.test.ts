@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-JOUR-2, R-JOUR-2b, R-JOUR-2c: files of both formats, and what an export makes of them.
+// Tests R-JOUR-2, R-JOUR-2b and R-JOUR-2c of docs/spec: files of both formats, and how an export converts them.
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'halting-formats-')))
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const place = () => ({ path: join(folder, `${sessionId}.jsonl`), sessionId, cwd: '/project', version: '0.1.0' })
-/** Two runs of two calls a turn, of which the second was killed in its last request, as version 0.1.0 wrote it. */
+/** Two runs with two calls per turn, as version 0.1.0 wrote them. The second one was killed during its last request. */
 const oldFile = new URL('./fixtures/format-1.jsonl', import.meta.url)
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
@@ -50,7 +50,7 @@ test('reads and continues a session of the first format, and an older version re
   const again = await readJournal(path)
   expect(plain(again.runs[0])).toEqual(plain(before.runs[0]))
   expect(foldSession(again.runs).transcript.length).toBe(16)
-  // A message is named by the uuid of its line where that has one.
+  // The uuid of a line, if it has one, names its message.
   const [said] = foldSession(again.runs).transcript.since(0)
   expect(entryOfLine(again, String(messages[0]?.['uuid']))).toBe(said?.id)
 })
@@ -146,13 +146,13 @@ test('restores the figures from changes', () => {
         [old, after],
         [old, { ...old, ...after }],
         [after, plain(after) as Figures],
-        // A field that is undefined stands in no line.
+        // Lines omit undefined fields.
         [{ ...before }, { ...now }],
         [{ ...before }, { ...before, ...now }],
       ] as const) {
         const changes = changesSince(from, to)
         if (changes === undefined) continue
-        // As a line has it.
+        // As in a line.
         const read = plain(changes) as FigureChanges
         const merged = withChanges(plain(from) as Figures, read, isInPlace)
         expect(JSON.stringify(merged)).toBe(JSON.stringify(to))

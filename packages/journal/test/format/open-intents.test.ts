@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-JOUR-4: what is left unparsed is looked at as all else, and tells nothing that is not told elsewhere.
+// Tests R-JOUR-4 of docs/spec: unparsed lines are checked like all others, and add no information.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ function write(some: readonly StepRecord[]): void {
   writeFileSync(path(), [encoder.head(), ...some.map((record) => encoder.linesOf(record).lines)].join(''))
 }
 
-/** Its result is there, and the turn of that is over. */
+/** Its result is recorded, and the turn of the result is over. */
 function isSettled(record: StepRecord, index: number, all: readonly StepRecord[]): boolean {
   if (record.type !== 'intent') return false
   const result = all.findIndex((other, at) => at > index && other.type === 'result' && other.key === record.key)
@@ -53,7 +53,7 @@ test('omits only settled intents after a kill at any record, with the same traje
   expect(left).toBeGreaterThan(20)
 })
 
-/** What is not written as it reads is parsed, and kept. */
+/** An intent whose key needs escapes is parsed and kept. */
 function escaped(record: StepRecord): boolean {
   return record.type === 'intent' && record.key.includes('"')
 }

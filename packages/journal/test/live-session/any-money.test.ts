@@ -1,4 +1,5 @@
-// Holds rules of docs/spec: R-LIVE-5, R-LIVE-6, R-LIVE-6b, R-LIVE-8, R-AFTER-3: what a session has spent is what its requests cost, whatever is asked of it in between.
+// Tests R-LIVE-5, R-LIVE-6, R-LIVE-6b, R-LIVE-8 and R-AFTER-3 of docs/spec: the cost of a session is that of its
+// requests, whatever is done with it in between.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +16,7 @@ import { drawn } from '../../../core/test/support/deep.ts'
 const sessionId = '00000000-0000-4000-8000-000000000001'
 const usage = { input_tokens: 1, output_tokens: 9 }
 const look = tool({ name: 'Look', description: '', readOnly: true, execute: async () => 'seen' })
-/** A thousandth of a dollar a token, both ways. */
+/** A thousandth of a dollar per token, for input and output. */
 const prices: Prices = {
   cost: (_model, { input_tokens: input, output_tokens: output }) => (input + output) / 1_000,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + outputTokens) / 1_000,
@@ -118,7 +119,7 @@ test.each([false, true])(
                 await session.close()
                 ;({ session, events } = await opened(path, spent, stages))
               } else if (what === 'rewind') {
-                // Between runs, whatever comes after them.
+                // Between runs, whatever follows them.
                 while (session.snapshot.status !== 'idle') await setTimeout(0)
                 const ids = events.flatMap((event) => (event.type === 'run_start' ? event.ids : []))
                 await session.rewind({ before: ids.at(-1) ?? 'none' })
@@ -154,7 +155,7 @@ test('applies a lowered budget to work after a run, which counts as spent', asyn
   await session.settled()
   expect([spent.usd, session.snapshot.figures.leftUsd]).toEqual([0.02, 49.98])
   await Promise.resolve()
-  // Told, too: who shows the figures hears of it.
+  // Also emitted as an event, for anyone who displays the figures.
   expect(events.at(-1)?.type).toBe('changed')
   session.prompt('say')
   const ends = (): number => events.filter(({ type }) => type === 'run_end').length

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-LIVE-2, R-LIVE-8: what is said at an awkward moment is neither lost nor heard twice.
+// Tests R-LIVE-2 and R-LIVE-8 of docs/spec: input at an awkward moment is neither lost nor processed twice.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds R-LIVE-12 of docs/spec: a prompt may name a model, which is that of the run that begins with it.
+// Tests R-LIVE-12 of docs/spec: a prompt may name the model of the run that it starts.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SESS-7a: an answer is to one call of one run, and nothing else is an answer.
+// Tests R-SESS-7a of docs/spec: an answer belongs to one call of one run, and nothing else is an answer.
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

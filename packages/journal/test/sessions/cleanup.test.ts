@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SESS-11: sessions that nobody touched for long are removed, and nothing else.
+// Tests R-SESS-11 of docs/spec: cleanup removes sessions that nobody has used for long, and nothing else.
 import {
   existsSync,
   mkdirSync,
@@ -25,7 +25,7 @@ const place = () => ({ cwd: '/project', home, env: {} })
 const base = (): string => join(home, '.halting/projects')
 const clean = (count = 30): ReturnType<typeof cleanUpSessions> => cleanUpSessions(place(), { days: count, now })
 
-/** Of files and folders, what lies in them first. */
+/** Sets the time of a file or folder. Call it for the contents before their folder. */
 function touch(path: string, at: Date): void {
   utimesSync(path, at, at)
 }
@@ -165,11 +165,11 @@ test('removes no session when the clock jumps ahead', async () => {
   const cleanAt = (at: Date): ReturnType<typeof cleanUpSessions> => cleanUpSessions(place(), { days: 30, now: at })
   const far = new Date('2099-01-01T00:00:00Z')
   expect(await cleanAt(far)).toEqual({ sessions: 0 })
-  // Put right again, it goes on as before.
+  // Once the clock is right again, cleanup continues as before.
   expect(await isCleanUpDue(place(), now)).toBe(true)
   expect(await clean()).toEqual({ sessions: 0 })
   expect(existsSync(path)).toBe(true)
-  // Somebody was away: what is old goes the next time, however late that is.
+  // After a person's absence, old sessions go at the next cleanup, however late it is.
   expect([await cleanAt(days(-40)), await cleanAt(days(-80))]).toEqual([{ sessions: 0 }, { sessions: 1 }])
   expect(readdirSync(base()).toSorted()).toEqual(['-project', '.last-cleanup'])
 })

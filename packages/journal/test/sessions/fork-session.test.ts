@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SESS-6, R-SESS-6a: a fork has all of its own, and leaves the session that it is made of as it is.
+// Tests R-SESS-6 and R-SESS-6a of docs/spec: a fork has its own copy of everything, and leaves the original unchanged.
 import {
   existsSync,
   mkdtempSync,
@@ -96,7 +96,7 @@ test('copies large results and payloads to the paths in its conversation, even i
   expect(readFileSync(expected[0] ?? '', 'utf8')).toBe(text)
   expect(statSync(expected[0] ?? '').mode & 0o777).toBe(0o600)
   expect(statSync(dirname(expected[0] ?? '')).mode & 0o777).toBe(0o700)
-  // A later resume finds them, too, and each text is written once.
+  // A later resume finds them too, and each text is written once.
   expect((await ask(copy, 'again', ['done'])).reason).toBe('completed')
   expect(await namedIn(copy)).toEqual(expected)
   expect(readdirSync(join(folderOf(copy), 'payloads'))).toHaveLength(1)
@@ -113,7 +113,7 @@ test('continues an open run, and does not repeat recorded requests', async () =>
   await ask(source, 'go')
   const { path } = placeOf(source)
   const lines = readFileSync(path, 'utf8').split('\n')
-  // Cut behind the second reply: its tool is still to run.
+  // Cut behind the second reply: its tool has not run yet.
   const cut = lines.findLastIndex((line) => line.includes('"type":"assistant"') && line.includes('"name":"Long"'))
   writeFileSync(path, `${lines.slice(0, cut + 1).join('\n')}\n`)
   await forkSession(path, placeOf(copy))

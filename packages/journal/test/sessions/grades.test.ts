@@ -1,4 +1,5 @@
-// Holds rules of docs/spec: R-GRADE-1, R-GRADE-2, R-GRADE-3: grades are stored, survive kills, and go with their session.
+// Tests R-GRADE-1, R-GRADE-2 and R-GRADE-3 of docs/spec: grades are stored, survive kills, and are removed with their
+// session.
 import {
   chmodSync,
   copyFileSync,
@@ -74,7 +75,7 @@ test('loses only the line of a process that was killed at any byte of it, and ap
   const whole = readFileSync(file())
   for (let bytes = before.length; bytes <= whole.length; bytes++) {
     writeFileSync(file(), whole.subarray(0, bytes), { mode: 0o600 })
-    // The line without its end is whole.
+    // A line without its line break is complete.
     const expected = ['a run1 good', ...(bytes >= whole.length - 1 ? ['ä run1 bad'] : [])]
     expect(storedGrades(), `${bytes} bytes`).toEqual(expected)
     await note('c', 'run1', 'good')

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SESS-8, R-SESS-10: what lies among the sessions and is none.
+// Tests R-SESS-8 and R-SESS-10 of docs/spec: files among the sessions that are not sessions.
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ const ids = async (): Promise<readonly string[]> =>
 test('skips a session that disappears during listing, and a file without an id', async () => {
   mkdirSync(project(), { recursive: true })
   writeFileSync(join(project(), 'one.jsonl'), '')
-  // As one that another process removes between the two looks.
+  // Like a file that another process removes between the two system calls.
   symlinkSync(join(home, 'gone'), join(project(), 'gone.jsonl'))
   writeFileSync(join(project(), '.jsonl'), '')
   expect(await ids()).toEqual(['one'])

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SESS-8a: what is taken from the ends of a file without parsing them is what parsing them gives.
+// Tests R-SESS-8a of docs/spec: reading the ends of a file without parsing gives the same as parsing them.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** The ends of a file of these lines. */
+/** The ends of a file with these lines. */
 function endsOf(lines: readonly string[]): unknown {
   const path = join(folder, 'other.jsonl')
   writeFileSync(path, lines.map((line) => `${line}\n`).join(''))
@@ -39,13 +39,13 @@ const valueOf = (line = ''): Fields => {
   return fields
 }
 const summed = (value: Fields): string => lineOf(value).trimEnd()
-/** The same value as no version writes it: it can only be parsed. */
+/** The same value in a spelling that no version writes: it must be parsed. */
 function spaced(line: string): string {
   const text = `{ ${line.slice(1).replace(/,"sum":"[\da-f]{8}"\}$/, '')}`
   return `${text},"sum":"${crc32(text).toString(16).padStart(8, '0')}"}`
 }
 
-/** The places of all values in JSON. */
+/** The paths of all values in JSON. */
 function placesIn(value: unknown, at: readonly string[] = []): readonly (readonly string[])[] {
   if (typeof value !== 'object' || value === null) return [at]
   return [at, ...Object.entries(value).flatMap(([name, each]) => placesIn(each, [...at, name]))]
@@ -84,7 +84,7 @@ test('returns the same as parsing, or undefined, for any content with valid chec
       const before = valueOf(lines[at])
       const places = placesIn(before).slice(1)
       const chosen = places[place % places.length] ?? []
-      // Another field beside it, in front of the checksum: also one of the names that are looked for.
+      // Another field next to it, before the checksum. It may have one of the names that the reader searches for.
       const name = ['added', 'session', 'at', 'record', 'x'][place % 5] ?? ''
       const changed = isAdded ? put(before, [...chosen.slice(0, -1), name], value) : put(before, chosen, value)
       const forged = lines.with(at, summed(changed as Fields))

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SESS-8e to R-SESS-8g: what lists made of files counts for these very files, and for nothing else.
+// Tests R-SESS-8e to R-SESS-8g of docs/spec: cached list entries apply to exactly these files.
 import {
   appendFileSync,
   chmodSync,
@@ -25,7 +25,7 @@ import { deleteSession } from '../../src/sessions/stored-sessions.ts'
 let home: string
 let base: string
 const now = Date.now.bind(Date)
-/** A list is made so long after its files were written. */
+/** Moves the clock: a list is created this long after its files were written. */
 const later = (ms: number) => vi.spyOn(Date, 'now').mockImplementation(() => now() + ms)
 
 beforeEach(() => {
@@ -48,7 +48,7 @@ function write(path: string, text = 'content'): string {
   return path
 }
 
-/** Notes something of each file, as a list does. */
+/** Caches an entry for each file, as a list does. */
 function noted(...paths: readonly string[]): void {
   const index = new SessionIndex(base)
   for (const path of paths) index.note(path, stateOf(path), 'part', `of ${path}`)
@@ -75,7 +75,7 @@ test('returns nothing for a changed file, even with the same size and modificati
   writeFileSync(path, 'behind')
   utimesSync(path, moment, moment)
   expect(known(path)).toBeUndefined()
-  // The same bytes in the place of the file are another file.
+  // The same bytes in a new file are another file.
   noted(path)
   expect(known(path)).toBe(`of ${path}`)
   renameSync(write(`${path}.new`, 'behind'), path)
@@ -88,7 +88,7 @@ test('stores nothing for a file that changed a moment ago, in the future, or whi
   later(0)
   noted(path)
   expect(existsSync(indexFile())).toBe(false)
-  // The clock of the machine went back since.
+  // The clock of the machine has since gone back.
   later(-60_000)
   noted(path)
   expect(existsSync(indexFile())).toBe(false)
@@ -109,12 +109,12 @@ test('stores the state of a listed file as of then, and nothing if it had just c
     index.noteListed(path, { stats, asOf }, 'part', 1)
     index.save()
   }
-  // The list was made right after the change, and its files are read long after it.
+  // The list was created right after the change, and its files are read long after it.
   noteListed(Math.ceil(stats.mtimeMs) + 1_000)
   expect(existsSync(indexFile())).toBe(false)
   noteListed(Math.ceil(stats.mtimeMs) + 3_000)
   expect([known(path), new SessionIndex(base).getListed(path, { stats }, 'part')]).toEqual([1, 1])
-  // What changed it since the list was made has made another state of it.
+  // A later change gives the file another state.
   appendFileSync(path, 'more')
   noteListed(Math.ceil(stats.mtimeMs) + 3_000)
   expect(known(path)).toBeUndefined()
@@ -126,7 +126,7 @@ test('distinguishes files of the same name in different folders, and writes noth
   noted(own, elsewhere)
   expect([known(own), known(other), known(elsewhere)]).toEqual([`of ${own}`, undefined, undefined])
   expect(readdirSync(dirname(elsewhere))).toEqual(['one.jsonl'])
-  // Carried to another folder it is of the files there.
+  // In another folder, the index applies to the files there.
   writeFileSync(indexFile('q'), readFileSync(indexFile()))
   expect(known(other)).toBeUndefined()
 })

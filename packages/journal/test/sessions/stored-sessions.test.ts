@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SESS-8a: a list reads the ends of sessions, and all of those whose ends do not tell enough.
+// Tests R-SESS-8a of docs/spec: a list reads the ends of sessions, and the whole file if its ends are not enough.
 import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
@@ -59,7 +59,7 @@ async function ask(prompt: string, script: readonly ScriptedReply[], maxTurns = 
   return terminal
 }
 
-/** A bit in the middle is another one: whoever reads all of the file says so. */
+/** Flips a bit in the middle. Anything that reads the whole file reports it. */
 function spoilTheMiddle(path: string): void {
   const text = readFileSync(path, 'latin1')
   const file = openSync(path, 'r+')
@@ -153,7 +153,7 @@ test('reads everything if the ends are not sufficient: no end, a torn line, a re
   await ask('something else', [...looks(14), { text: 'Seen.', usage }])
   expect(await summaryOf(fileOf())).toMatchObject({ firstPrompt: 'something else', runs: 3 })
 
-  // An earlier version told no sums.
+  // An earlier version wrote no sums.
   const lines = bytes
     .toString()
     .trimEnd()
@@ -194,7 +194,7 @@ test('opens a session with ended runs like reading everything does, and writes t
   await ask('once more', [...looks(1), { text: 'Seen.', usage }])
   const after = await readJournal(path)
   expect(after.runs.slice(0, 2)).toEqual(runs)
-  // A message of a run before is not written again.
+  // Messages of an earlier run are not written again.
   expect(linesWithMessages(path)).toBe(before + 4)
   expect(foldSession(after.runs).transcript.messages()).toHaveLength(transcript.messages().length + 4)
 })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-STORE-1, R-STORE-2, R-STORE-3, R-STORE-4, R-STORE-7: sessions in a store, with a file each.
+// Tests R-STORE-1, R-STORE-2, R-STORE-3, R-STORE-4 and R-STORE-7 of docs/spec: sessions in a store, with a file each.
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -61,7 +61,7 @@ afterEach(() => {
   rmSync(home, { recursive: true, force: true })
 })
 
-/** The place of sessions, as a process of this machine has it; another machine has another home. */
+/** The location of sessions for a process of this machine. Another machine has another home. */
 const placeIn = (own: string = home) => ({ cwd: '/work', home: own, env: { [sessionStoreVariable]: url } })
 
 function openStore(store: MemorySessionStore = new MemorySessionStore(table), own: string = home): WorkingCopies {
@@ -173,7 +173,7 @@ describe('a session in a store', () => {
       for (const each of records.slice(0, kept)) killed.log.append(each)
       await killed.log.flush()
       await killed.close()
-      // It wrote one record more, which only its file has.
+      // It wrote one more record, which only its file has.
       const line = new JournalEncoder(options).linesOf(records[kept] as StepRecord).lines
       writeFileSync(options.path, `${readFileSync(options.path, 'utf8')}${line}`)
       ran.length = 0
@@ -205,7 +205,7 @@ describe('a session in a store', () => {
     if (row !== undefined) row.fence++
     journal.log.append({ type: 'rewind', entries: 0, after: null })
     await expect(Promise.resolve(journal.log.flush())).rejects.toThrow('was taken over')
-    // That was reported, and nothing is left to do.
+    // The failure was reported already, and closing has nothing left to do.
     await journal.close()
     expect(recordsIn(first)).toEqual([])
   })
@@ -261,7 +261,7 @@ describe('many sessions of a store', () => {
     openStore()
     await ask(first, 'one')
     const { path } = optionsOf(first)
-    /** A store whose records take a while to come. */
+    /** A store whose records take a while to arrive. */
     class SlowStore extends MemorySessionStore {
       override async read(sessionId: string): ReturnType<MemorySessionStore['read']> {
         await new Promise((resolve) => setTimeout(resolve, 50))

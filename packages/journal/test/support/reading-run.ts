@@ -4,7 +4,7 @@ import { createMemorySteps, type StepRecord } from '@halting/core/steps'
 
 export const place = { sessionId: '11111111-2222-4333-8444-555555555555', cwd: '/project', version: '0.1.0' }
 
-/** The records of a run whose one tool, Look, has seen characters of two and of four bytes. */
+/** The records of a run whose only tool, Look, returned characters of two and four bytes. */
 export async function recordsOfLooking(replies: readonly ScriptedReply[]): Promise<readonly StepRecord[]> {
   const steps = createMemorySteps()
   const Look = {

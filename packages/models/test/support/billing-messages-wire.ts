@@ -40,7 +40,7 @@ function pieceOf(block: JsonObject): PromptPiece {
   return { text: textOf(block), frame: 'block', isBreakpoint: block.cache_control !== undefined }
 }
 
-/** What a model reads of a block: its words, and the JSON of what is structured. No signatures. */
+/** The text that a model reads from a block: its words, and structured data as JSON, without signatures. */
 function textOf(block: JsonObject): string {
   switch (block.type) {
     case 'text':

@@ -1,7 +1,7 @@
 import { gemini, openAi, router } from './chat-failures.ts'
 import type { Failure } from './chat-failures.ts'
 
-/** Of services that have a protocol of their own, or words. */
+/** Failures of services with their own protocol or their own messages. */
 export const failuresElsewhere: readonly Failure[] = [
   ['Mistral', 401, { detail: 'Unauthorized' }, 'authentication_failed', false],
   [

@@ -1,6 +1,9 @@
 import { openAi, router } from './chat-failures.ts'
 
-/** How a service refused a prompt, and what it said of the window: tokens of the request, most that fit, and whether the reply's cap counts, too. */
+/**
+ * How a service rejected a prompt, and its data about the window: tokens of the request, the limit, and whether the cap
+ * of the reply counts as well.
+ */
 export type Refusal = readonly [
   service: string,
   status: number,

@@ -1,6 +1,6 @@
 import type { AnyTool } from '@halting/core'
 
-/** A tool for a run that needs one: it reads nothing and changes nothing. */
+/** A tool for runs that need one. It reads and changes nothing. */
 export const look: AnyTool = {
   name: 'Look',
   description: 'Looks',

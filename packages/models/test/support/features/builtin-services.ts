@@ -7,7 +7,7 @@ const key = { apiKey: 'key', id: pricedAs }
 const noDocuments = { no: 'the model gets the name of the document' }
 const noSearch = { no: 'by an MCP server' }
 
-/** Services that are reached by our own adapters. */
+/** Services that our own adapters support. */
 export const ownServices: readonly Service[] = [
   {
     title: 'Messages API',
