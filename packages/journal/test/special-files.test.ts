@@ -21,7 +21,7 @@ const head = lineOf({ type: 'halting', format: 1, sessionId, cwd: '/work' })
 const session = (): string => join(folder, `${sessionId}.jsonl`)
 
 const makers: { readonly [kind: string]: (path: string) => void } = {
-  'a pipe that nobody writes': (path) => void spawnSync('mkfifo', [path]),
+  'a pipe without a writer': (path) => void spawnSync('mkfifo', [path]),
   'a device that never ends': (path) => symlinkSync('/dev/zero', path),
   'a folder': (path) => mkdirSync(path),
 }
@@ -73,13 +73,13 @@ describe('a payload', () => {
   }
 
   test.each([
-    ['what all objects have', ['__proto__', 'polluted']],
-    ['what all objects are made by', ['constructor', 'prototype', 'polluted']],
-    ['what all texts have', ['said', 'text', '__proto__', 'polluted']],
-    ['what all lists have', ['list', '__proto__', 'polluted']],
+    ['a property of all objects', ['__proto__', 'polluted']],
+    ['the constructor of all objects', ['constructor', 'prototype', 'polluted']],
+    ['a property of all strings', ['said', 'text', '__proto__', 'polluted']],
+    ['a property of all lists', ['list', '__proto__', 'polluted']],
     ['the length of a list', ['list', 'length']],
-    ['a part that is no text', ['said']],
-    ['a part that is not there', ['said', 'other']],
+    ['a part that is not a string', ['said']],
+    ['a missing part', ['said', 'other']],
     ['the line itself', []],
   ])('is not inserted into %s', async (_, at) => {
     await expect(readWith(at)).rejects.toThrow('is damaged in line 2: it refers to a text that it does not contain')

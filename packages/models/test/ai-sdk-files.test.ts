@@ -108,7 +108,7 @@ describe('files in a tool result', () => {
     ['an image for chat completions', { provider: 'openai.chat' }, [png], false],
     ['an image for Groq', { provider: 'groq.chat' }, [png], false],
     ['an image for Mistral', { provider: 'mistral.chat' }, [png], false],
-    ['an image for a package that nobody knows', { provider: 'new.chat' }, [png], false],
+    ['an image for an unknown package', { provider: 'new.chat' }, [png], false],
   ])('%s', async (_what, who, content, stays) => {
     const prompt = await promptFor(resultOf(content), who)
     const result = prompt.find(({ role }) => role === 'tool')?.content[0]

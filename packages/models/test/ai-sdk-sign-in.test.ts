@@ -35,7 +35,7 @@ test.each([
     'SSO session',
   ],
   ['one of Azure', named('CredentialUnavailableError', 'Please run az login.'), 'az login'],
-  ['a key that is missing', named('AI_LoadAPIKeyError', 'Groq API key is missing.'), 'Groq API key is missing'],
+  ['a missing key', named('AI_LoadAPIKeyError', 'Groq API key is missing.'), 'Groq API key is missing'],
 ])('treats %s as a failed sign-in, without a retry', async (_name, error, says) => {
   const { error: thrown } = await call(fromAiSdk(throwing(error)))
   expect(recordOf(thrown)).toMatchObject({ kind: 'authentication_failed', retryable: false, billed: 'nothing' })
@@ -44,7 +44,7 @@ test.each([
 
 test.each([
   ['a mistake of the program', new TypeError('x is not a function'), 'unknown'],
-  ['a setting that is missing', named('AI_LoadSettingError', 'AWS region setting is missing.'), 'invalid_request'],
+  ['a missing setting', named('AI_LoadSettingError', 'AWS region setting is missing.'), 'invalid_request'],
   ['a connection', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }), 'connection'],
 ])('does not treat %s as a failed sign-in', async (_name, error, kind) => {
   expect(recordOf((await call(fromAiSdk(throwing(error)))).error).kind).toBe(kind)

@@ -73,9 +73,9 @@ describe('counts searches that the service does not report', () => {
   test.each<[string, Asked, number | undefined]>([
     ['each query, of Gemini 3 and later', { provider: 'google.generative-ai', modelId: 'gemini-3.8-flash', parts: [...text('x'), grounded('a', 'b')] }, 2],
     ['one, of a request to an earlier one', { provider: 'google.generative-ai', modelId: 'gemini-2.5-pro', parts: [...text('x'), grounded('a', 'b')] }, 1],
-    ['none, where nothing was searched', { provider: 'google.generative-ai', modelId: 'gemini-2.5-pro', parts: [...text('x'), grounded()] }, undefined],
+    ['none, without a search', { provider: 'google.generative-ai', modelId: 'gemini-2.5-pro', parts: [...text('x'), grounded()] }, undefined],
     ['calls, and not those that open a page', { provider: 'openai.responses', parts: [...own('1', 'search'), ...own('2', 'openPage'), ...own('3', 'search'), ...text('x'), finish()] }, 2],
-    ['calls that say no more', { provider: 'xai.responses', parts: [...own('1', ''), ...text('x'), finish()] }, 1],
+    ['calls without further details', { provider: 'xai.responses', parts: [...own('1', ''), ...text('x'), finish()] }, 1],
   ])('%s', async (_, what, searches) => {
     const { usage, error } = await asked(what)
     expect([error, usage?.server_tool_use?.web_search_requests]).toEqual([undefined, searches])

@@ -233,11 +233,11 @@ describe('a call', () => {
   test.each([
     ['whose input was cut', [toolCall('{"a":'), finish('length')]],
     [
-      'whose input was cut beside another',
+      'whose input was cut while another one was complete',
       [toolCall('{"a":'), toolCall('{"b":', { toolCallId: 'call_2' }), finish('length')],
     ],
     ['that has no input yet', [toolCall('{}'), finish('length')]],
-    ['that never came', [{ type: 'tool-input-start', id: 'call_1', toolName: 'Read' }, finish('length')]],
+    ['that never arrived', [{ type: 'tool-input-start', id: 'call_1', toolName: 'Read' }, finish('length')]],
     ['that a refusal cut', [toolCall(''), finish('content-filter')]],
   ])('is not reported when %s', async (_name, parts) => {
     const { reply, updates } = await ask([...text('Hello'), ...parts])
@@ -394,7 +394,7 @@ describe('usage', () => {
     ],
     ['that does not add up', { inputTokens: { ...inputTokens, total: 20 }, outputTokens }, [17, 5, 1, 2, 'reported']],
     ['left out', undefined, [0, 0, 0, 0, 'unknown']],
-    ['of nothing', { inputTokens: nothing, outputTokens: { total: undefined } }, [0, 0, 0, 0, 'unknown']],
+    ['without counts', { inputTokens: nothing, outputTokens: { total: undefined } }, [0, 0, 0, 0, 'unknown']],
     ['of zeros', { inputTokens: { total: 0 }, outputTokens: { total: 0 } }, [0, 0, 0, 0, 'unknown']],
     [
       'of zeros that the service itself reported',
@@ -402,13 +402,13 @@ describe('usage', () => {
       [0, 0, 0, 0, 'reported'],
     ],
     [
-      'with reasoning beside the completion',
+      'with reasoning apart from the completion',
       { inputTokens, outputTokens, raw: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 35 } },
       [7, 25, 1, 2, 'reported'],
     ],
     ['without the output', { inputTokens, outputTokens: {} }, [0, 0, 0, 0, 'unknown']],
     [
-      'that is no number, which core judges',
+      'with invalid numbers, which core checks',
       { inputTokens: { total: Number.NaN }, outputTokens: { total: -1 } },
       [Number.NaN, Number.NaN, 0, 0, 'reported'],
     ],
@@ -471,8 +471,8 @@ describe('a stream that breaks', () => {
 
   test.each([
     ['no part', 'words'],
-    ['a delta of nothing', { type: 'text-delta', id: '9', delta: 'x' }],
-    ['an end of nothing', { type: 'reasoning-end', id: '9' }],
+    ['a delta of an unknown block', { type: 'text-delta', id: '9', delta: 'x' }],
+    ['an end of an unknown block', { type: 'reasoning-end', id: '9' }],
     ['a delta without text', { type: 'text-delta', id: '0', delta: 1 }],
     ['a block that begins twice', { type: 'text-start', id: '0' }],
     ['a call without an id', toolCall('{}', { toolCallId: '' })],

@@ -150,7 +150,7 @@ describe('assigns deltas to their calls', () => {
 describe('takes the input as written, once', () => {
   test.each([
     ['without arguments', [piece({ index: 0, id: 'a' }, { name: 'List' })], {}],
-    ['with arguments that are null', [piece({ index: 0, id: 'a' }, { name: 'List', arguments: null })], {}],
+    ['with null arguments', [piece({ index: 0, id: 'a' }, { name: 'List', arguments: null })], {}],
     ['with an empty text', [piece({ index: 0, id: 'a' }, { name: 'List', arguments: '' })], {}],
     ['with an empty object', [piece({ index: 0, id: 'a' }, { name: 'List', arguments: '{}' })], {}],
     [
@@ -169,7 +169,7 @@ describe('takes the input as written, once', () => {
       { p: 1 },
     ],
     [
-      'with the whole once more in the last piece',
+      'with the complete input again in the last piece',
       [
         piece({ index: 0, id: 'a' }, { name: 'List', arguments: '{"p"' }),
         piece({ index: 0 }, { arguments: ':1}' }),
@@ -178,7 +178,7 @@ describe('takes the input as written, once', () => {
       { p: 1 },
     ],
     [
-      'with the whole once more and no id',
+      'with the complete input again and no id',
       [
         piece({ index: 0 }, { name: 'List', arguments: '{"p":1}' }),
         piece({ index: 0 }, { name: 'List', arguments: '{"p":1}' }),
@@ -211,7 +211,7 @@ describe('takes the input as written, once', () => {
       { p: 1 },
     ],
     [
-      'with an empty object inside, in a piece of its own',
+      'with an empty object inside, in a separate piece',
       ['{"p":', '{}', '}'].map((part, at) =>
         piece({ index: 0, ...(at === 0 && { id: 'a' }) }, { name: 'List', arguments: part }),
       ),
@@ -241,7 +241,7 @@ describe('takes the input as written, once', () => {
       { p: 1 },
     ],
     [
-      'in a function_call beside the same in tool_calls',
+      'in a function_call that repeats tool_calls',
       ['{"p"', ':1}'].map((part) =>
         chunk({
           function_call: { name: 'List', arguments: part },
@@ -384,11 +384,11 @@ describe('emits a complete call once', () => {
   }
 
   test.each([
-    ['text comes', chunk({ content: 'And' })],
-    ['thought comes', chunk({ reasoning: 'And' })],
-    ['another call comes', piece({ index: 1, id: 'b' }, { name: 'Read', arguments: '{"p":' })],
-    ['a call without a name comes', piece({ index: 1, id: 'b' })],
-    ['the finish reason comes', finish('tool_calls')],
+    ['text arrives', chunk({ content: 'And' })],
+    ['reasoning arrives', chunk({ reasoning: 'And' })],
+    ['another call arrives', piece({ index: 1, id: 'b' }, { name: 'Read', arguments: '{"p":' })],
+    ['a call without a name arrives', piece({ index: 1, id: 'b' })],
+    ['the finish reason arrives', finish('tool_calls')],
   ] as readonly (readonly [string, JsonObject])[])('when %s', (_, next) => {
     expect(emittedBlocks(whole)).toEqual([])
     expect(emittedBlocks(whole, next)).toEqual([call('a', 'Read', { p: 1 })])

@@ -113,7 +113,7 @@ describe('usage', () => {
 
   test.each([
     ['in a last chunk without choices', [said, finish('stop'), { choices: [], usage: reported }]],
-    ['in a last chunk whose choices are missing', [said, finish('stop'), { usage: reported }]],
+    ['in a last chunk without `choices`', [said, finish('stop'), { usage: reported }]],
     ['with the finish reason', [said, { ...finish('stop'), usage: reported }]],
     ['in the choice', [said, finish('stop', { usage: reported })]],
     ['in x_groq', [said, { ...finish('stop'), x_groq: { usage: reported } }]],
@@ -132,7 +132,7 @@ describe('usage', () => {
   test.each([
     ['it is missing', {}],
     ['it is null', { usage: null }],
-    ['it holds noughts', { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }],
+    ['it has only zeros', { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }],
     ['the prompt is empty', { usage: { prompt_tokens: 0, completion_tokens: 5 } }],
     ['the prompt is empty by the total too', { usage: { prompt_tokens: 0, completion_tokens: 5, total_tokens: 5 } }],
   ] as readonly (readonly [string, JsonObject])[])('is unknown when %s', (_, more) => {
@@ -146,7 +146,7 @@ describe('usage', () => {
   const half = piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":' })
   const rest = piece({ index: 0 }, { arguments: '1}' })
   test.each([
-    ['before anything', [{ ...chunk({ role: 'assistant', content: '' }), usage: running }, finish('stop')]],
+    ['before any content', [{ ...chunk({ role: 'assistant', content: '' }), usage: running }, finish('stop')]],
     ['with all of the text', [{ ...said, usage: running }, finish('stop')]],
     ['before the text', [{ choices: [], usage: running }, said, finish('stop')]],
     [
@@ -172,17 +172,17 @@ describe('usage', () => {
       { prompt_tokens_details: { cached_tokens: 4 } },
       { input_tokens: 6, cache_read_input_tokens: 4 },
     ],
-    ['cached, as DeepSeek says it', { prompt_cache_hit_tokens: 4 }, { input_tokens: 6, cache_read_input_tokens: 4 }],
-    ['cached, as Moonshot says it', { cached_tokens: 4 }, { input_tokens: 6, cache_read_input_tokens: 4 }],
+    ['cached tokens of DeepSeek', { prompt_cache_hit_tokens: 4 }, { input_tokens: 6, cache_read_input_tokens: 4 }],
+    ['cached tokens of Moonshot', { cached_tokens: 4 }, { input_tokens: 6, cache_read_input_tokens: 4 }],
     [
       'cached and written',
       { prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 3 } },
       { input_tokens: 3, cache_read_input_tokens: 4, cache_creation_input_tokens: 3 },
     ],
-    ['details that are null', { prompt_tokens_details: null, completion_tokens_details: null }, {}],
+    ['null details', { prompt_tokens_details: null, completion_tokens_details: null }, {}],
     ['thought outside of the completion, by the total', { total_tokens: 45 }, { output_tokens: 35 }],
     [
-      'thought outside of the completion, by its own count',
+      'reasoning with its own count outside of the completion',
       { total_tokens: null, completion_tokens_details: { reasoning_tokens: 30 } },
       { output_tokens: 35 },
     ],
@@ -222,12 +222,12 @@ describe('applies the highest of repeated counts', () => {
 describe('passes invalid counts on to core', () => {
   const reported = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
   test.each([
-    ['a prompt that is no number', { prompt_tokens: 'ten' }, 'ten'],
-    ['a completion below none', { completion_tokens: -5 }, -5],
-    ['a total below none', { total_tokens: -1 }, -1],
-    ['a total that is no number', { total_tokens: 'all' }, 'all'],
-    ['a cache below none', { prompt_tokens_details: { cached_tokens: -4 } }, -4],
-    ['thought that is no number', { completion_tokens_details: { reasoning_tokens: [] } }, []],
+    ['a prompt count that is not a number', { prompt_tokens: 'ten' }, 'ten'],
+    ['a negative completion count', { completion_tokens: -5 }, -5],
+    ['a negative total', { total_tokens: -1 }, -1],
+    ['a total that is not a number', { total_tokens: 'all' }, 'all'],
+    ['a negative cache count', { prompt_tokens_details: { cached_tokens: -4 } }, -4],
+    ['a reasoning count that is not a number', { completion_tokens_details: { reasoning_tokens: [] } }, []],
     ['more cached than there was', { prompt_tokens_details: { cached_tokens: 99, cache_write_tokens: 3 } }, -92],
     ['a fraction', { prompt_tokens: 10.5 }, 10.5],
   ] as readonly (readonly [string, JsonObject, Json])[])('%s', (_, more, input_tokens) => {
@@ -259,7 +259,7 @@ describe('the finish reason', () => {
     ['eos', [said, finish('eos')], 'end_turn', [text]],
     ['STOP', [said, finish('STOP')], 'end_turn', [text]],
     ['length', [said, finish('length')], 'max_tokens', [text]],
-    ['length with a whole call', [read, finish('length')], 'max_tokens', [call('Read', { p: 1 })]],
+    ['length with a complete call', [read, finish('length')], 'max_tokens', [call('Read', { p: 1 })]],
     ['length with half a call', [said, half, finish('length')], 'max_tokens', [text]],
     ['length with a call without input yet', [said, bare, finish('length')], 'max_tokens', [text]],
     ['length with a call that may have just begun', [said, empty, finish('length')], 'max_tokens', [text]],
@@ -275,7 +275,7 @@ describe('the finish reason', () => {
     ],
     ['content_filter with its reason', [said, finish('content_filter: SAFETY')], 'refusal', [text]],
     ['sensitive', [said, finish('sensitive')], 'refusal', [text]],
-    ['one that nobody knows', [said, finish('new_reason')], 'new_reason', [text]],
+    ['an unknown reason', [said, finish('new_reason')], 'new_reason', [text]],
     [
       'stop, with a piece of text after it',
       [said, finish('stop'), chunk({ content: ' More.' })],
@@ -288,8 +288,8 @@ describe('the finish reason', () => {
       'tool_use',
       [call('Read', { p: 1 })],
     ],
-    ['none, but [DONE]', [said], 'end_turn', [text]],
-    ['none, but [DONE], with a call', [read], 'tool_use', [call('Read', { p: 1 })]],
+    ['no reason, but [DONE]', [said], 'end_turn', [text]],
+    ['no reason, but [DONE], with a call', [read], 'tool_use', [call('Read', { p: 1 })]],
   ]
   test.each(table)('%s', (_, chunks, stop_reason, content) => {
     const { assembled } = readChunks([...chunks, usageChunk])

@@ -84,23 +84,15 @@ describe.each(depths)('%i levels', (depth) => {
   })
 
   test.each<[string, readonly JsonObject[], boolean]>([
+    ['a string as input', [piece({ index: 0, id: 'a' }, { name: 'b', arguments: deep }), finish('tool_calls')], true],
+    ['an object as input', [piece({ index: 0, id: 'a' }, { name: 'b', arguments: hole }), finish('stop')], isTaken],
     [
-      'an input that is text',
-      [piece({ index: 0, id: 'a' }, { name: 'b', arguments: deep }), finish('tool_calls')],
-      true,
-    ],
-    [
-      'an input that is an object',
-      [piece({ index: 0, id: 'a' }, { name: 'b', arguments: hole }), finish('stop')],
-      isTaken,
-    ],
-    [
-      'what is wanted back',
+      'content to send back',
       [piece({ index: 0, id: 'a', extra_content: hole }, { name: 'b', arguments: '{}' }), finish('stop')],
       isTaken,
     ],
     [
-      'what was thought',
+      'reasoning',
       [chunk({ reasoning_details: [{ type: 'x', it: hole }] }), chunk({ content: 'x' }), finish('stop')],
       isTaken,
     ],
@@ -112,11 +104,11 @@ describe.each(depths)('%i levels', (depth) => {
 
   const annotated = [{ type: 'output_text', text: 'x', annotations: [{ type: 'x', it: hole }] }]
   test.each<[string, readonly JsonObject[], boolean]>([
-    ['an input that is text', [done(0, callItem(deep))], true],
-    ['an input that is an object', [done(0, callItem('', { arguments: hole }))], isTaken],
+    ['a string as input', [done(0, callItem(deep))], true],
+    ['an object as input', [done(0, callItem('', { arguments: hole }))], isTaken],
     ['an item of an unknown kind', [done(0, { type: 'brand_new', it: hole })], isTaken],
-    ['what the service did', [done(0, { type: 'web_search_call', action: { query: hole } })], isTaken],
-    ['what was thought', [done(0, { type: 'reasoning', encrypted_content: 'e', it: hole })], isTaken],
+    ['the work of the service', [done(0, { type: 'web_search_call', action: { query: hole } })], isTaken],
+    ['reasoning', [done(0, { type: 'reasoning', encrypted_content: 'e', it: hole })], isTaken],
     ['an annotation', [done(0, message('', { content: annotated }))], isTaken],
     ['an event of an unknown kind', [{ type: 'brand_new', it: hole }, done(0, message('x'))], isTaken],
     ['an error', [{ type: 'error', message: hole }], false],
@@ -131,7 +123,7 @@ describe.each(depths)('%i levels', (depth) => {
     ['an error', `{"type":"error","error":{"type":"api_error","message":${deep}}}`, 500],
     ['an invalid error', deep, 400],
     [
-      'a whole answer',
+      'a complete reply',
       `{"type":"message","content":[{"type":"x","it":${deep}}],"choices":[{"message":{"x":${deep}}}],"output":${deep}}`,
       200,
     ],

@@ -67,13 +67,13 @@ describe('does not retry a second time after an identical failure', () => {
   const responses = framesOf('responses', answeringReply).map(({ bytes }) => bytes)
   const bodies: readonly (readonly [string, FaultProtocol, string])[] = [
     ['no JSON', 'messages', `${frames[0] ?? ''}data: {"type": "content_bl\n\n`],
-    ['an event that cannot stand there', 'messages', frames.slice(1).join('')],
+    ['an event at the wrong place', 'messages', frames.slice(1).join('')],
     ['an early end', 'messages', frames[0] ?? ''],
     ['no JSON', 'chat', 'data: {"choices": [\n\n'],
     ['an early end', 'chat', chat[0] ?? ''],
     ['no JSON', 'responses', `${responses[0] ?? ''}data: {"type": "respon\n\n`],
     [
-      'an event that cannot stand there',
+      'an event at the wrong place',
       'responses',
       responses
         .toSpliced(3, 0, responses[2] ?? '')

@@ -139,7 +139,7 @@ describe.each(protocols)('a stream in process (%s)', (protocol) => {
 
   const several = (mutation: fc.Arbitrary<Mutation>) => fc.array(mutation, { minLength: 1, maxLength: 4 })
   test.each([
-    ['with frames that are repeated, lost and swapped', several(frameMutation)],
+    ['with repeated, lost and swapped frames', several(frameMutation)],
     ['with garbage in it', several(garbage)],
     ['with all of that, and cut off', several(fc.oneof(frameMutation, garbage, truncation))],
   ])('loses nothing complete when it is %s, and reports when it is incomplete', async (_name, mutations) => {

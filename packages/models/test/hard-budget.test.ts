@@ -59,10 +59,10 @@ function broken({ currency }: Case, { billed, committed, limit, ...outcome }: Ou
     'the run does not break': outcome.reason !== 'error',
     'no more is billed than the budget':
       currency === 'usd' ? billed.picodollars <= BigInt(limit) * 1_000n : billed.tokens <= limit,
-    'the run says at least what is billed':
+    'the run reports at least the bill':
       billed.picodollars <= committedNanos * 1_000n && billed.tokens <= committed.tokens,
     'no request is billed more than was reserved for it': outcome.underReserved.length === 0,
-    'no request is settled below what it is billed': outcome.underSettled.length === 0,
+    'no request is settled below its bill': outcome.underSettled.length === 0,
   }
   return Object.entries(promises).flatMap(([promise, isKept]) => (isKept ? [] : [promise]))
 }
@@ -102,8 +102,8 @@ describe('the test detects', () => {
   const allBroken = [
     'no more is billed than the budget',
     'no request is billed more than was reserved for it',
-    'no request is settled below what it is billed',
-    'the run says at least what is billed',
+    'no request is settled below its bill',
+    'the run reports at least the bill',
   ]
 
   test('reservations that are too small', async () => {

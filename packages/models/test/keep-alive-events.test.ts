@@ -98,7 +98,7 @@ describe('keep-alive events do not extend a reply', () => {
       [start, call1],
       [{ ...delta({ type: 'input_json_delta', partial_json: ' \n' }), index: 1 }],
     ],
-    ['citations of nothing', [start, block], [delta({ type: 'citations_delta', citation: {} })]],
+    ['empty citations', [start, block], [delta({ type: 'citations_delta', citation: {} })]],
   ])('Messages API: %s', async (_name, begun, again) => {
     const url = await repeating(begun, again)
     const model = anthropic({ model: 'claude-test', apiKey: 'key', baseUrl: url, ...limits })
@@ -109,7 +109,7 @@ describe('keep-alive events do not extend a reply', () => {
     ['chunks of an unknown kind', [said], [{ object: 'brand_new', choices: [] }]],
     ['chunks without a text', [said], [chunk({ delta: { content: '' } })]],
     ['usage', [said], [{ choices: [], usage: { prompt_tokens: 5, completion_tokens: 1 } }]],
-    ['empty details of what is thought', [said], [chunk({ delta: { reasoning_details: [{}] } })]],
+    ['empty reasoning details', [said], [chunk({ delta: { reasoning_details: [{}] } })]],
     ['pieces of a call without an input', [named], [piece({ function: { arguments: '' } })]],
     ['white space in an input', [begun], [piece({ function: { arguments: ' \n' } })]],
     ['the same call', [named], [named]],
@@ -180,7 +180,7 @@ describe('keep-alive events do not extend a reply', () => {
 
 describe('waits no longer after the stop reason', () => {
   test.each<[string, readonly JsonObject[]]>([
-    ['the reason once more', [reason]],
+    ['the reason repeated', [reason]],
     ['usage', [{ type: 'message_delta', usage }]],
     ['deltas', [text]],
     ['pings', [{ type: 'ping' }]],
@@ -192,7 +192,7 @@ describe('waits no longer after the stop reason', () => {
   })
 
   test.each<[string, JsonObject]>([
-    ['the reason once more', chunk({ delta: {}, finish_reason: 'stop' })],
+    ['the reason repeated', chunk({ delta: {}, finish_reason: 'stop' })],
     ['usage', { choices: [], usage: { prompt_tokens: 5, completion_tokens: 1 } }],
     ['text', said],
   ])('chat completions: %s', async (_name, again) => {

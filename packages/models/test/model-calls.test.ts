@@ -55,9 +55,9 @@ describe('accepts a name and options, or only options', () => {
     ['a list', ['gpt-5']],
     ['no name', {}],
     ['an empty name', ''],
-    ['a name that is no text', { model: 4 }],
-    ['options that are none', 'gpt-5', 'key'],
-    ['options behind options', { model: 'gpt-5' }, {}],
+    ['a name that is not a string', { model: 4 }],
+    ['invalid options', 'gpt-5', 'key'],
+    ['options after options', { model: 'gpt-5' }, {}],
   ])('rejects %s and shows a valid call', (_what, ...given) => {
     for (const make of [anthropic, openai, openaiResponses, openaiCompatible]) {
       const call = (): unknown => Reflect.apply(make, undefined, given)

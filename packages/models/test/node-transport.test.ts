@@ -463,7 +463,7 @@ describe('ends the connection at an abort at once, with its reason', () => {
       vi.spyOn(dns, 'lookup').mockImplementation(() => {})
       return { asked: post('http://service.example', { signal }) }
     },
-    'before anything was done': async (signal: AbortSignal) => {
+    'before any work': async (signal: AbortSignal) => {
       const server = await silent()
       return { asked: post(server.url, { signal }), isSoon: true }
     },
@@ -471,7 +471,7 @@ describe('ends the connection at an abort at once, with its reason', () => {
       const server = await silent()
       return { server, asked: post(server.url.replace('http:', 'https:'), { signal }) }
     },
-    'while a tunnel is asked for': async (signal: AbortSignal) => {
+    'while a tunnel is being requested': async (signal: AbortSignal) => {
       const server = await silent()
       vi.stubEnv('HTTPS_PROXY', new URL(server.url).origin)
       return { server, asked: post('https://service.example', { signal }) }

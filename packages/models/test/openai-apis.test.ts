@@ -344,7 +344,7 @@ describe('does not send what a service refused again', () => {
       sent: { reasoning_effort: 'medium' },
     },
     {
-      name: 'an effort that chat completions do not take beside tools',
+      name: 'an effort that chat completions reject together with tools',
       refuse: refuseField(
         (body) => body.reasoning_effort === 'high',
         openAiError(
@@ -390,7 +390,7 @@ describe('does not send what a service refused again', () => {
       [/no summaries of the reasoning of gpt-5\.2/],
     ],
     [
-      'a summary that nobody wants',
+      'an unwanted summary',
       refuseField((body) => 'reasoning' in body, unsupported('reasoning')),
       { reasoningSummary: 'none', thinking: { type: 'disabled' } },
       [],
@@ -408,7 +408,7 @@ describe('does not send what a service refused again', () => {
       [/no summaries/, /does not support effort low\. Its default effort is used instead\./],
     ],
     [
-      'the least effort, where thinking is off',
+      'the least effort, with thinking off',
       refuseField((body) => effortIn(body) === 'none', openAiError("Invalid reasoning effort: 'none'.")),
       { thinking: { type: 'disabled' } },
       [],
@@ -451,15 +451,15 @@ describe('does not send what a service refused again', () => {
 
 describe('reports a refusal of anything else', () => {
   test.each([
-    ['a limit that is too large', 400, openAiError('max_tokens is too large: 100. At most 10.', 'max_tokens')],
+    ['an output limit that is too large', 400, openAiError('max_tokens is too large: 100. At most 10.', 'max_tokens')],
     [
-      'max_tool_calls, which holds the fees',
+      'max_tool_calls, which limits the fees',
       400,
       openAiError("Unknown parameter: 'max_tool_calls'.", 'max_tool_calls'),
     ],
     ['another field', 400, openAiError("Unknown parameter: 'temperature'.", 'temperature')],
     [
-      'what it did not store',
+      'an item that it did not store',
       400,
       openAiError("Item with id 'rs_1' not found. Items are not persisted when `store` is set to false."),
     ],

@@ -183,11 +183,7 @@ describe('prices from settings', () => {
       { input: 0.000003, output: 1 },
       `: input is 0.000003, which looks like dollars per token. Give ${rates}.`,
     ],
-    [
-      'a name that is near',
-      { input: 1, output: 1, cache_read: 1 },
-      ' has no field cache_read. Did you mean cacheRead?',
-    ],
+    ['a similar name', { input: 1, output: 1, cache_read: 1 }, ' has no field cache_read. Did you mean cacheRead?'],
     ['a capital', { Input: 1, input: 1, output: 1 }, ' has no field Input. Did you mean input?'],
     [
       'a negative fee',
@@ -196,7 +192,7 @@ describe('prices from settings', () => {
     ],
     ['a number', 3, ' must be an object like { "input": 3, "output": 15 }.'],
     ['a list', [3, 15], ' must be an object like { "input": 3, "output": 15 }.'],
-    ['tiers that are no list', { input: 1, output: 1, tiers: {} }, ': tiers must be a list, not {}.'],
+    ['tiers that are not a list', { input: 1, output: 1, tiers: {} }, ': tiers must be a list, not {}.'],
     [
       'a tier without a size',
       { input: 1, output: 1, tiers: [{ input: 1, output: 1 }] },
@@ -225,12 +221,12 @@ describe('prices from settings', () => {
       `, tier 1: input is -1. Give ${rates}, 0 or more.`,
     ],
     [
-      'a tier with a fee of its own',
+      'a tier with its own fee',
       { input: 1, output: 1, tiers: [{ inputTokensAbove: 9, input: 1, output: 1, webSearch: 1 }] },
       ', tier 1 has no field webSearch. Its fields are input, output, cacheRead, cacheWrite, cacheWrite1h, inputTokensAbove.',
     ],
     [
-      'a tier that is no object',
+      'a tier that is not an object',
       { input: 1, output: 1, tiers: [9] },
       ', tier 1 must be an object like { "inputTokensAbove": 200000, "input": 6, "output": 22.5 }.',
     ],

@@ -215,7 +215,7 @@ describe('a program of the service', () => {
   })
 
   test.each([
-    ['whose container is gone', { id: 'container_1', expires_at: '2001-01-01T00:00:00Z' }],
+    ['whose container has expired', { id: 'container_1', expires_at: '2001-01-01T00:00:00Z' }],
     ['whose container was never reported', undefined],
   ])("is omitted with %s, and its calls are sent as the model's own", async (_name, container) => {
     const service = await startProgramService(says('Rolled.'), says('Still.'))
@@ -357,7 +357,7 @@ describe('rejects invalid options when the model is created', () => {
     ['no object', 'all', /^toolOptions must be options by the names of tools/],
     ['a list', [], /^toolOptions must be options by the names of tools/],
     ['a name with a space', { 'Roll Die': {} }, /^toolOptions\.Roll Die must be under a name that a tool can have/],
-    ['options that are none', { Look: true }, /^toolOptions\.Look must be an object with allowed_callers, /],
+    ['invalid options', { Look: true }, /^toolOptions\.Look must be an object with allowed_callers, /],
     [
       'an unknown option',
       { Look: { deferLoading: true } },
@@ -373,8 +373,8 @@ describe('rejects invalid options when the model is created', () => {
       { Look: { allowed_callers: ['code'] } },
       /allowed_callers must be a list of 'direct' and names/,
     ],
-    ['nobody who calls', { Look: { allowed_callers: [] } }, /allowed_callers must be a list/],
-    ['an example that is no input', { Look: { input_examples: ['x'] } }, /input_examples must be a list of inputs/],
+    ['no callers', { Look: { allowed_callers: [] } }, /allowed_callers must be a list/],
+    ['an invalid example', { Look: { input_examples: ['x'] } }, /input_examples must be a list of inputs/],
     [
       'missing code',
       { Look: code },

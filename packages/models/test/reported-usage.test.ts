@@ -35,7 +35,7 @@ describe('applies the highest of repeated counts', () => {
       { input_tokens: 1, output_tokens: 2, cache_read_input_tokens: 70, cache_creation_input_tokens: 80 },
     ],
     [
-      'what is kept for an hour',
+      'cache writes for an hour',
       [
         { input_tokens: 1, cache_creation_input_tokens: 80, cache_creation: { ephemeral_1h_input_tokens: 80 } },
         { output_tokens: 2, cache_creation_input_tokens: 80, cache_creation: { ephemeral_1h_input_tokens: 0 } },
@@ -101,12 +101,12 @@ describe('a list of passes explains the sum', () => {
 
 describe('passes invalid counts on to core', () => {
   test.each<[string, readonly Json[], JsonObject]>([
-    ['below none', [{ input_tokens: 10 }, { output_tokens: -5 }], { input_tokens: 10, output_tokens: -5 }],
-    ['below none, and a count after it', [{ input_tokens: -10 }, { input_tokens: 5 }], { input_tokens: -10 }],
+    ['below zero', [{ input_tokens: 10 }, { output_tokens: -5 }], { input_tokens: 10, output_tokens: -5 }],
+    ['below zero, and a count after it', [{ input_tokens: -10 }, { input_tokens: 5 }], { input_tokens: -10 }],
     ['a text', [{ input_tokens: '10' }, { output_tokens: 5 }], { input_tokens: '10', output_tokens: 5 }],
     ['a fraction', [{ input_tokens: 10.5 }], { input_tokens: 10.5 }],
     [
-      'for an hour, below none',
+      'for an hour, below zero',
       [{ cache_creation_input_tokens: 5, cache_creation: { ephemeral_1h_input_tokens: -4 } }],
       { cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: -4 } },
     ],
@@ -116,17 +116,17 @@ describe('passes invalid counts on to core', () => {
       { server_tool_use: { web_search_requests: 'two' } },
     ],
     ['an invalid part', [{ server_tool_use: 7.5 }], { server_tool_use: { web_search_requests: 7.5 } }],
-    ['passes that are no list', [{ iterations: 'two' }], { iterations: 'two' }],
-    ['passes that are none', [{ iterations: [7] }], { iterations: [7] }],
+    ['passes that are not a list', [{ iterations: 'two' }], { iterations: 'two' }],
+    ['invalid passes', [{ iterations: [7] }], { iterations: [7] }],
     ['an invalid usage', [{ input_tokens: 10 }, 'cheap'], { input_tokens: 10, output_tokens: '"cheap"' }],
   ])('%s', (_what, reports, expected) => {
     expect(merged(...reports)).toMatchObject(expected)
   })
 
   test.each<[string, JsonObject, JsonObject]>([
-    ['a prompt below none', { inputTokens: { total: -9 }, outputTokens: { total: 5 } }, { input_tokens: -9 }],
+    ['a prompt below zero', { inputTokens: { total: -9 }, outputTokens: { total: 5 } }, { input_tokens: -9 }],
     [
-      'a cache below none',
+      'a cache below zero',
       { inputTokens: { total: 9, cacheRead: -4 }, outputTokens: { total: 5 } },
       { input_tokens: -4 },
     ],
@@ -135,11 +135,7 @@ describe('passes invalid counts on to core', () => {
       { inputTokens: { total: 9, noCache: -90, cacheRead: 99 }, outputTokens: { total: 5 } },
       { input_tokens: -90 },
     ],
-    [
-      'a reply that is a text',
-      { inputTokens: { total: 9 }, outputTokens: { total: 'five' } },
-      { input_tokens: 'five' },
-    ],
+    ['a text as reply', { inputTokens: { total: 9 }, outputTokens: { total: 'five' } }, { input_tokens: 'five' }],
     ['a fraction', { inputTokens: { total: 9.5 }, outputTokens: { total: 5 } }, { input_tokens: 9.5 }],
   ])('%s, through the AI SDK', (_what, usage, expected) => {
     expect(reportedUsage(usage)).toMatchObject(expected)

@@ -417,12 +417,12 @@ describe('rejects an invalid script with the place and the valid values', () => 
       'script: replies[0].content[0].name must be a text, not left out.',
     ],
     [
-      'an input that is no object',
+      'an input that is not an object',
       { replies: [{ content: [{ type: 'tool_use', name: 'R', input: 'x' }] }] },
       'script: replies[0].content[0].input must be an object, not "x".',
     ],
     [
-      'tokens that are no number',
+      'tokens that are not a number',
       { replies: [{ content: 'a', usage: { output_tokens: 'many' } }] },
       'script: replies[0].usage.output_tokens must be a number, 0 or more, not "many".',
     ],

@@ -68,7 +68,7 @@ describe('continues a message that starts again', () => {
       '1',
     ],
     [
-      'the text of the first goes on',
+      'the text of the first continues',
       [start('1'), ...text(0, 'Hal').slice(0, 2), start('1'), say(0, 'lo'), stop(0), ...ends()],
       [words('Hallo')],
       '1',
@@ -92,7 +92,7 @@ describe('continues a message that starts again', () => {
       '1',
     ],
     [
-      'calls go on behind it',
+      'calls continue after it',
       [start('1'), ...text(0, 'One'), start('1'), ...tool(1, 'a'), ...ends('tool_use')],
       [words('One'), read('a')],
       '1',
@@ -103,7 +103,7 @@ describe('continues a message that starts again', () => {
       [words('One'), words('Two'), words('Three')],
       '1',
     ],
-    ['the same once more', [start('1'), start('1'), ...text(0, 'Hi'), ...ends()], [words('Hi')], '1'],
+    ['the same start repeated', [start('1'), start('1'), ...text(0, 'Hi'), ...ends()], [words('Hi')], '1'],
     [
       'a call without an input is begun anew',
       [
@@ -153,18 +153,18 @@ describe('continues a message that starts again', () => {
 describe('two messages with different ids', () => {
   const first = [start('1'), ...text(0, 'One'), ...tool(1, 'a')]
   test.each<[string, readonly JsonObject[]]>([
-    ['the second behind a call', [...first, start('2'), ...text(2, 'Two'), ...ends('tool_use')]],
-    ['the second with a call of its own', [...first, start('2'), ...tool(0, 'b'), ...ends('tool_use')]],
-    ['the second behind a text', [start('1'), ...text(0, 'One'), start('2'), ...tool(1, 'b'), ...ends('tool_use')]],
+    ['the second after a call', [...first, start('2'), ...text(2, 'Two'), ...ends('tool_use')]],
+    ['the second with its own call', [...first, start('2'), ...tool(0, 'b'), ...ends('tool_use')]],
+    ['the second after a text', [start('1'), ...text(0, 'One'), start('2'), ...tool(1, 'b'), ...ends('tool_use')]],
     [
       'the second in a call',
       [start('1'), ...tool(0, 'a').slice(0, 2), start('2'), ...tool(0, 'b'), ...ends('tool_use')],
     ],
     [
-      'the second behind why the first ended',
+      'the second after the stop reason of the first',
       [...first, ...ends('tool_use').slice(0, 1), start('2'), ...text(2, 'Two')],
     ],
-    ['the second whole in its beginning', [...first, start('2', [words('Two')]), ...ends()]],
+    ['the second complete in its start event', [...first, start('2', [words('Two')]), ...ends()]],
   ])('cause a retry without any call: %s', async (_name, events) => {
     const server = await startRawServer((response) => {
       beginStream(response)

@@ -52,13 +52,13 @@ const echoes: Readonly<
       error: { type: 'authentication_error', message: `invalid key ${key}!`, code: key },
     }),
   }),
-  'a 401 of nobody': (key) => ({ status: 401, type: 'text/plain', body: `unknown: ${key}` }),
+  'a 401 in an unknown format': (key) => ({ status: 401, type: 'text/plain', body: `unknown: ${key}` }),
   'a page': (key) => ({
     status: 403,
     type: 'text/html',
     body: `<p>Key <b>${key.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')}</b> is blocked`,
   }),
-  'a page that is cut': (key) => ({ status: 500, type: 'text/html', body: `${'x'.repeat(190)} ${key}` }),
+  'a truncated page': (key) => ({ status: 500, type: 'text/html', body: `${'x'.repeat(190)} ${key}` }),
   'a 404': (key) => ({ status: 404, type: 'text/plain', body: encodeURIComponent(key) }),
   'a redirect': (key) => ({
     status: 307,
@@ -82,12 +82,12 @@ const echoes: Readonly<
     type: 'text/event-stream',
     body: `data: ${JSON.stringify({ type: 'response.failed', response: { error: { code: key, message: `no ${key}` } } })}\n\n`,
   }),
-  'a stream of nobody': (key) => ({
+  'a stream in an unknown format': (key) => ({
     status: 200,
     type: 'text/event-stream',
     body: `event: error\ndata: no ${key}\n\n`,
   }),
-  'a whole answer': (key) => ({
+  'a complete reply': (key) => ({
     status: 200,
     type: 'application/json',
     body: JSON.stringify({ error: { message: key, metadata: { raw: `{"message":${JSON.stringify(key)}}` } } }),

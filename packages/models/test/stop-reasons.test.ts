@@ -23,49 +23,49 @@ const once = [first]
 
 const meanings: Readonly<Record<string, Meaning>> = {
   'end_turn is an answer': { replies: [whole], transitions: [], ends: 'completed', asked: once },
-  'stop_sequence is one, too': {
+  'stop_sequence is an answer, too': {
     replies: [{ ...whole, stop_reason: 'stop_sequence', stop_sequence: 'END' }],
     transitions: [],
     ends: 'completed',
     asked: once,
   },
-  'tool_use has its calls run': {
+  'tool_use runs its calls': {
     replies: [{ content: [{ type: 'tool_use', name: 'Look' }] }, whole],
     transitions: ['next_turn'],
     ends: 'completed',
     asked: [first, [1_000, 'user assistant user']],
   },
-  'pause_turn is sent back as it is': {
+  'pause_turn is sent back unchanged': {
     replies: [{ content: 'searching', stop_reason: 'pause_turn' }, whole],
     transitions: ['pause_turn'],
     ends: 'completed',
     asked: [first, [1_000, 'user assistant']],
   },
-  'refusal ends the run as such': {
+  'refusal ends the run with that reason': {
     replies: [{ content: 'I would rather not.', stop_reason: 'refusal' }],
     transitions: [],
     ends: 'refusal',
     asked: once,
   },
-  'max_tokens is asked again with all the room there is, and then gone on from': {
+  'max_tokens repeats the request with the highest limit, then continues the reply': {
     replies: [cut, cut, whole],
     transitions: ['max_output_tokens_escalate', 'max_output_tokens_recovery'],
     ends: 'completed',
     asked: [first, [8_000, 'user'], [8_000, 'user assistant user']],
   },
-  'max_tokens to the end keeps what there is': {
+  'max_tokens up to the last attempt keeps the text so far': {
     replies: [cut, cut, cut, cut, cut],
     transitions: ['max_output_tokens_escalate', ...Array.from({ length: 3 }, () => 'max_output_tokens_recovery')],
     ends: 'max_output_tokens',
     asked: [first, ...Array.from({ length: 4 }, (_, n) => [8_000, `user${' assistant user'.repeat(n)}`] as const)],
   },
-  'model_context_window_exceeded takes the way of a prompt that is too long': {
+  'model_context_window_exceeded is handled like a prompt that is too long': {
     replies: [{ content: 'half', stop_reason: 'model_context_window_exceeded' }],
     transitions: [],
     ends: 'prompt_too_long',
     asked: once,
   },
-  'a reason that nobody knows is an answer': {
+  'an unknown reason is an answer': {
     replies: [{ ...whole, stop_reason: 'something_new' }],
     transitions: [],
     ends: 'completed',

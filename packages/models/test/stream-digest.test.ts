@@ -24,9 +24,9 @@ describe('events', () => {
   test.each([
     ['one at the beginning', [said('other'), ...long.slice(1)]],
     ['the last one', [...long.slice(0, -1), said('other')]],
-    ['one that is missing', long.slice(1)],
+    ['a missing one', long.slice(1)],
     ['one more at the end', [...long, long.at(-1)!]],
-    ['two that are one', [long[0]! + long[1]!, ...long.slice(2)]],
+    ['two joined into one', [long[0]! + long[1]!, ...long.slice(2)]],
   ])('differ by %s', (_name, others) => {
     expect(digestOf(...others)).not.toBe(digestOf(...long))
   })

@@ -71,8 +71,8 @@ test.each([
   ['the API of Anthropic', {}, true],
   ['its address', { baseUrl: 'https://api.anthropic.com/v1' }, true],
   ['another service', { baseUrl: 'https://api.z.ai/api/anthropic' }, false],
-  ['a gateway of which its owner says so', { baseUrl: 'https://gateway.example', webSearch: true }, true],
-  ['one who wants none', { webSearch: false }, false],
+  ['a gateway that is configured to support it', { baseUrl: 'https://gateway.example', webSearch: true }, true],
+  ['an option that disables it', { webSearch: false }, false],
 ])('knows for %s whether it can search the web', (_, options, can) => {
   const { webSearch } = anthropic({ model: 'claude-test', apiKey: 'key', ...options })
   expect(webSearch).toEqual(can ? { domains: 'allowed and blocked' } : undefined)

@@ -111,7 +111,7 @@ describe('a quarter of a megabyte of a stream takes linear time', () => {
   test.each<[string, (index: number) => JsonObject]>([
     ['calls', (index) => chunkOf({ tool_calls: [{ id: seven(index), function: { name: 'a', arguments: '{}' } }] })],
     ['calls at places of their own', (index) => chunkOf({ tool_calls: [{ index, function: { name: 'a' } }] })],
-    ['calls without anything', (index) => chunkOf({ tool_calls: [{ function: { name: `a${index}` } }] })],
+    ['empty calls', (index) => chunkOf({ tool_calls: [{ function: { name: `a${index}` } }] })],
     ['pieces of a call', () => chunkOf({ tool_calls: [{ index: 0, function: { name: 'a', arguments: ' {' } }] })],
     ['details', (index) => chunkOf({ reasoning_details: [{ type: 'a', index, text: 'b' }] })],
     ['texts and thoughts', (index) => chunkOf(index % 2 === 0 ? { content: 'a' } : { reasoning: 'a' })],
@@ -130,7 +130,7 @@ describe('a quarter of a megabyte of a stream takes linear time', () => {
     ['calls of one id', (index) => done(index, callItem('{}'))],
     ['pieces of a call', () => argumentsDelta(0, ' {')],
     [
-      'whole arguments',
+      'complete arguments',
       (index) => ({
         type: 'response.function_call_arguments.done',
         output_index: 0,
@@ -139,7 +139,7 @@ describe('a quarter of a megabyte of a stream takes linear time', () => {
     ],
     ['items that begin', (index) => added(index, message(''))],
     ['items of an unknown kind', (index) => done(index, { type: 'brand_new' })],
-    ['what the service does', (index) => done(index, { type: 'web_search_call', id: 'a' })],
+    ['the work of the service', (index) => done(index, { type: 'web_search_call', id: 'a' })],
     ['parts of a message', (index) => textDelta(0, 'a', index)],
     ['texts that end', (index) => ({ type: 'response.output_text.done', output_index: 0, text: seven(index) })],
     [

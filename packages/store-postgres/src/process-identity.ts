@@ -18,10 +18,7 @@ export function ownProcess(): ProcessIdentity {
   return { pid: process.pid, host: hostname(), began: beginningOf(process.pid), namespace: pidNamespace() }
 }
 
-/**
- * Whether a process runs. `unknown` for another host, container or boot, which may be another machine with the same
- * name.
- */
+/** Whether a process runs: `unknown` on another host or after a reboot, which may be another machine. */
 export function livenessOf({ pid, host, began, namespace }: ProcessIdentity): 'alive' | 'dead' | 'unknown' {
   if (host !== hostname()) return 'unknown'
   const boot = bootId()

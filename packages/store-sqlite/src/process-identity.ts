@@ -18,10 +18,7 @@ export function ownProcess(): ProcessIdentity {
   return { pid: process.pid, host: hostname(), began: beginningOf(process.pid), namespace: pidNamespace() }
 }
 
-/**
- * Whether a process runs. `unknown` for another host. After a reboot no earlier process of the machine runs, whatever
- * its host name is now.
- */
+/** Whether a process runs: `unknown` on another host. No process of this host survives its reboot. */
 export function livenessOf({ pid, host, began, namespace }: ProcessIdentity): 'alive' | 'dead' | 'unknown' {
   if (host !== hostname()) return 'unknown'
   const boot = bootId()

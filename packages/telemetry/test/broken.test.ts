@@ -60,7 +60,7 @@ const giving = (what: string): object => ({ [what]: () => broken })
 test.each([
   ['at once', broken],
   ['later', giving('getMeter')],
-  ['only where it is used', { getMeter: () => ({ createHistogram: () => broken, createCounter: () => broken }) }],
+  ['only on use', { getMeter: () => ({ createHistogram: () => broken, createCounter: () => broken }) }],
 ])('keeps spans complete when metrics throw %s', async (_when, given) => {
   const [whole, to] = [collector(), collector()]
   const events = await eventsOfARun()
@@ -79,7 +79,7 @@ test.each([
 test.each([
   ['at once', broken],
   ['later', giving('getTracer')],
-  ['only where they are used', { getTracer: () => ({ startSpan: () => broken }) }],
+  ['only on use', { getTracer: () => ({ startSpan: () => broken }) }],
 ])('keeps metrics complete when spans throw %s', async (_when, given) => {
   const [whole, to] = [collector(), collector()]
   const events = await eventsOfARun()

@@ -89,7 +89,7 @@ const cases: readonly Case[] = [
     replies: [calls('Look', 'Breaks', 'Agent'), answer, answer],
   },
   {
-    what: 'a call that is denied',
+    what: 'a denied call',
     ends: 'completed',
     replies: [calls('Look'), answer],
     options: {
@@ -150,7 +150,7 @@ const cases: readonly Case[] = [
     isEndingExported: true,
   },
   {
-    what: 'a goal whose check fails, and one that a model judges',
+    what: 'a goal with a failing check, and one that a model judges',
     ends: 'goal_unmet',
     replies: Array.from({ length: 4 }, () => answer),
     options: {

@@ -94,7 +94,7 @@ const ofNoType: { readonly [what: string]: (value: unknown) => boolean } = {
   items: (value) => !Array.isArray(value),
   transition: (value) => value !== '7',
   newest: (value) => value !== '7' && value !== null,
-  'what was spent': (value) => JSON.stringify(value) !== '{}',
+  'the figures': (value) => JSON.stringify(value) !== '{}',
   until: (value) => typeof value !== 'number' || value < 0,
 }
 const lies: readonly (readonly [string, (fold: Fold, value: unknown) => void])[] = [
@@ -111,10 +111,7 @@ const lies: readonly (readonly [string, (fold: Fold, value: unknown) => void])[]
     (fold, value) => void (itemOf(fold, 'a')[2] = Number(itemOf(fold, 'a')[2]) + Number(value)),
   ],
   ['the length of a reply', (fold, value) => void (itemOf(fold, 'a')[3] = value)],
-  [
-    'a reply that is longer',
-    (fold, value) => void (itemOf(fold, 'a')[3] = Number(itemOf(fold, 'a')[3]) + Number(value)),
-  ],
+  ['a longer reply', (fold, value) => void (itemOf(fold, 'a')[3] = Number(itemOf(fold, 'a')[3]) + Number(value))],
   ['the place of a result', (fold, value) => void (itemOf(fold, 'r')[2] = value)],
   ['the length of a result', (fold, value) => void (itemOf(fold, 'r')[3] = value)],
   ['a result without a length', (fold) => void itemOf(fold, 'r').pop()],
@@ -128,7 +125,7 @@ const lies: readonly (readonly [string, (fold: Fold, value: unknown) => void])[]
   ['items', (fold, value) => void (fold['items'] = value as unknown[][])],
   ['transition', (fold, value) => void (fold['transition'] = value)],
   ['spent', (fold, value) => void (fold['spent'] = value)],
-  ['what was spent', (fold, value) => void (fold['spent'] = { '': value })],
+  ['the figures', (fold, value) => void (fold['spent'] = { '': value })],
   ['newest', (fold, value) => void (fold['newest'] = value)],
   ['past', (fold, value) => void (fold['past'] = value as Fold['past'])],
   ['settled', (fold, value) => void (fold.past['settled'] = value)],
