@@ -135,12 +135,15 @@ async function openChecked({
   try {
     const before = (await exists(path)) ? await readBefore(path) : undefined
     if (before !== undefined && before.sessionId !== sessionId)
-      throw new HaltingError('driver', `The file ${path} belongs to the session ${before.sessionId}, not to ${sessionId}.`)
+      throw new HaltingError(
+        'driver',
+        `The file ${path} belongs to the session ${before.sessionId}, not to ${sessionId}.`,
+      )
     if (before !== undefined && before.tornBytes > 0) await truncate(path, before.wholeBytes)
     const encoder = new JournalEncoder({ sessionId, cwd, version, ...titled }, before?.written)
     if (before === undefined) await writeWhole(path, encoder.head(createdAt))
     const file = new JournalFile(path, await openFile(path))
-    const redacted = redact === undefined ? asIs : (record: StepRecord): StepRecord => redactedValue(record, redact)
+    const redacted = redact === undefined ? identity : (record: StepRecord): StepRecord => redactedValue(record, redact)
     return new OpenJournal({ sessionId, file, store, encoder, before, redacted, release: () => lock.release() })
   } catch (error) {
     await store?.close().catch(() => undefined)
@@ -150,7 +153,7 @@ async function openChecked({
 }
 
 /** Without a redactor nothing is scanned. */
-const asIs = (record: StepRecord): StepRecord => record
+const identity = (record: StepRecord): StepRecord => record
 
 /** Locks a session. A session of a store is also locked there, and its file is brought up to date first. */
 async function lockForWriting(

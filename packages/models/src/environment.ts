@@ -67,8 +67,8 @@ export function serviceFromEnvironment(
   env: Environment,
   settings: ModelSettings = {},
 ): ModelService {
-  const wanted = wantedName(name, env)
-  const named = namedOrThrow(wanted, env)
+  const requestedName = wantedName(name, env)
+  const named = namedOrThrow(requestedName, env)
   const { anthropic: forAnthropic, openai: forOpenAi, ...common } = settings
   if (named.kind === 'anthropic') {
     const options = messagesOptions(named.model, env, { ...common, ...forAnthropic })
@@ -121,12 +121,12 @@ function anthropicFromEnvironment(model: string, env: Environment, settings: Own
 function messagesOptions(model: string, env: Environment, settings: Own<AnthropicOptions>): AnthropicOptions {
   return {
     ...limitsFromEnvironment(env),
-    apiKey: read(env, 'ANTHROPIC_API_KEY'),
-    authToken: read(env, 'ANTHROPIC_AUTH_TOKEN'),
-    baseUrl: read(env, 'ANTHROPIC_BASE_URL'),
+    apiKey: readVariable(env, 'ANTHROPIC_API_KEY'),
+    authToken: readVariable(env, 'ANTHROPIC_AUTH_TOKEN'),
+    baseUrl: readVariable(env, 'ANTHROPIC_BASE_URL'),
     ...withoutUndefined(settings),
     model,
-    headers: { ...customHeaders(read(env, 'ANTHROPIC_CUSTOM_HEADERS') ?? ''), ...settings.headers },
+    headers: { ...customHeaders(readVariable(env, 'ANTHROPIC_CUSTOM_HEADERS') ?? ''), ...settings.headers },
   }
 }
 
@@ -164,7 +164,7 @@ function openAiLikeOptions(
   }
   return {
     ...limitsFromEnvironment(env),
-    apiKey: keyVariable && read(env, keyVariable),
+    apiKey: keyVariable && readVariable(env, keyVariable),
     ...withoutUndefined(settings),
     api: apiOf(service, env, settings),
     model,
@@ -201,13 +201,13 @@ export function askedAs(
 
 /** Returns the API that a variable selects for all services. @throws ConfigurationError for an unknown API. */
 function apiFrom(env: Environment): OpenAiApi | undefined {
-  const value = read(env, 'HALTING_OPENAI_API')
+  const value = readVariable(env, 'HALTING_OPENAI_API')
   if (value === undefined || value === 'responses' || value === 'chat_completions') return value
   throw new ConfigurationError(`HALTING_OPENAI_API must be responses or chat_completions, not "${value}".`)
 }
 
 function baseUrlFrom({ prefix, baseUrl, baseUrlVariable }: OpenAiLikeService, env: Environment): string | undefined {
-  const value = baseUrlVariable && read(env, baseUrlVariable)
+  const value = baseUrlVariable && readVariable(env, baseUrlVariable)
   if (value === undefined || value === '') return baseUrl
   return prefix === 'ollama' ? ollamaUrl(value) : value
 }
@@ -251,16 +251,16 @@ export interface ReachableService {
  */
 export function reachableServices(env: Environment): readonly ReachableService[] {
   const messages = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL']
-  const hasAddress = read(env, 'OPENAI_BASE_URL') !== undefined
+  const hasAddress = readVariable(env, 'OPENAI_BASE_URL') !== undefined
   const others = openAiLikeServices.flatMap((service): readonly ReachableService[] => {
     const { prefix, needsKey, keyVariable, baseUrlVariable } = service
     if (prefix === (hasAddress ? 'openai' : 'openai-compatible')) return []
-    const hasKey = keyVariable !== undefined && read(env, keyVariable) !== undefined
-    const isSetUp = hasKey || (baseUrlVariable !== undefined && read(env, baseUrlVariable) !== undefined)
+    const hasKey = keyVariable !== undefined && readVariable(env, keyVariable) !== undefined
+    const isSetUp = hasKey || (baseUrlVariable !== undefined && readVariable(env, baseUrlVariable) !== undefined)
     if (needsKey && !hasKey) return []
     return isSetUp || isOnThisMachine(baseUrlFrom(service, env)) ? [{ prefix, isSetUp }] : []
   })
-  const isAnthropicSetUp = messages.some((variable) => read(env, variable) !== undefined)
+  const isAnthropicSetUp = messages.some((variable) => readVariable(env, variable) !== undefined)
   return [...(isAnthropicSetUp ? [{ prefix: 'anthropic', isSetUp: true }] : []), ...others]
 }
 
@@ -276,8 +276,8 @@ function ollamaUrl(given: string): string {
 }
 
 function openAiHeaders(env: Environment): Readonly<Record<string, string>> {
-  const organization = read(env, 'OPENAI_ORG_ID')
-  const project = read(env, 'OPENAI_PROJECT_ID')
+  const organization = readVariable(env, 'OPENAI_ORG_ID')
+  const project = readVariable(env, 'OPENAI_PROJECT_ID')
   return {
     ...(organization !== undefined && { 'openai-organization': organization }),
     ...(project !== undefined && { 'openai-project': project }),
@@ -320,13 +320,13 @@ export function isOfMessagesApi(name: string | undefined, env: Environment): boo
 }
 
 function wantedName(name: string | undefined, env: Environment): string {
-  return withoutAlias(name ?? read(env, 'ANTHROPIC_MODEL') ?? defaultModelName)
+  return withoutAlias(name ?? readVariable(env, 'ANTHROPIC_MODEL') ?? defaultModelName)
 }
 
 /** Returns the variable of the key for the named model, or for the default one; `none` if it has no key. */
 export function keySourceOf(name: string | undefined, env: Environment): string {
   const variables = keyVariablesOf(wantedName(name, env)) ?? []
-  return variables.find((variable) => read(env, variable) !== undefined) ?? 'none'
+  return variables.find((variable) => readVariable(env, variable) !== undefined) ?? 'none'
 }
 
 /** Parses one `Name: value` per line. */
@@ -346,13 +346,13 @@ function customHeaders(text: string): Readonly<Record<string, string>> {
 }
 
 /** Reads a variable; an empty one counts as unset. */
-function read(env: Environment, name: string): string | undefined {
+function readVariable(env: Environment, name: string): string | undefined {
   const value = env[name]?.trim()
   return value === '' ? undefined : value
 }
 
 function readCount(env: Environment, name: string): number | undefined {
-  const value = read(env, name)
+  const value = readVariable(env, name)
   if (value === undefined) return undefined
   if (!/^\d+$/.test(value) || Number(value) === 0) {
     throw new ConfigurationError(`${name} must be a whole number above 0, not "${value}".`)

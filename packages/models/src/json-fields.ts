@@ -45,9 +45,9 @@ function isTooDeep(text: string): boolean {
  * have.
  */
 function hasFewLevels(text: string): boolean {
-  let left = deepestLevel
-  for (let at = text.indexOf('{'); at >= 0; at = text.indexOf('{', at + 1)) if (--left < 0) return false
-  for (let at = text.indexOf('['); at >= 0; at = text.indexOf('[', at + 1)) if (--left < 0) return false
+  let remaining = deepestLevel
+  for (let at = text.indexOf('{'); at >= 0; at = text.indexOf('{', at + 1)) if (--remaining < 0) return false
+  for (let at = text.indexOf('['); at >= 0; at = text.indexOf('[', at + 1)) if (--remaining < 0) return false
   return true
 }
 

@@ -21,12 +21,12 @@ interface CallForm {
 export function modelOptionsOf(form: CallForm, given: unknown, more: unknown): NamedOptions {
   if (typeof given === 'string') {
     if (more !== undefined && !isFields(more))
-      throw new ConfigurationError(`The options of ${form.name} must be an object. ${rightCalls(form)}`)
+      throw new ConfigurationError(`The options of ${form.name} must be an object. ${validCallHint(form)}`)
     return checkedName(form, { ...more, model: given })
   }
-  if (!isFields(given)) throw new ConfigurationError(`${form.name} expects the name of a model. ${rightCalls(form)}`)
+  if (!isFields(given)) throw new ConfigurationError(`${form.name} expects the name of a model. ${validCallHint(form)}`)
   if (more !== undefined)
-    throw new ConfigurationError(`${form.name} takes one object of options, or a name first. ${rightCalls(form)}`)
+    throw new ConfigurationError(`${form.name} takes one object of options, or a name first. ${validCallHint(form)}`)
   return checkedName(form, given)
 }
 
@@ -47,11 +47,11 @@ const otherNames: ReadonlyMap<string, string> = new Map([
 function checkedName(form: CallForm, options: Fields): NamedOptions {
   for (const [theirs, ours] of otherNames)
     if (options[theirs] !== undefined)
-      throw new ConfigurationError(`${form.name} has no option ${theirs}: it is ${ours}. ${rightCalls(form)}`)
+      throw new ConfigurationError(`${form.name} has no option ${theirs}: it is ${ours}. ${validCallHint(form)}`)
   const { model } = options
   if (typeof model === 'string' && model.trim() !== '') return { ...options, model }
   const problem = typeof model === 'string' ? 'the name of the model is empty' : 'the name of the model is missing'
-  throw new ConfigurationError(`${form.name}: ${problem}. ${rightCalls(form)}`)
+  throw new ConfigurationError(`${form.name}: ${problem}. ${validCallHint(form)}`)
 }
 
 type Fields = { readonly [field: string]: unknown }
@@ -63,7 +63,7 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function rightCalls({ name, sample, rest = 'apiKey' }: CallForm): string {
+function validCallHint({ name, sample, rest = 'apiKey' }: CallForm): string {
   return `Call it like ${name}('${sample}', { ${rest} }) or ${name}({ model: '${sample}', ${rest} }).`
 }
 

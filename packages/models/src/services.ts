@@ -30,25 +30,25 @@ export const openAiService: OpenAiLikeService = {
 export const openAiLikeServices: readonly OpenAiLikeService[] = [
   openAiService,
   { prefix: 'openai-compatible', baseUrlVariable: 'OPENAI_BASE_URL', keyVariable: 'OPENAI_API_KEY', needsKey: false },
-  local('ollama', 'http://127.0.0.1:11434/v1', 'OLLAMA_HOST'),
-  { ...local('llamacpp', 'http://127.0.0.1:8080/v1', 'LLAMACPP_BASE_URL'), keyVariable: 'LLAMA_API_KEY' },
-  { ...local('vllm', 'http://127.0.0.1:8000/v1', 'VLLM_BASE_URL'), keyVariable: 'VLLM_API_KEY' },
-  { ...local('lmstudio', 'http://127.0.0.1:1234/v1', 'LMSTUDIO_BASE_URL'), keyVariable: 'LM_API_TOKEN' },
-  known('openrouter', 'https://openrouter.ai/api/v1', 'OPENROUTER_API_KEY'),
-  known('groq', 'https://api.groq.com/openai/v1', 'GROQ_API_KEY'),
-  known('deepseek', 'https://api.deepseek.com/v1', 'DEEPSEEK_API_KEY'),
-  known('mistral', 'https://api.mistral.ai/v1', 'MISTRAL_API_KEY'),
-  known('xai', 'https://api.x.ai/v1', 'XAI_API_KEY'),
-  known('google', 'https://generativelanguage.googleapis.com/v1beta/openai', 'GEMINI_API_KEY'),
-  known('moonshotai', 'https://api.moonshot.ai/v1', 'MOONSHOT_API_KEY'),
+  localService('ollama', 'http://127.0.0.1:11434/v1', 'OLLAMA_HOST'),
+  { ...localService('llamacpp', 'http://127.0.0.1:8080/v1', 'LLAMACPP_BASE_URL'), keyVariable: 'LLAMA_API_KEY' },
+  { ...localService('vllm', 'http://127.0.0.1:8000/v1', 'VLLM_BASE_URL'), keyVariable: 'VLLM_API_KEY' },
+  { ...localService('lmstudio', 'http://127.0.0.1:1234/v1', 'LMSTUDIO_BASE_URL'), keyVariable: 'LM_API_TOKEN' },
+  hostedService('openrouter', 'https://openrouter.ai/api/v1', 'OPENROUTER_API_KEY'),
+  hostedService('groq', 'https://api.groq.com/openai/v1', 'GROQ_API_KEY'),
+  hostedService('deepseek', 'https://api.deepseek.com/v1', 'DEEPSEEK_API_KEY'),
+  hostedService('mistral', 'https://api.mistral.ai/v1', 'MISTRAL_API_KEY'),
+  hostedService('xai', 'https://api.x.ai/v1', 'XAI_API_KEY'),
+  hostedService('google', 'https://generativelanguage.googleapis.com/v1beta/openai', 'GEMINI_API_KEY'),
+  hostedService('moonshotai', 'https://api.moonshot.ai/v1', 'MOONSHOT_API_KEY'),
 ]
 
-function known(prefix: string, baseUrl: string, keyVariable: string): OpenAiLikeService {
+function hostedService(prefix: string, baseUrl: string, keyVariable: string): OpenAiLikeService {
   return { prefix, baseUrl, keyVariable, needsKey: true }
 }
 
 /** A service on the user's machine at its default port, unless its variable says otherwise. */
-function local(prefix: string, baseUrl: string, baseUrlVariable: string): OpenAiLikeService {
+function localService(prefix: string, baseUrl: string, baseUrlVariable: string): OpenAiLikeService {
   return { prefix, baseUrl, baseUrlVariable, needsKey: false }
 }
 

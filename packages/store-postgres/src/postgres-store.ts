@@ -327,8 +327,8 @@ class PostgresStore implements SessionStore {
       row.fence,
     ])
     // Another process may have locked it in the meantime.
-    const left = await this.#rowOf(sessionId)
-    if (left?.key === row.key) throw sessionInUse(sessionId, nameOfHolder(parsedHolder(left.holder)))
+    const current = await this.#rowOf(sessionId)
+    if (current?.key === row.key) throw sessionInUse(sessionId, nameOfHolder(parsedHolder(current.holder)))
     return true
   }
 

@@ -165,9 +165,9 @@ export class AttemptTraces {
     const known = this.#models.get(id)
     if (known !== undefined) return known
     const name = exportedName(id)
-    const asked = { name, provider: this.#scope.providerOf(id), spanName: `chat ${name}` }
-    this.#models.set(id, asked)
-    return asked
+    const modelNames = { name, provider: this.#scope.providerOf(id), spanName: `chat ${name}` }
+    this.#models.set(id, modelNames)
+    return modelNames
   }
 
   #figures({ node, model, firstChunkAt }: OpenAttempt, outcome: string, usage: Usage | null, costUsd: number): void {

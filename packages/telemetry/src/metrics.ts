@@ -53,11 +53,11 @@ export class Instruments {
     }
     const histogram = (metric: keyof typeof metricNames, buckets: readonly number[]): Histogram => {
       const advice = { explicitBucketBoundaries: [...buckets] }
-      const made = meter.createHistogram(metricNames[metric][0], { ...optionsOf(metric), advice })
+      const instrument = meter.createHistogram(metricNames[metric][0], { ...optionsOf(metric), advice })
       return {
         record(value, attributes) {
           try {
-            made.record(finiteAmount(value), attributes)
+            instrument.record(finiteAmount(value), attributes)
           } catch (thrown) {
             guard.failed(thrown)
           }
@@ -65,11 +65,11 @@ export class Instruments {
       }
     }
     const counter = (metric: keyof typeof metricNames): Counter => {
-      const made = meter.createCounter(metricNames[metric][0], optionsOf(metric))
+      const instrument = meter.createCounter(metricNames[metric][0], optionsOf(metric))
       return {
         add(value, attributes) {
           try {
-            made.add(finiteAmount(value), attributes)
+            instrument.add(finiteAmount(value), attributes)
           } catch (thrown) {
             guard.failed(thrown)
           }
@@ -174,9 +174,9 @@ function cached<Value>(all: Map<string, Value>, key: string, make: () => Value):
   const known = all.get(key)
   if (known !== undefined) return known
   if (all.size >= mostCached) all.clear()
-  const made = make()
-  all.set(key, made)
-  return made
+  const value = make()
+  all.set(key, value)
+  return value
 }
 
 /** Replaces invalid values: clocks may go backwards, and one NaN would spoil every later sum. */

@@ -21,7 +21,11 @@ export interface Telemetry {
   readonly close: () => void
 }
 
-const off: Telemetry = Object.freeze({ onEvent: () => {}, traceparentOf: () => undefined, close: () => {} })
+const disabledTelemetry: Telemetry = Object.freeze({
+  onEvent: () => {},
+  traceparentOf: () => undefined,
+  close: () => {},
+})
 
 /**
  * Creates a listener that exports runs to OpenTelemetry: spans for runs, turns, attempts, calls, hooks, compactions and
@@ -31,7 +35,7 @@ const off: Telemetry = Object.freeze({ onEvent: () => {}, traceparentOf: () => u
  */
 export async function telemetry(options: TelemetryOptions = {}): Promise<Telemetry> {
   const { tracerProvider, meterProvider, onProblem } = options
-  if (tracerProvider === undefined && meterProvider === undefined) return off
+  if (tracerProvider === undefined && meterProvider === undefined) return disabledTelemetry
   const api = await loadApi()
   const guard = new FailureGuard(onProblem)
   const { now = clock(), providerOf: given } = options

@@ -34,14 +34,14 @@ export class WaitTraces {
   }
 
   serviceWaited({ outcome, waitedMs, ...about }: EventOf<'service_waited'>, parent: TraceNode): void {
-    const begun = this.#open.find((wait) => isSame(wait, about))
-    this.#open = this.#open.filter((wait) => wait !== begun)
+    const openWait = this.#open.find((wait) => isSame(wait, about))
+    this.#open = this.#open.filter((wait) => wait !== openWait)
     const figures = { [own.serviceOutcome[0]]: outcome, [own.serviceWaitedMs[0]]: waitedMs }
     this.#span(
       spanNames.serviceWait[0],
       waitedMs,
       { ...this.#aboutService(about), ...figures },
-      begun?.parent ?? parent,
+      openWait?.parent ?? parent,
     )
     const { instruments, providerOf } = this.#scope
     instruments?.serviceWaits.record(waitedMs / 1_000, {

@@ -89,10 +89,10 @@ function targetOf(path: string): string | undefined {
 /** Encodes a process in a few bytes: pid, start time, boot of the machine, host. `-` if unknown. */
 export function shortIdentity({ pid, began, host }: ProcessIdentity): string {
   const [boot = '', ticks = ''] = began.split(' ')
-  return `${pid} ${ticks === '' ? '-' : ticks} ${boot === '' ? '-' : short(boot)} ${short(host)}`
+  return `${pid} ${ticks === '' ? '-' : ticks} ${boot === '' ? '-' : shortHash(boot)} ${shortHash(host)}`
 }
 
-const short = (text: string): string => digestOf(text).slice(0, 8)
+const shortHash = (text: string): string => digestOf(text).slice(0, 8)
 
 /** Parses the holder; an invalid one counts as dead. */
 function parseHolder(target: string): { readonly token: string; readonly liveness: 'alive' | 'dead' | 'unknown' } {
@@ -100,8 +100,8 @@ function parseHolder(target: string): { readonly token: string; readonly livenes
   if (!/^\d+$/.test(pid) || token === '') return { token: '', liveness: 'dead' }
   const own = ownProcess()
   const [ownBoot = ''] = own.began.split(' ')
-  if (boot !== '-' && ownBoot !== '' && boot !== short(ownBoot)) return { token, liveness: 'dead' }
-  if (host !== short(own.host)) return { token, liveness: 'unknown' }
+  if (boot !== '-' && ownBoot !== '' && boot !== shortHash(ownBoot)) return { token, liveness: 'dead' }
+  if (host !== shortHash(own.host)) return { token, liveness: 'unknown' }
   const began = ticks === '-' ? '' : `${ownBoot} ${ticks}`
   return { token, liveness: isAlive({ pid: Number(pid), began, host: own.host }) ? 'alive' : 'dead' }
 }

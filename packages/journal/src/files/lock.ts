@@ -112,7 +112,7 @@ function readHolder(path: string): LockHolder | undefined {
     if (code === 'ENOENT' || code === 'ENAMETOOLONG') return undefined
     // If the system denies access, the lock may still be held. A large file, or another kind of file, is not our lock.
     if (code !== undefined && code !== 'ELOOP') throw error
-    return nobody()
+    return noHolder()
   }
   try {
     const parsed: unknown = JSON.parse(text)
@@ -121,9 +121,9 @@ function readHolder(path: string): LockHolder | undefined {
   } catch {
     // Damaged: nobody holds it.
   }
-  return nobody()
+  return noHolder()
 }
 
-function nobody(): LockHolder {
+function noHolder(): LockHolder {
   return { pid: 0, began: '', host: hostname(), since: '' }
 }

@@ -7,14 +7,14 @@ import { codeOf } from '@halting/core/adapters'
  * reports ENOENT although the parent exists, as `/proc` does.
  */
 export async function makeFolder(path: string, mode = 0o777): Promise<void> {
-  if ((await make(path, mode)) === 'there') return
+  if ((await makeOneFolder(path, mode)) === 'there') return
   const parent = dirname(path)
   if (parent !== path) await makeFolder(parent, mode)
-  if ((await make(path, mode)) === 'there') return
+  if ((await makeOneFolder(path, mode)) === 'there') return
   throw Object.assign(new Error(`ENOENT: no folder can be made, mkdir '${path}'`), { code: 'ENOENT' })
 }
 
-async function make(path: string, mode: number): Promise<'there' | 'no parent'> {
+async function makeOneFolder(path: string, mode: number): Promise<'there' | 'no parent'> {
   try {
     await mkdir(path, { mode })
     return 'there'

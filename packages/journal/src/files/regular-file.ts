@@ -43,7 +43,7 @@ function checkRegular(stats: Stats): void {
 }
 
 /** Path of a pipe that a shell creates for `<(command)`; it ends with the command. */
-const handedIn = /^\/(?:dev|proc\/self)\/fd\/\d+$/
+const passedDescriptor = /^\/(?:dev|proc\/self)\/fd\/\d+$/
 
 /**
  * Reads the text of a user-specified file or a settings file. Other pipes and devices are rejected, because they could
@@ -51,7 +51,7 @@ const handedIn = /^\/(?:dev|proc\/self)\/fd\/\d+$/
  * @throws Error with the reason: a system error, not a regular file, or too large.
  */
 export async function boundedFile(path: string, mostBytes: number): Promise<string> {
-  const isPipe = handedIn.test(path) && (await stat(path)).isFIFO()
+  const isPipe = passedDescriptor.test(path) && (await stat(path)).isFIFO()
   const file = await (isPipe ? open(path) : openRegular(path))
   try {
     return await readBounded(file, mostBytes)

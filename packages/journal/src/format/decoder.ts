@@ -317,10 +317,10 @@ export class JournalDecoder implements JournalState {
     if (start === undefined) return
     this.records.push(start, ...run.filter(({ type }) => type === 'stage'))
     const iterations = run.flatMap((record) => (record.type === 'lap' && record.lap.scope === '' ? [record.lap] : []))
-    const begun = this.#folded
-    if (begun !== undefined) this.records.push(begun)
+    const folded = this.#folded
+    if (folded !== undefined) this.records.push(folded)
     const { added } = this.#foldedIteration().lap
-    for (const lap of begun === undefined ? iterations : iterations.slice(1))
+    for (const lap of folded === undefined ? iterations : iterations.slice(1))
       for (const entry of lap.added) added.push(entry)
   }
 

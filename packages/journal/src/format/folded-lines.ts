@@ -10,8 +10,8 @@ export interface MessageOfLine {
 }
 
 /** Bytes to copy before a message, apart from two that are inserted, and after it. */
-const inFront = ',{"message":'.length
-const behind = ',"uuid":"01234567-89ab-8def-8123-456789abcdef"'.length
+const messagePrefixLength = ',{"message":'.length
+const uuidFieldLength = ',"uuid":"01234567-89ab-8def-8123-456789abcdef"'.length
 
 const [comma = 0, opening = 0, closing = 0, listOpening = 0, listClosing = 0, space = 0] = Buffer.from(',{}[] ')
 
@@ -63,14 +63,14 @@ export class FoldedLines {
       // Invalid items fail the following checks, or yield invalid JSON.
       const places = item as readonly unknown[] as readonly number[]
       for (let place = step + 1; place < places.length; place += step) {
-        const at = (places[place - 1] ?? 0) - inFront
-        const copied = (places[place] ?? 0) + inFront + (isNamed ? 0 : behind)
+        const at = (places[place - 1] ?? 0) - messagePrefixLength
+        const copied = (places[place] ?? 0) + messagePrefixLength + (isNamed ? 0 : uuidFieldLength)
         if (!(at >= 0 && copied > 0 && at + copied <= size)) throw new TypeError('it refers to a missing place')
         json.set(new Uint8Array(buffer, byteOffset + at, copied), end)
         json[end] = comma
         json[end + 1] = opening
         // The first field of a reply is for other readers.
-        if (isReply) json.fill(space, end + inFront + 1, end + inFront + replyStart.length)
+        if (isReply) json.fill(space, end + messagePrefixLength + 1, end + messagePrefixLength + replyStart.length)
         end += copied
         json[end++] = closing
         count++

@@ -61,7 +61,7 @@ export async function cleanUpSessions(
   await rm(held, { force: true }).catch(() => {})
   const inStore = await removedFromStore(base, new Date(before))
   const removed: string[] = []
-  const left = new Set<string>()
+  const remaining = new Set<string>()
   for (const project of await namesIn(base)) {
     const folder = join(base, project)
     if ((await stateOf(folder))?.isDirectory() !== true) continue
@@ -73,7 +73,7 @@ export async function cleanUpSessions(
       if (await wasRemoved(join(folder, id), before)) removed.push(id)
       else remaining.add(id)
     }
-    for (const id of remaining) left.add(id)
+    for (const id of remaining) remaining.add(id)
     // Includes those that a store, or somebody else, has removed.
     if (names.includes(indexName)) forgetIndexed(folder, (id) => !remaining.has(id))
     for (const name of names)
@@ -81,8 +81,8 @@ export async function cleanUpSessions(
     for (const name of await namesIn(folder)) await removeDrafts(folder, name, now.getTime() - draftMs)
   }
   // Files of sessions in a store are copies. A session with a file in another folder still exists.
-  const gone = inStore?.ids ?? new Set(removed.filter((id) => !left.has(id)))
-  await forgetGrades(gradesFile(place), gone).catch(() => {})
+  const removedIds = inStore?.ids ?? new Set(removed.filter((id) => !remaining.has(id)))
+  await forgetGrades(gradesFile(place), removedIds).catch(() => {})
   // Last, so that an interrupted cleanup is repeated. Concurrent cleanups do not interfere.
   await touchStamp(stampOf(base), now)
   return { sessions: inStore?.count ?? removed.length }
@@ -98,8 +98,8 @@ async function removedFromStore(
   const there = await copies.files()
   const count = await copies.removeOlderThan(before)
   if (count === 0) return { count, ids: new Set() }
-  const left = new Set((await copies.files()).map(({ sessionId }) => sessionId))
-  return { count, ids: new Set(there.map(({ sessionId }) => sessionId).filter((id) => !left.has(id))) }
+  const remaining = new Set((await copies.files()).map(({ sessionId }) => sessionId))
+  return { count, ids: new Set(there.map(({ sessionId }) => sessionId).filter((id) => !remaining.has(id))) }
 }
 
 async function touchStamp(stamp: string, now: Date): Promise<void> {

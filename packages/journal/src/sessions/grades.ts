@@ -79,7 +79,7 @@ export async function noteGrade(owner: Owner, { sessionId, runId, grade }: NewGr
   checkId('runId', runId)
   const path = gradesFile(owner)
   await makeDurableFolder(dirname(path)).catch((error: unknown) => {
-    throw problem(path, error)
+    throw gradesError(path, error)
   })
   const line: Line = { sessionId, runId, grade, at: new Date().toISOString() }
   await withGradesLock(path, (lock) => {
@@ -98,8 +98,8 @@ export async function forgetGrades(file: string, sessionIds: ReadonlySet<string>
   const isGone = ({ sessionId }: Line): boolean => sessionIds.has(sessionId) || sessionIds.has(safeName(sessionId))
   if (!readFile(file).lines.some(isGone)) return
   await withGradesLock(file, (lock) => {
-    const left = gradesOf(readFile(file).lines).all.filter((grade) => !isGone(grade))
-    rewrite(file, left, lock)
+    const remaining = gradesOf(readFile(file).lines).all.filter((grade) => !isGone(grade))
+    rewrite(file, remaining, lock)
   })
 }
 
@@ -129,11 +129,11 @@ interface ReadFile {
   readonly lacksEnd: boolean
 }
 
-const nothing: ReadFile = { lines: [], bytes: 0, wholeBytes: 0, lacksEnd: false }
+const emptyFile: ReadFile = { lines: [], bytes: 0, wholeBytes: 0, lacksEnd: false }
 
 function readFile(path: string): ReadFile {
   const bytes = bytesOf(path)
-  if (bytes === undefined) return nothing
+  if (bytes === undefined) return emptyFile
   const end = bytes.lastIndexOf(10) + 1
   const texts = bytes.toString('utf8', 0, end).split('\n').slice(0, -1)
   const lines = texts.flatMap((text, index) => {
@@ -174,14 +174,14 @@ function bytesOf(path: string): Buffer | undefined {
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
-    throw problem(path, error)
+    throw gradesError(path, error)
   }
   try {
     const stats = fstatSync(file)
     checkFile(path, stats)
     return readSized(file, stats.size)
   } catch (error) {
-    throw problem(path, error)
+    throw gradesError(path, error)
   } finally {
     closeSync(file)
   }
@@ -207,7 +207,7 @@ function append(path: string, line: Line, { wholeBytes, lacksEnd }: ReadFile): v
       closeSync(file)
     }
   } catch (error) {
-    throw problem(path, error)
+    throw gradesError(path, error)
   }
 }
 
@@ -228,7 +228,7 @@ function rewrite(path: string, grades: readonly StoredGrade[], lock: BriefLock):
     renameSync(part, path)
   } catch (error) {
     rmSync(part, { force: true })
-    throw problem(path, error)
+    throw gradesError(path, error)
   }
 }
 
@@ -262,7 +262,7 @@ function attemptLock(path: string, abandoned: string | undefined): ReturnType<ty
   try {
     return tryBriefLock(path, abandoned)
   } catch (error) {
-    throw problem(path, error)
+    throw gradesError(path, error)
   }
 }
 
@@ -271,7 +271,7 @@ function checkId(name: string, id: unknown): void {
     throw new ConfigurationError(`The ${name} of a grade is a text of 1 to ${longestId} characters.`)
 }
 
-function problem(path: string, error: unknown): ConfigurationError {
+function gradesError(path: string, error: unknown): ConfigurationError {
   if (error instanceof ConfigurationError) return error
   switch (codeOf(error)) {
     case 'ELOOP':

@@ -90,8 +90,8 @@ function timeLimit(timeoutMs: number): (work: () => Promise<void>) => Promise<vo
       }, timeoutMs)
     })
     const working = work()
-    const over = (): void => void (isHanging = false)
-    working.then(over, over)
+    const finish = (): void => void (isHanging = false)
+    working.then(finish, finish)
     await Promise.race([working, tooLate]).finally(() => clearTimeout(timer))
   }
 }

@@ -177,9 +177,9 @@ class FolderIndex {
  */
 export function forgetIndexed(folder: string, isGone: (sessionId: string) => boolean): void {
   const entries = readEntries(folder)
-  const gone = [...(entries?.keys() ?? [])].filter((name) => isGone(name.replace(/\.jsonl$/, '')))
-  if (entries !== undefined && gone.length === 0) return
-  for (const name of gone) entries?.delete(name)
+  const removedNames = [...(entries?.keys() ?? [])].filter((name) => isGone(name.replace(/\.jsonl$/, '')))
+  if (entries !== undefined && removedNames.length === 0) return
+  for (const name of removedNames) entries?.delete(name)
   try {
     if (entries !== undefined) return writeEntries(folder, entries)
   } catch {

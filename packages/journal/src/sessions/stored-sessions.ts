@@ -24,14 +24,14 @@ export interface StoredSessionFile {
 const extension = '.jsonl'
 const lockExtension = `${extension}.lock`
 
-const listed = new WeakMap<StoredSessionFile, ListedFile>()
+const listedDetails = new WeakMap<StoredSessionFile, ListedFile>()
 
 /**
  * Details of the file when `storedSessions` listed it; undefined if it did not check the file. Checking thousands of
  * files again would take a third of the list's time.
  */
 export function listedFile(file: StoredSessionFile): ListedFile | undefined {
-  return listed.get(file)
+  return listedDetails.get(file)
 }
 
 /**
@@ -104,7 +104,7 @@ async function filesOf(base: string, project: string): Promise<readonly StoredSe
     // Opening a pipe would block.
     if (stats === undefined || stats.isFIFO()) continue
     const file = { sessionId: name.slice(0, -extension.length), path, project, changedAt: stats.mtime }
-    listed.set(file, { stats, asOf, isLocked: locks.has(`${name}.lock`) })
+    listedDetails.set(file, { stats, asOf, isLocked: locks.has(`${name}.lock`) })
     files.push(file)
   }
   return files

@@ -220,8 +220,8 @@ function brokenStreamError(thrown: unknown, { headers }: CallPlace): ModelError 
 
 /** Returns the address for messages, or one made of the provider's name if the error has none. */
 function urlOf(error: Fields, { provider }: CallPlace): string {
-  const given = stringField(error, 'url')
-  if (URL.canParse(given)) return given
+  const reportedUrl = stringField(error, 'url')
+  if (URL.canParse(reportedUrl)) return reportedUrl
   const named = `http://${provider.replaceAll(/[^\w.-]+/g, '-')}`
   return URL.canParse(named) ? named : 'http://service'
 }

@@ -107,9 +107,9 @@ function statelessOptions(
   const { storesBy = [] } = traitsOf(settings)
   const name = storesBy.find((one) => options?.[one] !== undefined) ?? storesBy[0]
   if (name === undefined) return options
-  const given = options?.[name] ?? {}
-  if (['store', 'conversation', 'previousResponseId'].some((field) => given[field] !== undefined)) return options
-  return { ...options, [name]: { ...given, store: false } }
+  const ownOptions = options?.[name] ?? {}
+  if (['store', 'conversation', 'previousResponseId'].some((field) => ownOptions[field] !== undefined)) return options
+  return { ...options, [name]: { ...ownOptions, store: false } }
 }
 
 function lowerCased(headers: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {

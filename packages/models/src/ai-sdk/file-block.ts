@@ -47,6 +47,10 @@ function base64Of(data: Json | undefined): string | undefined {
 }
 
 function addressOf(url: Json | undefined): string | undefined {
-  const given: unknown = url
-  return given instanceof URL ? given.href : typeof given === 'string' && URL.canParse(given) ? given : undefined
+  const address: unknown = url
+  return address instanceof URL
+    ? address.href
+    : typeof address === 'string' && URL.canParse(address)
+      ? address
+      : undefined
 }

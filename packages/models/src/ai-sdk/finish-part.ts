@@ -23,19 +23,19 @@ export function reportedUsage(usage: Json | undefined): JsonObject {
   const garbage = noCountIn([total, noCache, cacheRead, cacheWrite, output.total, output.text, output.reasoning])
   if (garbage !== undefined) return { input_tokens: garbage, output_tokens: garbage }
   const read = numberOf(cacheRead)
-  const written = numberOf(cacheWrite)
+  const cacheWritten = numberOf(cacheWrite)
   // If the counts disagree, use the more expensive interpretation.
-  const prompt = Math.max(numberOf(total), numberOf(noCache) + read + written)
+  const prompt = Math.max(numberOf(total), numberOf(noCache) + read + cacheWritten)
   const reply = Math.max(numberOf(output.total), numberOf(output.text) + numberOf(output.reasoning))
   // Some requests really cost nothing, but a provider without usage may also report zeros.
   if (reply === 0 && prompt === 0 && !isJsonObject(usage.raw)) return {}
   return {
-    input_tokens: prompt - read - written,
+    input_tokens: prompt - read - cacheWritten,
     output_tokens: Math.max(reply, outputFromTotal(raw)),
-    cache_creation_input_tokens: written,
+    cache_creation_input_tokens: cacheWritten,
     cache_read_input_tokens: read,
     // Details that the Messages API and Bedrock report and the AI SDK has no field for: one-hour cache writes and fees.
-    ...cacheCreation(raw, written),
+    ...cacheCreation(raw, cacheWritten),
     ...(isJsonObject(raw.server_tool_use) && { server_tool_use: raw.server_tool_use }),
   }
 }
@@ -84,10 +84,10 @@ export function stopReasonOf(
 ): StopReason {
   const { unified, raw } = isJsonObject(finish) ? finish : { unified: finish, raw: finish }
   if (rawStopReasons.has(stringOf(raw))) return reason(stringOf(raw))
-  const ended = reason(reply.hasCalls ? 'tool_use' : 'end_turn')
+  const defaultReason = reason(reply.hasCalls ? 'tool_use' : 'end_turn')
   switch (unified) {
     case 'stop':
-      return ended
+      return defaultReason
     case 'length':
       return reason('max_tokens')
     case 'content-filter':
@@ -99,7 +99,7 @@ export function stopReasonOf(
     default:
       // `tool-calls` without a call is as unclear as an unknown reason.
       return reply.hasContent
-        ? ended
+        ? defaultReason
         : { kind: 'failed', why: `it ended without content and without a reason${rawReasonSuffix(raw)}` }
   }
 }

@@ -97,11 +97,11 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
 
 function refuseOtherVersions(model: AiSdkModel): void {
   // A JavaScript program may pass a model of another version, or a model name.
-  const given: unknown = model
+  const value: unknown = model
   const { specificationVersion: version, doStream }: { specificationVersion?: unknown; doStream?: unknown } =
-    typeof given === 'object' && given !== null ? given : {}
+    typeof value === 'object' && value !== null ? value : {}
   if ((version === 'v3' || version === 'v4') && typeof doStream === 'function') return
-  const what = typeof version === 'string' ? `a model of version ${version}` : `a value of type ${typeof given}`
+  const what = typeof version === 'string' ? `a model of version ${version}` : `a value of type ${typeof value}`
   throw new ConfigurationError(
     `fromAiSdk expects a language model of the AI SDK (version v3 or v4), and received ${what}. ` +
       'Create one with a current provider package, such as createOpenAI(…)("gpt-5") of @ai-sdk/openai.',

@@ -33,8 +33,8 @@ function documentPart(block: { readonly [field: string]: unknown }): FilePart | 
 function filePart(source: unknown, anyType: string): FilePart | undefined {
   const data = fileData(source)
   if (data === undefined) return undefined
-  const given = isJsonObject(source) ? field(source, 'media_type') : ''
-  return { type: 'file', data, mediaType: given === '' ? anyType : given }
+  const mediaType = isJsonObject(source) ? field(source, 'media_type') : ''
+  return { type: 'file', data, mediaType: mediaType === '' ? anyType : mediaType }
 }
 
 /** Returns the file data of a block's source; undefined for a source that is neither base64 nor a URL. */

@@ -293,12 +293,12 @@ export class PartReader {
     if (!isCut) for (const events of this.#deferredCalls) this.#feed(...events)
     const sources = this.#hasContent ? this.#sources.block() : undefined
     if (sources !== undefined) this.#addBlock({}, sources)
-    const sent = this.#send({
+    const progress = this.#send({
       type: 'message_delta',
       delta: { stop_reason: stop.reason, stop_sequence: null, ...endDetails(part.providerMetadata) },
       usage: this.#searches.in(reportedUsage(part.usage), part.providerMetadata, this.#options.modelId),
     })
-    if (sent.kind !== 'more') return sent
+    if (progress.kind !== 'more') return progress
     this.#emitEvent({ type: 'message_stop' })
     return { kind: 'end' }
   }

@@ -27,19 +27,19 @@ export function promptOf({ system, messages }: ModelRequest, speaker: TargetMode
   const toolNames = new Map<string, string>()
   const { takesInResult = () => false } = traitsOf(speaker)
   const forms = { toolNames, takesInResult }
-  let asked: ContentBlock[] = []
+  let userBlocks: ContentBlock[] = []
   for (const message of messages) {
     if (message.role === 'user') {
-      asked.push(...blocksOf(message.content))
+      userBlocks.push(...blocksOf(message.content))
       continue
     }
-    prompt.push(...userTurn(asked, forms))
-    asked = [...filesToShow(message, speaker)]
+    prompt.push(...userTurn(userBlocks, forms))
+    userBlocks = [...filesToShow(message, speaker)]
     for (const block of message.content) if (block.type === 'tool_use') toolNames.set(block.id, block.name)
     const content = message.content.flatMap((block) => answerPart(block, message, speaker) ?? [])
     if (content.length > 0) prompt.push({ role: 'assistant', content })
   }
-  prompt.push(...userTurn(asked, forms))
+  prompt.push(...userTurn(userBlocks, forms))
   return prompt
 }
 

@@ -102,9 +102,9 @@ export function thinkingOptions(
   const isSet = (one: string): boolean => isJsonObject(providerOptions?.[one]?.[family.field])
   const name = [family.name, ...(family.otherNames ?? [])].find(isSet) ?? family.name
   const found = providerOptions?.[name]?.[family.field]
-  const given = isJsonObject(found) ? found : {}
-  const wanted = wantedConfig(family, thinking, given)
-  if (wanted === undefined) return asGiven
+  const configured = isJsonObject(found) ? found : {}
+  const request = wantedConfig(family, thinking, configured)
+  if (request === undefined) return asGiven
   const { [family.field]: _, ...others } = providerOptions?.[name] ?? {}
   const withConfig = (config: JsonObject | undefined): { readonly providerOptions?: ProviderSettings } => {
     const options = config === undefined ? others : { ...others, [family.field]: config }
@@ -112,14 +112,14 @@ export function thinkingOptions(
     if (isEmpty) return providerOptions === undefined ? {} : { providerOptions }
     return { providerOptions: { ...providerOptions, [name]: options } }
   }
-  if (wanted === 'none') return { maxOutputTokens, ...withConfig(undefined), reasoning: 'none' }
-  const asked = wanted.budget
-  if (asked === undefined) return { maxOutputTokens, ...withConfig(wanted.config) }
-  const budget = Math.min(asked, maxOutputTokens - leastAnswerTokens)
+  if (request === 'none') return { maxOutputTokens, ...withConfig(undefined), reasoning: 'none' }
+  const requestedBudget = request.budget
+  if (requestedBudget === undefined) return { maxOutputTokens, ...withConfig(request.config) }
+  const budget = Math.min(requestedBudget, maxOutputTokens - leastAnswerTokens)
   if (budget < leastThinkingTokens) return { maxOutputTokens, ...withConfig(undefined) }
   return {
     maxOutputTokens: family.addsBudget ? maxOutputTokens - budget : maxOutputTokens,
-    ...withConfig(family.enabled(budget, wanted.config)),
+    ...withConfig(family.enabled(budget, request.config)),
   }
 }
 

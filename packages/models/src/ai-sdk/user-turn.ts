@@ -32,10 +32,10 @@ export function userTurn(blocks: readonly ContentBlock[], forms: ResultForms): r
       if (part !== undefined) others.push(part)
     }
   }
-  const asked = [...fromResults, ...others]
+  const userParts = [...fromResults, ...others]
   return [
     ...(results.length > 0 ? [{ role: 'tool' as const, content: results }] : []),
-    ...(asked.length > 0 ? [{ role: 'user' as const, content: asked }] : []),
+    ...(userParts.length > 0 ? [{ role: 'user' as const, content: userParts }] : []),
   ]
 }
 

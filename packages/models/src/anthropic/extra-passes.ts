@@ -55,12 +55,12 @@ function advisorPass(tool: JsonObject, asked: string): ExtraPass {
 /** A compaction may happen once at first, and again whenever the service continues by itself. */
 function compactionPass({ trigger }: JsonObject, asked: PassOptions, questions: number): ExtraPass {
   const { id, contextWindow, maxOutputTokens, maxServerToolUses } = asked
-  const given = isJsonObject(trigger) ? (trigger.type === 'input_tokens' ? trigger.value : 0) : usualTrigger
+  const triggerTokens = isJsonObject(trigger) ? (trigger.type === 'input_tokens' ? trigger.value : 0) : usualTrigger
   return {
     model: id,
     uses: 1 + maxServerToolUses + questions,
     inputTokens: contextWindow,
     outputTokens: maxOutputTokens,
-    fromInputTokens: typeof given === 'number' ? given : 0,
+    fromInputTokens: typeof triggerTokens === 'number' ? triggerTokens : 0,
   }
 }

@@ -146,9 +146,10 @@ export class MessageAssembler {
     const isAgain = before !== undefined && this.#completed.has(before)
     if (isAgain && this.#hasCalls) return violation('a second message started')
     if (before !== undefined && !isAgain) this.#drop(before)
-    const wanted = isAgain ? undefined : (before ?? index)
-    const isFree = wanted !== undefined && !this.#open.has(wanted) && !this.#completed.has(wanted)
-    const place = isFree ? wanted : this.#highestPlace + 1
+    const preferredPlace = isAgain ? undefined : (before ?? index)
+    const isFree =
+      preferredPlace !== undefined && !this.#open.has(preferredPlace) && !this.#completed.has(preferredPlace)
+    const place = isFree ? preferredPlace : this.#highestPlace + 1
     this.#highestPlace = Math.max(this.#highestPlace, place)
     this.#places.set(index, place)
     return place

@@ -47,41 +47,41 @@ export type DeltaOutcome =
   | { readonly kind: 'text' | 'thinking' | 'input'; readonly text: string }
   | { readonly kind: 'taken' | 'unchanged' | 'misfit' }
 
-const taken: DeltaOutcome = { kind: 'taken' }
-const unchanged: DeltaOutcome = { kind: 'unchanged' }
-const misfit: DeltaOutcome = { kind: 'misfit' }
+const takenOutcome: DeltaOutcome = { kind: 'taken' }
+const unchangedOutcome: DeltaOutcome = { kind: 'unchanged' }
+const misfitOutcome: DeltaOutcome = { kind: 'misfit' }
 
 export function applyDelta(block: OpenBlock, delta: JsonObject): DeltaOutcome {
   const type = block.start.type
   switch (stringOf(delta.type)) {
     case 'text_delta':
-      if (type !== 'text' || typeof delta.text !== 'string') return misfit
+      if (type !== 'text' || typeof delta.text !== 'string') return misfitOutcome
       block.text += delta.text
       return { kind: 'text', text: delta.text }
     case 'thinking_delta':
-      if (type !== 'thinking' || typeof delta.thinking !== 'string') return misfit
+      if (type !== 'thinking' || typeof delta.thinking !== 'string') return misfitOutcome
       block.text += delta.thinking
       return { kind: 'thinking', text: delta.thinking }
     case 'signature_delta':
-      if (type !== 'thinking' || typeof delta.signature !== 'string') return misfit
-      if (block.signature === delta.signature) return unchanged
+      if (type !== 'thinking' || typeof delta.signature !== 'string') return misfitOutcome
+      if (block.signature === delta.signature) return unchangedOutcome
       block.signature = delta.signature
-      return taken
+      return takenOutcome
     case 'input_json_delta':
-      if (!takesInput(block) || typeof delta.partial_json !== 'string') return misfit
+      if (!takesInput(block) || typeof delta.partial_json !== 'string') return misfitOutcome
       block.inputJson += delta.partial_json
       return { kind: 'input', text: delta.partial_json }
     case 'citations_delta':
-      if (type !== 'text' || delta.citation === undefined) return misfit
-      if (!hasContent(delta.citation)) return unchanged
+      if (type !== 'text' || delta.citation === undefined) return misfitOutcome
+      if (!hasContent(delta.citation)) return unchangedOutcome
       block.citations.push(delta.citation)
-      return taken
+      return takenOutcome
     case 'compaction_delta':
-      if (type !== 'compaction') return misfit
+      if (type !== 'compaction') return misfitOutcome
       block.text += stringOf(delta.content)
-      return stringOf(delta.content) === '' ? unchanged : taken
+      return stringOf(delta.content) === '' ? unchangedOutcome : takenOutcome
     default:
-      return unchanged
+      return unchangedOutcome
   }
 }
 
@@ -186,8 +186,8 @@ function blockOf(block: JsonObject): ContentBlock {
  * 2^53, the order of numeric keys and duplicate keys.
  */
 export function isExact(text: string, value: unknown): boolean {
-  const written = JSON.stringify(value)
-  return written === text || written === compact(text)
+  const rewritten = JSON.stringify(value)
+  return rewritten === text || rewritten === compact(text)
 }
 
 /** Removes white space between JSON tokens. */

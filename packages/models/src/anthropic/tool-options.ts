@@ -58,10 +58,10 @@ export function toolFieldsOf(
     const place = `toolOptions.${name}`
     if (!/^[\w-]{1,128}$/.test(name)) refuse(place, 'under a name that a tool can have: letters, digits, _ and -')
     if (!isJsonObject(options)) refuse(place, `an object with ${Object.keys(fields).join(', ')}`)
-    const given = Object.entries(options).filter(([, value]) => value !== undefined)
-    for (const [field, value] of given) checkField(`${place}.${field}`, field, value)
+    const definedOptions = Object.entries(options).filter(([, value]) => value !== undefined)
+    for (const [field, value] of definedOptions) checkField(`${place}.${field}`, field, value)
     checkTogether(place, options, serverTools)
-    byName.set(name, wellFormedJson(Object.fromEntries(given)))
+    byName.set(name, wellFormedJson(Object.fromEntries(definedOptions)))
   }
   return byName
 }

@@ -21,12 +21,12 @@ export function mergeUsage(before: Usage, reported: Json | undefined): Usage {
     const isExplained = passes.length > 0 && totalOf(passes.filter(isOwn), name) >= numberOf(known[name])
     merged[name] = highest(isExplained ? totalOf(passes.filter(isOfReply), name) : known[name], report[name])
   }
-  const written = writtenParts(known, report, merged.cache_creation_input_tokens)
+  const cacheWrites = writtenParts(known, report, merged.cache_creation_input_tokens)
   const searches = highest(inner(known.server_tool_use, searchCount), inner(report.server_tool_use, searchCount))
   // The service may send a value of another type; core validates it.
   return {
     ...merged,
-    ...(written !== undefined && { cache_creation: written }),
+    ...(cacheWrites !== undefined && { cache_creation: cacheWrites }),
     ...(!isAbsent(searches) && { server_tool_use: { [searchCount]: searches } }),
     ...(!isAbsent(iterations) && { iterations }),
   } as unknown as Usage

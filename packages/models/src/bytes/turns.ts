@@ -118,7 +118,7 @@ export function lengthOf(turns: readonly Turn[]): number {
 
 /** `fields` are added to its last value. */
 export function writeTurn(slab: Slab, turn: Turn, fields: string): void {
-  begin(slab, turn)
+  writeTurnStart(slab, turn)
   forEachPart(turn, slab, (part) => part.write(slab))
   if (fields !== '') {
     slab.truncate(slab.length - '}'.length)
@@ -129,7 +129,7 @@ export function writeTurn(slab: Slab, turn: Turn, fields: string): void {
 
 /** Writes a turn to its final place. `base` is the start of the messages in `slab`. */
 export function settleTurn(slab: Slab, turn: Turn, home: Home, base: number): void {
-  begin(slab, turn)
+  writeTurnStart(slab, turn)
   forEachPart(turn, slab, (part) => part.settle(slab, home, base))
   slab.write(turn.kind.closing)
 }
@@ -137,7 +137,7 @@ export function settleTurn(slab: Slab, turn: Turn, home: Home, base: number): vo
 const openBracket = 0x5b
 const comma = 0x2c
 
-function begin(slab: Slab, { kind, separator }: Turn): void {
+function writeTurnStart(slab: Slab, { kind, separator }: Turn): void {
   if (slab.last !== openBracket && slab.last !== comma) slab.write(',')
   if (separator !== '') slab.write(`${separator},`)
   slab.write(kind.opening)

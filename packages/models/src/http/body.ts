@@ -19,7 +19,7 @@ export function bodyOf(message: IncomingMessage, { failure, onEnd }: BodyOptions
   let bufferedBytes = 0
   let end: { readonly error?: Error } | undefined
   let wake = (): void => {}
-  const over = (how: { readonly error?: Error }): void => {
+  const finish = (how: { readonly error?: Error }): void => {
     end ??= how
     wake()
   }
@@ -32,11 +32,11 @@ export function bodyOf(message: IncomingMessage, { failure, onEnd }: BodyOptions
   message.once('end', () => {
     // Node reports `end` for a body that lasts until the connection closes, even if the connection was cut.
     const error = isFramed(message) ? undefined : failure()
-    over(error === undefined ? {} : { error })
+    finish(error === undefined ? {} : { error })
     onEnd()
   })
-  message.on('error', (error) => over({ error: failure() ?? error }))
-  message.once('close', () => over({ error: failure() ?? cut() }))
+  message.on('error', (error) => finish({ error: failure() ?? error }))
+  message.once('close', () => finish({ error: failure() ?? cut() }))
   return async () => {
     if (bufferedBytes === 0 && end === undefined) await new Promise<void>((resolve) => (wake = resolve))
     if (bufferedBytes === 0) {

@@ -89,11 +89,11 @@ function createExchange(answer: HttpAnswer, scope: CallScope, url: string): Exch
     return piece
   }
   /** Chunks that `beginning` read ahead. */
-  const seen: (Uint8Array | BodyEnd)[] = []
+  const readAhead: (Uint8Array | BodyEnd)[] = []
 
   const read = async (take: (bytes: Uint8Array) => 'more' | 'enough'): Promise<BodyEnd> => {
     for (;;) {
-      const piece = seen.shift() ?? (await next())
+      const piece = readAhead.shift() ?? (await next())
       if (!(piece instanceof Uint8Array)) return piece
       if (take(piece) === 'enough') return { kind: 'enough' }
     }
@@ -107,7 +107,7 @@ function createExchange(answer: HttpAnswer, scope: CallScope, url: string): Exch
       let text = ''
       while (text.length < length) {
         const piece = await next()
-        seen.push(piece)
+        readAhead.push(piece)
         if (!(piece instanceof Uint8Array)) break
         text = (text + decoder.decode(piece, { stream: true })).trimStart()
       }
@@ -129,11 +129,11 @@ function createExchange(answer: HttpAnswer, scope: CallScope, url: string): Exch
 async function textOf(read: Exchange['read'], maxBytes: number): ReturnType<Exchange['text']> {
   const decoder = new TextDecoder()
   let text = ''
-  let left = maxBytes
+  let remaining = maxBytes
   const end = await read((bytes) => {
-    text += decoder.decode(bytes.subarray(0, left), { stream: true })
-    left -= bytes.length
-    return left > 0 ? 'more' : 'enough'
+    text += decoder.decode(bytes.subarray(0, remaining), { stream: true })
+    remaining -= bytes.length
+    return remaining > 0 ? 'more' : 'enough'
   })
   return { text, end }
 }

@@ -5,8 +5,8 @@ export function fetchTransport(fetch: typeof globalThis.fetch): Transport {
   return async ({ url, headers, body }, signal) => {
     // Bodies never use a SharedArrayBuffer, which `fetch` rejects. `Uint8Array` has its type parameter only since
     // TypeScript 5.7, so no declaration names it.
-    const sent = body === undefined ? {} : { method: 'POST', body: body as Uint8Array<ArrayBuffer> }
-    return answerOf(await fetch(url, { ...sent, headers, signal, redirect: 'manual' }))
+    const upload = body === undefined ? {} : { method: 'POST', body: body as Uint8Array<ArrayBuffer> }
+    return answerOf(await fetch(url, { ...upload, headers, signal, redirect: 'manual' }))
   }
 }
 

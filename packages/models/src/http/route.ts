@@ -151,7 +151,7 @@ const connectTimeoutMs = 10_000
 function openTunnel({ place, proxy }: ProxyTarget, target: string, signal: AbortSignal): Promise<Socket> {
   const { request } = clientFor(place.url.protocol)
   return new Promise((resolve, reject) => {
-    const asked = request({
+    const connecting = request({
       ...place.address,
       method: 'CONNECT',
       path: target,
@@ -159,25 +159,25 @@ function openTunnel({ place, proxy }: ProxyTarget, target: string, signal: Abort
       agent: false,
     })
     const timer = setTimeout(() => {
-      asked.destroy(codedError('ERR_CONNECT_TIMEOUT', `No tunnel within ${connectTimeoutMs / 1_000} s.`))
+      connecting.destroy(codedError('ERR_CONNECT_TIMEOUT', `No tunnel within ${connectTimeoutMs / 1_000} s.`))
     }, connectTimeoutMs)
-    const onAbort = (): void => void asked.destroy()
+    const onAbort = (): void => void connecting.destroy()
     const settled = (): void => {
       clearTimeout(timer)
       signal.removeEventListener('abort', onAbort)
     }
-    asked.once('connect', ({ statusCode = 0 }, socket) => {
+    connecting.once('connect', ({ statusCode = 0 }, socket) => {
       settled()
       if (statusCode >= 200 && statusCode < 300) return resolve(socket)
       socket.destroy()
       reject(refusingProxy(statusCode, place, proxy))
     })
-    asked.on('error', (error) => {
+    connecting.on('error', (error) => {
       settled()
       reject(unreachableProxy(error, place, proxy) ?? brokenProxy(error, place, proxy))
     })
     signal.addEventListener('abort', onAbort, { once: true })
     if (signal.aborted) onAbort()
-    asked.end()
+    connecting.end()
   })
 }

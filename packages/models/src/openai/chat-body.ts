@@ -36,9 +36,9 @@ export function createChatBody(options: ChatBodyOptions): (request: ModelRequest
     ...(options.separatesUserFromResults && { between }),
   })
   const usage = asksForUsage ? ',"stream_options":{"include_usage":true}' : ''
-  const ours = ['model', 'messages', 'tools', 'tool_choice', 'stream', 'stream_options', outputLimitField]
+  const reservedFields = ['model', 'messages', 'tools', 'tool_choice', 'stream', 'stream_options', outputLimitField]
   const extraFields = Object.entries(wellFormedJson(options.extraBody ?? {}))
-    .filter(([name, value]) => !ours.includes(name) && value !== undefined)
+    .filter(([name, value]) => !reservedFields.includes(name) && value !== undefined)
     .map(([name, value]) => [name, `,${JSON.stringify(name)}:${JSON.stringify(value)}`] as const)
   const extra = extraFields.map(([, text]) => text).join('')
   let head: { readonly system: string; readonly tools: readonly ToolDefinition[]; readonly text: string } | undefined
@@ -67,12 +67,12 @@ function samplingOf(
   { temperature, topP, stopSequences, seed }: Sampling,
 ): JsonObject {
   const isFixed = !supportsSampling(model, extraBody?.reasoning_effort)
-  const given = {
+  const sampling = {
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { topP }),
     ...(stopSequences !== undefined && { stopSequences }),
   }
-  if (isFixed) unsupported?.note(Object.keys(given))
+  if (isFixed) unsupported?.note(Object.keys(sampling))
   return {
     ...(!isFixed && temperature !== undefined && { temperature }),
     ...(!isFixed && topP !== undefined && { top_p: topP }),

@@ -96,11 +96,11 @@ function assistantMessages(
   const thoughts = isAsked(by, dialect) ? content.filter(isOwnThought) : []
   const reasoning = reasoningOf(thoughts)
   const { content: thoughtParts, ...fields } = reasoning
-  const shown = text.trim() === '' ? null : text
+  const textContent = text.trim() === '' ? null : text
   return [
     {
       role: 'assistant',
-      content: thoughtParts === undefined ? shown : [...listOf(thoughtParts), ...textParts(shown)],
+      content: thoughtParts === undefined ? textContent : [...listOf(thoughtParts), ...textParts(textContent)],
       ...fields,
       ...(calls.length > 0 && { tool_calls: calls }),
     },

@@ -88,9 +88,9 @@ export class ChatReader implements StreamReader {
     if (!this.#hasBegun) this.#begin(chunk)
     let progress = ping
     for (const part of parts) {
-      const taken = this.#takePart(part)
-      if (taken.kind === 'violation') return taken
-      if (taken.kind === 'more') progress = more
+      const partProgress = this.#takePart(part)
+      if (partProgress.kind === 'violation') return partProgress
+      if (partProgress.kind === 'more') progress = more
     }
     return reason === '' ? progress : this.#takeReason(reason, choice, progress)
   }
@@ -302,11 +302,11 @@ export class ChatReader implements StreamReader {
       return origin
     }
     const extra = this.#calls.calls.find(({ id }) => id === start.id)?.extra
-    const written = storedArguments(inputJson, input)
-    if (extra === undefined && written.arguments === undefined) return undefined
+    const stored = storedArguments(inputJson, input)
+    if (extra === undefined && stored.arguments === undefined) return undefined
     return {
       api: chatApi,
-      ...written,
+      ...stored,
       ...(extra !== undefined && { extra_content: extra }),
     }
   }

@@ -13,9 +13,9 @@ export function readChatUsage(reported: Json | undefined): Usage | undefined {
   if (isAbsent(promptTokens) || isAbsent(completion)) return undefined
   const details = isJsonObject(reported.prompt_tokens_details) ? reported.prompt_tokens_details : {}
   const cached = [details.cached_tokens, reported.prompt_cache_hit_tokens, reported.cached_tokens].reduce(highest)
-  const written = details.cache_write_tokens
+  const cacheWritten = details.cache_write_tokens
   const thought = thoughtIn(reported)
-  const garbage = noCountIn([promptTokens, completion, total, cached, written, thought])
+  const garbage = noCountIn([promptTokens, completion, total, cached, cacheWritten, thought])
   // The service may send a value of another type.
   if (garbage !== undefined) return { ...noUsage, input_tokens: garbage as number }
   const output = withThought(numberOf(completion), numberOf(thought))
@@ -23,9 +23,9 @@ export function readChatUsage(reported: Json | undefined): Usage | undefined {
   const prompt = numberOf(promptTokens) > 0 ? numberOf(promptTokens) : numberOf(total) - output
   if (prompt <= 0) return undefined
   return {
-    input_tokens: prompt - numberOf(cached) - numberOf(written),
+    input_tokens: prompt - numberOf(cached) - numberOf(cacheWritten),
     output_tokens: Math.max(output, numberOf(total) - prompt),
-    cache_creation_input_tokens: numberOf(written),
+    cache_creation_input_tokens: numberOf(cacheWritten),
     cache_read_input_tokens: numberOf(cached),
   }
 }

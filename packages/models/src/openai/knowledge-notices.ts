@@ -71,8 +71,8 @@ function noticesOfEffort(
   { model, effort }: AskedModel,
 ): readonly string[] {
   if (effort === undefined) return []
-  const taken = nearestSupportedEffort(effort, now)
-  if (taken === nearestSupportedEffort(effort, before)) return []
-  const instead = taken === undefined ? 'Its default effort is used' : `Effort ${taken} is used`
+  const usedEffort = nearestSupportedEffort(effort, now)
+  if (usedEffort === nearestSupportedEffort(effort, before)) return []
+  const instead = usedEffort === undefined ? 'Its default effort is used' : `Effort ${usedEffort} is used`
   return [`${model} does not support effort ${effort}. ${instead} instead.`]
 }

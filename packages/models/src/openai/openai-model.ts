@@ -242,11 +242,11 @@ class Protocols {
         unsupported: this.#unsupported,
       }),
       reader: (request, emit) => {
-        const noted: typeof emit = (update) => {
+        const emitAndNote: typeof emit = (update) => {
           readableReasoning.note(update, refused.carriedReasoning)
           emit(update)
         }
-        return new ResponsesReader(model, request, refused.carriedReasoning > 0 ? noted : emit, { freeform })
+        return new ResponsesReader(model, request, refused.carriedReasoning > 0 ? emitAndNote : emit, { freeform })
       },
     }
   }
@@ -280,8 +280,8 @@ class Protocols {
   #chatFields(hasFallenBack: boolean, refused: ReadonlySet<string>): JsonObject {
     const { effort, extraBody = {} } = this.#options
     const { reasoning_effort: given, ...fields } = hasFallenBack ? asChatFields(extraBody) : extraBody
-    const taken = supportedEffortValue(given ?? highestOfChat(effort), refused)
-    return taken === undefined ? fields : { ...fields, reasoning_effort: taken }
+    const supportedEffort = supportedEffortValue(given ?? highestOfChat(effort), refused)
+    return supportedEffort === undefined ? fields : { ...fields, reasoning_effort: supportedEffort }
   }
 }
 

@@ -141,8 +141,8 @@ function refusedEfforts({ message }: RefusalSubject): readonly string[] {
   const [before = '', listed = ''] = message.split(
     /supported values are|must be one of|expected one of|set reasoning_effort to/i,
   )
-  const taken = reasoningEfforts.filter((one) => new RegExp(`\\b${one}\\b`).test(listed))
-  if (taken.length > 0) return reasoningEfforts.filter((one) => !taken.includes(one))
+  const supported = reasoningEfforts.filter((one) => new RegExp(`\\b${one}\\b`).test(listed))
+  if (supported.length > 0) return reasoningEfforts.filter((one) => !supported.includes(one))
   const named = reasoningEfforts.filter((one) => new RegExp(`['"\`]${one}['"\`]`).test(before))
   return named.length > 0 ? named : reasoningEfforts
 }

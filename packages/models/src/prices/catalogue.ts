@@ -63,7 +63,7 @@ const tokensOfSearch: ReadonlyMap<string, number> = new Map([
 
 /** Returns the tiers of a model, lowest first; undefined for a model without a price. */
 export function findRates(model: string, overrides: ReadonlyMap<string, ModelPrice>): readonly Rates[] | undefined {
-  const price = overrides.get(bareId(model)) ?? find(model)?.price
+  const price = overrides.get(bareId(model)) ?? lookUp(model)?.price
   if (price === undefined) return undefined
   const before = rates.get(price)
   if (before !== undefined) return before
@@ -85,16 +85,16 @@ export function bareId(model: string): string {
 export function priceOf(model: string, overrides: Readonly<Record<string, ModelPrice>> = {}): ModelPrice | undefined {
   const id = bareId(model)
   const [, price] = Object.entries(overrides).find(([other]) => bareId(other) === id) ?? []
-  return price ?? find(model)?.price
+  return price ?? lookUp(model)?.price
 }
 
 /** Returns the sizes of a model in the snapshot. */
 export function figuresOf(model: string): ModelFigures | undefined {
-  const entry = find(model)
+  const entry = lookUp(model)
   return entry && { contextWindow: entry.contextWindow, maxOutputTokens: entry.maxOutputTokens }
 }
 
-function find(model: string): Entry | undefined {
+function lookUp(model: string): Entry | undefined {
   return entryOf(model) ?? entryOf(`${isOpenAiModelName(model) ? 'openai' : 'anthropic'}/${model}`)
 }
 

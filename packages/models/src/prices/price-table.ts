@@ -20,12 +20,12 @@ export function priceTable(own: ReadonlyMap<string, ModelPrice>): Prices {
       if (tiers === undefined) return undefined
       const promptTokens = inputTokensOf(usage)
       // The highest tier that the prompt reaches applies to the whole request.
-      const rates = applicable(tiers, promptTokens).at(-1)
+      const rates = applicableRates(tiers, promptTokens).at(-1)
       return rates === undefined ? undefined : dollars(costAt(rates, usage))
     },
     worstCase(model, bound) {
       const tiers = findRates(model, own)
-      return tiers === undefined ? undefined : dollars(worstCaseAt(applicable(tiers, bound.inputTokens), bound))
+      return tiers === undefined ? undefined : dollars(worstCaseAt(applicableRates(tiers, bound.inputTokens), bound))
     },
     leastPerToken(model) {
       const tiers = findRates(model, own)
@@ -38,17 +38,17 @@ export function priceTable(own: ReadonlyMap<string, ModelPrice>): Prices {
 export const snapshotPrices: Prices = Object.freeze(priceTable(new Map()))
 
 /** Returns the tiers that a prompt reaches, by its total size: uncached, written and read. */
-function applicable(tiers: readonly Rates[], promptTokens: number): readonly Rates[] {
+function applicableRates(tiers: readonly Rates[], promptTokens: number): readonly Rates[] {
   return tiers.filter(({ above }) => above < promptTokens || above === 0)
 }
 
 function costAt(rates: Rates, usage: Usage): number {
-  const written = usage.cache_creation_input_tokens
-  const hour = Math.min(written, usage.cache_creation?.ephemeral_1h_input_tokens ?? 0)
+  const cacheWritten = usage.cache_creation_input_tokens
+  const hour = Math.min(cacheWritten, usage.cache_creation?.ephemeral_1h_input_tokens ?? 0)
   return (
     rates.input * usage.input_tokens +
     rates.read * usage.cache_read_input_tokens +
-    rates.write5m * (written - hour) +
+    rates.write5m * (cacheWritten - hour) +
     rates.write1h * hour +
     rates.output * usage.output_tokens +
     rates.search * (usage.server_tool_use?.web_search_requests ?? 0)

@@ -128,11 +128,11 @@ export class CallItem implements OpenItem {
 
   #originOf(inputJson: string, input: JsonObject | undefined): ResponsesOrigin | undefined {
     const isCustom = this.type === 'custom_tool_call'
-    const written = isCustom ? {} : storedArguments(inputJson, input)
-    if (written.arguments === undefined && !isCustom && this.#namespace === '') return undefined
+    const stored = isCustom ? {} : storedArguments(inputJson, input)
+    if (stored.arguments === undefined && !isCustom && this.#namespace === '') return undefined
     return {
       api: responsesApi,
-      ...written,
+      ...stored,
       ...(this.#namespace !== '' && { namespace: this.#namespace }),
       ...(isCustom && { custom: true }),
     }

@@ -182,7 +182,7 @@ function searchTool({ allowedDomains, blockedDomains }: WebSearchUse): JsonObjec
 }
 
 /** Fields that `extraBody` cannot override. */
-const ours: ReadonlySet<string> = new Set(
+const reservedFields: ReadonlySet<string> = new Set(
   (
     'model input instructions tools tool_choice store stream include reasoning max_output_tokens max_tool_calls ' +
     // Fields that require a stored conversation.
@@ -194,7 +194,7 @@ function createTails(options: ResponsesBodyOptions): (request: ModelRequest) => 
   const { serverTools, extraBody } = options
   const extraOf = (set: JsonObject): string =>
     Object.entries(extraBody)
-      .filter(([name, value]) => !ours.has(name) && !(name in set) && value !== undefined)
+      .filter(([name, value]) => !reservedFields.has(name) && !(name in set) && value !== undefined)
       .map(([name, value]) => field(name, value))
       .join('')
   const extra = extraOf({})
@@ -275,13 +275,13 @@ function includeOf(
   webSearch: WebSearchUse | undefined,
 ): Json | undefined {
   // Always include what the user requested.
-  const asked = listOf(extraBody.include)
-  if (refused.include) return asked.length === 0 ? undefined : asked
+  const requested = listOf(extraBody.include)
+  if (refused.include) return requested.length === 0 ? undefined : requested
   const searches = webSearch !== undefined || serverTools.some(isWebSearch)
   const included = new Set<Json>([
     ...(reasoningSupport(model) === 'no' ? [] : ['reasoning.encrypted_content']),
     ...(searches ? ['web_search_call.action.sources'] : []),
-    ...asked,
+    ...requested,
   ])
   return included.size === 0 ? undefined : [...included]
 }
@@ -292,12 +292,12 @@ function reasoningOf(
 ): Json | undefined {
   const { effort: given, summary: configured, ...more } = isJsonObject(extraBody.reasoning) ? extraBody.reasoning : {}
   const isOff = thinking?.type === 'disabled' && reasoningSupport(model) !== 'no'
-  const taken = supportedEffortValue(isOff ? 'none' : (effort ?? given), refused.efforts)
+  const supportedEffort = supportedEffortValue(isOff ? 'none' : (effort ?? given), refused.efforts)
   const usual = reasoningSupport(model) === 'yes' ? 'auto' : undefined
   const requested = summary === 'none' || refused.summary ? undefined : (summary ?? configured ?? usual)
   const fields = {
     ...more,
-    ...(taken !== undefined && { effort: taken }),
+    ...(supportedEffort !== undefined && { effort: supportedEffort }),
     ...(requested !== undefined && { summary: requested }),
   }
   return Object.keys(fields).length === 0 ? undefined : fields

@@ -192,9 +192,9 @@ export class ResponsesReader implements StreamReader {
   #itemOf(event: JsonObject, item: JsonObject, isDone: boolean): OpenItem | Progress {
     const place = typeof event.output_index === 'number' ? event.output_index : undefined
     const type = stringOf(item.type)
-    const taken = place === undefined ? undefined : this.#items.get(place)
+    const openAtPlace = place === undefined ? undefined : this.#items.get(place)
     const known = place !== undefined && type !== '' ? this.#at(place, type) : undefined
-    const isElsewhere = known === undefined ? taken !== undefined && type !== '' : this.#isOtherItem(known, item)
+    const isElsewhere = known === undefined ? openAtPlace !== undefined && type !== '' : this.#isOtherItem(known, item)
     const open = isElsewhere ? this.#open(this.#highest + 1, item) : (known ?? this.#itemFor(event, item, isDone))
     if (!('isDone' in open)) return open
     if (isElsewhere && place !== undefined) this.#moved.set(`${place} ${type}`, open)
@@ -300,8 +300,8 @@ export class ResponsesReader implements StreamReader {
       const open = place === undefined ? this.#open(this.#highest + 1, item) : this.#items.get(place)
       if (open === undefined) continue
       if (!('isDone' in open)) return open
-      const taken = open.isDone ? ping : open.done(item, ending.kind === 'cut')
-      if (taken.kind === 'violation') return taken
+      const progress = open.isDone ? ping : open.done(item, ending.kind === 'cut')
+      if (progress.kind === 'violation') return progress
     }
     this.#stop(response, ending)
     return { kind: 'end' }

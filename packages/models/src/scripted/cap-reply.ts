@@ -54,11 +54,11 @@ function cutBlock(
 
 /** Cuts `excess` characters of the JSON form off a text, never inside a character. */
 function prefixOf(text: string, excess: number): string {
-  let left = JSON.stringify(text).length - 2 - excess
+  let remaining = JSON.stringify(text).length - 2 - excess
   let end = 0
   for (const character of text) {
-    left -= JSON.stringify(character).length - 2
-    if (left < 0) break
+    remaining -= JSON.stringify(character).length - 2
+    if (remaining < 0) break
     end += character.length
   }
   return text.slice(0, end)

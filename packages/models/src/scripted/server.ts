@@ -65,27 +65,27 @@ export async function startScriptedServer(
   const closing = new AbortController()
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const seen = await receive(request)
-    const path = seen.path.split('?')[0]
+    const received = await receive(request)
+    const path = received.path.split('?')[0]
     if (request.method !== 'POST' || !path?.startsWith('/v1/messages')) {
-      return refuse(response, 404, 'not_found_error', `There is no ${seen.method} ${seen.path} here.`)
+      return refuse(response, 404, 'not_found_error', `There is no ${received.method} ${received.path} here.`)
     }
     if (path === '/v1/messages/count_tokens') {
-      return sendJson(response, 200, { input_tokens: estimatedTokens(seen.text, tokenFactor) })
+      return sendJson(response, 200, { input_tokens: estimatedTokens(received.text, tokenFactor) })
     }
-    requests.push(seen)
-    const inputTokens = estimatedTokens(seen.text, tokenFactor)
+    requests.push(received)
+    const inputTokens = estimatedTokens(received.text, tokenFactor)
     if (inputTokens > contextWindow) {
       const message = `prompt is too long: ${inputTokens} tokens > ${contextWindow} maximum`
       return refuse(response, 400, 'invalid_request_error', message)
     }
-    const lastText = lastUserText(seen.body)
+    const lastText = lastUserText(received.body)
     const nowMs = performance.now()
     const { reply, number, endsMs = nowMs } = replies.take(lastText, nowMs)
     const problem =
       reply === undefined
         ? `The script has ${replies.count} replies and this is request ${number}: it is exhausted.`
-        : problemOf(reply, seen, lastText, number)
+        : problemOf(reply, received, lastText, number)
     if (reply === undefined || problem !== undefined) {
       return refuse(response, 400, 'invalid_request_error', problem ?? '')
     }
@@ -95,11 +95,11 @@ export async function startScriptedServer(
     }
     await answer(reply, response, {
       request: requests.length,
-      model: stringOf(seen.body.model) || 'scripted',
-      requestText: seen.text,
-      maxTokens: maxTokensOf(seen.body),
+      model: stringOf(received.body.model) || 'scripted',
+      requestText: received.text,
+      maxTokens: maxTokensOf(received.body),
       tokenFactor,
-      isStreamed: seen.body.stream === true,
+      isStreamed: received.body.stream === true,
       leftMs: endsMs - nowMs,
       signal: closing.signal,
     })
@@ -188,8 +188,8 @@ function maxTokensOf({ max_tokens: cap }: JsonObject): number {
 /** Returns why a request gets no reply; undefined if it does. */
 function problemOf(reply: ScriptedReply, { text }: SeenRequest, found: string, number: number): string | undefined {
   if (reply.expect === undefined || found.includes(reply.expect)) return inputProblemOf(reply, text, number)
-  const shown = found.length > 500 ? `${found.slice(0, 500)}…` : found
-  return `Reply ${number} of the script expects "${reply.expect}" in the last user message, which is: "${shown}"`
+  const excerpt = found.length > 500 ? `${found.slice(0, 500)}…` : found
+  return `Reply ${number} of the script expects "${reply.expect}" in the last user message, which is: "${excerpt}"`
 }
 
 /** Rejects more input tokens than the request has bytes: no service bills more, and budgets rely on it. */

@@ -67,8 +67,8 @@ export function createModelService({ model, endpoint, options, keyHeader }: Mode
       try {
         const key = await keys.current(signal)
         redactor.add(key.credential.apiKey, key.credential.authToken)
-        const asked = { ...key.headers, ...headers, accept: 'application/json' }
-        const answer = await transport({ url, headers: asked }, signal)
+        const requestHeaders = { ...key.headers, ...headers, accept: 'application/json' }
+        const answer = await transport({ url, headers: requestHeaders }, signal)
         const outcome = answerOf(answer.status, await textOf(answer))
         if (outcome.kind !== 'answered' || outcome.models === undefined) return outcome
         // A service may repeat the key instead of names. Redact all names at once, because each call takes a while.

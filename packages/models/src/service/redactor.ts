@@ -126,12 +126,12 @@ function withoutCutSecrets(text: string, forms: readonly string[]): string {
   if (parts.length > mostCuts) return parts.slice(0, mostCuts).join(cut)
   return parts
     .map((part, index) => {
-      let left = part
+      let redacted = part
       for (const form of forms) {
-        left = withoutEnd(left, form)
-        if (index > 0) left = withoutStart(left, form)
+        redacted = withoutEnd(redacted, form)
+        if (index > 0) redacted = withoutStart(redacted, form)
       }
-      return left
+      return redacted
     })
     .join(cut)
 }

@@ -52,10 +52,10 @@ const limits: readonly LimitHeaders[] = [
 export function limitResetOf(headers: AnswerHeaders, nowMs: number): LimitReset | null {
   const resets = limits.flatMap(([reset, leftName, counted]) => {
     const waitMs = longest(headers.get(reset), (value) => waitMsOf(value, nowMs))
-    const left = leftOf(headers.get(leftName))
+    const remaining = leftOf(headers.get(leftName))
     // A request needs only one of the remaining requests, but may need more than the remaining tokens.
-    const isOther = counted === 'requests' && left === 'some'
-    return waitMs === null || waitMs === 0 || isOther ? [] : [{ waitMs, left }]
+    const isOther = counted === 'requests' && remaining === 'some'
+    return waitMs === null || waitMs === 0 || isOther ? [] : [{ waitMs, left: remaining }]
   })
   for (const left of ['none', 'unknown', 'some'] as const) {
     const waits = resets.filter((reset) => reset.left === left).map(({ waitMs }) => waitMs)
@@ -68,8 +68,8 @@ export function limitResetOf(headers: AnswerHeaders, nowMs: number): LimitReset 
 function leftOf(value: string | null): LimitReset['left'] {
   if (value === null) return 'unknown'
   if (value === 'rejected') return 'none'
-  const left = value.startsWith('allowed') ? 1 : numberOf(value)
-  return left === null ? 'unknown' : left === 0 ? 'none' : 'some'
+  const remaining = value.startsWith('allowed') ? 1 : numberOf(value)
+  return remaining === null ? 'unknown' : remaining === 0 ? 'none' : 'some'
 }
 
 /** Parses a header that may be repeated, and so be a list. HTTP dates contain a comma, too. */

@@ -31,8 +31,8 @@ const nothing: RetryTime = { waitMs: null, source: 'nothing' }
 /** Reads a failed response. `retry-after` applies to any status, other sources only to rate limits and overloads. */
 export function retryTimeOf({ status, effectiveStatus, headers, errorBody, nowMs }: FailedReply): RetryTime {
   const now = answeredAtMs(headers, nowMs)
-  const asked = retryAfterMsOf(headers, now)
-  if (asked !== null) return { waitMs: asked, source: 'header' }
+  const requestedMs = retryAfterMsOf(headers, now)
+  if (requestedMs !== null) return { waitMs: requestedMs, source: 'header' }
   if (!mayPass.has(effectiveStatus)) return nothing
   const inBody = bodyRetryTime(errorBody, now)
   // Successful responses report limits, too.
@@ -64,8 +64,8 @@ function bodyRetryTime(errorBody: ErrorBody, nowMs: number): RetryTime {
   const waitMs = bodyWaitMs(errorBody, nowMs)
   if (waitMs !== null) return { waitMs, source: 'body' }
   for (const headers of headersInBody(errorBody)) {
-    const asked = retryAfterMsOf(headers, nowMs)
-    if (asked !== null) return { waitMs: asked, source: 'body' }
+    const requestedMs = retryAfterMsOf(headers, nowMs)
+    if (requestedMs !== null) return { waitMs: requestedMs, source: 'body' }
     const time = reportedLimit(tooManyRequests, headers, nowMs)
     if (time.source !== 'nothing') return time
   }

@@ -18,13 +18,13 @@ function withoutForm(text: string, form: string): string {
   const [lower, wanted] = [text.toLowerCase(), form.toLowerCase()]
   // A few letters have a longer lower-case form, so positions would differ.
   if (lower.length !== text.length) return text.replaceAll(form, masked)
-  let left = ''
+  let redacted = ''
   let end = 0
   for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, end)) {
-    left += text.slice(end, at) + masked
+    redacted += text.slice(end, at) + masked
     end = at + wanted.length
   }
-  return left + text.slice(end)
+  return redacted + text.slice(end)
 }
 
 /** Returns a secret as JSON, an address, or HTML encodes it. */
@@ -106,17 +106,17 @@ export function withoutParts(source: string, secret: string): string {
 }
 
 function withoutRuns(text: string, secret: string, start: number): string {
-  const wanted = secret.slice(start, start + piece)
-  let left = ''
+  const pattern = secret.slice(start, start + piece)
+  let redacted = ''
   let end = 0
-  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, Math.max(end, at + 1))) {
+  for (let at = text.indexOf(pattern); at >= 0; at = text.indexOf(pattern, Math.max(end, at + 1))) {
     let before = 0
     while (before < start && at - before > end && text[at - before - 1] === secret[start - before - 1]) before++
     let length = piece
     while (start + length < secret.length && text[at + length] === secret[start + length]) length++
     if (before + length < longestPart) continue
-    left += text.slice(end, at - before) + masked
+    redacted += text.slice(end, at - before) + masked
     end = at + length
   }
-  return left + text.slice(end)
+  return redacted + text.slice(end)
 }

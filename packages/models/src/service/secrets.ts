@@ -45,13 +45,13 @@ function secretsOfUrl(address: string): readonly string[] {
   if (!URL.canParse(address)) return []
   const { search, searchParams, pathname, username, password } = new URL(address)
   const query = [...searchParams].flatMap(([name, value]) => (secretName.test(name) || mayBeKey(value) ? [value] : []))
-  const written = search
+  const encoded = search
     .slice(1)
     .split('&')
     .map((field) => field.slice(field.indexOf('=') + 1))
     .filter((value) => mayBeKey(value))
   const path = pathname.split('/').filter((part) => mayBeKey(part) && !part.includes('.'))
-  return [...query, ...written, ...path, ...userOf(username, password)]
+  return [...query, ...encoded, ...path, ...userOf(username, password)]
 }
 
 /** Fields of an account file, such as Google's, that are not secret: they occur in files of any project. */

@@ -88,14 +88,14 @@ export function callService(
   return callRedacted(spoken.protocol.redactor, call, async (redacted) => {
     for (let refusals = 0; ; refusals++) {
       const { protocol } = spoken
-      const made = await makeAttempt(protocol, keys, limits, withAttemptKey(request, refusals), redacted)
-      if (made.kind === 'reply') {
+      const outcome = await makeAttempt(protocol, keys, limits, withAttemptKey(request, refusals), redacted)
+      if (outcome.kind === 'reply') {
         const warnings = protocol.onReply?.() ?? []
-        const { reply } = made
+        const { reply } = outcome
         return warnings.length === 0 ? reply : { ...reply, warnings: [...(reply.warnings ?? []), ...warnings] }
       }
-      const next = refusals < mostRefusals ? protocol.afterRefusal?.(made.refusal) : undefined
-      if (next === undefined) throw made.error
+      const next = refusals < mostRefusals ? protocol.afterRefusal?.(outcome.refusal) : undefined
+      if (next === undefined) throw outcome.error
       spoken.protocol = next
     }
   })

@@ -23,7 +23,7 @@ export function createSharedSource(
 
   const begin = (refused: Credential | null): Asking => {
     const controller = new AbortController()
-    const asking: Asking = { refused, answer: ask(source, refused, controller.signal), controller, waiting: 0 }
+    const asking: Asking = { refused, answer: callSource(source, refused, controller.signal), controller, waiting: 0 }
     askings = [...askings, asking]
     const forget = (): void => void (askings = askings.filter((other) => other !== asking))
     asking.answer.then(forget, forget)
@@ -48,7 +48,11 @@ export function isSameCredential(a: Credential | null, b: Credential | null): bo
   return a?.apiKey === b?.apiKey && a?.authToken === b?.authToken
 }
 
-async function ask(source: CredentialSource, refused: Credential | null, signal: AbortSignal): Promise<Credential> {
+async function callSource(
+  source: CredentialSource,
+  refused: Credential | null,
+  signal: AbortSignal,
+): Promise<Credential> {
   try {
     return await source({ refused, signal })
   } catch (thrown) {
