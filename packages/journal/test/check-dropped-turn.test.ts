@@ -66,7 +66,7 @@ test.each([
   ['the end of a task', [said('prompt', 'p'), ended], 'the end of work beside the run'],
   ['a reply of the turn before', [reply('b'), said('prompt', 'p')], 'a reply of the turn before'],
   ['a result of the turn before', [results('b', false), said('prompt', 'p')], 'a result of the turn before'],
-  ['another turn', [said('prompt', 'b'), reply('d')], 'no prompt of that id'],
+  ['another turn', [said('prompt', 'b'), reply('d')], 'no prompt with that id'],
 ])('rejects %s', (_what, behind, because) => {
   expect(drops(...behind)).toContain(because)
 })

@@ -314,11 +314,11 @@ describe('a model message', () => {
   })
 
   test('has no reasoning that the service refused, but newer one', () => {
-    const ownReasoning = createReadableReasoning()
+    const readableReasoning = createReadableReasoning()
     const own = { ...item, encrypted_content: `${'x'.repeat(100)}own` }
     const old = { ...item, encrypted_content: `${'y'.repeat(100)}own` }
-    ownReasoning.note({ type: 'block', index: 0, messageId: 'm', block: thought(own) }, 1)
-    const more = { ownReasoning, refused: { ...nothingRefused, carriedReasoning: 1 } }
+    readableReasoning.note({ type: 'block', index: 0, messageId: 'm', block: thought(own) }, 1)
+    const more = { readableReasoning, refused: { ...nothingRefused, carriedReasoning: 1 } }
     expect(inputOf([assistant([thought(item), thought(old), thought(own), said('Yes.')])], more)).toEqual([
       { ...sentItem, encrypted_content: own.encrypted_content },
       answer('Yes.'),

@@ -61,7 +61,7 @@ export async function cleanUpSessions(
   await rm(held, { force: true }).catch(() => {})
   const inStore = await removedFromStore(base, new Date(before))
   const removed: string[] = []
-  const remaining = new Set<string>()
+  const remainingAnywhere = new Set<string>()
   for (const project of await namesIn(base)) {
     const folder = join(base, project)
     if ((await stateOf(folder))?.isDirectory() !== true) continue
@@ -73,7 +73,7 @@ export async function cleanUpSessions(
       if (await wasRemoved(join(folder, id), before)) removed.push(id)
       else remaining.add(id)
     }
-    for (const id of remaining) remaining.add(id)
+    for (const id of remaining) remainingAnywhere.add(id)
     // Includes those that a store, or somebody else, has removed.
     if (names.includes(indexName)) forgetIndexed(folder, (id) => !remaining.has(id))
     for (const name of names)
@@ -81,7 +81,7 @@ export async function cleanUpSessions(
     for (const name of await namesIn(folder)) await removeDrafts(folder, name, now.getTime() - draftMs)
   }
   // Files of sessions in a store are copies. A session with a file in another folder still exists.
-  const removedIds = inStore?.ids ?? new Set(removed.filter((id) => !remaining.has(id)))
+  const removedIds = inStore?.ids ?? new Set(removed.filter((id) => !remainingAnywhere.has(id)))
   await forgetGrades(gradesFile(place), removedIds).catch(() => {})
   // Last, so that an interrupted cleanup is repeated. Concurrent cleanups do not interfere.
   await touchStamp(stampOf(base), now)

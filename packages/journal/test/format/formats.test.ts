@@ -129,7 +129,7 @@ test('reports swapped lines of two results as damage', () => {
   const read = (...lines: readonly string[]) => parseJournal(Buffer.from([head, ...intents, ...lines].join('')), 'x')
   const last = encoder.linesOf({ type: 'control', key: 'x', control: { messages: [] }, at: 1 } as never).lines
   expect(read(...results, last).tornBytes).toBe(0)
-  expect(() => read(...results.toReversed(), last)).toThrow('line 4: it is the result of another call than its step')
+  expect(() => read(...results.toReversed(), last)).toThrow('line 4: it has the result of another call than its step')
 })
 
 const json = fc.jsonValue({ maxDepth: 2 })

@@ -32,8 +32,8 @@ export function callError(thrown: unknown, place: CallPlace): ModelError {
   const kind = Object.hasOwn(kindOfName, name) ? kindOfName[name] : undefined
   if (kind !== undefined) return usageError(thrown, kind, place)
   if (name === 'TimeoutError') return new ModelError({ kind: 'timeout', message: messageOf(thrown), cause: thrown })
-  const serviceError = name === 'AI_TypeValidationError' ? errorInPart(error.value) : undefined
-  if (serviceError !== undefined) return streamError(serviceError, requestIdOf(place.headers), place.nowMs)
+  const errorField = name === 'AI_TypeValidationError' ? errorInPart(error.value) : undefined
+  if (errorField !== undefined) return streamError(errorField, requestIdOf(place.headers), place.nowMs)
   if (isNetworkFailure(thrown)) return networkError(thrown, urlOf(error, place))
   if (place.phase === 'streaming' || brokenNames.has(name)) return brokenStreamError(thrown, place)
   if (isSignInFailure(name, messageOf(thrown))) return usageError(thrown, 'authentication_failed', place)
