@@ -84,7 +84,7 @@ interface CopiedFiles {
  * Copies the files in a session's folder, except payloads, which the copy's lines create, and answers, which belong to
  * the original. Immutable files are hard-linked if possible.
  */
-export async function copySessionFiles(from: string, to: string): Promise<CopiedFiles> {
+async function copySessionFiles(from: string, to: string): Promise<CopiedFiles> {
   // Copy the log before the contents it refers to: those are stored before its lines are written.
   await copyFiles(join(from, 'files'), join(to, 'files'), 'copied', (name) => name === 'changes.jsonl')
   await copyFiles(join(from, 'files', 'contents'), join(to, 'files', 'contents'), 'shared', isWhole)
@@ -133,7 +133,7 @@ async function copyOne(from: string, to: string, how: 'copied' | 'shared'): Prom
  * Returns records in which tool results refer to the copy's folder. Calls and prompts are unchanged, so the identity of
  * recorded requests is, too: those know results only by call id.
  */
-export function withMovedResults(
+function withMovedResults(
   runs: readonly (readonly StepRecord[])[],
   from: string,
   to: string,

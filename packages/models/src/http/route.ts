@@ -105,7 +105,7 @@ function routeWith(agent: Agent, parts: Omit<Route, 'dropIdle'>): Route {
  * Returns Node's client for a protocol; the TLS client loads all of TLS. `import` would read every export, and reading
  * `WebSocket` of `node:http` loads the client of `fetch` in Node 22 and later.
  */
-export function clientFor(protocol: string): typeof Http | typeof Https {
+function clientFor(protocol: string): typeof Http | typeof Https {
   return protocol === 'https:' ? process.getBuiltinModule('node:https') : process.getBuiltinModule('node:http')
 }
 
