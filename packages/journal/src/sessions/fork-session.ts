@@ -133,11 +133,7 @@ async function copyOne(from: string, to: string, how: 'copied' | 'shared'): Prom
  * Returns records in which tool results refer to the copy's folder. Calls and prompts are unchanged, so the identity of
  * recorded requests is, too: those know results only by call id.
  */
-function withMovedResults(
-  runs: readonly (readonly StepRecord[])[],
-  from: string,
-  to: string,
-): readonly StepRecord[] {
+function withMovedResults(runs: readonly (readonly StepRecord[])[], from: string, to: string): readonly StepRecord[] {
   const moved = replacer(join(from, 'tool-results'), join(to, 'tool-results'))
   const withMovedResult = (entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] =>
     entries.map((entry) => (isOfTools(entry) ? moved(entry) : entry))

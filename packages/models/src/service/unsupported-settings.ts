@@ -13,7 +13,10 @@ export class UnsupportedSettings {
     const added = settings.filter((setting) => !this.#reported.has(setting))
     if (added.length === 0) return
     for (const setting of added) this.#reported.add(setting)
-    this.#unreported = [...this.#unreported, `${this.#model} does not support ${added.join(', ')}${why}, so this was omitted.`]
+    this.#unreported = [
+      ...this.#unreported,
+      `${this.#model} does not support ${added.join(', ')}${why}, so this was omitted.`,
+    ]
   }
 
   /** Returns the unreported notices, as text for people. */
