@@ -1,26 +1,26 @@
 import { ConfigurationError } from '@halting/core'
 
-// Plain JavaScript may give anything, and what is written with it stays.
+// JavaScript programs may pass anything, and it would be stored.
 
-/** Checks that a value is a text. @throws ConfigurationError for what is no text, or an empty one. */
+/** Checks that a value is a text. @throws ConfigurationError for an empty text, and for any other value. */
 export function checkText(name: string, value: unknown): void {
   if (typeof value !== 'string' || value === '')
-    throw new ConfigurationError(`${name} must be a text that is not empty, but it is ${shown(value)}.`)
+    throw new ConfigurationError(`${name} must be a text that is not empty, but it is ${describe(value)}.`)
 }
 
-/** Checks that a value is an object. @throws ConfigurationError for what is no object; `such` is what one would be. */
+/** Checks that a value is an object. @throws ConfigurationError for any other value; `such` is an example. */
 export function checkObject(name: string, value: unknown, such: string): void {
   if (typeof value !== 'object' || value === null)
-    throw new ConfigurationError(`${name} must be given an object, such as ${such}, but it is ${shown(value)}.`)
+    throw new ConfigurationError(`${name} must be given an object, such as ${such}, but it is ${describe(value)}.`)
 }
 
-/** @throws ConfigurationError for what is no function. */
+/** @throws ConfigurationError if the value is not a function. */
 export function checkFunction(name: string, value: unknown): void {
   if (typeof value !== 'function')
-    throw new ConfigurationError(`${name} must be a function, but it is ${shown(value)}.`)
+    throw new ConfigurationError(`${name} must be a function, but it is ${describe(value)}.`)
 }
 
-function shown(value: unknown): string {
+function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 60))
   return typeof value === 'object' && value !== null ? 'an object' : String(value)
 }

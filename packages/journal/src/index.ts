@@ -3,13 +3,18 @@
 // One session: open, read, lock.
 export { openJournal, type JournalOptions, type SessionJournal } from './open-journal.ts'
 export { entryOfLine, parseJournal, readJournal, type ReadJournal } from './read-journal.ts'
-export { endsOfKept, headOfKept, type KeptEnds, outlineOf } from './session-ends.ts'
+export {
+  readSessionEnds as endsOfKept,
+  readSessionHead as headOfKept,
+  type SessionEnds as KeptEnds,
+  outlineOf,
+} from './session-ends.ts'
 export type { RunOutline, SessionOutline } from './session-outline.ts'
 export { lockSession, type LockedSession } from './lock-session.ts'
 export { ResumeRejectedError } from './resume-rejected-error.ts'
 export { wholeLines } from './whole-lines.ts'
 
-// Where sessions are, and what belongs to one.
+// Locations of sessions and their files.
 export {
   endsOf,
   type FolderBelow,
@@ -48,7 +53,7 @@ export {
   storedSessions,
   type StoredSessionFile,
 } from './sessions/stored-sessions.ts'
-export { copySession } from './sessions/copy-session.ts'
+export { copySession } from './sessions/fork-session.ts'
 export { forkSession, removeFork } from './sessions/fork-session.ts'
 export { cleanUpSessions, isCleanUpDue, type CleanedUp, type CleanUpOptions } from './sessions/cleanup.ts'
 
@@ -64,10 +69,10 @@ export { registerWorkingCopies, workingCopiesFolder, workingCopiesOf } from './s
 export type { CopiedSession, StoreSession, WorkingCopies, WorkingCopy } from './stores/working-copies.ts'
 export { StoreWorkingCopies, type WorkingCopiesOptions } from './stores/open-working-copies.ts'
 
-// For packages that write other files in the same form.
+// For packages that write other files in the same format.
 export { checkObject, checkText } from './check-input.ts'
 export { lineOf, valueOf } from './format/line.ts'
 export { payloadsFolder } from './format/payloads.ts'
 export { openNewJournal } from './open-journal.ts'
 export type { JournalHandle } from './journal-handle.ts'
-export type { WrittenLines } from './format/encoder.ts'
+export type { JournalState } from './format/encoder.ts'

@@ -12,23 +12,24 @@ interface Flush {
 }
 
 /**
- * A file that lines are appended to. What was flushed is on disk; neighbouring flushes share one `fdatasync`.
- * F1: one write or sync at a time, so lines stand in the order in which they were taken. F2: after a failure nothing is written any more:
- * what a failed write or sync left on disk is not known.
+ * A file to which lines are appended. Flushed lines are on disk; concurrent flushes share one `fdatasync`.
+ *
+ * F1: one write or sync at a time, so lines are in the order in which they were appended. F2: after a failure nothing
+ *     more is written, because it is unknown what a failed write or sync left on disk.
  */
 export class JournalFile {
   readonly path: string
   readonly #file: JournalHandle
   #lines: string[] = []
-  /** Texts that these lines name. */
+  /** Payloads that these lines refer to. */
   #payloads: Payload[] = []
-  /** A flush that has not begun, and takes all that is appended until then. */
+  /** A flush that has not started, and covers everything appended until then. */
   #next: Flush | undefined
   #failure: HaltingError | undefined
   #isScheduled = false
   #isWorking = false
   #whenIdle: (() => void) | undefined
-  /** What a process before this one wrote may not be on disk yet either. */
+  /** Data that an earlier process wrote may not be on disk yet either. */
   #isSynced = false
 
   constructor(path: string, file: JournalHandle) {
@@ -36,7 +37,7 @@ export class JournalFile {
     this.#file = file
   }
 
-  /** Takes a line, which is written soon. @throws HaltingError once writing has failed. */
+  /** Appends a line, which is written soon. @throws HaltingError once writing has failed. */
   append(line: string, payloads: readonly Payload[] = []): void {
     if (this.#failure !== undefined) throw this.#failure
     this.#lines.push(line)
@@ -57,8 +58,9 @@ export class JournalFile {
   }
 
   /**
-   * Writes what waits, where the file takes it at once and nothing else is being written: a trip through the thread pool takes several times the CPU of the
-   * write. What is left is written soon. A failure is thrown by the next `append` or `flush`.
+   * Writes pending lines synchronously, if the file supports it and no other write is in progress: the thread pool
+   * costs several times the CPU of the write. Other lines are written soon. The next `append` or `flush` throws a
+   * failure.
    */
   writeNow(): void {
     if (this.#isWorking || this.#payloads.length > 0 || this.#lines.length === 0) return
@@ -76,11 +78,11 @@ export class JournalFile {
     return this.#lines.length === 1 ? (this.#lines[0] ?? '') : this.#lines.join('')
   }
 
-  /** Settles when all that was appended before is on disk. Rejects with the HaltingError of what failed, from then on. */
+  /** Resolves when everything appended before is on disk. After a failure it always rejects with that HaltingError. */
   flush(): Promise<void> {
     if (this.#next === undefined) {
       this.#next = newFlush()
-      // Not at once: neighbours that ask in the same moment share it. A promise that is settled costs a fifth of `queueMicrotask`.
+      // Deferred, so that concurrent calls share it. A settled promise costs a fifth of `queueMicrotask`.
       void settled.then(this.#onMicrotask)
     }
     return this.#next.promise
@@ -96,13 +98,13 @@ export class JournalFile {
     await this.#file.close()
   }
 
-  /** Writes and syncs until nothing is left to do. */
+  /** Writes and syncs until nothing is left. */
   async #work(): Promise<void> {
     this.#isWorking = true
     while (this.#hasWork) {
       const flush = this.#next
       this.#next = undefined
-      // One at a time is the point (F1).
+      // Sequential by design (F1).
       try {
         const writing = this.#write()
         if (writing !== undefined) await writing
@@ -120,7 +122,7 @@ export class JournalFile {
     this.#whenIdle?.()
   }
 
-  /** Undefined where all is written when it returns. */
+  /** Returns undefined if everything was written synchronously. */
   #write(): Promise<void> | undefined {
     const text = this.#text
     const payloads = this.#payloads
@@ -137,7 +139,7 @@ export class JournalFile {
     return this.#file.appendNow?.(text) === true ? undefined : this.#file.appendFile(text)
   }
 
-  /** F3: what a line names is on disk before the line is. */
+  /** F3: a payload is on disk before the line that refers to it. */
   async #writePayloads(payloads: readonly Payload[]): Promise<void> {
     const folder = payloadsFolder(this.path)
     await makeDurableFolder(folder)

@@ -3,20 +3,20 @@ import { takeLock } from './files/lock.ts'
 import { whileNobodyRebuilds } from './stores/rebuild-lock.ts'
 import { workingCopiesOf } from './stores/working-copies.ts'
 
-/** A session that this process alone writes. */
+/** A session that only this process writes. */
 export interface LockedSession {
   /** Releases the lock. */
   release(): Promise<void>
 }
 
-/** Takes a session, by its file. @throws HaltingError `driver` for one that another process writes, and which. */
+/** Locks a session by its file. @throws HaltingError `driver` that names the process, if another one writes it. */
 export async function lockSession(path: string, sessionId: string): Promise<LockedSession> {
   const take = (): Promise<LockedSession> => lockSessionNow(path, sessionId)
-  // A process that reads a session of a store has its lock too, for a moment.
+  // A process that reads a session of a store briefly has its lock, too.
   return workingCopiesOf(path) === undefined ? take() : whileNobodyRebuilds(path, take)
 }
 
-/** The same for whoever knows that nobody rebuilds the file. */
+/** Like `lockSession`, for callers that know that nobody is rebuilding the file. */
 export async function lockSessionNow(path: string, sessionId: string): Promise<LockedSession> {
   const lock = await takeLock(`${path}.lock`)
   if (lock.kind === 'locked') return lock

@@ -23,12 +23,12 @@ import { JournalEncoder } from './format/encoder.ts'
 import { hasEnded } from './session-ends.ts'
 import { JournalFile } from './journal-file.ts'
 import { appendingTo, type JournalHandle } from './journal-handle.ts'
-import type { Back, Conversation } from './rewind.ts'
-import { readToGoOn, type ReadJournal } from './read-journal.ts'
+import type { RewindTarget, Conversation } from './rewind.ts'
+import { readForResume, type ReadJournal } from './read-journal.ts'
 import { whileNobodyRebuilds } from './stores/rebuild-lock.ts'
 import { workingCopiesOf, type StoreSession, type WorkingCopies, type WorkingCopy } from './stores/working-copies.ts'
 
-/** The file of a session, and whose it is. */
+/** The file of a session, and its metadata. */
 export interface JournalOptions {
   /** Path of the file. */
   readonly path: string
@@ -36,67 +36,68 @@ export interface JournalOptions {
   readonly sessionId: string
   /** Working directory of the session. */
   readonly cwd: string
-  /** Of the program that writes. */
+  /** Version of the program. */
   readonly version: string
-  /** What a person or a program calls a session that begins; one that is there keeps its own. */
+  /** Title of a new session; an existing session keeps its title. */
   readonly title?: string
-  /** When a session that begins began elsewhere, for a copy: ISO 8601 in UTC. Default: now. */
+  /** When a copied session was created: ISO 8601 in UTC (default: now). */
   readonly createdAt?: string
-  /** Takes out of every text that is written what is to be on no disk, such as keys. What a run holds in memory is not changed. */
+  /** Redacts texts before they are written, for instance to remove keys. Data in memory is unchanged. */
   readonly redact?: (text: string) => string
-  /** Opens the file for appending. The file system does, unless said otherwise. */
+  /** Opens the file for appending (default: in the file system). */
   readonly openFile?: (path: string) => Promise<JournalHandle>
 }
 
-/** A session on disk that this process alone writes. What it holds is what `QueryEngine` takes as its `session`. */
+/** A session on disk that only this process writes. `QueryEngine` accepts it as its `session`. */
 export interface SessionJournal extends StoredSession {
   /** Path of the file. */
   readonly path: string
   /** Id of the session. */
   readonly sessionId: string
   /**
-   * When the runs began that were in the file when it was opened, in milliseconds since 1970: those of `ended`, and then the open one; null where that is
-   * not on record.
+   * When the runs in the opened file began, in milliseconds since 1970: first those of `ended`, then the open one. Null
+   * if it is not recorded.
    */
   readonly began: readonly (number | null)[]
-  /** A driver for a new run. */
+  /** Returns a step engine for a new run. */
   steps(options?: {
-    /** Where time comes from. Default: the system's clock. */
+    /** Source of time (default: the system clock). */
     readonly clock?: Clock
   }): AnswerableStepEngine
-  /** Appends a record of a session that was recorded elsewhere, at the time of then (ISO 8601 in UTC). */
+  /** Appends a record of a session that was recorded elsewhere, with its original time (ISO 8601 in UTC). */
   appendAt(record: StepRecord, timestamp: string): void
-  /** Bytes at the end that were cut off: they were being written when a process ended, and nothing depended on them. */
+  /** Bytes cut off at the end: an incomplete write of a process that ended. Nothing depended on them. */
   readonly tornBytes: number
   // Spec R-REW-1.
   /**
-   * The conversation goes back to before this message of a person; on disk when it resolves. The older branch stays in the file.
-   * Messages are named by the id of their entry, the one under which they were handed in, or a uuid that was told of them, here or in the sessions of
-   * `alsoOf`. While no run goes on; then an engine that has the session is done with, and a new one takes what is left.
-   * @throws ConfigurationError for a message that is not there or not a person's, and where the last run did not end.
+   * Rewinds the conversation to before this message of a person; on disk when it resolves. The older branch stays in
+   * the file. Messages are identified by their entry id, the id under which they were submitted, or a reported uuid, of
+   * this session or of those in `alsoOf`. Call it only between runs; afterwards create a new engine for the session.
+   * @throws ConfigurationError for a message that is missing or not a person's, and if the last run did not end.
    */
   rewind(message: string, alsoOf?: readonly string[]): Promise<PersonsMessage>
   /**
-   * The same, to after any message: it is the last that is left, with the results of what it called. `dropsTurn` names the prompt of the one turn that may
-   * be taken back.
-   * @throws ResumeRejectedError where more than that would be: nothing is taken back then.
+   * Rewinds to after any message, which becomes the last one, together with the results of its calls. `dropsTurn` names
+   * the prompt of the one turn that may be dropped.
+   * @throws ResumeRejectedError if it would drop more than that; then nothing is changed.
    */
   rewindAfter(message: string, alsoOf?: readonly string[], dropsTurn?: string): Promise<void>
-  /** The message of a person to before which `rewind` would go; it throws as that does. */
+  /** Returns the message to before which `rewind` would go; throws the same errors. */
   messageOf(message: string, alsoOf?: readonly string[]): Promise<PersonsMessage>
-  /** Everything is on disk, and another process may write. */
+  /** Writes everything to disk and unlocks the session. */
   close(): Promise<void>
 }
 
 /**
- * Opens a session, or begins it.
- * @throws ConfigurationError for what does not name one.
- * @throws HaltingError `driver` for a session that another process writes (and which), a damaged file (and where), and what the file system refuses.
+ * Opens a session, or creates it.
+ * @throws ConfigurationError for invalid options.
+ * @throws HaltingError `driver` for a session that another process writes (naming it), a damaged file (naming the
+ * line), and errors of the file system.
  */
 export async function openJournal(options: JournalOptions): Promise<SessionJournal> {
-  checkGiven(options)
+  checkJournalOptions(options)
   try {
-    return await opened(options)
+    return await openChecked(options)
   } catch (error) {
     if (error instanceof HaltingError) throw error
     throw new HaltingError('driver', `The session ${options.path} cannot be opened: ${messageOf(error)}`, {
@@ -106,8 +107,8 @@ export async function openJournal(options: JournalOptions): Promise<SessionJourn
 }
 
 /**
- * Begins a session. One that another process began since it was looked for is not ours to write, nor to remove.
- * @throws HaltingError `driver` for a session in which there is something already.
+ * Creates a session. A session that another process created in the meantime is neither written nor removed.
+ * @throws HaltingError `driver` for a session that already has content.
  */
 export async function openNewJournal(options: JournalOptions): Promise<SessionJournal> {
   const journal = await openJournal(options)
@@ -116,7 +117,7 @@ export async function openNewJournal(options: JournalOptions): Promise<SessionJo
   throw new HaltingError('driver', `The session ${options.sessionId} is there already. Go on with that one.`)
 }
 
-async function opened({
+async function openChecked({
   path,
   sessionId,
   cwd,
@@ -130,17 +131,20 @@ async function opened({
   const titled = title === undefined ? {} : { title }
   const place = { path, sessionId, cwd, version, ...titled, ...(createdAt !== undefined && { createdAt }) }
   await makeDurableFolder(dirname(path))
-  const { lock, store } = await taken(place, copies)
+  const { lock, store } = await lockForWriting(place, copies)
   try {
     const before = (await exists(path)) ? await readBefore(path) : undefined
     if (before !== undefined && before.sessionId !== sessionId)
-      throw new HaltingError('driver', `The file ${path} is of the session ${before.sessionId}, not of ${sessionId}.`)
+      throw new HaltingError(
+        'driver',
+        `The file ${path} belongs to the session ${before.sessionId}, not to ${sessionId}.`,
+      )
     if (before !== undefined && before.tornBytes > 0) await truncate(path, before.wholeBytes)
     const encoder = new JournalEncoder({ sessionId, cwd, version, ...titled }, before?.written)
     if (before === undefined) await writeWhole(path, encoder.head(createdAt))
     const file = new JournalFile(path, await openFile(path))
-    const written = redact === undefined ? asIs : (record: StepRecord): StepRecord => redactedValue(record, redact)
-    return new OpenJournal({ sessionId, file, store, encoder, before, written, release: () => lock.release() })
+    const redacted = redact === undefined ? identity : (record: StepRecord): StepRecord => redactedValue(record, redact)
+    return new OpenJournal({ sessionId, file, store, encoder, before, redacted, release: () => lock.release() })
   } catch (error) {
     await store?.close().catch(() => undefined)
     await lock.release()
@@ -148,11 +152,11 @@ async function opened({
   }
 }
 
-/** Without a redactor nothing is looked through. */
-const asIs = (record: StepRecord): StepRecord => record
+/** Without a redactor nothing is scanned. */
+const identity = (record: StepRecord): StepRecord => record
 
-/** Locks a session. One of a store is locked there as well, and its file is up to date before another process looks at it. */
-async function taken(
+/** Locks a session. A session of a store is also locked there, and its file is brought up to date first. */
+async function lockForWriting(
   copy: WorkingCopy,
   copies: WorkingCopies | undefined,
 ): Promise<{ readonly lock: LockedSession; readonly store?: StoreSession }> {
@@ -169,8 +173,8 @@ async function taken(
   })
 }
 
-/** Plain JavaScript may give anything, and what is written stays. */
-export function checkGiven(options: JournalOptions, by = 'openJournal'): void {
+/** JavaScript programs may pass anything, and it would be stored. */
+export function checkJournalOptions(options: JournalOptions, by = 'openJournal'): void {
   checkObject(by, options, '{ path, sessionId, cwd, version }')
   const { path, sessionId, cwd, version, title, openFile } = options
   for (const [name, value] of Object.entries({ path, sessionId, cwd, version })) checkText(name, value)
@@ -178,9 +182,9 @@ export function checkGiven(options: JournalOptions, by = 'openJournal'): void {
   if (openFile !== undefined) checkFunction('openFile', openFile)
 }
 
-/** Records of runs that ended are of no use to what comes next: they are most of a session. */
+/** Reads what is needed to continue. Records of ended runs are not, and they are most of a session. */
 function readBefore(path: string): Promise<ReadJournal> {
-  return readToGoOn(path, hasEnded(path) ? 'conversation' : 'open')
+  return readForResume(path, hasEnded(path) ? 'conversation' : 'open')
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -191,15 +195,15 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-interface Opening {
+interface JournalParts {
   readonly sessionId: string
   readonly file: JournalFile
-  /** Where the session is, when the file is a copy of it. */
+  /** The session in its store, if the file is a copy. */
   readonly store: StoreSession | undefined
   readonly encoder: JournalEncoder
   readonly before: ReadJournal | undefined
-  /** A record as it goes to disk. */
-  readonly written: (record: StepRecord) => StepRecord
+  /** Returns a record in the form that is stored. */
+  readonly redacted: (record: StepRecord) => StepRecord
   readonly release: () => Promise<void>
 }
 
@@ -208,14 +212,14 @@ class OpenJournal implements SessionJournal {
   readonly sessionId: string
   #folded: FoldedSession
   #before: ReadJournal | undefined
-  /** Records that came since the file was opened, and how many of them are in what was read of it. */
+  /** Number of records appended since opening, and how many of them `#before` includes. */
   #appended = 0
   #folds = 0
   readonly log: StepStore
   readonly tornBytes: number
-  readonly #opening: Opening
+  readonly #opening: JournalParts
 
-  constructor(opening: Opening) {
+  constructor(opening: JournalParts) {
     const { sessionId, file, store, before } = opening
     this.#before = before
     this.#folded = foldSession(before?.runs ?? [])
@@ -231,15 +235,16 @@ class OpenJournal implements SessionJournal {
   }
 
   appendAt(record: StepRecord, timestamp?: string): void {
-    const { file, store, encoder, written } = this.#opening
+    const { file, store, encoder, redacted } = this.#opening
     this.#appended++
-    const safe = written(record)
-    // The store and the file say the same moment.
+    const safe = redacted(record)
+    // Store and file have the same time.
     const moment = timestamp ?? (store === undefined ? undefined : new Date().toISOString())
     if (moment !== undefined) store?.append(safe, moment)
     const { lines, payloads } = encoder.linesOf(safe, moment)
     file.append(lines, payloads)
-    // What was paid for is in the file before anything follows from it: tools and events may be done before the event loop turns.
+    // A paid reply is in the file before anything depends on it: tools and events may follow before the event loop
+    // turns.
     if (isReply(record)) file.writeNow()
   }
 
@@ -268,26 +273,26 @@ class OpenJournal implements SessionJournal {
   }
 
   async rewind(message: string, alsoOf: readonly string[] = []): Promise<PersonsMessage> {
-    const { backToBefore } = await import('./rewind.ts')
+    const { rewindBefore: backToBefore } = await import('./rewind.ts')
     const { found, ...back } = backToBefore(await this.#conversation(alsoOf), message)
-    await this.#goBack(back)
+    await this.#applyRewind(back)
     return found
   }
 
   async messageOf(message: string, alsoOf: readonly string[] = []): Promise<PersonsMessage> {
-    const { backToBefore } = await import('./rewind.ts')
+    const { rewindBefore: backToBefore } = await import('./rewind.ts')
     return backToBefore(await this.#conversation(alsoOf), message).found
   }
 
   async rewindAfter(message: string, alsoOf: readonly string[] = [], dropsTurn?: string): Promise<void> {
-    const { backToAfter } = await import('./rewind.ts')
-    await this.#goBack(backToAfter(await this.#conversation(alsoOf), message, dropsTurn))
+    const { rewindAfter: backToAfter } = await import('./rewind.ts')
+    await this.#applyRewind(backToAfter(await this.#conversation(alsoOf), message, dropsTurn))
   }
 
-  /** What is on disk: the file alone has the records of runs that this process has made. */
+  /** Reads the conversation from disk: only the file has the records of this process's runs. */
   async #conversation(alsoOf: readonly string[]): Promise<Conversation> {
     if (this.#folds < this.#appended) {
-      // What is appended while the file is read, such as the end of a stage, may not be in what was read.
+      // Records appended during reading, such as the end of a stage, may not be included.
       const upTo = this.#appended
       await this.log.flush()
       this.#before = await readBefore(this.path)
@@ -297,7 +302,7 @@ class OpenJournal implements SessionJournal {
     return { folded: this.#folded, file: this.#before, sessions: [this.sessionId, ...alsoOf] }
   }
 
-  async #goBack({ entries, record }: Back): Promise<void> {
+  async #applyRewind({ entries, record }: RewindTarget): Promise<void> {
     this.log.append(record)
     await this.log.flush()
     const transcript = Transcript.of(this.transcript.since(0).slice(0, entries))
@@ -319,14 +324,14 @@ class OpenJournal implements SessionJournal {
   }
 }
 
-/** Whether it holds what a model answered. */
+/** Whether a record has a model's reply. */
 function isReply(record: StepRecord): boolean {
   if (record.type !== 'result') return false
   const { value } = record
   return isJsonObject(value) && value['kind'] === 'answered'
 }
 
-/** What is only in the file is lost with it, so the store decides whether a record is safe. */
+/** The store decides whether a record is durable: without it the file is lost, too. */
 async function flushBoth(store: StoreSession, file: JournalFile): Promise<void> {
   await Promise.all([store.flush(), file.flush()])
 }

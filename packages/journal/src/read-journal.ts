@@ -7,44 +7,44 @@ import { checkText } from './check-input.ts'
 import { checkFold } from './format/check-fold.ts'
 import { crc32Of } from './files/crc32.ts'
 import { FoldedLines } from './format/folded-lines.ts'
-import { journalVersion, type Fields, type WrittenLines } from './format/encoder.ts'
+import { journalVersion, type Fields, type JournalState } from './format/encoder.ts'
 import { foldMark, mostFoldedBytes, type FoldLine } from './format/fold.ts'
-import { JournalDecoder, type KeptRecords } from './format/decoder.ts'
+import { JournalDecoder, type RecordSelection } from './format/decoder.ts'
 import { asciiOf, checkedLine, valueOf, valueOfWhole, wholeLine } from './format/line.ts'
 import { payloadsFolder, withPayloads } from './format/payloads.ts'
 import { longestLine } from './files/read-ahead-buffer.ts'
-import { CutFileError, LongLineError, PiecesAhead } from './files/read-ahead-buffer.ts'
+import { CutFileError, LongLineError, ReadAheadBuffer } from './files/read-ahead-buffer.ts'
 
-/** What a journal holds. */
+/** The content of a journal. */
 export interface ReadJournal {
   /** Id of the session. */
   readonly sessionId: string
   /** Working directory of the session. */
   readonly cwd: string
-  /** What it was called when it began. */
+  /** Title of the session when it was created. */
   readonly title?: string
-  /** The records of each run, in order; only the last may be without an end. */
+  /** The records of each run, in order; only the last run may lack an end. */
   readonly runs: readonly (readonly StepRecord[])[]
-  /** When each of them began, in milliseconds since 1970; null where that is not on record. */
+  /** When each run began, in milliseconds since 1970; null if it is not recorded. */
   readonly began: readonly (number | null)[]
   /**
-   * For each run at which time (milliseconds since 1970) its active clock stood where, at the end of a step: wherever the two differ by more than a second
-   * from what the pair before says. Of what was folded there are none.
+   * For each run, points of its active clock and the time (milliseconds since 1970) at the end of a step, wherever they
+   * diverge by more than a second from the previous point. Folded records have none.
    */
   readonly clocks: readonly (readonly (readonly [at: number, moment: number])[])[]
-  /** What goes on with the file must know of it. */
-  readonly written: WrittenLines
-  /** Bytes of whole lines; what stands behind them was being written when a process ended. */
+  /** State that is needed to continue the file. */
+  readonly written: JournalState
+  /** Bytes of complete lines; the rest was being written when a process ended. */
   readonly wholeBytes: number
-  /** Bytes of the torn tail; 0 for none. */
+  /** Bytes of the torn tail, 0 without one. */
   readonly tornBytes: number
 }
 
 /**
- * Reads a journal. A last line that is not whole is a torn tail, which no synced record is part of: it is told, and not read.
- * `intents: 'open'` leaves out, of turns that are over, the intents that have their result: whoever asks what runs came to reads a quarter less.
- * @throws HaltingError `driver` for damage before it, with the number of the line; for another format; for a record with a field that is not of its type; and for a
- * file that cannot be read.
+ * Reads a journal. An incomplete last line is a torn tail, which contains no synced record: it is reported, not read.
+ * `intents: 'open'` omits intents that have a result, of finished turns; that saves a quarter of the work.
+ * @throws HaltingError `driver` for damage, with the line number; for another format; for a record with an invalid
+ * field; and for a file that cannot be read.
  */
 export async function readJournal(
   path: string,
@@ -52,95 +52,103 @@ export async function readJournal(
     intents = 'all',
     mostBytes = Infinity,
   }: {
-    /** `open` leaves out the intents of finished turns. Default: `all`. */
+    /** `open` omits the intents of finished turns (default: `all`). */
     readonly intents?: 'all' | 'open'
-    /** Reads about as many bytes of the beginning; what is behind them is told as a torn tail. Default: the whole file. */
+    /**
+     * Reads about this many bytes from the beginning; the rest is reported as a torn tail (default: the whole file).
+     */
     readonly mostBytes?: number
   } = {},
 ): Promise<ReadJournal> {
   checkText('path', path)
-  const read = await readKeeping(path, intents === 'open' ? 'outcomes' : 'all', 'lines', mostBytes)
-  // Who goes on with a session has written it. Who looks at one may have it from anybody, checksums and all.
-  const { misfitOfRuns } = await import('./format/validate-runs.ts')
+  const read = await readSelected(path, intents === 'open' ? 'outcomes' : 'all', 'lines', mostBytes)
+  // A program that resumes a session wrote it. A session that is only viewed may be forged, including checksums.
+  const { validateRuns: misfitOfRuns } = await import('./format/validate-runs.ts')
   const misfit = misfitOfRuns(read.runs)
-  if (misfit !== undefined) throw refusal(path, `holds what no version of this program writes: ${misfit}`)
+  if (misfit !== undefined) throw journalError(path, `holds what no version of this program writes: ${misfit}`)
   return read
 }
 
 // Spec R-JOUR-12.
 /**
- * The same for whoever goes on with a session: of what was folded there are the messages and how runs ended; `conversation` leaves
- * out all other records, too.
+ * Reads a journal to resume the session. Folded records are reduced to messages and endings; `conversation` omits all
+ * other records, too.
  */
-export async function readToGoOn(path: string, keeps: 'conversation' | 'open'): Promise<ReadJournal> {
+export async function readForResume(path: string, selection: 'conversation' | 'open'): Promise<ReadJournal> {
   try {
-    return await readKeeping(path, keeps, 'folds')
+    return await readSelected(path, selection, 'folds')
   } catch (error) {
     if (!(error instanceof NotAsFoldedError)) throw error
-    // Line by line it comes out what is wrong, and where.
-    return await readKeeping(path, keeps, 'lines')
+    // Reading line by line finds out what is wrong, and where.
+    return await readSelected(path, selection, 'lines')
   }
 }
 
-async function readKeeping(
+async function readSelected(
   path: string,
-  keeps: KeptRecords,
+  selection: RecordSelection,
   by: ReadBy = 'lines',
   mostBytes = Infinity,
 ): Promise<ReadJournal> {
-  const reader = new JournalReader(path, keeps, by)
+  const reader = new JournalReader(path, selection, by)
   let file: FileHandle | undefined
   try {
     file = await openRegular(path)
     return await readAll(file, reader, mostBytes)
   } catch (error) {
     if (error instanceof HaltingError || error instanceof NotAsFoldedError) throw error
-    throw refusal(path, `cannot be read: ${messageOf(error)}`, error)
+    throw journalError(path, `cannot be read: ${messageOf(error)}`, error)
   } finally {
     await file?.close()
   }
 }
 
-/** The id of the entry that stands in the line of this uuid; the uuid itself where none does, as in files whose lines have none. */
+/**
+ * Returns the id of the entry in the line with this uuid, or the uuid itself if it is missing: in newer formats lines
+ * have no uuid.
+ */
 export function entryOfLine({ written }: Pick<ReadJournal, 'written'>, uuid: string): string {
   return [...written.entryLines].find(([, line]) => line === uuid)?.[0] ?? uuid
 }
 
-/** All records of a session, and when each was recorded: for who copies them. @throws what `readJournal` throws. */
+/** Reads all records of a session with their times, for copying. @throws the errors of `readJournal`. */
 export async function readTimedRecords(
   path: string,
 ): Promise<Pick<ReadJournal, 'sessionId' | 'cwd' | 'title' | 'runs'> & { readonly times: readonly string[] }> {
   const { sessionId, cwd, title, runs, written } = await readJournal(path)
-  // True: it is what read the file. What stands before the first run belongs to none.
+  // The decoder read the file. Times before the first run belong to no record.
   const { times } = written as JournalDecoder
   const named = title === undefined ? {} : { title }
   return { sessionId, cwd, ...named, runs, times: times.slice(times.length - runs.flat().length) }
 }
 
-/** The same for what was read. */
+/** Parses the bytes of a journal. */
 export function parseJournal(bytes: Buffer, path: string): ReadJournal {
   const reader = new JournalReader(path)
   reader.take(bytes, 'last')
   return reader.end(bytes.length)
 }
 
-/** So much of a file is read at once. In memory are two of these, and a line or a fold that is longer. */
+/** Bytes read at once. Memory holds two of these, and a longer line or fold. */
 const pieceBytes: { readonly [by in ReadBy]: number } = { lines: 1 << 18, folds: 1 << 19 }
 
-/** What is left of a piece is in front of the next one without another copy, if it is no longer: mostly a fold, or a line. */
+/**
+ * Room before each chunk for the rest of the previous one, which is mostly a fold or a line, so that it need not be
+ * copied twice.
+ */
 const roomBytes: number = 1 << 18
 
-/** Lines are cut out of texts of so many bytes: larger ones have the garbage collector run more often. */
+/** Lines are cut from texts of this many bytes; larger texts cause more garbage collections. */
 const textBytes: number = 1 << 16
 
 async function readAll(file: FileHandle, reader: JournalReader, mostBytes: number): Promise<ReadJournal> {
   const { size: leastBytes } = await file.stat()
-  const pieces = new PiecesAhead(file, { pieceBytes: pieceBytes[reader.by], roomBytes, leastBytes })
+  const pieces = new ReadAheadBuffer(file, { pieceBytes: pieceBytes[reader.by], roomBytes, leastBytes })
   try {
     let total = 0
     let left: Buffer = Buffer.alloc(0)
     for (;;) {
-      // One piece after the other is the point.
+      // Sequential by design.
       const bytes = await pieces.next(left)
       if (bytes === undefined) {
         reader.take(left, 'last')
@@ -158,10 +166,10 @@ async function readAll(file: FileHandle, reader: JournalReader, mostBytes: numbe
   }
 }
 
-/** Line by line, or by what folds say of lines before them. */
+/** Line by line, or by folds, which summarize the lines before them. */
 type ReadBy = 'lines' | 'folds'
 
-/** What a fold says is not so, or something before it is damaged. */
+/** A fold does not match the lines before it, or those are damaged. */
 class NotAsFoldedError extends Error {
   override readonly name = 'NotAsFoldedError'
 }
@@ -174,7 +182,7 @@ function foldIn(bytes: Buffer, start: number, end: number): FoldLine {
   }
 }
 
-/** Takes a journal in pieces. */
+/** Reads a journal in chunks. */
 export class JournalReader {
   readonly #path: string
   readonly #payloads: string
@@ -182,27 +190,29 @@ export class JournalReader {
   #head: { readonly [field: string]: unknown } | undefined
   #lines = 0
   #wholeBytes = 0
-  /** What is wrong with the first line that is not whole. */
+  /** What is wrong with the first damaged line. */
   #problem: string | undefined
 
   readonly by: ReadBy
   #wasFolded = false
   readonly #folded: FoldedLines = new FoldedLines()
 
-  constructor(path: string, keeps: KeptRecords = 'all', by: ReadBy = 'lines') {
+  constructor(path: string, selection: RecordSelection = 'all', by: ReadBy = 'lines') {
     this.#path = path
     this.by = by
-    this.#decoder = new JournalDecoder(keeps)
+    this.#decoder = new JournalDecoder(selection)
     this.#payloads = payloadsFolder(path)
   }
 
-  /** Takes the lines that end in these bytes, and says how many bytes they have: the rest comes again with what follows it. */
+  /**
+   * Reads the complete lines in these bytes, and returns their length; the rest is passed again with the next chunk.
+   */
   take(bytes: Buffer, comes: 'more' | 'last'): number {
     let start = 0
     if (this.by === 'folds') {
       for (let fold = this.#nextFold(bytes, start); fold !== undefined; fold = this.#nextFold(bytes, start))
         start = this.#takeFold(bytes, start, fold)
-      // What a fold is of stands before it.
+      // The lines of a fold precede it.
       if (comes === 'more' && bytes.length - start <= mostFoldedBytes) return start
     }
     start += this.#takeLines(bytes.subarray(start))
@@ -220,13 +230,13 @@ export class JournalReader {
     }
   }
 
-  /** Takes lines that all end in these bytes. */
+  /** Reads lines that all end within these bytes. */
   #takeWhole(bytes: Buffer): void {
     const ascii = asciiOf(bytes)
     let start = 0
     for (let end = bytes.indexOf(10, start); end >= 0; end = bytes.indexOf(10, start)) {
       if (this.#problem === undefined) this.#line(bytes, start, end, ascii)
-      // Bytes that were never synced may be missing in the middle of what was written last: nothing whole follows then.
+      // After a power failure, unsynced bytes may be missing in the middle; then no complete line follows.
       else if (wholeLine(bytes, start, end) !== undefined) throw this.#damage(this.#problem)
       start = end + 1
     }
@@ -241,7 +251,7 @@ export class JournalReader {
         this.#decoder.add(withPayloads(valueOfWhole(text), this.#payloads), bytes.subarray(start, end + 1))
     } catch (error) {
       if (error instanceof HaltingError) throw error
-      // It may refer to a line that was passed over.
+      // It may refer to a skipped line.
       if (this.#wasFolded && wholeLine(bytes, start, end) !== undefined) throw new NotAsFoldedError()
       this.#problem = messageOf(error)
       return
@@ -253,18 +263,18 @@ export class JournalReader {
   #takeHead(head: { readonly [field: string]: unknown }): void {
     this.#head = head
     checkHead(head, this.#path)
-    // It was looked at.
+    // The head was checked.
     if (head['format'] === 1) this.#decoder.format = 1
   }
 
-  /** Where the next fold stands of which all lines are in these bytes. */
+  /** Finds the next fold that ends within these bytes. */
   #nextFold(bytes: Buffer, start: number): { readonly start: number; readonly end: number } | undefined {
     const at = bytes.indexOf(foldMark, start) + 1
     const end = at === 0 ? -1 : bytes.indexOf(10, at)
     return end < 0 ? undefined : { start: at, end }
   }
 
-  /** The lines that were not folded, and then those that were. */
+  /** Reads the lines before a fold, then the fold. */
   #takeFold(
     bytes: Buffer,
     start: number,
@@ -272,14 +282,14 @@ export class JournalReader {
   ): number {
     const fold = foldIn(bytes, at, end)
     const from = at - fold.bytes
-    // Its lines were read already where there were too many of them to wait for it.
+    // There were too many lines to wait for the fold, so they were already read.
     if (from < start) return start + this.#takeLines(bytes.subarray(start, end + 1))
     const segment = bytes.subarray(from, at)
     if (crc32Of(segment) !== fold.crc) throw new NotAsFoldedError()
-    const taken = this.#takeLines(bytes.subarray(start, from))
+    const usedBytes = this.#takeLines(bytes.subarray(start, from))
     if (this.#head === undefined || this.#problem !== undefined) throw new NotAsFoldedError()
     const folded = this.#folded.of(segment)
-    if (start + taken !== from || this.#lines + folded.count + 1 !== fold.lines) throw new NotAsFoldedError()
+    if (start + usedBytes !== from || this.#lines + folded.count + 1 !== fold.lines) throw new NotAsFoldedError()
     const lineAt = (place: number, length: number): Fields => withPayloads(folded.lineAt(place, length), this.#payloads)
     try {
       this.#decoder.fold(fold, folded, lineAt)
@@ -296,23 +306,23 @@ export class JournalReader {
   #damage(problem: string): HaltingError {
     const line = this.#lines + 1
     const advice = `To keep the lines before it, delete line ${line} and all lines after it`
-    return refusal(this.#path, `is damaged in line ${line}: ${problem}. ${advice}`)
+    return journalError(this.#path, `is damaged in line ${line}: ${problem}. ${advice}`)
   }
 
-  /** What is to be thrown where the next line is too long to be read: nobody writes one, and nobody cuts it off. */
+  /** Returns the error for a line that is too long: nobody writes one. */
   longLine(): Error {
     if (this.by === 'folds') return new NotAsFoldedError()
     return this.#damage(this.#problem ?? `it has more than ${longestLine / 1_048_576} MiB`)
   }
 
-  /** What is to be thrown where there is less than there was: what is left would look like all of it. */
+  /** Returns the error for a truncated file, which would look complete. */
   cutFile(): Error {
-    return refusal(this.#path, wasCut)
+    return journalError(this.#path, truncatedProblem)
   }
 
   end(bytes: number): ReadJournal {
     const head = this.#head
-    if (head === undefined) throw refusal(this.#path, 'is empty, or is no session of this program')
+    if (head === undefined) throw journalError(this.#path, 'is empty, or is no session of this program')
     this.#decoder.close((line) => withPayloads(valueOfWhole(line), this.#payloads))
     return {
       sessionId: String(head['sessionId']),
@@ -328,26 +338,26 @@ export class JournalReader {
   }
 }
 
-/** What is wrong with a file that has fewer bytes than when it was opened. */
-export const wasCut = 'was cut while it was read. Read it again for what is left'
+/** The problem of a file that shrank since it was opened. */
+export const truncatedProblem = 'was cut while it was read. Read it again for what is left'
 
-/** Of the first line. @throws HaltingError for one of no session of ours, or of a later format. */
+/** Checks the first line. @throws HaltingError if it is not a session of this program, or has a later format. */
 export function checkHead(head: { readonly [field: string]: unknown }, path: string): void {
   const { type, format, sessionId, cwd } = head
   if (type !== 'halting' || typeof format !== 'number' || typeof sessionId !== 'string' || typeof cwd !== 'string')
-    throw refusal(path, 'is no session of this program: its first line does not say so')
+    throw journalError(path, 'is no session of this program: its first line does not say so')
   if (format > journalVersion)
-    throw refusal(
+    throw journalError(
       path,
       `was written by a later version of this program (format ${format}; this one reads ${journalVersion}). Update it`,
     )
 }
 
-/** Of the first line; nothing where it says none. */
+/** Returns the title in the first line, if it has one. */
 export function titleIn({ title }: { readonly [field: string]: unknown }): { readonly title?: string } {
   return typeof title === 'string' && title !== '' ? { title } : {}
 }
 
-export function refusal(path: string, problem: string, cause?: unknown): HaltingError {
+export function journalError(path: string, problem: string, cause?: unknown): HaltingError {
   return new HaltingError('driver', `The session ${path} ${problem}.`, cause === undefined ? {} : { cause })
 }

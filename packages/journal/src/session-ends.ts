@@ -10,33 +10,34 @@ import { checkHead, titleIn } from './read-journal.ts'
 import type { SessionSums } from './format/session-sums.ts'
 import type { SessionOutline } from './session-outline.ts'
 
-/** What the first lines of a session and the end of its last run tell. */
-export interface KeptEnds {
+/** Summary of a session from its first lines and the end of its last run. */
+export interface SessionEnds {
   /** Working directory of the session. */
   readonly cwd: string
-  /** Title of the session; absent for none. */
+  /** Title of the session; undefined if it has none. */
   readonly title?: string
-  /** First prompt of the session; '' for none. */
+  /** First prompt of the session; '' if it has none. */
   readonly firstPrompt: string
   /** Sums over its runs. */
   readonly sums: SessionSums
-  /** How its last run ended. */
+  /** How the last run ended. */
   readonly ended: string
 }
 
-// What was said first stands at the beginning, and an end tells the sums. Mostly both are in the first of these; they may be larger where
-// somebody pasted much.
+// The first prompt is at the beginning, and an end has the sums. The smaller sizes usually suffice; long pasted texts
+// need the larger ones.
 const headBytes = [8 * 1_024, 64 * 1_024] as const
 const tailBytes = [8 * 1_024, 256 * 1_024] as const
 
 // Spec R-SESS-8a.
 /**
- * Reads the ends of a session. Undefined for one that must be read whole: its last run did not end, its conversation was rewound, an earlier version
- * wrote it, or something is not as it should be. What is between the ends is not read: damage there is found by `readJournal`.
+ * Reads the ends of a session. Undefined if it must be read completely: its last run did not end, its conversation was
+ * rewound, an earlier version wrote it, or something is invalid. The middle is not read: `readJournal` finds damage
+ * there.
  */
-export function endsOfKept(path: string): KeptEnds | undefined {
+export function readSessionEnds(path: string): SessionEnds | undefined {
   try {
-    // Some thousand small reads wait several times longer for promises than for the disk.
+    // For thousands of small reads, promises take several times longer than the disk.
     return withFile(path, (file, size) => {
       if (size === 0) return undefined
       const end = lastEnd(file, size)
@@ -46,21 +47,21 @@ export function endsOfKept(path: string): KeptEnds | undefined {
       return head === undefined ? undefined : { ...head, ...end }
     })
   } catch {
-    // Reading all of it says what is wrong, and where.
+    // Reading everything finds out what is wrong, and where.
     return undefined
   }
 }
 
 /**
- * Reads what a list shows of a session and its figures are made of, without parsing what was said. Undefined for one that must be read whole, such as one
- * whose last run did not end.
+ * Reads what a list shows of a session, without parsing messages. Undefined if it must be read completely, for instance
+ * because its last run did not end.
  */
 export async function outlineOf(path: string): Promise<SessionOutline | undefined> {
-  const { outlineIn } = await import('./session-outline.ts')
+  const { readOutline: outlineIn } = await import('./session-outline.ts')
   return outlineIn(path)
 }
 
-/** Whether the last run of a session ended, and nothing came after it. False where that cannot be told so. */
+/** Whether the last run of a session ended, and nothing followed. False if that is unclear. */
 export function hasEnded(path: string): boolean {
   try {
     return withFile(path, (file, size) => lastEnd(file, size) !== undefined)
@@ -69,8 +70,11 @@ export function hasEnded(path: string): boolean {
   }
 }
 
-/** Where a session worked and what it is called, of its first line. @throws what `readJournal` throws for a file that is none of ours, or a system error. */
-export function headOfKept(path: string): Pick<KeptEnds, 'cwd' | 'title'> {
+/**
+ * Reads working directory and title from the first line. @throws the errors of `readJournal` for other files, or a
+ * system error.
+ */
+export function readSessionHead(path: string): Pick<SessionEnds, 'cwd' | 'title'> {
   return withFile(path, (file) => {
     const bytes = pieceOf(file, 0, headBytes[1])
     const head = valueOf(bytes, 0, bytes.indexOf(10))
@@ -88,16 +92,16 @@ function withFile<T>(path: string, work: (file: number, size: number) => T): T {
   }
 }
 
-/** Of some thousand sessions a buffer each would have the garbage collector run all the time. */
-let shared: Buffer = Buffer.alloc(0)
+/** Shared: a buffer for each of thousands of sessions would cause constant garbage collections. */
+let sharedBuffer: Buffer = Buffer.alloc(0)
 
-/** These bytes, until the next piece is read. */
+/** Returns these bytes; valid until the next call. */
 function pieceOf(file: number, from: number, length: number): Buffer {
-  if (shared.length < length) shared = Buffer.allocUnsafeSlow(length)
-  return shared.subarray(0, readSync(file, shared, 0, length, from))
+  if (sharedBuffer.length < length) sharedBuffer = Buffer.allocUnsafeSlow(length)
+  return sharedBuffer.subarray(0, readSync(file, sharedBuffer, 0, length, from))
 }
 
-/** The end of the last run, where it is the last line. */
+/** Returns the end of the last run, if it is the last line. */
 function lastEnd(file: number, size: number): LastEnd | undefined {
   let end: LastEnd | 'elsewhere' | undefined = 'elsewhere'
   for (const most of tailBytes) {
@@ -107,9 +111,9 @@ function lastEnd(file: number, size: number): LastEnd | undefined {
   return end === 'elsewhere' ? undefined : end
 }
 
-type LastEnd = Pick<KeptEnds, 'sums' | 'ended'>
+type LastEnd = Pick<SessionEnds, 'sums' | 'ended'>
 
-/** The end of the last run, where it is the last line; `elsewhere` where that begins before these bytes. */
+/** Returns the end of the last run, if it is the last line; `elsewhere` if that line starts before these bytes. */
 function endIn(bytes: Buffer): LastEnd | 'elsewhere' | undefined {
   const end = bytes.length - 1
   const start = bytes.lastIndexOf(10, end - 1) + 1
@@ -118,7 +122,7 @@ function endIn(bytes: Buffer): LastEnd | 'elsewhere' | undefined {
   const plain = plainEndIn(bytes, start, end)
   if (plain !== undefined) return plain
   const { record, session, ended } = valueOf(bytes, start, end)
-  // The checksum says that the journal wrote the line.
+  // The checksum proves that the journal wrote the line.
   if (!isSums(session)) return undefined
   if (ended !== undefined) return isEndingReason(ended) ? { sums: session, ended } : undefined
   const { type, scope, terminal } = record as Partial<Extract<StepRecord, { readonly type: 'end' }>>
@@ -126,15 +130,17 @@ function endIn(bytes: Buffer): LastEnd | 'elsewhere' | undefined {
   return { sums: session, ended: terminal.reason }
 }
 
-/** How the line of an end begins that a run of the session came to, in both formats. */
+/** Beginning of the line of a run's end, in both formats. */
 const endStart = /^\{(?:"type":"halting",)?"record":\{"type":"end","scope":"","terminal":\{"reason":"([a-z_]+)",/
-/** How it ends. What stands right before the checksum, which is the last field, is a field of the line, and of no object in it. */
+/**
+ * Its end. Text directly before the checksum, the last field, is a field of the line itself, not of a nested object.
+ */
 const endTail =
   /,"session":\{"runs":(\d+),"turns":(\d+),"costUsd":(\d+(?:\.\d+)?(?:e[+-]\d+)?),"isRewound":(true|false)\},"sum":"([\da-f]{8})"\}$/
-/** More than these have. */
+/** More characters than these have. */
 const [longestStart, longestTail] = [128, 256]
 
-/** This of most ends: to parse the line takes several times as long. Undefined for what has another form, which says nothing. */
+/** Matches the line of most ends: parsing it takes several times as long. Undefined for any other form. */
 function plainEndIn(bytes: Buffer, start: number, end: number): LastEnd | undefined {
   const [, ended] = endStart.exec(bytes.toString('latin1', start, Math.min(end, start + longestStart))) ?? []
   if (!isEndingReason(ended)) return undefined
@@ -146,20 +152,23 @@ function plainEndIn(bytes: Buffer, start: number, end: number): LastEnd | undefi
   return { sums, ended }
 }
 
-/** The file may be from anybody, checksums and all, and a list prints what is in it. */
+/** Whether the sums are valid: the file may be forged, including checksums, and a list prints them. */
 function isSums(value: unknown): value is SessionSums {
   if (!isJsonObject(value)) return false
   const { runs, turns, costUsd, isRewound } = value
   return [runs, turns, costUsd].every((each) => typeof each === 'number' && each >= 0) && typeof isRewound === 'boolean'
 }
 
-type Beginning = Pick<KeptEnds, 'cwd' | 'title' | 'firstPrompt'>
+type Beginning = Pick<SessionEnds, 'cwd' | 'title' | 'firstPrompt'>
 
-/** How a message of the user begins in both formats, and the start of a run. */
+/** Beginnings of a user message in both formats, and of the start of a run. */
 const userStart = /\{(?:"parentUuid":null,"isSidechain":false,)?"type":"user","message":\{"role":"user","content":"/y
 const runStart = /\{(?:"type":"halting",)?"record":\{"type":"start","scope":"","start":\{/y
 const addedField = ',"added":['
-/** How the start of a run ends that began with a prompt alone, which stands in the line that it names. What ends so is the start itself, and no object in it. */
+/**
+ * End of a run's start with a single prompt, which is in the line it refers to. Only the start itself can end like
+ * this, not a nested object.
+ */
 const promptTail =
   /,"added":\[\{"kind":"user","id":"[^"\\]*","message":\{"role":"user","content":\{"ref":(?:(\d+)|"([^"\\]+)")\}\},"origin":"prompt"\}\]\},"at":[\d.]+\},"sum":"([\da-f]{8})"\}\n/y
 
@@ -168,7 +177,10 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text)
 }
 
-/** The same of most sessions: a prompt, and the run that began with it. Of the start nothing is parsed. Undefined for what has another form. */
+/**
+ * Matches the beginning of most sessions: a prompt, and the run that it started, which is not parsed. Undefined for any
+ * other form.
+ */
 function plainBeginningIn(bytes: Buffer, path: string): Beginning | undefined {
   const first = bytes.indexOf(10)
   const second = bytes.indexOf(10, first + 1)
@@ -190,7 +202,7 @@ function plainBeginningIn(bytes: Buffer, path: string): Beginning | undefined {
   return typeof content === 'string' ? { cwd: String(head['cwd']), ...titleIn(head), firstPrompt: content } : undefined
 }
 
-/** The first that a person said, where it is in these bytes. */
+/** Returns the first prompt, if it is within these bytes. */
 function beginningIn(bytes: Buffer, path: string): Beginning | undefined {
   const plain = plainBeginningIn(bytes, path)
   if (plain !== undefined) return plain

@@ -2,7 +2,7 @@ import { isAscii } from 'node:buffer'
 import { closeSync } from 'node:fs'
 import { misfitOfRecord, type StepRecord } from '@halting/core/steps'
 import { isJsonObject } from '@halting/core/adapters'
-import { readSized } from './files/own-file.ts'
+import { readSized } from './files/private-file.ts'
 import { openSizedSync } from './files/regular-file.ts'
 import { JournalDecoder } from './format/decoder.ts'
 import { foldMark } from './format/fold.ts'
@@ -11,16 +11,16 @@ import { isWholeLine, valueOfWhole } from './format/line.ts'
 import { payloadsFolder, withPayloads } from './format/payloads.ts'
 import { checkHead, titleIn } from './read-journal.ts'
 
-// Most of a session is what was said, which a list does not show. Its lines are checked and not parsed: of a message only the record behind it is. What
-// that leaves open is not guessed: the session is read whole then.
+// Most of a session is messages, which a list does not show. Their lines are verified but not parsed; only the record
+// after the message is. If that leaves anything unclear, the session is read completely.
 
-/** What a list of sessions shows of one, and its figures are made of. */
+/** What a list shows of a session. */
 export interface SessionOutline {
   /** Id of the session. */
   readonly sessionId: string
   /** Working directory of the session. */
   readonly cwd: string
-  /** What it was called when it began. */
+  /** Title of the session when it was created. */
   readonly title?: string
   /** Its runs, in order. */
   readonly runs: readonly RunOutline[]
@@ -28,96 +28,100 @@ export interface SessionOutline {
 
 /** A run that ended. */
 export interface RunOutline {
-  /** How it began, with what was said then. */
+  /** Its start, with its messages. */
   readonly start: Extract<StepRecord, { readonly type: 'start' }>
   /** Results with a charge, without their messages. */
   readonly results: readonly StepRecord[]
-  /** How it ended, without what was said then. */
+  /** Its end, without its messages. */
   readonly end: Extract<StepRecord, { readonly type: 'end' }>
-  /** Calls of tools that were asked for. */
+  /** Number of tool calls. */
   readonly calls: number
-  /** Calls that failed. */
+  /** Number of failed tool calls. */
   readonly failedCalls: number
 }
 
-/** Larger files are not put into memory at once. */
+/** Larger files are not loaded into memory. */
 const mostBytes = 2 * 1_024 * 1_024
 
-/** All of the session has to be read. */
+/** The session must be read completely. */
 class NeedsAllError extends Error {
   override readonly name = 'NeedsAllError'
 }
 
-let shared: Buffer = Buffer.alloc(0)
+let sharedBuffer: Buffer = Buffer.alloc(0)
 
 // Spec R-SESS-8d.
 /**
- * Reads the outline of a session. Undefined for one that must be read whole: a run did not end, its conversation was rewound, subagents worked in it, a call
- * has no result of its own, another version wrote it, it is large, or something is not as it should be.
+ * Reads the outline of a session. Undefined if it must be read completely: a run did not end, its conversation was
+ * rewound, it has subagents, a call has no result of its own, another version wrote it, it is large, or something is
+ * invalid.
  */
-export function outlineIn(path: string): SessionOutline | undefined {
+export function readOutline(path: string): SessionOutline | undefined {
   try {
     const bytes = bytesOf(path)
     return bytes === undefined ? undefined : new OutlineReader(bytes, path).read()
   } catch {
-    // Reading all of it says what is wrong, and where.
+    // Reading everything finds out what is wrong, and where.
     return undefined
   }
 }
 
-/** Until the next file is read. */
+/** Valid until the next file is read. */
 function bytesOf(path: string): Buffer | undefined {
   const { file, size } = openSizedSync(path)
   try {
     if (size === 0 || size > mostBytes) return undefined
-    if (shared.length < size) shared = Buffer.allocUnsafeSlow(Math.max(size, 1 << 17))
-    const bytes = readSized(file, size, shared)
+    if (sharedBuffer.length < size) sharedBuffer = Buffer.allocUnsafeSlow(Math.max(size, 1 << 17))
+    const bytes = readSized(file, size, sharedBuffer)
     return bytes.length < size ? undefined : bytes
   } finally {
     closeSync(file)
   }
 }
 
-/** How lines of records without a message begin, in the second format and in the first. */
+/** Beginnings of records without a message, in the second and the first format. */
 const ownStarts = ['{"record":{"', '{"type":"halting","record":{"'] as const
 const foldStart = foldMark.slice(1)
-/** The record of a message is behind it, and in no text: quotation marks are escaped there. */
+/** The record follows its message. No text contains this, because quotation marks are escaped. */
 const recordField = ',"record":{"'
-/** How a call stands in a message, up to its id. What looks so in an input of a call has no step. */
+/** Beginning of a call in a message, up to its id. A match inside an input has no step. */
 const toolUse = '{"type":"tool_use","id":"'
 
-/** How a lap ends whose entries are messages of other lines: no result stands in it itself. In the first format and of a lap that says all that was spent nothing is behind them. */
+/**
+ * End of a `lap` record whose entries refer to other lines, so that it contains no result. In the first format, and
+ * with complete figures, nothing follows the entries.
+ */
 const plainAdded =
   /"added":\[(?:\{"kind":"assistant","id":"[^"\\]*","message":(?:\d+|"[^"\\]*")\}|\{"kind":"user","id":"[^"\\]*","message":\{"role":"user","content":\{"blocks":\[(?:\{"ref":(?:\d+|"[^"\\]*")\}|,)*\]\}\},"origin":"tool_results"\}|\["[ar]","[^"\\]*"(?:,\d+)+\]|,)*\]\}\},"sum":"[\da-f]{8}"\}$/y
 const wholeLap = /^\{(?:"type":"halting",)?"record":\{"type":"lap","lap":\{"scope":"","transition":"[a-z_]+","spent":\{/
-/** The same of a lap that says what changed, behind them. */
+/** The same for a record with changed figures, which follow the entries. */
 const plainLap =
   /^\{"record":\{"type":"lap","lap":\{"scope":"","transition":"[a-z_]+","added":\[(?:\["[ar]","[^"\\]*"(?:,\d+)+\]|,)*\]\}\},"delta":/
 
-/** The step of a result, by the line of its intent or by its key, up to what it came to. */
+/** The step of a result, by the line of its intent or by its key, up to its value. */
 const stepStart = String.raw`^,"record":\{(?:"of":(\d+)|"type":"result","key":"([^"\\]+)","digest":(?:"[^"\\]*"|null)),"value":`
 const lineEnd = String.raw`(?:,"at":[\d.]+)?,"durationMs":[\d.]+\}(?:,"same":[123])?,"sum":"[\da-f]{8}"\}$`
 
-/** All of what is behind the message of most results of tools, with the status. To parse it would take several times as long. */
+/** Everything after the message of most tool results, with the status. Parsing it would take several times as long. */
 const plainResult = new RegExp(String.raw`${stepStart}\{"status":"([a-z_]+)","isError":(?:true|false)\}${lineEnd}`)
 
-/** The same of most requests: the model, and what it was charged. */
+/** The same for most model requests, with the model and its charge. */
 const plainReply = new RegExp(
   String.raw`${stepStart}\{"kind":"answered","streamError":null(?:,"grant":\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\})?,"promptDigest":"[^"\\]*","charge":\{"model":"([^"\\{}]*)","nanos":(\d+),"tokens":(\d+),"known":(true|false)(?:,"usage":\{[^{}]*\})?\}\}${lineEnd}`,
 )
 
-/** How a result of a tool stands in its line, up to the id of its call. */
+/** Beginning of a tool result in its line, up to the id of its call. */
 const resultStart = '{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":'
 
 const intentKey = /^\{(?:"type":"halting",)?"record":\{"type":"intent","key":"([^"\\]+)"/
-/** Longer ones are read with all of the session. */
+/** Longer keys require reading the whole session. */
 const longestKey = 400
 
-/** A run that did not end yet. */
+/** A run without an end so far. */
 interface OpenRun {
   readonly start: RunOutline['start']
   readonly results: StepRecord[]
-  /** Calls that were asked for and have no result yet, by the names of their steps. */
+  /** Calls without a result so far, by step name. */
   readonly open: Set<string>
   readonly ids: Set<string>
   calls: number
@@ -126,7 +130,7 @@ interface OpenRun {
 
 class OutlineReader {
   readonly #bytes: Buffer
-  /** A character for each byte. */
+  /** One character per byte. */
   readonly #text: string
   readonly #isAscii: boolean
   readonly #path: string
@@ -134,13 +138,13 @@ class OutlineReader {
   readonly #runs: RunOutline[] = []
   #head: Fields | undefined
   #run: OpenRun | undefined
-  /** Lines of what was said before a run began, by their numbers. */
-  #said: (readonly [number: number, start: number, end: number])[] = []
-  /** Where the lines of intents without a result begin, by their numbers. */
+  /** Lines of messages before the start of a run, by number. */
+  #messagesBeforeRun: (readonly [number: number, start: number, end: number])[] = []
+  /** Offsets of intents without a result, by line number. */
   readonly #intents = new Map<number, number>()
-  /** Ids of models, as texts of their own. */
+  /** Model ids, as separate strings. */
   readonly #models = new Map<string, string>()
-  /** The number of the line at hand; the first one is 0. */
+  /** Number of the current line, from 0. */
   #number = 0
 
   constructor(bytes: Buffer, path: string) {
@@ -150,7 +154,7 @@ class OutlineReader {
     this.#text = bytes.toString('latin1')
   }
 
-  /** @throws NeedsAllError, or whatever reading a line throws. */
+  /** @throws NeedsAllError, or any error of reading a line. */
   read(): SessionOutline {
     const text = this.#text
     for (let start = 0; start < text.length;) {
@@ -178,9 +182,9 @@ class OutlineReader {
     this.#head = head
   }
 
-  /** `at`: the first field of its record. */
+  /** `at` is the offset of the record's first field. */
   #ownLine(start: number, end: number, at: number): void {
-    // The result of a step that another line names.
+    // The result of a step whose intent is in another line.
     if (this.#text.startsWith('of":', at)) return this.#result(this.#valueOf(start, end)['record'])
     const kindAt = at + 'type":"'.length
     switch (this.#text.slice(kindAt, this.#text.indexOf('"', kindAt))) {
@@ -191,7 +195,7 @@ class OutlineReader {
       case 'stage':
         return
       case 'lap':
-        // One of a subagent, or with an answer to a call that had no step.
+        // A subagent's record, or one with an answer to a call that had no step.
         if (!this.#text.startsWith('lap","lap":{"scope":"",', kindAt)) throw new NeedsAllError()
         return this.#checkLap(this.#text.slice(start, end))
       case 'start':
@@ -206,8 +210,8 @@ class OutlineReader {
   }
 
   #begin(start: number, end: number): void {
-    for (const [number, from, to] of this.#said) this.#decode(number, from, to)
-    this.#said = []
+    for (const [number, from, to] of this.#messagesBeforeRun) this.#decode(number, from, to)
+    this.#messagesBeforeRun = []
     this.#decode(this.#number, start, end)
     const record = this.#decoder.records.pop()
     if (this.#run !== undefined || record?.type !== 'start' || record.scope !== '') throw new NeedsAllError()
@@ -215,7 +219,7 @@ class OutlineReader {
     this.#run = { start: record, results: [], open: new Set(), ids: new Set(), calls: 0, failedCalls: 0 }
   }
 
-  /** Other lines may name it by its number. */
+  /** Decodes a line that others may refer to by number. */
   #decode(number: number, start: number, end: number): void {
     this.#decoder.lines = number
     this.#decoder.add(this.#valueOf(start, end))
@@ -224,12 +228,12 @@ class OutlineReader {
   #end(line: string, record: StepRecord): void {
     this.#checkAnswers(line)
     const run = this.#run
-    // A call that has no result was not run, or denied: its result stands elsewhere.
+    // A call without a result was not run, or denied: its result is elsewhere.
     if (run === undefined || record.type !== 'end' || record.scope !== '' || run.open.size > 0)
       throw new NeedsAllError()
     const { start, results, calls, failedCalls } = run
     const ended = { ...record, added: [] }
-    // The file may be from anybody, checksums and all.
+    // The file may be forged, including checksums.
     if (misfitOfRecord(start) !== undefined || misfitOfRecord(ended) !== undefined) throw new NeedsAllError()
     this.#runs.push({ start, results, end: ended, calls, failedCalls })
     this.#run = undefined
@@ -250,7 +254,7 @@ class OutlineReader {
     const at = line.lastIndexOf(recordField)
     if (at < 0) {
       this.#checkAnswers(line)
-      if (this.#run === undefined) this.#said.push([this.#number, start, end])
+      if (this.#run === undefined) this.#messagesBeforeRun.push([this.#number, start, end])
       return
     }
     const behind = this.#textOf(start + at, end)
@@ -258,24 +262,24 @@ class OutlineReader {
     if (plain !== null) return this.#toolResult(plain[2] ?? this.#keyOfCall(Number(plain[1]), line), plain[3])
     const reply = plainReply.exec(behind)
     if (reply !== null) return this.#reply(reply, line.slice(0, at))
-    // Were it inside of something else, this would be no JSON.
+    // If it were nested in another value, this would be invalid JSON.
     const { record, payloads } = valueOfWhole(`{${behind.slice(1)}`)
     if (payloads !== undefined) throw new NeedsAllError()
     this.#result(record, line.slice(0, at))
   }
 
-  /** The key of the intent so many lines before this one, which has no other result. */
+  /** Returns the key of the intent this many lines earlier, which must have no other result. */
   #keyBefore(distance: number): string {
     const number = this.#number - distance
     const start = this.#intents.get(number)
     if (start === undefined || !this.#intents.delete(number)) throw new NeedsAllError()
     const [, key] = intentKey.exec(this.#text.slice(start, start + longestKey)) ?? []
-    // Its characters are read as what they are, and not as bytes of one.
+    // The key was decoded as single bytes, so it must be ASCII.
     if (key === undefined || !isAscii(Buffer.from(key, 'latin1'))) throw new NeedsAllError()
     return key
   }
 
-  /** The same of a line with the result of a tool, which names its call, too. */
+  /** The same for a tool result, which also names its call. */
   #keyOfCall(distance: number, line: string): string {
     const key = this.#keyBefore(distance)
     if (!line.startsWith(`${resultStart}${JSON.stringify(callIdOf(key))}`)) throw new NeedsAllError()
@@ -290,7 +294,7 @@ class OutlineReader {
     this.#step({ type: 'result', key, digest: null, value: { charge }, at: 0, durationMs: 0 }, message)
   }
 
-  /** `message`: the line before its record. */
+  /** `message` is the part of the line before its record. */
   #result(record: unknown, message = ''): void {
     if (!isJsonObject(record)) throw new NeedsAllError()
     const { of, value } = record
@@ -318,7 +322,7 @@ class OutlineReader {
     for (let at = message.indexOf(toolUse); at >= 0; at = message.indexOf(toolUse, at)) {
       const end = message.indexOf('"', (at += toolUse.length))
       const id = message.slice(at, end)
-      // One with an escape in it is none of a service.
+      // Ids of services contain no escapes.
       if (end < 0 || id.includes('\\') || run.ids.has(id)) throw new NeedsAllError()
       run.ids.add(id)
       run.open.add(`tool:${request}:${place++}:${id}`)
@@ -343,7 +347,7 @@ class OutlineReader {
   }
 }
 
-/** A part of a text that is cut out has all of that text stay in memory: a row would hold its file. */
+/** Copies a substring: it would keep the whole file's text in memory. */
 function copyOf(part: string): string {
   return Buffer.from(part).toString()
 }

@@ -4,15 +4,16 @@ import type { JournalDecoder } from './format/decoder.ts'
 import { JournalEncoder, type Fields } from './format/encoder.ts'
 import { lineOfJson, valueOf } from './format/line.ts'
 import { payloadsFolder, withPayloads } from './format/payloads.ts'
-import { parseJournal, refusal, wasCut } from './read-journal.ts'
+import { parseJournal, journalError, truncatedProblem } from './read-journal.ts'
 
-/** Some readers take these for the end of a line; JSON may hold them as they are. */
+/** Some readers treat these as line breaks, which JSON does not escape. */
 const breaks = /[\u0085\u2028\u2029]/g
 
 /**
- * The lines of a session as one file that stands by itself, in the first version of the format: long texts stand in their places, not in files beside it, and
- * each message has what readers of other programs look for. What reads a session reads it, and every line is one for readers that know other ends of lines.
- * @throws HaltingError `driver` for what cannot be read, as `readJournal` does.
+ * Returns the lines of a session as one self-contained file in the first format: with long texts in place instead of in
+ * separate files, and with the fields that other programs expect. It can be read as a session, also by readers that
+ * recognize other line breaks.
+ * @throws HaltingError `driver` if it cannot be read, as `readJournal` does.
  */
 export async function wholeLines(path: string): Promise<Iterable<string>> {
   const bytes = await bytesOf(path)
@@ -23,7 +24,7 @@ export async function wholeLines(path: string): Promise<Iterable<string>> {
     : longLinesOf(valueOf(bytes, 0, bytes.indexOf(10)), written as JournalDecoder)
 }
 
-/** The same of a file of a later format: its records are written anew, each at its time. */
+/** Converts a file of a later format: writes its records again, with their times. */
 function* longLinesOf(head: Fields, { records, times }: JournalDecoder): Iterable<string> {
   const { sum: _sum, ...first } = head
   yield withoutBreaks(JSON.stringify({ ...first, format: 1 }))
@@ -44,9 +45,9 @@ async function bytesOf(path: string): Promise<Buffer> {
       await file.close()
     }
   } catch (error) {
-    throw refusal(path, `cannot be read: ${messageOf(error)}`, error)
+    throw journalError(path, `cannot be read: ${messageOf(error)}`, error)
   }
-  if (read.bytes.length < read.size) throw refusal(path, wasCut)
+  if (read.bytes.length < read.size) throw journalError(path, truncatedProblem)
   return read.bytes
 }
 
@@ -55,7 +56,7 @@ function* linesOf(bytes: Buffer, wholeBytes: number, folder: string): Iterable<s
     const end = bytes.indexOf(10, start)
     const { sum: _sum, ...value } = valueOf(bytes, start, end)
     start = end + 1
-    // Places in a file that is another one.
+    // Its offsets refer to the original file.
     if ('fold' in value) continue
     yield withoutBreaks(JSON.stringify(withPayloads(value, folder)))
   }

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-STEP-13, R-JOUR-3, R-JOUR-4: the driver on disk keeps what every driver must.
+// Tests R-STEP-13, R-JOUR-3 and R-JOUR-4 of docs/spec: the file driver passes the checks for drivers.
 import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 let stores = 0
 
-/** A session in a file. A process that is gone loses what was not synced, if it is said so. */
+/** A session in a file. A dead process may lose what it has not synced. */
 function fileStore(losesWhatWasNotSynced: boolean): CheckedStore {
   const sessionId = `session-${++stores}`
   const path = join(folder, `${sessionId}.jsonl`)
@@ -30,7 +30,7 @@ function fileStore(losesWhatWasNotSynced: boolean): CheckedStore {
             if (!isGone) await file.appendFile(text)
           },
           datasync: async () => {
-            // A process that is gone syncs nothing.
+            // A dead process syncs nothing.
             if (!isGone) synced = readFileSync(path).length
           },
           close: () => file.close(),
@@ -58,7 +58,7 @@ function fileStore(losesWhatWasNotSynced: boolean): CheckedStore {
   }
 }
 
-test('killed as a process is, and as a machine is that loses what was not synced', async () => {
+test('survives a killed process, and a machine that loses unsynced data', async () => {
   expect(await checkStepEngine(() => fileStore(true))).toEqual([])
   expect(await checkStepEngine(() => fileStore(false))).toEqual([])
 }, 120_000)

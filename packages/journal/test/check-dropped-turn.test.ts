@@ -1,7 +1,7 @@
-// Spec R-REW-6: a resume takes back the turn that it names, and nothing else with it.
+// Spec R-REW-6: a resume removes exactly the turn that it names.
 import { Transcript, type TranscriptEntry } from '@halting/core'
 import { expect, test } from 'vitest'
-import { checkDropsTurn } from '../src/check-dropped-turn.ts'
+import { checkDropsTurn } from '../src/rewind.ts'
 
 const said = (origin: 'prompt' | 'steer' | 'interruption' | 'hook', id: string): TranscriptEntry => ({
   kind: 'user',
@@ -38,7 +38,7 @@ const ended: TranscriptEntry = {
   tasks: [{ type: 'ended', id: 't', status: 'completed', summary: 'done' }],
 }
 
-/** The turn that is kept, and behind it these. The prompt that is named has the id `p`. */
+/** The remaining turn, followed by these entries. The named prompt has the id `p`. */
 const drops = (...behind: readonly TranscriptEntry[]): string | undefined => {
   const all = [said('prompt', 'k'), reply('r'), ...behind]
   const prompt = all.findIndex(({ id }) => id === 'p')
@@ -55,7 +55,7 @@ test.each([
   ['the turn alone', [said('prompt', 'p'), reply('b'), results('d', false), reply('f')]],
   ['with marks of an interruption before it', [results('b', true), said('interruption', 'd'), said('prompt', 'p')]],
   ['with words of a hook', [said('prompt', 'p'), said('hook', 'b'), reply('d')]],
-])('%s is taken back', (_what, behind) => {
+])('drops %s', (_what, behind) => {
   expect(drops(...behind)).toBeUndefined()
 })
 
@@ -66,7 +66,7 @@ test.each([
   ['the end of a task', [said('prompt', 'p'), ended], 'the end of work beside the run'],
   ['a reply of the turn before', [reply('b'), said('prompt', 'p')], 'a reply of the turn before'],
   ['a result of the turn before', [results('b', false), said('prompt', 'p')], 'a result of the turn before'],
-  ['another turn', [said('prompt', 'b'), reply('d')], 'no prompt of that id'],
-])('%s is not', (_what, behind, because) => {
+  ['another turn', [said('prompt', 'b'), reply('d')], 'no prompt with that id'],
+])('rejects %s', (_what, behind, because) => {
   expect(drops(...behind)).toContain(because)
 })

@@ -1,4 +1,4 @@
-// What a program gives that keeps sessions itself: plain JavaScript has no compiler.
+// Input of programs that store sessions themselves. Plain JavaScript has no compiler to check it.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -32,9 +32,9 @@ const refused: readonly (readonly [given: unknown, says: string])[] = [
   [{ openFile: 'x' }, 'openFile must be a function, but it is "x".'],
 ]
 
-test.each(refused)('a session that is not named is none: %j', async (given, says) => {
+test.each(refused)('rejects options that do not name a session: %j', async (given, says) => {
   const wrong = given === undefined ? undefined : { ...place(), ...given }
-  // As plain JavaScript gives it.
+  // As plain JavaScript passes it.
   await expect(openJournal(wrong as JournalOptions)).rejects.toMatchObject({
     code: 'configuration',
     message: expect.stringContaining(says) as string,
@@ -42,7 +42,7 @@ test.each(refused)('a session that is not named is none: %j', async (given, says
   expect(existsSync(place().path)).toBe(false)
 })
 
-test('a message and a file are named by a text', async () => {
+test('requires a text for messages and files', async () => {
   const journal = await openJournal(place())
   for (const id of [undefined, null, 5])
     await expect(journal.rewind(id as never)).rejects.toMatchObject({ code: 'configuration' })
@@ -57,7 +57,7 @@ async function resultOf(engine: QueryEngine): Promise<SdkMessage | undefined> {
   return last
 }
 
-test('an engine goes on under the id of its session, and under no other', async () => {
+test('continues an engine only under the id of its session', async () => {
   const session = await openJournal(place())
   const model = scriptedModel(['hello'])
   expect(() => new QueryEngine({ model, session, sessionId: 'other' })).toThrow(
@@ -95,7 +95,7 @@ const wrongCalls: readonly (readonly [says: string, call: Any, given: readonly u
   ['home must be a text that is not empty', storedSessions as Any, [{ cwd: '/x' }, 'all']],
 ]
 
-test.each(wrongCalls)('what is called wrongly says what to do: %s', async (says, call, given) => {
+test.each(wrongCalls)('explains what to do after an invalid call: %s', async (says, call, given) => {
   const error = await Promise.resolve()
     .then(() => call(...given))
     .catch((thrown: unknown) => thrown)

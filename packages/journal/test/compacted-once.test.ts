@@ -1,4 +1,5 @@
-// Holds rules of docs/spec: R-JOUR-2: what a compaction keeps of the conversation is not written again, neither in its step nor in the boundary.
+// Tests R-JOUR-2 of docs/spec: messages that survive a compaction are not written again, neither in its step nor in the
+// boundary.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +8,7 @@ import { plainContext } from '@halting/core/adapters'
 import { scriptedModel } from '@halting/core/testing'
 import { foldSession, type StepRecord } from '@halting/core/steps'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readJournal, readToGoOn } from '../src/read-journal.ts'
+import { readJournal, readForResume } from '../src/read-journal.ts'
 import { openJournal, type JournalOptions } from '../src/open-journal.ts'
 
 const sessionId = '11111111-2222-4333-8444-555555555555'
@@ -20,7 +21,7 @@ const placeOf = (name: string): JournalOptions => ({
   version: '0.1.0',
 })
 
-/** Each tenth request keeps the newest messages alone, as they are. */
+/** Every tenth request keeps only the newest messages, unchanged. */
 const context: ContextManager = {
   ...plainContext,
   autoCompact: true,
@@ -71,19 +72,19 @@ function boundariesIn(records: readonly StepRecord[]): readonly string[] {
 
 const times = (text: string, n: number): number => text.split(`Result ${n} ä`).length - 1
 
-test('every result stands once in the file, and comes back wherever it is referred to', async () => {
+test('stores every result once in the file, and restores it wherever it is referenced', async () => {
   const { runs } = await readJournal(placeOf('whole').path)
   const boundaries = boundariesIn(runs.flat())
   expect(boundaries.length).toBe(3)
   expect(boundaries.map((text, index) => times(text, 10 * index + 8))).toEqual([1, 1, 1])
   for (let n = 0; n < 30; n++) expect([n, times(written, n), times(written, n + 100)]).toEqual([n, 1, 1])
 
-  const byFolds = await readToGoOn(placeOf('whole').path, 'conversation')
+  const byFolds = await readForResume(placeOf('whole').path, 'conversation')
   expect(byFolds.runs.flat().length).toBeLessThan(runs.flat().length / 3)
   expect(foldSession(byFolds.runs).transcript.toJSON()).toEqual(foldSession(runs).transcript.toJSON())
 })
 
-test.each(['before the compaction', 'before its boundary'])('a kill %s: the next process refers, too', async (when) => {
+test.each(['before the compaction', 'before its boundary'])('stores references after a kill %s, too', async (when) => {
   const lines = written.split('\n')
   const all = lines.flatMap((line, index) => (line.includes('/compact:') ? [index] : []))
   const at = (all.at(-1) ?? 0) + (when === 'before its boundary' ? 1 : 0)
@@ -97,7 +98,7 @@ test.each(['before the compaction', 'before its boundary'])('a kill %s: the next
   const { runs } = await readJournal(place.path)
   expect(boundariesIn(runs.flat()).map((each) => times(each, 28))).toEqual([0, 0, 1])
   for (let n = 0; n < 29; n++) expect([n, times(text, n)]).toEqual([n, 1])
-  expect(foldSession((await readToGoOn(place.path, 'conversation')).runs).transcript.toJSON()).toEqual(
+  expect(foldSession((await readForResume(place.path, 'conversation')).runs).transcript.toJSON()).toEqual(
     foldSession(runs).transcript.toJSON(),
   )
 })

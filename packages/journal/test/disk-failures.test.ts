@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-JOUR-3, R-JOUR-3b, R-JOUR-4, R-JOUR-6: a disk that loses what was not synced, and one that refuses.
+// Tests R-JOUR-3, R-JOUR-3b, R-JOUR-4 and R-JOUR-6 of docs/spec: a disk that loses unsynced data, and one that fails.
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,22 +19,22 @@ const price = 1e-6
 const maxBudgetUsd = 1
 const forever = <T>(): Promise<T> => new Promise<T>(() => {})
 
-/** What is still there when the process that did it is gone. */
+/** Effects that outlive the process. */
 interface Outside {
   readonly effects: string[]
-  /** What was called before its intent was on disk. */
+  /** Calls that were made before their intent was on disk. */
   readonly tooEarly: string[]
   paidUsd: number
 }
 
-/** Which writes the file takes: those that return once they are done, or those of the thread pool alone. */
+/** Which writes the file supports: synchronous ones as well, or only those of the thread pool. */
 type Writes = 'at once' | 'by the pool'
 
-/** A machine that one process runs on: it counts what happens, and ends or refuses at one of these moments. */
+/** A machine that runs one process. It counts the moments, and dies or fails at one of them. */
 class Machine {
   readonly path: string
   readonly outside: Outside
-  /** Bytes that a power failure leaves for sure. */
+  /** Bytes that certainly survive a power failure. */
   synced: number
   moments = 0
   isDead = false
@@ -65,7 +65,7 @@ class Machine {
     return this.#operations
   }
 
-  /** One moment at which the process may be gone; then nothing comes after it. */
+  /** A moment at which the process may die. Nothing happens after its death. */
   async moment(): Promise<void> {
     if (!this.isDead && this.moments++ === this.#diesAt) {
       this.isDead = true
@@ -99,7 +99,7 @@ class Machine {
 
   readonly openFile = async (): Promise<JournalHandle> => {
     const file = openSync(this.path, 'a')
-    // The first line was synced when the file was made.
+    // Creating the file synced the first line.
     this.synced = readFileSync(this.path).length
     return {
       ...(this.#writes === 'at once' && { appendNow: (text) => this.#writeNow(file, text) }),
@@ -109,7 +109,7 @@ class Machine {
         try {
           this.#refuse('write')
         } catch (error) {
-          // A full disk takes a part.
+          // A full disk accepts a part.
           writeSync(file, bytes.subarray(0, bytes.length / 2))
           throw error
         }
@@ -118,7 +118,7 @@ class Machine {
       },
       datasync: async () => {
         await this.moment()
-        // What came while it went on is no part of it.
+        // Writes during the sync are not part of it.
         const { length } = readFileSync(this.path)
         await new Promise((resolve) => setImmediate(resolve))
         this.#refuse('sync')
@@ -129,7 +129,7 @@ class Machine {
     }
   }
 
-  /** Whether a key's intent would be there after a power failure at this moment. */
+  /** Whether the intent of a key would survive a power failure at this moment. */
   hasSynced(key: RegExp): boolean {
     const { runs } = parseJournal(readFileSync(this.path).subarray(0, this.synced), 'x')
     return runs.flat().some((record) => record.type === 'intent' && key.test(record.key))
@@ -141,7 +141,7 @@ class Machine {
         ...scriptedModel([]),
         call: async (request, call) => {
           await this.moment()
-          // D1: under a limit, what may be spent is on disk before it is.
+          // Under a limit, a possible cost is on disk before it is spent.
           this.outside.tooEarly.push(...(this.hasSynced(/\/model:/) ? [] : ['model']))
           this.outside.paidUsd += 110 * price
           return scriptedModel(() => replyTo(request)).call(request, call)
@@ -201,7 +201,7 @@ const turns: readonly ScriptedReply[] = [
 function replyTo({ messages }: ModelRequest): ScriptedReply {
   expect(transcriptProblems(messages)).toEqual([])
   const reply = turns[messages.filter(({ role }) => role === 'assistant').length]
-  // The script is made of such replies.
+  // The script consists of such replies.
   return { ...(reply as object), usage: { input_tokens: 100, output_tokens: 10 } }
 }
 
@@ -210,7 +210,7 @@ interface Went {
   readonly results: ReadonlyMap<string, string>
 }
 
-/** Runs until it ends or the machine dies. */
+/** Runs until the run ends or the machine dies. */
 async function go(machine: Machine): Promise<Went | undefined> {
   const { path, openFile } = machine
   const journal = await openJournal({ path, sessionId, cwd: '/project', version: '0.1.0', openFile })
@@ -236,7 +236,7 @@ const nextPath = (() => {
   return (): string => join(folder, `${++count}.jsonl`)
 })()
 
-/** A process that is gone leaves its lock; this one is still there. */
+/** A dead process leaves its lock. This process is still alive. */
 const forgetLock = (path: string): void => rmSync(`${path}.lock`, { force: true })
 
 function checkCompleted(went: Went | undefined, { effects, tooEarly, paidUsd }: Outside): void {
@@ -254,8 +254,8 @@ function checkCompleted(went: Went | undefined, { effects, tooEarly, paidUsd }: 
   expect(went?.terminal.committedUsd).toBeLessThanOrEqual(maxBudgetUsd)
 }
 
-describe('a disk that loses what was not synced', () => {
-  /** How much of what was not synced is left. */
+describe('a disk that loses unsynced data', () => {
+  /** How much of the unsynced data survives. */
   const losses: readonly (readonly [string, (bytes: Buffer) => number])[] = [
     ['all of it', () => 0],
     ['all but a line', (bytes) => bytes.indexOf(10) + 1],
@@ -264,16 +264,13 @@ describe('a disk that loses what was not synced', () => {
     ['nothing', (bytes) => bytes.length],
   ]
 
-  test.each(losses)(
-    'a power failure at any moment that loses %s does nothing twice and hides nothing',
-    async (_name, kept) => {
-      for (const writes of ['at once', 'by the pool'] as const)
-        expect(await failAtEachMoment(kept, writes)).toBeGreaterThan(writes === 'at once' ? 30 : 40)
-    },
-  )
+  test.each(losses)('repeats and hides nothing after a power failure that loses %s', async (_name, kept) => {
+    for (const writes of ['at once', 'by the pool'] as const)
+      expect(await failAtEachMoment(kept, writes)).toBeGreaterThan(writes === 'at once' ? 30 : 40)
+  })
 })
 
-/** A power failure at each moment of a run, which then goes on. How many moments there were. */
+/** Simulates a power failure at each moment of a run and resumes it. Returns the number of moments. */
 async function failAtEachMoment(kept: (bytes: Buffer) => number, writes: Writes): Promise<number> {
   const whole = new Machine(nextPath(), { effects: [], tooEarly: [], paidUsd: 0 }, Infinity, undefined, writes)
   checkCompleted(await go(whole), whole.outside)
@@ -292,14 +289,14 @@ async function failAtEachMoment(kept: (bytes: Buffer) => number, writes: Writes)
   return whole.moments
 }
 
-describe('a disk that refuses', () => {
+describe('a disk that fails', () => {
   test.each([
     ['ENOSPC', 'at once'],
     ['EIO', 'at once'],
     ['ENOSPC', 'by the pool'],
     ['EIO', 'by the pool'],
   ] as const)(
-    '%s at any write or sync ends the run with a name, and the file goes on: writes %s',
+    'ends the run with a named error after %s at any write or sync, and the file continues: writes %s',
     async (code, writes) => {
       const whole = new Machine(nextPath(), { effects: [], tooEarly: [], paidUsd: 0 }, Infinity, undefined, writes)
       await go(whole)
@@ -309,7 +306,7 @@ describe('a disk that refuses', () => {
         const path = nextPath()
         const machine = new Machine(path, outside, Infinity, { operation, code }, writes)
         const refused = await go(machine)
-        // On a busy machine lines may share other writes than before, and there may be fewer.
+        // On a busy machine, lines may share writes differently, and there may be fewer writes.
         if (machine.refused === undefined) continue
         expect([operation, refused?.terminal.reason, refused?.terminal.error?.code]).toEqual([
           operation,
@@ -319,7 +316,7 @@ describe('a disk that refuses', () => {
         expect(refused?.terminal.error?.message).toContain(code)
         const { runs } = parseJournal(readFileSync(path), path)
         const hasEnded = runs[0]?.at(-1)?.type === 'end'
-        // The end was written, and the last sync of all refused.
+        // The end was written, and only the very last sync failed.
         expect([operation, hasEnded && machine.refused === 'write']).toEqual([operation, false])
         if (hasEnded) continue
         checkCompleted(await go(new Machine(path, outside)), outside)

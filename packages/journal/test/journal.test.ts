@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-JOUR-1 to R-JOUR-7 with R-JOUR-3c: the journal of a session on disk.
+// Tests R-JOUR-1 to R-JOUR-7 with R-JOUR-3c of docs/spec: the journal of a session on disk.
 import {
   appendFileSync,
   existsSync,
@@ -32,7 +32,7 @@ const script: readonly ScriptedReply[] = [
   { toolCalls: [{ name: 'Write', input: { text: 'ä😀' } }] },
   'done',
 ]
-/** A line of a message, as readers of sessions know it. */
+/** A line of a message, as readers of session files know it. */
 interface Line {
   readonly type: string
   readonly uuid: string
@@ -67,7 +67,7 @@ const optionsOf = (replies: readonly ScriptedReply[] = script): RunOptions => ({
   tools,
   maxRetries: 2,
 })
-/** What is the same whenever it happens. */
+/** The parts that do not depend on the time. */
 const timeless = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value), (key, part: unknown) =>
     ['at', 'durationMs', 'now', 'startedAt', 'apiMs'].includes(key) ? 0 : part,
@@ -82,7 +82,7 @@ async function whole(): Promise<Buffer> {
 }
 
 describe('the journal of a session', () => {
-  test('holds the same records as the driver in memory', async () => {
+  test('has the same records as the step engine in memory', async () => {
     const steps = createMemorySteps()
     await streamRun(startRun({ prompt: 'go', sessionId }), { ...optionsOf(), steps }).result
     const { runs } = parseJournal(await whole(), 'x')
@@ -90,7 +90,7 @@ describe('the journal of a session', () => {
     expect(timeless(runs[0])).toEqual(timeless(steps.records))
   })
 
-  test('writes each message once, in a line of the shape that readers of sessions know', async () => {
+  test('writes each message once, in the format that other readers know', async () => {
     const text = (await whole()).toString()
     const lines = text
       .trimEnd()
@@ -115,13 +115,13 @@ describe('the journal of a session', () => {
     ])
     for (const { timestamp, uuid } of messages) {
       expect(typeof timestamp).toBe('number')
-      // It is the number of the line, and the rest is said once, in the first one.
+      // The number of the line identifies it, and the first line has everything else.
       expect(uuid).toBeUndefined()
     }
     let parent: string | null = null
     const exported = [...(await wholeLines(place().path))].map((line) => JSON.parse(line) as Line)
     const shown = exported.filter(({ type }) => type === 'user' || type === 'assistant')
-    // Readers of such files know a reply by its type.
+    // Readers of such files recognize a reply by its type.
     const asShown = ({ type, message }: Line) => [type, type === 'user' ? message : { type: 'message', ...message }]
     expect(shown.map(({ type, message }) => [type, message])).toEqual(messages.map(asShown))
     for (const { uuid, parentUuid, sessionId: session, cwd, timestamp, isSidechain, message } of shown) {
@@ -139,7 +139,7 @@ describe('the journal of a session', () => {
     expect(statSync(place().path).mode & 0o777).toBe(0o600)
   })
 
-  test('gives the transcript back, and takes another run', async () => {
+  test('restores the transcript, and accepts another run', async () => {
     await whole()
     const again = await openJournal(place())
     expect(again.open).toBeUndefined()
@@ -155,11 +155,11 @@ describe('the journal of a session', () => {
     await last.close()
   })
 
-  test('goes on from every line at which a process may have ended, and comes to the same', async () => {
+  test('continues after every line at which a process may end, with the same result', async () => {
     const bytes = await whole()
     const full = parseJournal(bytes, 'x')
     const ends = [...bytes.entries()].flatMap(([index, byte]) => (byte === 10 ? [index + 1] : []))
-    // Before the first record nothing had begun, and after the last all was done.
+    // Before the first record nothing has started, and after the last one everything is done.
     const first = ends.findIndex((end) => parseJournal(bytes.subarray(0, end), 'x').runs.length > 0)
     for (const [index, end] of ends.entries()) {
       if (index < first || index === ends.length - 1) continue
@@ -185,7 +185,7 @@ describe('the journal of a session', () => {
     }
   })
 
-  test('cut off at any byte of its last three lines, it is read up to the last whole line', async () => {
+  test('reads up to the last complete line when the file is cut at any byte of its last three lines', async () => {
     const bytes = await whole()
     const ends = [...bytes.entries()].flatMap(([index, byte]) => (byte === 10 ? [index + 1] : []))
     for (let length = ends.at(-4)!; length < bytes.length; length++) {
@@ -199,7 +199,7 @@ describe('the journal of a session', () => {
     await journal.close()
   })
 
-  test('damage before the last line is told with the number of the line, whichever byte it is', async () => {
+  test('reports damage before the last line with its line number, whichever byte it is', async () => {
     const bytes = await whole()
     const lineOf = (index: number) => bytes.subarray(0, index).filter((byte) => byte === 10).length + 1
     const lines = bytes.filter((byte) => byte === 10).length
@@ -219,7 +219,7 @@ describe('the journal of a session', () => {
     }
   })
 
-  test('what is no session, and one of a later version, is refused', async () => {
+  test('rejects other files, and sessions of a later version', async () => {
     expect(() => parseJournal(Buffer.from(''), 'x')).toThrow('is empty')
     expect(() => parseJournal(Buffer.from('hello\n'), 'x')).toThrow('is empty, or is no session')
     const later = (await whole()).toString().split('\n')[0]!
@@ -228,11 +228,11 @@ describe('the journal of a session', () => {
     expect(() => parseJournal(Buffer.from(lineOf({ ...head, format: 99 })), 'x')).toThrow('written by a later version')
   })
 
-  test('is written by one process at a time, and a dead one keeps nothing', async () => {
+  test('has one writer at a time, and releases a dead one', async () => {
     const journal = await openJournal(place())
     await expect(openJournal(place())).rejects.toThrow(`is in use by process ${process.pid}`)
     await journal.close()
-    // A process that is gone, and one whose number another one has now.
+    // A process that is gone, and one whose pid was reused.
     for (const holder of [{ pid: 4_194_300 }, { pid: process.pid, began: 'another time' }, 'garbage']) {
       const text =
         typeof holder === 'string'
@@ -244,7 +244,7 @@ describe('the journal of a session', () => {
     }
   })
 
-  test('of many that try at once for a lock that was left, one gets it', async () => {
+  test('gives an abandoned lock to only one of many processes', async () => {
     await (await openJournal(place())).close()
     writeFileSync(`${place().path}.lock`, 'garbage')
     const tried = await Promise.allSettled(Array.from({ length: 20 }, () => openJournal(place())))
@@ -253,7 +253,7 @@ describe('the journal of a session', () => {
     for (const each of tried) if (each.status === 'fulfilled') await each.value.close()
   })
 
-  test('a file that cannot be written ends the run with a name', async () => {
+  test('ends the run with a named error when the file cannot be written', async () => {
     const path = '/dev/full'
     const { JournalFile } = await import('../src/journal-file.ts')
     const { appendingTo } = await import('../src/journal-handle.ts')
@@ -278,11 +278,11 @@ describe('the journal of a session', () => {
   })
 })
 
-test.runIf(existsSync('/proc'))('a folder that cannot be made is told, and not tried for ever', async () => {
+test.runIf(existsSync('/proc'))('reports a folder that cannot be created, without retrying forever', async () => {
   await expect(openJournal({ ...place(), path: '/proc/no-such-home/x.jsonl' })).rejects.toThrow('ENOENT')
 })
 
-test('a fork is put in the place of no session, not of its own either', async () => {
+test('never replaces a session with a fork, not even its own', async () => {
   const before = await whole()
   const place2 = { ...place(), path: join(folder, 'sub/fork.jsonl'), sessionId: '21111111-2222-4333-8444-555555555555' }
   await forkSession(place().path, place2)
@@ -292,7 +292,7 @@ test('a fork is put in the place of no session, not of its own either', async ()
   expect([readFileSync(place().path).equals(before), readFileSync(place2.path).equals(copy)]).toEqual([true, true])
 })
 
-test('a session on disk has the name of the prompt that each run began with, and when it began', async () => {
+test('stores the prompt id and the start time of each run', async () => {
   const before = Date.now()
   const journal = await openJournal(place())
   const model = scriptedModel(['One.', 'Two.'])
@@ -310,7 +310,7 @@ test('a session on disk has the name of the prompt that each run began with, and
 })
 
 // Spec R-JOUR-3c.
-test('a reply is in the file before the results of its calls are shown', async () => {
+test('writes a reply to the file before the results of its calls are shown', async () => {
   const { path } = place()
   const appendNow = (text: string): boolean => (appendFileSync(path, text), true)
   const openFile = async (): Promise<JournalHandle> => ({

@@ -1,4 +1,5 @@
-// Holds rules of docs/spec: R-JOUR-3, R-JOUR-4, R-JOUR-5, R-RES-4, R-RES-5: a session that is killed again and again comes to its end.
+// Tests R-JOUR-3, R-JOUR-4, R-JOUR-5, R-RES-4 and R-RES-5 of docs/spec: a session that is killed repeatedly reaches its
+// end.
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,7 +15,7 @@ import type { Orders } from './torture/moments.ts'
 import { bundleChild, killClasses, randomOf, torment, type KillClass, type Tormented } from './torture/tormentor.ts'
 import { isDeep, isWhole } from '../../core/test/support/deep.ts'
 
-// `HALTING_KILLS=5000` for as many as one likes.
+// `HALTING_KILLS=5000` executes any number of kills.
 const wanted = Number(process.env['HALTING_KILLS'] ?? (isWhole ? 126 : isDeep ? 36 : 9))
 const perClass = Math.ceil(wanted / killClasses.length)
 const killsOfSession = 30
@@ -24,19 +25,20 @@ let checked = 0
 let folder: string
 let child: string
 beforeAll(async () => {
-  // A killed process loses nothing that the kernel has, on any file system; in memory nobody waits for a disk.
+  // A killed process loses nothing that it passed to the kernel, on any file system. A file system in memory needs no
+  // disk.
   const memory = '/dev/shm'
   folder = mkdtempSync(join(!isDeep && existsSync(memory) ? memory : tmpdir(), 'halting-kills-'))
   child = await bundleChild(folder)
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What is true of a session however often it was killed. */
+/** Invariants of a session, however often it was killed. */
 async function checkAll({ left, paid, effects, paidAgain, journal }: Tormented, maxBudgetUsd: number): Promise<void> {
   expect(left.problems).toEqual([])
   expect(paid.flatMap(({ problems }) => problems)).toEqual([])
   expect(paidAgain).toEqual([])
-  // No effect twice, and none that is not told.
+  // No effect happens twice or without a result.
   expect(effects).toEqual([...new Set(effects)])
   // The child wrote the messages of its transcript.
   const messages = left.messages as readonly ModelMessage[]
@@ -55,14 +57,14 @@ async function checkAll({ left, paid, effects, paidAgain, journal }: Tormented, 
     expect([id, text, said]).toEqual([id, text, true])
   }
   expect(effects.filter((id) => !results.has(id))).toEqual([])
-  // What was charged is at least what was paid, and within the budget.
+  // The charge is at least the payment, and within the budget.
   const paidUsd = paid.reduce((sum, { costUsd }) => sum + costUsd, 0)
   expect(paidUsd).toBeLessThanOrEqual(left.committedUsd + 1e-9)
   expect(left.committedUsd).toBeLessThanOrEqual(maxBudgetUsd)
   await checkFile(journal, messages)
 }
 
-/** The file by itself: each message once, one chain of parents, the same conversation. */
+/** The file by itself: each message once, a single chain of parents, the same conversation. */
 async function checkFile(journal: Buffer, messages: readonly ModelMessage[]): Promise<void> {
   const { runs, tornBytes } = parseJournal(journal, 'journal')
   expect([runs.length, tornBytes, runs[0]?.at(-1)?.type]).toEqual([1, 0, 'end'])
@@ -86,7 +88,7 @@ async function checkFile(journal: Buffer, messages: readonly ModelMessage[]): Pr
 }
 
 test(
-  `killed ${perClass} times in each of ${killClasses.length} classes, it completes with nothing done twice, lost or paid again`,
+  `completes after ${perClass} kills in each of ${killClasses.length} classes, with nothing repeated, lost or paid twice`,
   async () => {
     const owed = new Map<KillClass, number>(killClasses.map((each) => [each, perClass]))
     let session = 0
@@ -112,7 +114,7 @@ test(
           },
           random,
         )
-        // A process that came to its end before the moment was not killed.
+        // A process that ended before the moment was not killed.
         for (const each of tormented.kills) orders.splice(orders.indexOf(each), 1)
         for (const each of orders) owed.set(each, (owed.get(each) ?? 0) + 1)
         expect(tormented.left.reason).toBe('completed')
@@ -125,7 +127,7 @@ test(
   Math.max(300_000, wanted * 1_500),
 )
 
-test('a budget that is too small for the work holds over kills', async () => {
+test('enforces a budget that is too small across kills', async () => {
   const random = randomOf(77)
   let left = isDeep ? 12 : 4
   const maxBudgetUsd = 0.06
@@ -140,7 +142,7 @@ test('a budget that is too small for the work holds over kills', async () => {
   await checkAll(tormented, maxBudgetUsd)
 }, 120_000)
 
-test('of two processes at a session one writes it, and the other is told which; when that one is killed, the session is free', async () => {
+test('lets one of two processes write a session, names it to the other, and frees the session when it is killed', async () => {
   const orders = { folder: mkdtempSync(join(folder, 'two-')), turns: 4, maxBudgetUsd: 5 }
   const start = (stopAt: Orders['stopAt']): ChildProcessWithoutNullStreams =>
     spawn(process.execPath, [child, JSON.stringify({ ...orders, stopAt })])

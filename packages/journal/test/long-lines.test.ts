@@ -1,10 +1,10 @@
-// Holds R-JOUR-4a: each byte is moved a few times and no more, and a line that is longer than one is read of is told.
+// Tests R-JOUR-4a of docs/spec: each byte is copied only a few times, and a line longer than the limit is reported.
 import { appendFileSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { lineOf } from '../src/format/line.ts'
-import { readJournal, readToGoOn } from '../src/read-journal.ts'
+import { readJournal, readForResume } from '../src/read-journal.ts'
 import { wholeLines } from '../src/whole-lines.ts'
 import { openJournal } from '../src/open-journal.ts'
 
@@ -19,7 +19,7 @@ const sessionId = '11111111-2222-4333-8444-555555555555'
 const head = lineOf({ type: 'halting', format: 1, sessionId, cwd: '/work' })
 const mostBytes = 256 * 1_024 * 1_024
 
-/** A file with this content and so many zero bytes behind it, which take no room on a disk. */
+/** A file with this content and this many zero bytes behind it, which take no space on disk. */
 function fileOf(content: string, zeros: number): string {
   const path = join(folder, `${sessionId}.jsonl`)
   writeFileSync(path, content)
@@ -27,7 +27,7 @@ function fileOf(content: string, zeros: number): string {
   return path
 }
 
-/** How many bytes are put together or copied, of those that are read. */
+/** The number of bytes that reading concatenates or copies. */
 function countMoved(): () => number {
   const made = [vi.spyOn(Buffer, 'concat'), vi.spyOn(Buffer, 'from')]
   const copied = vi.spyOn(Buffer.prototype, 'copy')
@@ -42,21 +42,24 @@ function sumOf(figures: readonly number[]): number {
 
 const readers = {
   'all records': (path: string) => readJournal(path),
-  'to go on with it': (path: string) => readToGoOn(path, 'open'),
+  'to go on with it': (path: string) => readForResume(path, 'open'),
 }
 
 const wholeReaders = { ...readers, 'as one file': wholeLines }
 
-test.each(Object.entries(readers))('an unfinished line is read in proportion to its length: %s', async (_, read) => {
-  const bytes = 32 * 1_024 * 1_024
-  const path = fileOf(head, bytes)
-  const moved = countMoved()
-  const { wholeBytes, tornBytes } = await read(path)
-  expect({ wholeBytes, tornBytes }).toEqual({ wholeBytes: head.length, tornBytes: bytes })
-  expect(moved()).toBeLessThan(4 * bytes)
-})
+test.each(Object.entries(readers))(
+  'reads an unfinished line in time proportional to its length: %s',
+  async (_, read) => {
+    const bytes = 32 * 1_024 * 1_024
+    const path = fileOf(head, bytes)
+    const moved = countMoved()
+    const { wholeBytes, tornBytes } = await read(path)
+    expect({ wholeBytes, tornBytes }).toEqual({ wholeBytes: head.length, tornBytes: bytes })
+    expect(moved()).toBeLessThan(4 * bytes)
+  },
+)
 
-test('a line that ends after many pieces is read as it was written', async () => {
+test('reads a line that spans many chunks', async () => {
   const text = 'ü'.repeat(900_000)
   const long = lineOf({ type: 'other', texts: Array.from({ length: 8 }, () => text) })
   const path = fileOf(head + long + long, 0)
@@ -66,7 +69,7 @@ test('a line that ends after many pieces is read as it was written', async () =>
 const tooLong = 'it has more than 256 MiB. To keep the lines before it, delete line 2 and all lines after it'
 
 test.each(Object.entries(wholeReaders))(
-  'a line that is too long to be read is told by file and number: %s',
+  'reports file and line number of a line that is too long: %s',
   async (_, read) => {
     const path = fileOf(head, mostBytes + 1)
     await expect(read(path)).rejects.toMatchObject({
@@ -78,7 +81,7 @@ test.each(Object.entries(wholeReaders))(
   },
 )
 
-test('a session with such a line is not gone on with, and its file stays as it is', async () => {
+test('does not resume a session with such a line, and leaves its file unchanged', async () => {
   const path = fileOf(head, mostBytes + 1)
   await expect(openJournal({ path, sessionId, cwd: '/work', version: '1' })).rejects.toThrow(tooLong)
   expect(statSync(path).size).toBe(head.length + mostBytes + 1)

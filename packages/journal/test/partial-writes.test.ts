@@ -6,10 +6,10 @@ import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { appendingTo } from '../src/journal-handle.ts'
 
-/** The most bytes that one write takes. */
+/** The most bytes that one write accepts. */
 const most = { bytes: 0 }
 
-// A kernel may take a part of what it is given, and says how many bytes.
+// A kernel may accept only a part of the data, and returns the number of bytes.
 const { writeSync } = fs
 beforeAll(() => {
   fs.writeSync = ((file: number, data: string | Uint8Array, at?: number | null): number => {
@@ -27,7 +27,7 @@ afterAll(() => {
   fs.rmSync(folder, { recursive: true })
 })
 
-test('a text is in the file as it is, however little of it each write takes', async () => {
+test('writes a complete text, however little each write accepts', async () => {
   let files = 0
   await fc.assert(
     fc.asyncProperty(
@@ -37,7 +37,7 @@ test('a text is in the file as it is, however little of it each write takes', as
         most.bytes = bytes
         const path = join(folder, `${files++}`)
         const handle = await appendingTo(path)
-        // Where the file system may be one that hangs, the thread pool writes.
+        // If the file system may hang, the thread pool writes.
         for (const text of texts) if (handle.appendNow?.(text) !== true) await handle.appendFile(text)
         await handle.close()
         expect(fs.readFileSync(path, 'utf8')).toBe(texts.join(''))

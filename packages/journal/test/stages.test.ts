@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-AFTER-6, R-AFTER-7: stages in the file of a session.
+// Tests R-AFTER-6 and R-AFTER-7 of docs/spec: stages in the file of a session.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,7 +43,7 @@ async function say(engine: QueryEngine, prompt = 'go') {
   return last
 }
 
-/** A run with so many calls, and a stage after it. */
+/** A run with this many calls, and a stage after it. */
 async function session(calls: number) {
   const { journal, engine } = await opened(scriptedModel([...looks(calls), 'answer', 'noted']))
   await say(engine, 'first')
@@ -51,7 +51,7 @@ async function session(calls: number) {
   await journal.close()
 }
 
-test.each([0, 30])('a stage of a session with %d calls is read back, counted and listed', async (calls) => {
+test.each([0, 30])('restores, counts and lists a stage of a session with %d calls', async (calls) => {
   await session(calls)
   const total = (calls + 2) * 0.25
   expect(await summaryOf(file())).toMatchObject({ firstPrompt: 'first', runs: 1, costUsd: total, ended: 'completed' })
@@ -63,7 +63,7 @@ test.each([0, 30])('a stage of a session with %d calls is read back, counted and
   await journal.close()
 })
 
-test('a stage that ends while the next run goes on is in no part of that run', async () => {
+test('keeps a stage that ends during the next run out of that run', async () => {
   let release: (() => void) | undefined
   const waits = new Promise<void>((resolve) => (release = resolve))
   const slow: Stage = {
@@ -92,7 +92,7 @@ test('a stage that ends while the next run goes on is in no part of that run', a
     }
   }
   await journal.close()
-  // Folded more than once since.
+  // It was folded more than once since then.
   expect(readFileSync(join(folder, 'killed.jsonl')).length).toBeGreaterThan(4 * foldedBytes)
   const again = await openJournal(place())
   expect(again.stages).toMatchObject([{ name: 'slow', ended: { reason: 'completed' } }])
@@ -109,9 +109,9 @@ test('a stage that ends while the next run goes on is in no part of that run', a
   await killed.close()
 })
 
-test('a session whose process was killed in a stage goes on; what the stage may have cost is not to be spent', async () => {
+test('resumes a session that was killed in a stage, and reserves what the stage may have cost', async () => {
   await session(0)
-  // As the file was before the end of the stage.
+  // The file before the end of the stage.
   const lines = readFileSync(place().path, 'utf8').trimEnd().split('\n')
   expect(lines.at(-1)).toContain('"phase":"ended"')
   writeFileSync(place().path, `${lines.slice(0, -1).join('\n')}\n`)
@@ -119,14 +119,14 @@ test('a session whose process was killed in a stage goes on; what the stage may 
   expect(await summaryOf(file())).toMatchObject({ costUsd: 0.25, ended: 'completed' })
   const journal = await openJournal(place())
   expect(journal.stages).toMatchObject([{ name: 'memory', ended: null, most: { nanos: 1e9 } }])
-  // 0.25 were spent and up to 1.00 may have been: of 1.50 one request is left.
+  // $0.25 were spent, and up to $1.00 may have been. Of $1.50 one request remains.
   const model = scriptedModel(looks(9))
   const engine = new QueryEngine({ model, tools: [look], prices, session: journal, sessionId: 's', maxBudgetUsd: 1.5 })
   expect(await say(engine)).toMatchObject({ terminal_reason: 'budget_exhausted', num_turns: 1, total_cost_usd: 0.5 })
   await journal.close()
 })
 
-test('a fork has them too', async () => {
+test('includes stages in a fork', async () => {
   await session(0)
   const to = { ...place(), path: join(folder, 'fork.jsonl'), sessionId: 'fork' }
   await forkSession(place().path, to)
@@ -135,7 +135,7 @@ test('a fork has them too', async () => {
   await journal.close()
 })
 
-test('what comes of a stage while the file is read for a rewind is not lost', async () => {
+test('preserves a stage that ends while the file is read for a rewind', async () => {
   const { journal, engine } = await opened(scriptedModel([...looks(30), 'answer']))
   await say(engine, 'first')
   const [first] = personsMessages(engine.transcript)

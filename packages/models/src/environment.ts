@@ -5,17 +5,16 @@ import type { AnthropicOptions } from './anthropic/anthropic.ts'
 import { isLoopback } from './http/proxy.ts'
 import { openaiCompatible } from './openai/openai.ts'
 import type { OpenAiCompatibleOptions, OpenAiOptions } from './openai/openai-options.ts'
-import type { OpenAiApi } from './openai/learned.ts'
+import type { OpenAiApi } from './openai/service-knowledge.ts'
 import type { ServiceOptions } from './service/endpoint.ts'
 import { keyVariablesOf, withoutAlias } from './known-models.ts'
-import { refuseKeyAsName } from './service/endpoint.ts'
+import { refuseKeyAsName, headersOf, urlUnder } from './service/endpoint.ts'
 import { openAiLikeServices, modelNamed, openAiBaseUrl, openAiService } from './services.ts'
 import type { OpenAiLikeService, NamedModel } from './services.ts'
 import { MissingKeyError } from './missing-key-error.ts'
 import { endpointOf, messagesKeyHeader } from './anthropic/endpoint.ts'
-import { hasResponsesAlone } from './openai/responses-models.ts'
+import { isResponsesOnlyModel } from './responses/reasoning-effort.ts'
 import { openAiKeyHeader } from './openai/openai-model.ts'
-import { headersOf, urlUnder } from './service/endpoint.ts'
 import { createModelService } from './service/model-service.ts'
 import type { ModelService } from './service/model-service.ts'
 
@@ -24,30 +23,31 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 type Own<Options> = Partial<Omit<Options, 'model' | 'id'>>
 
-/** What a program decides itself; it goes before the environment. */
+/** Settings of a program, which override the environment. */
 export interface ModelSettings extends Own<ServiceOptions> {
-  /** Size of the model's window in tokens. Default: from the price snapshot. */
+  /** Context window in tokens (default: from the price snapshot). */
   readonly contextWindow?: number | undefined
-  /** Most tokens of one reply. Default: from the price snapshot. */
+  /** Maximum tokens of a reply (default: from the price snapshot). */
   readonly maxOutputTokens?: number | undefined
-  /** Most tokens of a reply that was not cut before. */
+  /** Output tokens requested unless an earlier reply was cut. */
   readonly defaultOutputTokens?: number | undefined
-  /** For models of the Messages API alone. */
+  /** Only for models of the Messages API. */
   readonly anthropic?: Own<AnthropicOptions> | undefined
-  /** For models of OpenAI's protocols alone. `api` decides which of them is spoken, whatever the service. */
+  /** Only for models of OpenAI's protocols. `api` selects the protocol for every service. */
   readonly openai?: Own<OpenAiOptions> | undefined
 }
 
-/** The model that is asked when nobody names one. */
+/** The model to use if none is named. */
 export const defaultModelName = 'claude-sonnet-5-5'
 
 /**
- * The model with this name, reached as the environment says. Without a name ANTHROPIC_MODEL
- * decides, and then the default. `sonnet`, `opus` and `haiku` are the newest known of their family. `claude-…` and `anthropic/…` are models of the Messages API;
- * `gpt-…` and `openai/…` of the Responses API, or of chat completions where OPENAI_BASE_URL points to a service that has nothing else;
- * `openai-compatible/…` (whatever OPENAI_BASE_URL points to), `ollama/…` and the names of further services are models
- * behind chat completions.
- * @throws ConfigurationError for a name of no known service, and when the key or the address is missing.
+ * Creates the model with this name from the environment. Without a name, ANTHROPIC_MODEL or the default applies.
+ *
+ * `sonnet`, `opus` and `haiku` mean the newest known model of the family. `claude-…` and `anthropic/…` use the Messages
+ * API. `gpt-…` and `openai/…` use the Responses API, or chat completions if the service at OPENAI_BASE_URL has nothing
+ * else. `openai-compatible/…` (any service at OPENAI_BASE_URL), `ollama/…` and other service names use chat
+ * completions.
+ * @throws ConfigurationError for a name of an unknown service, and for a missing key or address.
  */
 export function modelFromEnvironment(name: string | undefined, env: Environment, settings: ModelSettings = {}): Model {
   const named = namedOrThrow(wantedName(name, env), env)
@@ -58,16 +58,17 @@ export function modelFromEnvironment(name: string | undefined, env: Environment,
 }
 
 /**
- * The service that has the model with this name, reached as the environment says, for looking at: nothing is asked of the model.
- * @throws ConfigurationError for a name of no known service, and for an address that is missing or cannot be used. A key may be missing.
+ * Returns the service of the model with this name, for inspection; no request is sent to the model.
+ * @throws ConfigurationError for a name of an unknown service, and for a missing or invalid address. The key may be
+ * missing.
  */
 export function serviceFromEnvironment(
   name: string | undefined,
   env: Environment,
   settings: ModelSettings = {},
 ): ModelService {
-  const wanted = wantedName(name, env)
-  const named = namedOrThrow(wanted, env)
+  const requestedName = wantedName(name, env)
+  const named = namedOrThrow(requestedName, env)
   const { anthropic: forAnthropic, openai: forOpenAi, ...common } = settings
   if (named.kind === 'anthropic') {
     const options = messagesOptions(named.model, env, { ...common, ...forAnthropic })
@@ -88,7 +89,7 @@ export function serviceFromEnvironment(
 // Spec R-WIRE-10a.
 /**
  * Rejects a model name that looks like a key.
- * @throws ConfigurationError for a name that looks like a key, which is not repeated.
+ * @throws ConfigurationError for a name that looks like a key. The message does not repeat it.
  */
 export function refuseKeyName(name: string, env: Environment): void {
   refuseKeyAsName(name, { env, isKnownService: modelNamed(withoutAlias(name)) !== undefined })
@@ -120,12 +121,12 @@ function anthropicFromEnvironment(model: string, env: Environment, settings: Own
 function messagesOptions(model: string, env: Environment, settings: Own<AnthropicOptions>): AnthropicOptions {
   return {
     ...limitsFromEnvironment(env),
-    apiKey: read(env, 'ANTHROPIC_API_KEY'),
-    authToken: read(env, 'ANTHROPIC_AUTH_TOKEN'),
-    baseUrl: read(env, 'ANTHROPIC_BASE_URL'),
+    apiKey: readVariable(env, 'ANTHROPIC_API_KEY'),
+    authToken: readVariable(env, 'ANTHROPIC_AUTH_TOKEN'),
+    baseUrl: readVariable(env, 'ANTHROPIC_BASE_URL'),
     ...withoutUndefined(settings),
     model,
-    headers: { ...customHeaders(read(env, 'ANTHROPIC_CUSTOM_HEADERS') ?? ''), ...settings.headers },
+    headers: { ...customHeaders(readVariable(env, 'ANTHROPIC_CUSTOM_HEADERS') ?? ''), ...settings.headers },
   }
 }
 
@@ -163,7 +164,7 @@ function openAiLikeOptions(
   }
   return {
     ...limitsFromEnvironment(env),
-    apiKey: keyVariable && read(env, keyVariable),
+    apiKey: keyVariable && readVariable(env, keyVariable),
     ...withoutUndefined(settings),
     api: apiOf(service, env, settings),
     model,
@@ -179,9 +180,10 @@ function apiOf({ responses }: OpenAiLikeService, env: Environment, { api }: Pick
 }
 
 /**
- * The name to ask a listed model by: that of OpenAI for one of theirs behind OPENAI_BASE_URL, where there is a key for
- * it. Undefined for one that the API in force does not have: some models only Responses serves.
- * @throws ConfigurationError for a variable that names no API.
+ * Returns the name under which a listed model can be requested: the OpenAI name for an OpenAI model behind
+ * OPENAI_BASE_URL, if its key is set. Undefined if the selected API does not serve the model, because only Responses
+ * does.
+ * @throws ConfigurationError for an unknown API in a variable.
  */
 export function askedAs(
   name: string,
@@ -193,36 +195,36 @@ export function askedAs(
   const isTheirs = listed.service.prefix === 'openai-compatible' && keySourceOf(listed.model, env) === 'OPENAI_API_KEY'
   const known = isTheirs ? `openai/${listed.model}` : name
   const service = isTheirs ? openAiService : listed.service
-  if (!service.prefix.startsWith('openai') || !hasResponsesAlone(listed.model)) return known
+  if (!service.prefix.startsWith('openai') || !isResponsesOnlyModel(listed.model)) return known
   return apiOf(service, env, settings) === 'responses' ? known : undefined
 }
 
-/** Which API is spoken, whatever the service. @throws ConfigurationError for a name of none. */
+/** Returns the API that a variable selects for all services. @throws ConfigurationError for an unknown API. */
 function apiFrom(env: Environment): OpenAiApi | undefined {
-  const said = read(env, 'HALTING_OPENAI_API')
-  if (said === undefined || said === 'responses' || said === 'chat_completions') return said
-  throw new ConfigurationError(`HALTING_OPENAI_API must be responses or chat_completions, not "${said}".`)
+  const value = readVariable(env, 'HALTING_OPENAI_API')
+  if (value === undefined || value === 'responses' || value === 'chat_completions') return value
+  throw new ConfigurationError(`HALTING_OPENAI_API must be responses or chat_completions, not "${value}".`)
 }
 
 function baseUrlFrom({ prefix, baseUrl, baseUrlVariable }: OpenAiLikeService, env: Environment): string | undefined {
-  const said = baseUrlVariable && read(env, baseUrlVariable)
-  if (said === undefined || said === '') return baseUrl
-  return prefix === 'ollama' ? ollamaUrl(said) : said
+  const value = baseUrlVariable && readVariable(env, baseUrlVariable)
+  if (value === undefined || value === '') return baseUrl
+  return prefix === 'ollama' ? ollamaUrl(value) : value
 }
 
-/** A service that is made to run on the machine of whoever asks it, and where it is looked for. */
+/** A service that runs on the user's own machine, and its address. */
 export interface LocalService {
-  /** Comes before the names of its models, with a slash. */
+  /** Prefix of its model names, before a slash. */
   readonly prefix: string
-  /** As the environment says; else its usual port on this machine. It may be no address, or lead elsewhere. */
+  /** Address from the environment, or the default port on this machine. It may be invalid, or point elsewhere. */
   readonly baseUrl: string
-  /** The variable that says so. */
+  /** Variable of the address. */
   readonly baseUrlVariable: string
-  /** True where it is this machine by its own name. */
+  /** Whether the address is this machine by name. */
   readonly isOnThisMachine: boolean
 }
 
-/** Services without a key of which a model may run on this machine. */
+/** Returns services without a key whose models may run on this machine. */
 export function localServices(env: Environment): readonly LocalService[] {
   return openAiLikeServices.flatMap((service): readonly LocalService[] => {
     const { prefix, baseUrlVariable, needsKey } = service
@@ -232,34 +234,37 @@ export function localServices(env: Environment): readonly LocalService[] {
   })
 }
 
-/** A service that can be asked with what the environment has. */
+/** A service that the environment makes reachable. */
 export interface ReachableService {
-  /** Comes before the names of its models, with a slash; `anthropic` may be left out before `claude-…`. */
+  /** Prefix of its model names, before a slash; `anthropic` is optional before `claude-…`. */
   readonly prefix: string
-  /** The environment has a key or an address for it. False for a service at its usual port on this machine, which may not be running. */
+  /**
+   * The environment has a key or an address for it. False for a service at its default port on this machine, which may
+   * not be running.
+   */
   readonly isSetUp: boolean
 }
 
 /**
- * Services for which the environment has a key or an address, and those that need none and may run on this machine. One address is named once:
- * where OPENAI_BASE_URL is set, as `openai-compatible`.
+ * Returns services for which the environment has a key or an address, and those that need none and may run on this
+ * machine. If OPENAI_BASE_URL is set, its address is listed only as `openai-compatible`.
  */
 export function reachableServices(env: Environment): readonly ReachableService[] {
   const messages = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL']
-  const hasAddress = read(env, 'OPENAI_BASE_URL') !== undefined
+  const hasAddress = readVariable(env, 'OPENAI_BASE_URL') !== undefined
   const others = openAiLikeServices.flatMap((service): readonly ReachableService[] => {
     const { prefix, needsKey, keyVariable, baseUrlVariable } = service
     if (prefix === (hasAddress ? 'openai' : 'openai-compatible')) return []
-    const hasKey = keyVariable !== undefined && read(env, keyVariable) !== undefined
-    const isSetUp = hasKey || (baseUrlVariable !== undefined && read(env, baseUrlVariable) !== undefined)
+    const hasKey = keyVariable !== undefined && readVariable(env, keyVariable) !== undefined
+    const isSetUp = hasKey || (baseUrlVariable !== undefined && readVariable(env, baseUrlVariable) !== undefined)
     if (needsKey && !hasKey) return []
     return isSetUp || isOnThisMachine(baseUrlFrom(service, env)) ? [{ prefix, isSetUp }] : []
   })
-  const isAnthropicSetUp = messages.some((variable) => read(env, variable) !== undefined)
+  const isAnthropicSetUp = messages.some((variable) => readVariable(env, variable) !== undefined)
   return [...(isAnthropicSetUp ? [{ prefix: 'anthropic', isSetUp: true }] : []), ...others]
 }
 
-/** OLLAMA_HOST may be a host, a host and a port, or an address; a server that listens everywhere is here. */
+/** Parses OLLAMA_HOST: a host, a host and port, or an address; a server that listens on all interfaces is local. */
 function ollamaUrl(given: string): string {
   const host = given.startsWith(':') ? `127.0.0.1${given}` : given
   const address = /^https?:\/\//i.test(host) ? host : `http://${host}`
@@ -271,8 +276,8 @@ function ollamaUrl(given: string): string {
 }
 
 function openAiHeaders(env: Environment): Readonly<Record<string, string>> {
-  const organization = read(env, 'OPENAI_ORG_ID')
-  const project = read(env, 'OPENAI_PROJECT_ID')
+  const organization = readVariable(env, 'OPENAI_ORG_ID')
+  const project = readVariable(env, 'OPENAI_PROJECT_ID')
   return {
     ...(organization !== undefined && { 'openai-organization': organization }),
     ...(project !== undefined && { 'openai-project': project }),
@@ -280,9 +285,9 @@ function openAiHeaders(env: Environment): Readonly<Record<string, string>> {
 }
 
 /**
- * Sizes and time limits that the environment sets for every model: CLAUDE_CODE_MAX_CONTEXT_TOKENS, CLAUDE_CODE_MAX_OUTPUT_TOKENS, API_TIMEOUT_MS and
- * CLAUDE_STREAM_IDLE_TIMEOUT_MS. What is not set is undefined.
- * @throws ConfigurationError for a value that is not a whole number above 0.
+ * Returns the sizes and time limits that the environment sets for every model: CLAUDE_CODE_MAX_CONTEXT_TOKENS,
+ * CLAUDE_CODE_MAX_OUTPUT_TOKENS, API_TIMEOUT_MS and CLAUDE_STREAM_IDLE_TIMEOUT_MS. Unset values are undefined.
+ * @throws ConfigurationError for a value that is not a positive integer.
  */
 export function limitsFromEnvironment(
   env: Environment,
@@ -309,25 +314,22 @@ function isOnThisMachine(baseUrl: string | undefined): boolean {
   return baseUrl !== undefined && URL.canParse(baseUrl) && isLoopback(new URL(baseUrl).hostname)
 }
 
-/** Whether the model with this name, or the one that is asked without a name, is behind the Messages API. */
+/** Whether the named model, or the default one, uses the Messages API. */
 export function isOfMessagesApi(name: string | undefined, env: Environment): boolean {
   return modelNamed(wantedName(name, env))?.kind === 'anthropic'
 }
 
 function wantedName(name: string | undefined, env: Environment): string {
-  return withoutAlias(name ?? read(env, 'ANTHROPIC_MODEL') ?? defaultModelName)
+  return withoutAlias(name ?? readVariable(env, 'ANTHROPIC_MODEL') ?? defaultModelName)
 }
 
-/**
- * The variable that the key of this model comes from; `none` when there is none.
- * Without a name it is that of the model that is asked when nobody names one.
- */
+/** Returns the variable of the key for the named model, or for the default one; `none` if it has no key. */
 export function keySourceOf(name: string | undefined, env: Environment): string {
   const variables = keyVariablesOf(wantedName(name, env)) ?? []
-  return variables.find((variable) => read(env, variable) !== undefined) ?? 'none'
+  return variables.find((variable) => readVariable(env, variable) !== undefined) ?? 'none'
 }
 
-/** One `Name: value` a line. */
+/** Parses one `Name: value` per line. */
 function customHeaders(text: string): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {}
   for (const line of text.split(/\r?\n/)) {
@@ -343,14 +345,14 @@ function customHeaders(text: string): Readonly<Record<string, string>> {
   return headers
 }
 
-/** An empty variable is one that is not set. */
-function read(env: Environment, name: string): string | undefined {
+/** Reads a variable; an empty one counts as unset. */
+function readVariable(env: Environment, name: string): string | undefined {
   const value = env[name]?.trim()
   return value === '' ? undefined : value
 }
 
 function readCount(env: Environment, name: string): number | undefined {
-  const value = read(env, name)
+  const value = readVariable(env, name)
   if (value === undefined) return undefined
   if (!/^\d+$/.test(value) || Number(value) === 0) {
     throw new ConfigurationError(`${name} must be a whole number above 0, not "${value}".`)

@@ -1,6 +1,6 @@
 import type { Json } from '@halting/core'
 
-/** A text that a service or a script was to give; empty when it gave something else. */
+/** Returns a text; empty if the value is something else. */
 export function stringOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : ''
 }
@@ -11,12 +11,12 @@ export function listOf(value: Json | undefined): readonly Json[] {
 }
 
 /**
- * Most levels that are read. `JSON.stringify`, and most of what looks through a value, fails some thousand levels down;
- * core keeps 200, and what is read stands a few levels down in a message.
+ * Maximum nesting depth. `JSON.stringify` and most code that walks a value fail at some thousand levels; core allows
+ * 200, and parsed values are nested a few levels inside a message.
  */
 const deepestLevel = 190
 
-/** What a text says as JSON; undefined when it is none, or nests deeper than anybody means to. */
+/** Parses JSON; undefined if it is invalid, or nested too deeply. */
 export function parseJson(text: string): unknown {
   if (isTooDeep(text)) return undefined
   try {
@@ -27,7 +27,7 @@ export function parseJson(text: string): unknown {
 }
 
 function isTooDeep(text: string): boolean {
-  // Each level is opened and closed.
+  // Each level has an opening and a closing character.
   if (text.length <= 2 * deepestLevel || hasFewLevels(text)) return false
   let depth = 0
   for (let index = 0; index < text.length; index++) {
@@ -40,15 +40,18 @@ function isTooDeep(text: string): boolean {
   return false
 }
 
-/** Whether it has fewer opening signs than would be too many levels, in texts or not: almost all have, and this is soon seen. */
+/**
+ * Quick check: whether the text has too few opening characters to be too deep, inside strings or not. Almost all texts
+ * have.
+ */
 function hasFewLevels(text: string): boolean {
-  let left = deepestLevel
-  for (let at = text.indexOf('{'); at >= 0; at = text.indexOf('{', at + 1)) if (--left < 0) return false
-  for (let at = text.indexOf('['); at >= 0; at = text.indexOf('[', at + 1)) if (--left < 0) return false
+  let remaining = deepestLevel
+  for (let at = text.indexOf('{'); at >= 0; at = text.indexOf('{', at + 1)) if (--remaining < 0) return false
+  for (let at = text.indexOf('['); at >= 0; at = text.indexOf('[', at + 1)) if (--remaining < 0) return false
   return true
 }
 
-/** The place after the closing quote of the string that begins here. */
+/** Returns the index after the closing quote of the string that starts here. */
 export function endOfString(text: string, start: number): number {
   for (let index = start + 1; index < text.length; index++) {
     const unit = text.charCodeAt(index)

@@ -2,17 +2,17 @@ import { allEntries, figuresOf } from './prices/catalogue.ts'
 import type { ModelFigures, ModelPrice } from './prices/catalogue.ts'
 import { openAiLikeServices, modelNamed } from './services.ts'
 
-/** A model that the price snapshot knows, behind a service that can be asked. */
+/** A model in the price snapshot whose service is supported. */
 export interface KnownModel extends ModelFigures {
-  /** As it is written behind `--model`. */
+  /** Name for `--model`. */
   readonly name: string
-  /** What it costs. */
+  /** Its price. */
   readonly price: ModelPrice
-  /** The variables that its key is looked for in; none for a service without keys. */
+  /** Variables that may contain its key; empty for a service without keys. */
   readonly keyVariables: readonly string[]
 }
 
-/** Every known model, by service and name. */
+/** Returns all known models, by service and name. */
 export function knownModels(): readonly KnownModel[] {
   const models: KnownModel[] = []
   for (const [id, { price, contextWindow, maxOutputTokens }] of allEntries()) {
@@ -23,12 +23,12 @@ export function knownModels(): readonly KnownModel[] {
   return models
 }
 
-/** How many tokens the window of a model has, by its name alone; undefined for a name that is not known. */
+/** Returns the context window of a model by its name; undefined for an unknown name. */
 export function contextWindowOf(name: string): number | undefined {
   return figuresOf(name)?.contextWindow
 }
 
-/** Where the key of the model with this name is looked for; undefined for a name of no known service. */
+/** Returns the variables that may contain the key of this model; undefined for an unknown service. */
 export function keyVariablesOf(name: string): readonly string[] | undefined {
   const named = modelNamed(name)
   if (named === undefined) return undefined
@@ -36,7 +36,7 @@ export function keyVariablesOf(name: string): readonly string[] | undefined {
   return named.service.keyVariable === undefined ? [] : [named.service.keyVariable]
 }
 
-/** Every variable that a key, a token or a header with one is looked for in, whichever model is asked. */
+/** Returns all variables that may contain a key, a token or a secret header, for any model. */
 export function keyVariables(): readonly string[] {
   const services = openAiLikeServices.flatMap(({ keyVariable }) => keyVariable ?? [])
   const ofMessagesApi = [
@@ -48,7 +48,7 @@ export function keyVariables(): readonly string[] {
   return [...new Set([...ofMessagesApi, ...services, ...ofProviderPackages])]
 }
 
-/** Keys of models that provider packages of the AI SDK read. */
+/** Key variables of AI SDK provider packages. */
 const ofProviderPackages = (
   'AI_GATEWAY_API_KEY ALIBABA_API_KEY ANTHROPIC_FOUNDRY_API_KEY AWS_BEARER_TOKEN_BEDROCK AZURE_API_KEY AZURE_OPENAI_API_KEY ' +
   'BASETEN_API_KEY CEREBRAS_API_KEY COHERE_API_KEY DEEPINFRA_API_KEY FIREWORKS_API_KEY GOOGLE_API_KEY GOOGLE_GENERATIVE_AI_API_KEY ' +
@@ -56,25 +56,25 @@ const ofProviderPackages = (
 ).split(' ')
 
 /**
- * Secrets of clouds that provider packages of the AI SDK sign in with, and other programs, too. They are taken out of what a session shows; commands get
- * them unless the model of the session is behind such a package.
+ * Cloud secrets that AI SDK provider packages use, and other programs, too. Sessions redact them; commands receive them
+ * unless the session's model uses such a package.
  */
 export const cloudSecretVariables: readonly string[] = [
   'AWS_SECRET_ACCESS_KEY',
   'AWS_SESSION_TOKEN',
   'AZURE_CLIENT_SECRET',
-  // A service account, in words of its own where there are no files.
+  // A service account without a file.
   'GOOGLE_PRIVATE_KEY',
 ]
 
 const families = ['sonnet', 'opus', 'haiku'] as const
 
-/** Short names, and the newest known model of the family that each stands for. */
+/** Returns the short names and the newest known model of each family. */
 export function modelAliases(): Readonly<Record<(typeof families)[number], string>> {
   return { sonnet: newestOf('sonnet'), opus: newestOf('opus'), haiku: newestOf('haiku') }
 }
 
-/** The name that a short name stands for; any other name is itself. */
+/** Resolves a short name; any other name is unchanged. */
 export function withoutAlias(name: string): string {
   const family = families.find((one) => one === name.toLowerCase())
   return family === undefined ? name : newestOf(family)

@@ -1,10 +1,10 @@
 import { ConfigurationError } from '@halting/core'
 
-/** A model cannot be asked for want of a key. The one fault that every beginner meets: programs tell it in words of their own. */
+/** A key is missing. Every beginner meets this error, so programs may show their own text. */
 export class MissingKeyError extends ConfigurationError {
-  /** The model, as its service is told apart by. */
+  /** The model name; it selects the provider. */
   readonly model: string
-  /** The variables that its key is looked for in. */
+  /** Variables that may contain its key. */
   readonly keyVariables: readonly string[]
 
   constructor(message: string, { model, keyVariables }: Pick<MissingKeyError, 'model' | 'keyVariables'>) {

@@ -8,10 +8,10 @@ interface SizeOptions {
   readonly defaultOutputTokens?: number | undefined
 }
 
-/** What is asked for unless a reply was cut, where nobody said otherwise. */
+/** Default number of output tokens requested unless a reply was cut. */
 const usualOutputTokens = 32_000
 
-/** The sizes of a model: as its options say, else from the price snapshot, else those that are usual for its kind. */
+/** Returns the sizes of a model: from its options, the price snapshot, or the defaults of its kind. */
 export function sizesOf(
   id: string,
   options: SizeOptions,

@@ -5,7 +5,7 @@ import { fromAiSdk } from '../src/ai-sdk/index.ts'
 import { call, requestOf } from './support/call.ts'
 import { finish, scriptedParts, text } from './support/scripted-parts.ts'
 
-// Holds rules of docs/spec: R-WIRE-12d, R-WIRE-12e. Files in results of tools, and files that a model made.
+// Tests R-WIRE-12d and R-WIRE-12e of docs/spec: files in tool results, and files that a model created.
 
 interface Asked {
   readonly provider: string
@@ -25,7 +25,7 @@ async function promptFor(messages: readonly ModelMessage[], { provider, modelId 
   const scripted = scriptedParts([...text('ok'), finish()], { provider })
   const model = { ...scripted, modelId, specificationVersion: version }
   await call(fromAiSdk(model), { request: requestOf({ messages }) })
-  // The messages of either version, as far as these tests read them.
+  // The messages of both versions, limited to the fields that these tests read.
   return scripted.calls[0]?.prompt as unknown as readonly Message[]
 }
 
@@ -51,8 +51,8 @@ function resultOf(content: readonly ContentBlock[], isError = false): readonly M
 
 const claude = { provider: 'anthropic.messages' }
 
-describe('files in the result of a tool', () => {
-  test('stay in it, in their order, where the package puts them there', async () => {
+describe('files in a tool result', () => {
+  test('stay in it in order, if the package supports it', async () => {
     const prompt = await promptFor(resultOf([{ type: 'text', text: 'before' }, png, pdf, linked]), claude)
     expect(prompt.slice(2)).toEqual([
       {
@@ -108,7 +108,7 @@ describe('files in the result of a tool', () => {
     ['an image for chat completions', { provider: 'openai.chat' }, [png], false],
     ['an image for Groq', { provider: 'groq.chat' }, [png], false],
     ['an image for Mistral', { provider: 'mistral.chat' }, [png], false],
-    ['an image for a package that nobody knows', { provider: 'new.chat' }, [png], false],
+    ['an image for an unknown package', { provider: 'new.chat' }, [png], false],
   ])('%s', async (_what, who, content, stays) => {
     const prompt = await promptFor(resultOf(content), who)
     const result = prompt.find(({ role }) => role === 'tool')?.content[0]
@@ -116,7 +116,7 @@ describe('files in the result of a tool', () => {
     expect(prompt.at(-1)?.role).toBe(stays ? 'tool' : 'user')
   })
 
-  test('follow after a result that is an error, which keeps its mark', async () => {
+  test('follow a result that is an error, which remains marked', async () => {
     const prompt = await promptFor(resultOf([{ type: 'text', text: 'no' }, png], true), claude)
     expect(prompt[2]?.content[0]?.output).toEqual({
       type: 'error-text',
@@ -125,7 +125,7 @@ describe('files in the result of a tool', () => {
     expect(prompt[3]?.content.map(({ type }) => type)).toEqual(['text', 'file'])
   })
 
-  test('are shown once, whoever is asked', async () => {
+  test('are sent once, to any model', async () => {
     const providers = [
       'anthropic.messages',
       'amazon-bedrock',
@@ -156,7 +156,7 @@ describe('files in the result of a tool', () => {
   })
 })
 
-describe('a file that a model made', () => {
+describe('a file that a model created', () => {
   const made = async (provider: string, metadata?: object) => {
     const parts = [
       ...text('Here it is.'),
@@ -184,7 +184,7 @@ describe('a file that a model made', () => {
     { type: 'text', text: 'Is it blue?' },
   ]
 
-  test("is a block, and goes back to Google's models with its signature", async () => {
+  test("becomes a block, and is sent back to Google's models with its signature", async () => {
     const google = { thoughtSignature: 'c2ln' }
     const content = await made('google.generative-ai', { google })
     expect(content[1]).toMatchObject({ type: 'image', source: { type: 'base64', data: 'AAAA' } })
@@ -196,14 +196,14 @@ describe('a file that a model made', () => {
     expect(prompt[2]?.content).toEqual([{ type: 'text', text: 'Is it blue?' }])
   })
 
-  test('is shown again in the next turn where the package would drop it', async () => {
+  test('is sent again in the next turn if the package would drop it', async () => {
     const content = await made('openrouter.chat')
     const prompt = await promptFor(history(content), { provider: 'openrouter.chat' })
     expect(prompt[1]?.content).toEqual([{ type: 'text', text: 'Here it is.' }])
     expect(prompt[2]?.content).toEqual(shownAgain)
   })
 
-  test('is shown to another model, without its signature', async () => {
+  test('is sent to another model without its signature', async () => {
     const content = await made('google.generative-ai', { google: { thoughtSignature: 'c2ln' } })
     const prompt = await promptFor(history(content, 'maker'), { provider: 'google.generative-ai', modelId: 'other' })
     expect(prompt[1]?.content).toEqual([{ type: 'text', text: 'Here it is.' }])

@@ -7,7 +7,7 @@ import { call } from './support/call.ts'
 import { finish, scriptedParts, text, toolCall, usage } from './support/scripted-parts.ts'
 import { drawn } from './support/deep.ts'
 
-// Whatever a stream holds: it ends, it never throws an untyped error, and what was reported complete is kept.
+// For any stream: it ends, it never throws an untyped error, and blocks that were reported complete remain.
 
 const ids = fc.constantFrom('0', '1', 'call_1')
 const metadata = fc.constantFrom(undefined, { test: { s: 'x' } }, { test: 1n }, null, 'x')
@@ -141,7 +141,7 @@ const parts = fc.array(fc.oneof({ weight: 9, arbitrary: goodPart }, { weight: 1,
 })
 const ends = fc.oneof(fc.constant('closes'), fc.constant('breaks'))
 
-/** Sequences in which blocks are well formed, shuffled together: most of these come to an end of their own. */
+/** Shuffled sequences of well-formed blocks. Most of them end by themselves. */
 const plausible = fc
   .array(
     fc.constantFrom(
@@ -185,7 +185,7 @@ async function expectEnding(sequence: readonly unknown[], end: string): Promise<
   if (reply === undefined && !(error instanceof ModelError)) throw new TypeError('an untyped error', { cause: error })
   const completed = updates.flatMap((update) => (update.type === 'block' ? [update.block] : []))
   const kept: readonly ContentBlock[] = reply?.message.content ?? []
-  // What cannot be sent back alone, or says nothing, is not kept of a stream that broke.
+  // A broken stream keeps no block that is empty or that cannot be sent back alone.
   const isKeepable = (block: ContentBlock): boolean => {
     if (block.type === 'server_tool_use') return false
     if (reply !== undefined) return true
@@ -197,10 +197,10 @@ async function expectEnding(sequence: readonly unknown[], end: string): Promise<
   expect(() => JSON.stringify(updates)).not.toThrow()
 }
 
-test('any sequence of parts', async () => {
+test('survives any sequence of parts', async () => {
   await fc.assert(fc.asyncProperty(parts, ends, expectEnding), { numRuns: drawn(3_000) })
 })
 
-test('blocks that are well formed, in any order', async () => {
+test('survives well-formed blocks in any order', async () => {
   await fc.assert(fc.asyncProperty(plausible, ends, expectEnding), { numRuns: drawn(1_500) })
 })

@@ -10,7 +10,7 @@ import { beginStream, startRawServer } from './support/raw-server.ts'
 import { bytesOf } from './support/recordings.ts'
 import { finish, scriptedParts, text, usage } from './support/scripted-parts.ts'
 
-// Holds rules of docs/spec: R-WIRE-12c, R-WIRE-12f to R-WIRE-12k. What the parts of version 4 say besides text and calls.
+// Tests R-WIRE-12c and R-WIRE-12f to R-WIRE-12k of docs/spec: the parts of version 4 other than text and calls.
 
 const asked: ModelMessage = { role: 'user', content: 'hi' }
 
@@ -22,7 +22,7 @@ async function contentOf(parts: readonly unknown[]) {
   return (await call(fromAiSdk(modelOf(parts)))).reply!.message.content
 }
 
-/** The options of one call, as far as these tests read them. */
+/** The options of one call, limited to the fields that these tests read. */
 interface Options {
   readonly maxOutputTokens: number
   readonly reasoning?: string
@@ -41,7 +41,7 @@ async function optionsFor(
   return model.calls[0] as unknown as Options
 }
 
-test('what a provider nests without end in its usage is in no record', async () => {
+test('records no usage that is nested without end', async () => {
   const deep: unknown = JSON.parse(`${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`)
   const raw = { iterations: [deep], server_tool_use: deep, cache_creation: deep }
   const parts = [...text('ok'), finish('stop', { usage: { ...usage, raw } })]
@@ -50,11 +50,11 @@ test('what a provider nests without end in its usage is in no record', async () 
   expect(JSON.stringify([reply, updates])).not.toContain('"a"')
 })
 
-describe('warnings of a provider', () => {
+describe('provider warnings', () => {
   const topK = { type: 'unsupported', feature: 'topK', details: 'Use topP.' }
   const warned = (warnings: readonly unknown[]) => [{ type: 'stream-start', warnings }, ...text('ok'), finish()]
 
-  test('are notices of the run, each once in the life of a model', async () => {
+  test('become notices of the run, each once per model', async () => {
     const model = fromAiSdk(modelOf(warned([topK, topK, { type: 'other', message: 'Slow today.' }])))
     const notices: string[] = []
     for (let runs = 0; runs < 2; runs++) {
@@ -85,7 +85,7 @@ describe('warnings of a provider', () => {
   })
 })
 
-describe('what a reply is founded on', () => {
+describe('the sources of a reply', () => {
   const page = { type: 'source', sourceType: 'url', id: '1', url: 'https://a.example/', title: 'A' }
   const book = {
     type: 'source',
@@ -96,7 +96,7 @@ describe('what a reply is founded on', () => {
     filename: 'b.pdf',
   }
 
-  test('is one block behind the others, each source once', async () => {
+  test('become one block after the others, without duplicates', async () => {
     const untitled = { ...page, id: '3', url: 'https://c.example/', title: undefined }
     const content = await contentOf([
       page,
@@ -120,7 +120,7 @@ describe('what a reply is founded on', () => {
     ])
   })
 
-  test('makes no reply of one that says nothing', async () => {
+  test('do not make a reply without content', async () => {
     const { error } = await call(fromAiSdk(modelOf([page, finish('other')])))
     expect(error).toMatchObject({ message: expect.stringContaining('without a reason') as string })
   })
@@ -140,7 +140,7 @@ describe('what a reply is founded on', () => {
     finish(),
   ]
 
-  test('stands with the text that it supports, as its citations', async () => {
+  test('become citations of the text that they support', async () => {
     const citations = [
       { type: 'web_search_result_location', url: 'https://a.example/', title: 'A', cited_text: 'so it is' },
       { type: 'document_citation', title: 'B', filename: 'b.pdf', media_type: 'application/pdf', cited_text: '' },
@@ -148,7 +148,7 @@ describe('what a reply is founded on', () => {
     expect(await contentOf(cited)).toMatchObject([{ type: 'text', text: 'So.', citations }])
   })
 
-  test('goes to no other service, which would refuse it', async () => {
+  test('are not sent to other services, which would reject them', async () => {
     const content = await contentOf([...cited.slice(0, -1), page, finish()])
     const server = await startRawServer((response) => {
       beginStream(response)
@@ -161,7 +161,7 @@ describe('what a reply is founded on', () => {
   })
 })
 
-describe('what a reply ends with', () => {
+describe('the end of a reply', () => {
   test('has the stop sequence, the reason of a refusal and the container of Anthropic', async () => {
     const anthropic = {
       stopSequence: 'END',
@@ -178,7 +178,7 @@ describe('what a reply ends with', () => {
     })
   })
 
-  test('names the container to the next request of the same model, unless the options do', async () => {
+  test('names the container in the next request of the same model, unless the options do', async () => {
     const answer: ModelMessage = {
       role: 'assistant',
       content: [{ type: 'text', text: 'ok' }],
@@ -199,13 +199,15 @@ describe('what a reply ends with', () => {
 })
 
 describe('usage', () => {
-  const usageOf = async (told: object) => {
-    const { reply } = await call(fromAiSdk(modelOf([...text('ok'), finish('stop', { usage: { ...usage, ...told } })])))
+  const usageOf = async (reported: object) => {
+    const { reply } = await call(
+      fromAiSdk(modelOf([...text('ok'), finish('stop', { usage: { ...usage, ...reported } })])),
+    )
     return reply?.message.usage
   }
   const written = { inputTokens: { total: 100, noCache: 10, cacheRead: 30, cacheWrite: 60 } }
 
-  test('has what Bedrock stored for an hour, which costs more', async () => {
+  test('includes what Bedrock cached for an hour, which costs more', async () => {
     const cacheDetails = [
       { inputTokens: 40, ttl: '1h' },
       { inputTokens: 20, ttl: '5m' },
@@ -218,14 +220,14 @@ describe('usage', () => {
     })
   })
 
-  test('believes no hour that is more than all that was stored', async () => {
+  test('ignores one-hour writes above the total', async () => {
     const raw = { cacheDetails: [{ inputTokens: 400, ttl: '1h' }, null, { inputTokens: 'x', ttl: '1h' }] }
     expect(await usageOf({ ...written, raw })).toMatchObject({
       cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 60 },
     })
   })
 
-  test("counts Gemini's thoughts, which are outside of its candidates", async () => {
+  test("includes Gemini's thoughts, which its candidates exclude", async () => {
     const raw = { promptTokenCount: 100, candidatesTokenCount: 5, thoughtsTokenCount: 20, totalTokenCount: 125 }
     const outputTokens = { total: 25, text: 5, reasoning: 20 }
     expect(await usageOf({ outputTokens, raw })).toMatchObject({ output_tokens: 25 })
@@ -247,7 +249,7 @@ describe('the Responses API', () => {
   })
 
   test.each([{ store: true }, { previousResponseId: 'resp_1' }, { conversation: 'conv_1' }])(
-    'is left as options have it: %j',
+    'respects explicit options: %j',
     async (openai) => {
       expect(await optionsOf('openai.responses', { openai })).toEqual({ openai })
     },
@@ -269,7 +271,7 @@ describe('the cache of Bedrock', () => {
     ['anthropic.claude-3-haiku-20240307-v1:0', false],
     ['anthropic.claude-v2:1', false],
     ['meta.llama4-maverick-17b-instruct-v1:0', false],
-  ])('%s is marked: %s', async (modelId, isMarked) => {
+  ])('is marked for %s: %s', async (modelId, isMarked) => {
     const { prompt, tools } = await optionsFor('amazon-bedrock', request, { modelId })
     expect(prompt.map(({ providerOptions }) => providerOptions)).toEqual(
       isMarked ? [mark, mark] : [undefined, undefined],
@@ -282,7 +284,7 @@ describe('thinking', () => {
   const enabled = { type: 'enabled', budgetTokens: 4000 } as const
   const request = { maxOutputTokens: 10_000, thinking: enabled }
 
-  test('goes to Anthropic and Bedrock as a budget, which their packages add to the tokens of the reply', async () => {
+  test('is sent to Anthropic and Bedrock as a budget, which their packages add to the tokens of the reply', async () => {
     expect(await optionsFor('anthropic.messages', request)).toMatchObject({
       maxOutputTokens: 6000,
       providerOptions: { anthropic: { thinking: { type: 'enabled', budgetTokens: 4000 } } },
@@ -293,7 +295,7 @@ describe('thinking', () => {
     })
   })
 
-  test('goes to Google as a budget, in place of a level', async () => {
+  test('is sent to Google as a budget, instead of a level', async () => {
     const google = { thinkingConfig: { thinkingLevel: 'high', includeThoughts: false }, safetySettings: [] }
     expect(await optionsFor('google.generative-ai', request, { providerOptions: { google } })).toMatchObject({
       maxOutputTokens: 10_000,
@@ -306,7 +308,7 @@ describe('thinking', () => {
     })
   })
 
-  test('that is switched off takes the options for it away', async () => {
+  test('removes its options when it is disabled', async () => {
     const providerOptions = { anthropic: { thinking: { type: 'adaptive' }, effort: 'low' }, other: { a: 1 } }
     const off = { thinking: { type: 'disabled' } } as const
     expect(await optionsFor('anthropic.messages', off, { providerOptions })).toMatchObject({
@@ -318,7 +320,7 @@ describe('thinking', () => {
     expect(options).not.toHaveProperty('providerOptions')
   })
 
-  test('as the model finds right keeps how it is shown', async () => {
+  test('preserves how adaptive thinking is shown', async () => {
     const providerOptions = { anthropic: { thinking: { type: 'enabled', budgetTokens: 2000, display: 'omitted' } } }
     const adaptive = { thinking: { type: 'adaptive' } } as const
     expect((await optionsFor('anthropic.messages', adaptive, { providerOptions })).providerOptions).toEqual({
@@ -326,14 +328,14 @@ describe('thinking', () => {
     })
   })
 
-  test('is passed over by a provider that takes a level and no budget', async () => {
+  test('is ignored for a provider with a level and no budget', async () => {
     const providerOptions = { openai: { reasoningEffort: 'low' } }
     const options = await optionsFor('openai.chat', request, { providerOptions })
     expect(options).toMatchObject({ maxOutputTokens: 10_000, providerOptions })
     expect(options).not.toHaveProperty('reasoning')
   })
 
-  test('never makes a reply longer than it may be, whoever set the budget', async () => {
+  test('never makes a reply longer than allowed, whatever sets the budget', async () => {
     const budget = fc.integer({ min: 1, max: 40_000 })
     await fc.assert(
       fc.asyncProperty(
@@ -353,10 +355,10 @@ describe('thinking', () => {
             { maxOutputTokens, ...(asked !== null && { thinking: { type: 'enabled', budgetTokens: asked } }) },
             { providerOptions: { other: { a: 1 }, ...(given !== null && { [name]: { [field]: config } }) } },
           )
-          const { other, ...told } = sent.providerOptions ?? {}
+          const { other, ...reported } = sent.providerOptions ?? {}
           expect(other).toEqual({ a: 1 })
-          const found = Object.values(told).flatMap((options) => Object.values(options))
-          // What the package sends: its own figure, and the budget on top of it.
+          const found = Object.values(reported).flatMap((options) => Object.values(options))
+          // The package sends its own limit plus the budget.
           const budgets = found.map((options) => Number((options as JsonObject).budgetTokens))
           expect(sent.maxOutputTokens).toBeGreaterThan(0)
           expect(sent.maxOutputTokens + (budgets[0] ?? 0)).toBe(maxOutputTokens)

@@ -4,7 +4,7 @@ import { fromAiSdk } from '../src/ai-sdk/index.ts'
 import { call, requestOf } from './support/call.ts'
 import { finish, scriptedParts, text } from './support/scripted-parts.ts'
 
-// How a conversation is written for the AI SDK.
+// How a conversation is rendered for the AI SDK.
 
 async function promptFor(messages: readonly ModelMessage[], system = '', provider = 'test.chat'): Promise<unknown> {
   const model = scriptedParts([...text('ok'), finish()], { provider })
@@ -24,13 +24,13 @@ async function answerParts(content: readonly ContentBlock[], by?: string): Promi
 const origin = { api: 'ai_sdk', provider: 'test.chat', metadata: { test: { signature: 'c2ln', n: [1.5, null] } } }
 const providerOptions = { test: { signature: 'c2ln', n: [1.5, null] } }
 
-describe('what is asked', () => {
-  test('begins with the system prompt, unless it is blank', async () => {
+describe('the prompt', () => {
+  test('starts with the system prompt, unless it is blank', async () => {
     expect(await promptFor([asked], 'Be brief.')).toEqual([{ role: 'system', content: 'Be brief.' }, hi])
     expect(await promptFor([asked], ' \n')).toEqual([hi])
   })
 
-  test('holds text, images, documents and search results', async () => {
+  test('contains text, images, documents and search results', async () => {
     const content: readonly ContentBlock[] = [
       { type: 'text', text: 'look' },
       { type: 'text', text: ' ' },
@@ -60,7 +60,7 @@ describe('what is asked', () => {
     ])
   })
 
-  test('has the results of neighbouring messages first, with their errors, and their images after them', async () => {
+  test('has the results of adjacent messages first, with their errors, and their images after them', async () => {
     const image: ContentBlock = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }
     const prompt = await promptFor([
       {
@@ -127,7 +127,7 @@ describe('what is asked', () => {
   })
 })
 
-describe('what was answered', () => {
+describe('a reply', () => {
   const signed: readonly ContentBlock[] = [
     { type: 'thinking', thinking: 'hm', signature: '', origin },
     { type: 'thinking', thinking: '', signature: '', origin },
@@ -135,7 +135,7 @@ describe('what was answered', () => {
     { type: 'tool_use', id: 'a', name: 'Read', input: { a: 1 }, origin },
   ]
 
-  test.each([undefined, 'test-model'])('goes back with what the provider wants back (by %s)', async (by) => {
+  test.each([undefined, 'test-model'])("is sent back with the provider's metadata (by %s)", async (by) => {
     expect(await answerParts(signed, by)).toEqual([
       {
         role: 'assistant',
@@ -149,7 +149,7 @@ describe('what was answered', () => {
     ])
   })
 
-  test('by another model goes to this one without thinking, signatures and ids', async () => {
+  test('of another model is sent without thinking, signatures and ids', async () => {
     expect(await answerParts(signed, 'another-model')).toEqual([
       {
         role: 'assistant',
@@ -158,7 +158,7 @@ describe('what was answered', () => {
     ])
   })
 
-  test('through another provider or adapter goes without what that one said', async () => {
+  test('through another provider or adapter is sent without its metadata', async () => {
     const others: readonly ContentBlock[] = [
       { type: 'text', text: 'a', origin: { ...origin, provider: 'other.chat' } },
       { type: 'text', text: 'b', origin: { ...origin, api: 'messages' } },
@@ -182,7 +182,7 @@ describe('what was answered', () => {
     { type: 'server_tool_result', tool_use_id: 't', name: 'web_search', content: { e: 1 }, is_error: true, origin },
   ]
 
-  test("has the service's own calls and results for the model that made them", async () => {
+  test('includes server tool calls and results for the model that made them', async () => {
     const common = { toolName: 'web_search', providerOptions }
     expect(await answerParts(server, 'test-model')).toEqual([
       {
@@ -196,7 +196,7 @@ describe('what was answered', () => {
     ])
   })
 
-  test('and is left out where only another service understands it', async () => {
+  test('omits them if only another service understands them', async () => {
     const foreign: readonly ContentBlock[] = [
       { type: 'redacted_thinking', data: 'x' },
       { type: 'text', text: '\n' },
@@ -209,7 +209,7 @@ describe('what was answered', () => {
   })
 })
 
-test("Anthropic's models get cache breakpoints after the tools, the system prompt and the two newest user turns", async () => {
+test("sets cache breakpoints for Anthropic's models after the tools, the system prompt and the two newest user turns", async () => {
   const model = scriptedParts([...text('ok'), finish()], { provider: 'vertex.anthropic.messages' })
   const answer: ModelMessage = { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'A', input: {} }] }
   const result: ModelMessage = {

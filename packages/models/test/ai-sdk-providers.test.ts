@@ -12,8 +12,8 @@ import { beginStream, startRawServer, write } from './support/raw-server.ts'
 import { bytesOf, messageOf, recordings } from './support/recordings.ts'
 import { responseOf, responsesRecordings } from './support/responses-recordings.ts'
 
-// Providers of the AI SDK as they are, against servers on this machine: those of the workspace, which implement version 3 of
-// the interface, or those of `npm run providers`, which implement version 4.
+// Unmodified AI SDK providers against servers on this machine. Those of the workspace implement version 3 of the
+// interface; those of `npm run providers` implement version 4.
 
 function claudeAt(url: string, options?: AiSdkOptions): Model {
   return fromAiSdk(createAnthropic({ baseURL: `${url}/v1`, apiKey: 'key' })('claude-sonnet-4-5'), options)
@@ -24,14 +24,14 @@ function chatAt(url: string): Model {
   return fromAiSdk(provider('test-model'))
 }
 
-interface Said {
+interface Contents {
   readonly text: string
   readonly thinking: string
   readonly calls: readonly unknown[]
 }
 
-/** What a person and the loop read in a message; a run of texts is one text to both. */
-function saidIn(content: Json | undefined | readonly unknown[]): Said {
+/** The parts of a message that a person and the loop read. Both see consecutive texts as one. */
+function contentsOf(content: Json | undefined | readonly unknown[]): Contents {
   const blocks = (content ?? []) as readonly JsonObject[]
   const joined = (type: string, field: string) =>
     blocks.map((block) => (block.type === type ? (block[field] as string) : '')).join('')
@@ -42,7 +42,7 @@ function saidIn(content: Json | undefined | readonly unknown[]): Said {
   }
 }
 
-describe('every stream recorded from the Messages API says the same through @ai-sdk/anthropic', () => {
+describe('reads every recorded Messages API stream identically through @ai-sdk/anthropic', () => {
   test.each(recordings)('$name', async ({ events }) => {
     let cut = 0
     const bytes = bytesOf(events)
@@ -58,8 +58,8 @@ describe('every stream recorded from the Messages API says the same through @ai-
       const { reply } = await call(model)
       expect(reply?.streamError).toBe(undefined)
       const { content, id, model: name, stop_reason, usage } = reply!.message
-      expect({ ...saidIn(content), id, name, stop_reason, usage }).toEqual({
-        ...saidIn(expected.content),
+      expect({ ...contentsOf(content), id, name, stop_reason, usage }).toEqual({
+        ...contentsOf(expected.content),
         id: expected.id,
         name: expected.model,
         stop_reason: expected.stop_reason,
@@ -87,7 +87,7 @@ interface Chunk {
   }[]
 }
 
-/** What the chunks of a chat completion say, put together in the plainest way. */
+/** A straightforward reading of the chunks of a chat completion. */
 function chatOf(chunks: readonly Chunk[]) {
   let text = ''
   let thinking = ''
@@ -104,26 +104,30 @@ function chatOf(chunks: readonly Chunk[]) {
       }
     }
   }
-  const told = chunks.findLast(({ usage }) => usage)?.usage
-  const cached = told?.prompt_tokens_details?.cached_tokens ?? 0
+  const reported = chunks.findLast(({ usage }) => usage)?.usage
+  const cached = reported?.prompt_tokens_details?.cached_tokens ?? 0
   return {
     text,
     thinking,
     calls: calls.map(({ id, name, arguments: input }) => ({ id, name, input: JSON.parse(input) as Json })),
     stop_reason: finish === 'tool_calls' ? 'tool_use' : 'end_turn',
-    usage: told && { input: told.prompt_tokens - cached, cached, output: told.total_tokens - told.prompt_tokens },
+    usage: reported && {
+      input: reported.prompt_tokens - cached,
+      cached,
+      output: reported.total_tokens - reported.prompt_tokens,
+    },
   }
 }
 
 describe.each<[string, ((url: string) => Model) | undefined, boolean]>([
   ['@ai-sdk/openai-compatible', chatAt, true],
-  // It reads no `reasoning_content`, which OpenAI itself never sends.
+  // It does not read `reasoning_content`, which OpenAI itself never sends.
   [
     'chat of @ai-sdk/openai',
     createOpenAI && ((url) => fromAiSdk(createOpenAI!({ baseURL: url, apiKey: 'key' }).chat!('test-model'))),
     false,
   ],
-])('every recorded chat completion says the same through %s', (_provider, modelAt, readsThinking) => {
+])('reads every recorded chat completion identically through %s', (_provider, modelAt, readsThinking) => {
   const names = ['azure-model-router.1', 'deepseek-tool-call', 'groq-tool-call', 'mistral-text', 'xai-text']
   test.runIf(modelAt !== undefined).each(names)('%s', async (name) => {
     const lines = readFileSync(new URL(`fixtures/${name}.chunks.txt`, import.meta.url), 'utf8')
@@ -139,7 +143,7 @@ describe.each<[string, ((url: string) => Model) | undefined, boolean]>([
     const { input_tokens: input, cache_read_input_tokens: cached, output_tokens: output } = usage
     const expected = chatOf(lines.map((line) => JSON.parse(line) as Chunk))
     expect({
-      ...saidIn(content),
+      ...contentsOf(content),
       stop_reason,
       usage: reply?.billed === 'unknown' ? undefined : { input, cached, output },
     }).toEqual({ ...expected, ...(!readsThinking && { thinking: '' }) })
@@ -147,7 +151,7 @@ describe.each<[string, ((url: string) => Model) | undefined, boolean]>([
 })
 
 // The workspace has no provider for the Responses API.
-describe.runIf(createOpenAI !== undefined)('every recorded answer of the Responses API says the same', () => {
+describe.runIf(createOpenAI !== undefined)('reads every recorded Responses API response identically', () => {
   const answered = responsesRecordings.filter(({ events }) => responseOf(events).error === null)
   test.each(answered)('$name', async ({ events }) => {
     let cut = 0
@@ -166,22 +170,22 @@ describe.runIf(createOpenAI !== undefined)('every recorded answer of the Respons
       expect(reply?.streamError).toBe(undefined)
       const { content, id, model: name, stop_reason, usage } = reply!.message
       const { input_tokens: input, cache_read_input_tokens: cached, output_tokens: output } = usage
-      expect({ id, model: name, ...saidIn(content), stop_reason, usage: { input, cached, output } }).toEqual(said)
+      expect({ id, model: name, ...contentsOf(content), stop_reason, usage: { input, cached, output } }).toEqual(said)
     }
   })
 
-  test('an answer that ends before its last event is a broken stream, and keeps what is complete', async () => {
+  test('preserves complete parts when a response ends before its last event', async () => {
     const { events } = responsesRecordings.find(({ name }) => name.startsWith('openai-phase'))!
     const server = await startRawServer((response) => {
       beginStream(response)
       response.end(bytesOf(events.slice(0, -1)))
     })
     const { reply } = await call(fromAiSdk(createOpenAI!({ baseURL: server.url, apiKey: 'key' })('gpt-5')))
-    expect(saidIn(reply?.message.content).text).not.toBe('')
+    expect(contentsOf(reply?.message.content).text).not.toBe('')
     expect(recordOf(reply?.streamError)).toMatchObject({ kind: 'connection', retryable: true })
   })
 
-  test('a run sends reasoning back as it was signed, with each call and its result', async () => {
+  test('sends reasoning back as signed, with each call and its result', async () => {
     const answers = responsesRecordings.filter(({ name }) => name.startsWith('openai-reasoning-encrypted-content'))
     let index = 0
     const server = await startRawServer((response) => {
@@ -228,7 +232,7 @@ describe.runIf(createOpenAI !== undefined)('every recorded answer of the Respons
   })
 
   test.each(responsesRecordings.filter(({ events }) => responseOf(events).error !== null))(
-    '$name, which failed, has its kind and may be billed',
+    'reports the kind of $name, which failed, and that it may be billed',
     async ({ events }) => {
       const server = await startRawServer((response) => {
         beginStream(response)
@@ -269,7 +273,7 @@ const ended = (stop_reason: string): readonly JsonObject[] => [
   { type: 'message_stop' },
 ]
 
-test('a run of two turns sends thinking and its signature back unchanged, with the result after the call', async () => {
+test('sends thinking and its signature back unchanged in a run of two turns, with the result after the call', async () => {
   const signature = 'EuYBCkQYAiJA+/=='
   const replies = [
     [
@@ -337,7 +341,7 @@ test('a run of two turns sends thinking and its signature back unchanged, with t
   expect(new Set(keys).size).toBe(2)
 })
 
-describe('an answer that is an error', () => {
+describe('an error response', () => {
   const anthropicBody = (type: string, message: string) => JSON.stringify({ type: 'error', error: { type, message } })
   const openAiBody = (message: string, code: string | null = null) =>
     JSON.stringify({ error: { message, type: 'x', param: null, code } })
@@ -479,7 +483,7 @@ describe('an answer that is an error', () => {
     expect(recordOf(error)).toMatchObject({ status, ...expected })
   })
 
-  test('under a 200, first in the stream, has the kind that it says', async () => {
+  test('has its kind when it comes first in a stream under a 200', async () => {
     const server = await startRawServer((response) => {
       beginStream(response)
       response.end(sse([{ type: 'error', error: { type: 'rate_limit_error', message: 'Slow down' } }]))
@@ -488,7 +492,7 @@ describe('an answer that is an error', () => {
     expect(recordOf(error)).toMatchObject({ kind: 'rate_limit', status: null, retryable: true, billed: 'unknown' })
   })
 
-  test('under a 200, first in the stream, says when to come back in its body alone', async () => {
+  test('has its retry time when it comes first in a stream under a 200, only in its body', async () => {
     const inStream = async (error: JsonObject) => {
       const server = await startRawServer((response) => {
         response.setHeader('x-ratelimit-reset', '60')
@@ -501,7 +505,7 @@ describe('an answer that is an error', () => {
     expect(await inStream({ message: 'Slow down' })).toMatchObject({ kind: 'rate_limit', retryAfterMs: null })
   })
 
-  test('under a 200, first in the stream, tells of the window', async () => {
+  test('reports the context limit when it comes first in a stream under a 200', async () => {
     const server = await startRawServer((response) => {
       beginStream(response)
       const message = 'prompt is too long: 9 tokens > 8 maximum'
@@ -511,7 +515,7 @@ describe('an answer that is an error', () => {
     expect(recordOf(error)).toMatchObject({ kind: 'prompt_too_long', contextLimit: { used: 9, limit: 8 } })
   })
 
-  test('under a 200, after a completed block, keeps the block', async () => {
+  test('preserves a completed block before it under a 200', async () => {
     const server = await startRawServer((response) => {
       beginStream(response)
       const events = [
@@ -532,7 +536,7 @@ describe('a connection', () => {
     ...block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'So' }),
   ]
 
-  test('that nobody takes says so, and costs nothing', async () => {
+  test('that nobody accepts is reported, and costs nothing', async () => {
     const free = createServer()
     await new Promise<void>((resolve) => void free.listen(0, '127.0.0.1', resolve))
     const { port } = free.address() as AddressInfo
@@ -546,7 +550,7 @@ describe('a connection', () => {
     })
   })
 
-  test('that is cut before a completed block may be tried again', async () => {
+  test('may be retried when it is cut before a completed block', async () => {
     const server = await startRawServer(async (response) => {
       beginStream(response)
       await write(response, sse(head.slice(0, 3)))
@@ -556,7 +560,7 @@ describe('a connection', () => {
     expect(recordOf(error)).toMatchObject({ kind: 'connection', retryable: true, billed: 'unknown' })
   })
 
-  test('that is cut after a completed block keeps it', async () => {
+  test('preserves a completed block when it is cut after that', async () => {
     const server = await startRawServer(async (response) => {
       beginStream(response)
       await write(response, sse(head))
@@ -567,7 +571,7 @@ describe('a connection', () => {
     expect(recordOf(reply?.streamError)).toMatchObject({ kind: 'connection', retryable: true })
   })
 
-  test('is let go when the run is aborted', async () => {
+  test('is released when the run is aborted', async () => {
     const controller = new AbortController()
     const server = await startRawServer(async (response) => {
       beginStream(response)
@@ -583,7 +587,7 @@ describe('a connection', () => {
     await server.released()
   })
 
-  test('is used again, call after call', async () => {
+  test('is reused call after call', async () => {
     const server = await startRawServer((response) => {
       beginStream(response)
       response.end(sse([...head, ...ended('end_turn')]))

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-PROV-20, R-PROV-21. What a provider says that cannot sign in.
+// Tests R-PROV-20 and R-PROV-21 of docs/spec: the errors of providers that cannot sign in.
 import { expect, onTestFinished, test } from 'vitest'
 import { type AiSdkModel, fromAiSdk } from '../src/ai-sdk/index.ts'
 import { createKeyRedactor, keyVariables, noteSecretsOfOptions } from '../src/index.ts'
@@ -35,8 +35,8 @@ test.each([
     'SSO session',
   ],
   ['one of Azure', named('CredentialUnavailableError', 'Please run az login.'), 'az login'],
-  ['a key that is missing', named('AI_LoadAPIKeyError', 'Groq API key is missing.'), 'Groq API key is missing'],
-])('%s is a failed sign-in, which is not made again', async (_name, error, says) => {
+  ['a missing key', named('AI_LoadAPIKeyError', 'Groq API key is missing.'), 'Groq API key is missing'],
+])('treats %s as a failed sign-in, without a retry', async (_name, error, says) => {
   const { error: thrown } = await call(fromAiSdk(throwing(error)))
   expect(recordOf(thrown)).toMatchObject({ kind: 'authentication_failed', retryable: false, billed: 'nothing' })
   expect(recordOf(thrown).message).toContain(says)
@@ -44,26 +44,26 @@ test.each([
 
 test.each([
   ['a mistake of the program', new TypeError('x is not a function'), 'unknown'],
-  ['a setting that is missing', named('AI_LoadSettingError', 'AWS region setting is missing.'), 'invalid_request'],
+  ['a missing setting', named('AI_LoadSettingError', 'AWS region setting is missing.'), 'invalid_request'],
   ['a connection', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }), 'connection'],
-])('%s is none', async (_name, error, kind) => {
+])('does not treat %s as a failed sign-in', async (_name, error, kind) => {
   expect(recordOf((await call(fromAiSdk(throwing(error)))).error).kind).toBe(kind)
 })
 
-test('a real provider without a key says so', async () => {
+test('reports a missing key of a real provider', async () => {
   const before = process.env['ANTHROPIC_API_KEY']
   delete process.env['ANTHROPIC_API_KEY']
   onTestFinished(() => {
     if (before !== undefined) process.env['ANTHROPIC_API_KEY'] = before
   })
-  // As a program without a key would call it: then the provider looks for the variable.
+  // As a program without a key calls it. The provider then reads the environment variable.
   const settings = { baseURL: 'http://127.0.0.1:1/v1' } as Parameters<typeof createAnthropic>[0]
   const { error } = await call(fromAiSdk(createAnthropic(settings)('claude-x')))
   expect(recordOf(error)).toMatchObject({ kind: 'authentication_failed', retryable: false })
   expect(recordOf(error).message).toContain('ANTHROPIC_API_KEY')
 })
 
-test('secrets that providers read are taken out of what is shown', () => {
+test('redacts secrets that providers read', () => {
   const env = {
     AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
     AZURE_API_KEY: 'azure-0123456789abcdef',
@@ -74,12 +74,12 @@ test('secrets that providers read are taken out of what is shown', () => {
   for (const name of ['AWS_SECRET_ACCESS_KEY', 'AZURE_API_KEY', 'GOOGLE_PRIVATE_KEY'] as const)
     expect(redact(`it is ${env[name].trim()}!`)).toBe('it is [REDACTED]!')
   expect(redact(env.AWS_REGION)).toBe(env.AWS_REGION)
-  // Other programs sign in with those of clouds.
+  // Other programs sign in to clouds.
   expect(keyVariables()).toContain('AZURE_API_KEY')
   expect(keyVariables()).not.toContain('AWS_SECRET_ACCESS_KEY')
 })
 
-test('what options of a package hold of keys is in no error and in nothing that a session shows; what is none stays', async () => {
+test('redacts keys in package options everywhere, and nothing else', async () => {
   const secrets = {
     apiKey: 'opt-Key-0123456789',
     shortKey: 'Ab3dE6gH9',

@@ -8,9 +8,9 @@ import { fromAiSdk } from '../src/ai-sdk/index.ts'
 import { call, recordOf, requestOf } from './support/call.ts'
 import { finish, scriptedParts, text, toolCall } from './support/scripted-parts.ts'
 
-// Holds rules of docs/spec: R-WIRE-12, R-WIRE-12a. Both versions of the AI SDK's interface.
+// Tests R-WIRE-12 and R-WIRE-12a of docs/spec: both versions of the AI SDK interface.
 
-test('models of both versions are taken, and options are those that each version takes', () => {
+test('accepts models of both versions, with the options of each version', () => {
   const options: CallOptions = { prompt: [], maxOutputTokens: 1, headers: {} }
   expect(inVersion3(options)).toEqual(options)
   expectTypeOf<LanguageModelV3>().toExtend<AiSdkModel>()
@@ -28,8 +28,8 @@ function scripted(parts: readonly unknown[], version: 'v3' | 'v4') {
 
 async function answerTo(parts: readonly unknown[]) {
   const { reply, error, updates } = await call(scripted(parts, 'v4').model)
-  const told = updates.flatMap((update) => (update.type === 'api_event' ? [update.event] : []))
-  return { reply, error, told }
+  const apiEvents = updates.flatMap((update) => (update.type === 'api_event' ? [update.event] : []))
+  return { reply, error, apiEvents }
 }
 
 async function promptIn(version: 'v3' | 'v4', messages: readonly ModelMessage[]) {
@@ -75,19 +75,19 @@ describe('files', () => {
     ['bytes', { type: 'data', data: new Uint8Array(3) }, { type: 'base64', media_type: 'image/png', data: png }],
     ['an address', { type: 'url', url: new URL(address) }, { type: 'url', url: address }],
     ['an address as it was written', { type: 'url', url: new URL(odd), originalUrl: odd }, { type: 'url', url: odd }],
-  ])('that the model made are read from %s', async (_what, data, source) => {
+  ])('from the model are read as %s', async (_what, data, source) => {
     const { reply } = await answerTo([{ type: 'file', mediaType: 'image/png', data }, finish()])
     expect(reply?.message.content).toMatchObject([{ type: 'image', source }])
   })
 
-  test('without data break the stream', async () => {
+  test('break the stream without data', async () => {
     const parts = [...text('So'), { type: 'file', mediaType: 'image/png', data: { type: 'reference' } }, finish()]
     const { reply } = await answerTo(parts)
     expect(recordOf(reply?.streamError)).toMatchObject({ kind: 'connection' })
   })
 })
 
-describe('what one provider alone understands', () => {
+describe('provider-specific content', () => {
   const providerMetadata = { openai: { itemId: 'cmp_1', encryptedContent: 'e' } }
   const parts = [
     { type: 'custom', kind: 'openai.compaction', providerMetadata },
@@ -96,7 +96,7 @@ describe('what one provider alone understands', () => {
     finish(),
   ]
 
-  test('is stored, and goes back to the model that said it', async () => {
+  test('is stored, and sent back to the model that created it', async () => {
     const { reply } = await answerTo(parts)
     const { content } = reply!.message
     expect(content.map(({ type }) => type)).toEqual(['ai_sdk_custom', 'ai_sdk_reasoning_file', 'text'])
@@ -115,7 +115,7 @@ describe('what one provider alone understands', () => {
     ])
   })
 
-  test('is left out for another model, and for version 3', async () => {
+  test('is omitted for another model, and for version 3', async () => {
     const content = (await answerTo(parts)).reply!.message.content
     const plain = { role: 'assistant', content: [{ type: 'text', text: 'ok' }] }
     const by = (id: string): readonly ModelMessage[] => [asked, { role: 'assistant', content, by: id }, asked]
@@ -125,44 +125,44 @@ describe('what one provider alone understands', () => {
     expect(await promptIn('v3', [asked, { role: 'assistant', content: only }, asked])).toHaveLength(2)
   })
 
-  test('but an announcement is no content: it is told on', async () => {
-    const { reply, told } = await answerTo([
+  test('is emitted but not stored if it only announces something', async () => {
+    const { reply, apiEvents } = await answerTo([
       { type: 'custom', kind: 'anthropic.message_start', providerMetadata: { anthropic: { id: 'msg_1' } } },
       ...text('ok'),
       finish(),
     ])
     expect(reply?.message.content).toEqual([{ type: 'text', text: 'ok' }])
-    const own = told.flatMap((event) => (event.type === 'ai_sdk_part' ? [event.part] : []))
+    const own = apiEvents.flatMap((event) => (event.type === 'ai_sdk_part' ? [event.part] : []))
     expect(own).toMatchObject([{ kind: 'anthropic.message_start' }])
   })
 })
 
-test('a ping says nothing, and is not told on', async () => {
-  const { reply, told } = await answerTo([{ type: 'ping' }, ...text('ok'), { type: 'ping' }, finish()])
+test('does not emit pings', async () => {
+  const { reply, apiEvents } = await answerTo([{ type: 'ping' }, ...text('ok'), { type: 'ping' }, finish()])
   expect(reply?.message.content).toEqual([{ type: 'text', text: 'ok' }])
-  expect(told.map(({ type }) => type)).not.toContain('ai_sdk_part')
+  expect(apiEvents.map(({ type }) => type)).not.toContain('ai_sdk_part')
 })
 
-test('an input that is written as plain text is told once, as the JSON of its call', async () => {
-  const { told } = await answerTo([
+test('emits a plain-text input once, as the JSON of its call', async () => {
+  const { apiEvents } = await answerTo([
     { type: 'tool-input-start', id: 'call_1', toolName: 'Read', inputEncoding: 'text' },
     { type: 'tool-input-delta', id: 'call_1', delta: 'SELECT "a"' },
     { type: 'tool-input-end', id: 'call_1' },
     toolCall(JSON.stringify('SELECT "a"')),
     finish('tool-calls'),
   ])
-  const deltas = told.flatMap(({ type, delta }) => (type === 'content_block_delta' ? [delta] : []))
+  const deltas = apiEvents.flatMap(({ type, delta }) => (type === 'content_block_delta' ? [delta] : []))
   expect(deltas).toEqual([{ type: 'input_json_delta', partial_json: JSON.stringify('SELECT "a"') }])
 })
 
 describe('a reply that the service interrupted', () => {
-  test('keeps what is complete, and says that it broke', async () => {
+  test('preserves complete parts, and reports the failure', async () => {
     const { reply } = await answerTo([...text('So'), finish('interrupted')])
     expect(reply?.message.content).toEqual([{ type: 'text', text: 'So' }])
     expect(recordOf(reply?.streamError)).toMatchObject({ kind: 'connection', retryable: true })
   })
 
-  test('before anything was complete may be tried again', async () => {
+  test('may be retried before anything was complete', async () => {
     const { error } = await answerTo([...text('So').slice(0, 2), finish('interrupted')])
     expect(recordOf(error)).toMatchObject({ kind: 'connection', retryable: true })
   })
@@ -190,12 +190,12 @@ describe('an error in a stream has no status, whatever the provider infers', () 
     ['internalServerException', 'server_error', true],
     ['modelStreamErrorException', 'server_error', true],
     ['validationException', 'invalid_request', false],
-  ])('%s of Bedrock is a %s', async (name, kind, retryable) => {
+  ])('maps %s of Bedrock to %s', async (name, kind, retryable) => {
     const { error } = await answerTo([{ type: 'error', error: marked({ [name]: { message: 'Hm.' } }) }])
     expect(recordOf(error)).toMatchObject({ kind, retryable, status: null, billed: 'unknown' })
   })
 
-  test('and one that no schema of the package fits is no broken stream', async () => {
+  test('does not break the stream if the package has no schema for it', async () => {
     const misfit = (value: Json) =>
       Object.assign(new Error(`Type validation failed: ${'x'.repeat(5_000)}`), {
         name: 'AI_TypeValidationError',
@@ -210,7 +210,7 @@ describe('an error in a stream has no status, whatever the provider infers', () 
     expect([kind, message.length < 500]).toEqual(['connection', true])
   })
 
-  test('also where it came first, and is thrown as the error of a call', async () => {
+  test("also has none if it comes first and is thrown as the call's error", async () => {
     const thrown = Object.assign(new Error('Slow down'), {
       name: 'AI_APICallError',
       statusCode: 429,
@@ -240,7 +240,7 @@ test.each<[unknown, string]>([
   ['gpt-5', 'a value of type string'],
   [null, 'a value of type object'],
   [undefined, 'a value of type undefined'],
-])('%j is refused at once', (given, what) => {
+])('rejects %j at once', (given, what) => {
   expect(() => fromAiSdk(given as AiSdkModel)).toThrow(
     `expects a language model of the AI SDK (version v3 or v4), and received ${what}`,
   )

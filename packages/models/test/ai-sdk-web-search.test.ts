@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SEARCH-33 to R-SEARCH-36: web search through provider packages of the AI SDK.
+// Tests R-SEARCH-33 to R-SEARCH-36 of docs/spec: web search through provider packages of the AI SDK.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { WebSearchUse } from '@halting/core'
 import { fromAiSdk } from '../src/ai-sdk/index.ts'
@@ -52,9 +52,9 @@ describe('the web search of a provider', () => {
     expect(await asked({ provider, modelId })).toMatchObject({ domains, tools: domains === undefined ? undefined : [tool] })
   }) // prettier-ignore
 
-  test('is bounded where the tool has no number for it', async () => {
+  test('is limited even if the tool has no maximum', async () => {
     expect((await asked({ provider: 'openai.responses' })).options).toMatchObject({ openai: { maxToolCalls: 3 } })
-    // Tools that options list have the calls that they had.
+    // Tools in the options keep their own call limits.
     const providerOptions = { openai: { maxToolCalls: 2 } }
     expect((await asked({ provider: 'openai.responses', providerOptions })).options).toMatchObject({
       openai: { maxToolCalls: 5 },
@@ -69,29 +69,29 @@ const own = (id: string, type: string): readonly unknown[] => [
   { type: 'tool-result', toolCallId: id, toolName: 'web_search', result: { action: { type } } },
 ]
 
-describe('searches are counted where the service does not say how many it billed', () => {
+describe('counts searches that the service does not report', () => {
   test.each<[string, Asked, number | undefined]>([
     ['each query, of Gemini 3 and later', { provider: 'google.generative-ai', modelId: 'gemini-3.8-flash', parts: [...text('x'), grounded('a', 'b')] }, 2],
     ['one, of a request to an earlier one', { provider: 'google.generative-ai', modelId: 'gemini-2.5-pro', parts: [...text('x'), grounded('a', 'b')] }, 1],
-    ['none, where nothing was searched', { provider: 'google.generative-ai', modelId: 'gemini-2.5-pro', parts: [...text('x'), grounded()] }, undefined],
+    ['none, without a search', { provider: 'google.generative-ai', modelId: 'gemini-2.5-pro', parts: [...text('x'), grounded()] }, undefined],
     ['calls, and not those that open a page', { provider: 'openai.responses', parts: [...own('1', 'search'), ...own('2', 'openPage'), ...own('3', 'search'), ...text('x'), finish()] }, 2],
-    ['calls that say no more', { provider: 'xai.responses', parts: [...own('1', ''), ...text('x'), finish()] }, 1],
+    ['calls without further details', { provider: 'xai.responses', parts: [...own('1', ''), ...text('x'), finish()] }, 1],
   ])('%s', async (_, what, searches) => {
     const { usage, error } = await asked(what)
     expect([error, usage?.server_tool_use?.web_search_requests]).toEqual([undefined, searches])
   }) // prettier-ignore
 
-  test('and never in place of what it says, or of a usage that it did not tell', async () => {
+  test("does not override the service's count, or complete unknown usage", async () => {
     const raw = { server_tool_use: { web_search_requests: 5 } }
-    const told = { inputTokens: { total: 1 }, outputTokens: { total: 1 }, raw }
-    const parts = [...own('1', 'search'), ...text('x'), finish('stop', { usage: told })]
+    const reported = { inputTokens: { total: 1 }, outputTokens: { total: 1 }, raw }
+    const parts = [...own('1', 'search'), ...text('x'), finish('stop', { usage: reported })]
     expect((await asked({ provider: 'anthropic.messages', parts })).usage?.server_tool_use).toEqual(raw.server_tool_use)
     const untold = [...own('1', 'search'), ...text('x'), finish('stop', { usage: { inputTokens: {}, outputTokens: {} } })]
     expect((await asked({ provider: 'xai.responses', parts: untold })).usage?.server_tool_use).toBeUndefined()
   }) // prettier-ignore
 })
 
-test('through @ai-sdk/anthropic the tool is the one of our own adapter, and what it finds comes back with its fee', async () => {
+test('uses the tool of our own adapter through @ai-sdk/anthropic, and returns results with the fee', async () => {
   const server = await startScriptedServer({
     replies: [
       {
@@ -119,7 +119,7 @@ test('through @ai-sdk/anthropic the tool is the one of our own adapter, and what
   expect(JSON.stringify(reply?.message.content)).toContain('https://a.example/')
 }) // prettier-ignore
 
-test('fees of other services', () => {
+test('knows the fees of other services', () => {
   const searched = { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, server_tool_use: { web_search_requests: 100 } } // prettier-ignore
   const fee = (id: string) => createPrices().cost(id, searched)
   expect(fee('google/gemini-2.5-pro')).toBe(3.5)

@@ -8,7 +8,7 @@ import { call, recordOf, requestOf } from './support/call.ts'
 import type { Called } from './support/call.ts'
 import { finish, scriptedParts, text, throwingModel, toolCall, usage } from './support/scripted-parts.ts'
 
-// What the AI SDK's parts amount to (A1 to A4 of the message assembler hold here, and D1 to D3 of the part reader).
+// The result of AI SDK parts. A1 to A4 of the message assembler and D1 to D3 of the part reader apply here.
 
 function ask(parts: readonly unknown[]): Promise<Called> {
   return call(fromAiSdk(scriptedParts(parts)))
@@ -43,7 +43,7 @@ function kindsOf(updates: readonly ModelUpdate[]): readonly string[] {
 const read = { type: 'tool_use', id: 'call_1', name: 'Read' }
 
 describe('a reply', () => {
-  test('is the message that its parts say', async () => {
+  test('equals the message of its parts', async () => {
     const { reply } = await ask([
       { type: 'stream-start', warnings: [] },
       { type: 'response-metadata', id: 'resp_1', modelId: 'test-model-2026', timestamp: new Date(0) },
@@ -68,12 +68,12 @@ describe('a reply', () => {
     })
   })
 
-  test('of which nobody told the id has that of the request', async () => {
+  test('gets its id from the request if nobody reports one', async () => {
     const { reply } = await ask([...text('Hello'), finish()])
     expect(reply?.message).toMatchObject({ id: 'msg_run-1/main/model:1', model: 'test-model' })
   })
 
-  test('is told while it comes, as events of the Messages API, deltas and blocks', async () => {
+  test('is emitted while it arrives, as Messages API events, deltas and blocks', async () => {
     const { updates } = await ask([...text('Hello'), finish()])
     expect(kindsOf(updates)).toEqual([
       'event "message_start"',
@@ -92,7 +92,7 @@ describe('a reply', () => {
     ])
   })
 
-  test('keeps interleaved blocks apart, in the order in which they began', async () => {
+  test('keeps interleaved blocks apart, in the order in which they started', async () => {
     const content = await contentOf([
       { type: 'reasoning-start', id: '1' },
       { type: 'text-start', id: '1' },
@@ -113,14 +113,14 @@ describe('a reply', () => {
     ])
   })
 
-  test('may use an id again for another block', async () => {
+  test('may reuse an id for another block', async () => {
     expect(await contentOf([...text('one'), ...text('two'), finish()])).toEqual([
       { type: 'text', text: 'one' },
       { type: 'text', text: 'two' },
     ])
   })
 
-  test('is whole with its finish, also when a block was left open and the stream stays open', async () => {
+  test('is complete with its finish, even with an open block and an open stream', async () => {
     const model = scriptedParts((controller) => {
       for (const part of [...text('one'), { type: 'text-start', id: '2' }, finish()]) controller.enqueue(part as never)
     })
@@ -131,8 +131,8 @@ describe('a reply', () => {
     ])
   })
 
-  test('that is whole lets its stream end by itself, and cancels one that does not end', async () => {
-    let goOn = (): void => {}
+  test('lets its stream end by itself when it is complete, and cancels one that does not end', async () => {
+    let resume = (): void => {}
     const stepping = (isEndless: boolean) => {
       let count = 0
       const parts = [...text('Hello'), finish(), { type: 'raw', rawValue: 1 }]
@@ -141,7 +141,7 @@ describe('a reply', () => {
           async pull(controller) {
             const part = parts[count++]
             if (part !== undefined) return controller.enqueue(part)
-            if (isEndless) return new Promise<void>((wake) => void (goOn = wake))
+            if (isEndless) return new Promise<void>((wake) => void (resume = wake))
             controller.close()
             resolve('ended')
           },
@@ -152,10 +152,10 @@ describe('a reply', () => {
     }
     expect(await stepping(false)).toBe('ended')
     expect(await stepping(true)).toBe('cancelled')
-    goOn()
+    resume()
   })
 
-  test('tells on what has no place in a message, and only that', async () => {
+  test('emits parts that do not belong to a message, and only those', async () => {
     const warning = { type: 'unsupported', feature: 'topK' }
     const source = { type: 'source', sourceType: 'url', id: 's1', url: 'https://example.com/' }
     const { reply, updates } = await ask([
@@ -180,7 +180,7 @@ describe('a reply', () => {
 })
 
 describe('a call', () => {
-  test('is told while it is written, and is there with its own part', async () => {
+  test('is emitted while it is written, and exists from its own part on', async () => {
     const { reply, updates } = await ask([
       { type: 'tool-input-start', id: 'call_1', toolName: 'Read' },
       { type: 'tool-input-delta', id: 'call_1', delta: '{"a"' },
@@ -197,7 +197,7 @@ describe('a call', () => {
     ])
   })
 
-  test('that was not announced is told whole', async () => {
+  test('is emitted completely if it was not announced', async () => {
     const { updates } = await ask([toolCall('{"a":1}'), finish('tool-calls')])
     expect(kindsOf(updates)).toEqual([
       'event "message_start"',
@@ -212,7 +212,7 @@ describe('a call', () => {
     ])
   })
 
-  test('has the input of its own part, whatever was told before', async () => {
+  test('has the input of its own part, whatever was emitted before', async () => {
     const content = await contentOf([
       { type: 'tool-input-start', id: 'call_1', toolName: 'Read' },
       { type: 'tool-input-delta', id: 'call_1', delta: '{"b":2}' },
@@ -222,7 +222,7 @@ describe('a call', () => {
     expect(content).toEqual([{ ...read, input: { a: 1 } }])
   })
 
-  test('whose input cannot be read is there when the reply ended by itself', async () => {
+  test('exists with an unreadable input if the reply ended normally', async () => {
     const { reply } = await ask([toolCall('{"a":'), ...text('so'), finish('tool-calls')])
     expect(reply?.message.content).toEqual([
       { ...read, input: { INVALID_JSON: '{"a":' } },
@@ -233,19 +233,19 @@ describe('a call', () => {
   test.each([
     ['whose input was cut', [toolCall('{"a":'), finish('length')]],
     [
-      'whose input was cut beside another',
+      'whose input was cut while another one was complete',
       [toolCall('{"a":'), toolCall('{"b":', { toolCallId: 'call_2' }), finish('length')],
     ],
     ['that has no input yet', [toolCall('{}'), finish('length')]],
-    ['that never came', [{ type: 'tool-input-start', id: 'call_1', toolName: 'Read' }, finish('length')]],
+    ['that never arrived', [{ type: 'tool-input-start', id: 'call_1', toolName: 'Read' }, finish('length')]],
     ['that a refusal cut', [toolCall(''), finish('content-filter')]],
-  ])('%s is not reported', async (_name, parts) => {
+  ])('is not reported when %s', async (_name, parts) => {
     const { reply, updates } = await ask([...text('Hello'), ...parts])
     expect(reply?.message.content).toEqual([{ type: 'text', text: 'Hello' }])
     expect(updates.filter((update) => update.type === 'block')).toHaveLength(1)
   })
 
-  test('without input is one, when the reply ended by itself or went on', async () => {
+  test('exists without input if the reply ended normally or continued', async () => {
     const withoutInput = { ...read, input: {} }
     expect(await contentOf([toolCall(''), finish('tool-calls')])).toEqual([withoutInput])
     expect(await contentOf([toolCall('{}'), ...text('so'), finish('length')])).toEqual([
@@ -254,20 +254,20 @@ describe('a call', () => {
     ])
   })
 
-  test('without a name is one of a tool that there is not', async () => {
+  test('without a name calls a tool that does not exist', async () => {
     expect(await contentOf([toolCall('{"a":1}', { toolName: '' }), finish('tool-calls')])).toEqual([
       { ...read, name: 'unknown_tool', input: { a: 1 } },
     ])
   })
 
-  test('that was announced and never came breaks a reply that says it is whole', async () => {
+  test('that was announced but never sent breaks a complete reply', async () => {
     const { error } = await ask([{ type: 'tool-input-start', id: 'call_1', toolName: 'Read' }, finish('tool-calls')])
     expect(recordOf(error)).toMatchObject({ kind: 'connection', retryable: true })
   })
 })
 
-describe('what a provider says of a block', () => {
-  test('is kept with it, wherever in the block it was told', async () => {
+describe('provider metadata of a block', () => {
+  test('is stored with it, wherever it occurred in the block', async () => {
     const content = await contentOf([
       { type: 'reasoning-start', id: '0', providerMetadata: { test: { itemId: 'rs_1', sealed: null } } },
       { type: 'reasoning-delta', id: '0', delta: 'hm' },
@@ -288,14 +288,14 @@ describe('what a provider says of a block', () => {
     ])
   })
 
-  test('is in the update of the block too', async () => {
+  test('is in the update of the block, too', async () => {
     const { reply, updates } = await ask([toolCall('{"a":1}', { providerMetadata: { test: { s: 1 } } }), finish()])
     const block = updates.find((update) => update.type === 'block')?.block
     expect(block).toEqual(reply?.message.content[0])
     expect(block).toHaveProperty('origin.metadata', { test: { s: 1 } })
   })
 
-  test('a tool that the service ran is a call and a result that only it understands', async () => {
+  test('makes a server tool a call and a result that only the provider understands', async () => {
     const content = await contentOf([
       toolCall('{"q":"x"}', { providerExecuted: true, toolName: 'web_search' }),
       { type: 'tool-result', toolCallId: 'call_1', toolName: 'web_search', result: [0], preliminary: true },
@@ -318,7 +318,7 @@ describe('what a provider says of a block', () => {
     ])
   })
 
-  test('files are images or documents', async () => {
+  test('converts files to images or documents', async () => {
     const origin = { api: 'ai_sdk', provider: 'test.chat' }
     expect(
       await contentOf([
@@ -344,7 +344,7 @@ describe('stop reasons', () => {
     ['tool-calls', undefined, 'end_turn', 'tool_use'],
     ['other', 'odd', 'end_turn', 'tool_use'],
     ['of the future', undefined, 'end_turn', 'tool_use'],
-  ])('%s (%s) is %s, with calls %s', async (unified, raw, withText, withCalls) => {
+  ])('maps %s (%s) to %s, with calls %s', async (unified, raw, withText, withCalls) => {
     const end = finish(unified, { finishReason: { unified, raw } })
     const reasons = await Promise.all(
       [text('Hello'), [toolCall('{"a":1}')]].map(
@@ -354,7 +354,7 @@ describe('stop reasons', () => {
     expect(reasons).toEqual([withText, withCalls])
   })
 
-  test('an error is one, and nothing said for no known reason too', async () => {
+  test('reports an error, and an unknown reason without content', async () => {
     const { error } = await ask([finish('error')])
     expect(recordOf(error)).toMatchObject({ kind: 'server_error', retryable: true, billed: 'unknown' })
     const { error: nothing } = await ask([finish('other', { finishReason: { unified: 'other', raw: 'odd' } })])
@@ -363,7 +363,7 @@ describe('stop reasons', () => {
     )
   })
 
-  test('an error after a completed block keeps the block', async () => {
+  test('preserves a completed block before an error', async () => {
     const { reply } = await ask([...text('Hello'), finish('error')])
     expect(reply?.message).toMatchObject({ content: [{ type: 'text', text: 'Hello' }], stop_reason: null })
     expect(recordOf(reply?.streamError)).toMatchObject({ kind: 'server_error' })
@@ -371,45 +371,49 @@ describe('stop reasons', () => {
 })
 
 describe('usage', () => {
-  const usageOf = async (told: unknown): Promise<readonly unknown[]> => {
-    const { reply } = await ask([...text('Hello'), finish('stop', { usage: told })])
+  const usageOf = async (reported: unknown): Promise<readonly unknown[]> => {
+    const { reply } = await ask([...text('Hello'), finish('stop', { usage: reported })])
     const { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens } = reply!.message.usage
     const counts = [input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens]
-    return [...counts, reply?.billed ?? 'told']
+    return [...counts, reply?.billed ?? 'reported']
   }
   const nothing = { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined }
   const { inputTokens, outputTokens } = usage
 
   test.each([
-    ['told', usage, [7, 5, 1, 2, 'told']],
-    ['as a total alone', { inputTokens: { ...nothing, total: 9, cacheRead: 4 }, outputTokens }, [5, 5, 0, 4, 'told']],
+    ['reported', usage, [7, 5, 1, 2, 'reported']],
+    [
+      'as a total alone',
+      { inputTokens: { ...nothing, total: 9, cacheRead: 4 }, outputTokens },
+      [5, 5, 0, 4, 'reported'],
+    ],
     [
       'without a total',
       { inputTokens: { ...nothing, noCache: 9 }, outputTokens: { reasoning: 2, text: 1 } },
-      [9, 3, 0, 0, 'told'],
+      [9, 3, 0, 0, 'reported'],
     ],
-    ['that does not add up', { inputTokens: { ...inputTokens, total: 20 }, outputTokens }, [17, 5, 1, 2, 'told']],
+    ['that does not add up', { inputTokens: { ...inputTokens, total: 20 }, outputTokens }, [17, 5, 1, 2, 'reported']],
     ['left out', undefined, [0, 0, 0, 0, 'unknown']],
-    ['of nothing', { inputTokens: nothing, outputTokens: { total: undefined } }, [0, 0, 0, 0, 'unknown']],
+    ['without counts', { inputTokens: nothing, outputTokens: { total: undefined } }, [0, 0, 0, 0, 'unknown']],
     ['of zeros', { inputTokens: { total: 0 }, outputTokens: { total: 0 } }, [0, 0, 0, 0, 'unknown']],
     [
-      'of zeros that the service itself told',
+      'of zeros that the service itself reported',
       { inputTokens: { total: 0 }, outputTokens: { total: 0 }, raw: { input_tokens: 0 } },
-      [0, 0, 0, 0, 'told'],
+      [0, 0, 0, 0, 'reported'],
     ],
     [
-      'with reasoning beside the completion',
+      'with reasoning apart from the completion',
       { inputTokens, outputTokens, raw: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 35 } },
-      [7, 25, 1, 2, 'told'],
+      [7, 25, 1, 2, 'reported'],
     ],
     ['without the output', { inputTokens, outputTokens: {} }, [0, 0, 0, 0, 'unknown']],
     [
-      'that is no number, which core judges',
+      'with invalid numbers, which core checks',
       { inputTokens: { total: Number.NaN }, outputTokens: { total: -1 } },
-      [Number.NaN, Number.NaN, 0, 0, 'told'],
+      [Number.NaN, Number.NaN, 0, 0, 'reported'],
     ],
-  ])('%s', async (_name, told, expected) => {
-    expect(await usageOf(told)).toEqual(expected)
+  ])('%s', async (_name, reported, expected) => {
+    expect(await usageOf(reported)).toEqual(expected)
   })
 })
 
@@ -420,7 +424,7 @@ describe('a stream that breaks', () => {
         scriptedParts(
           (controller) => {
             for (const part of parts) controller.enqueue(part as never)
-            // What was written is read before an error is.
+            // The parts are read before the error.
             setImmediate(() => controller.error(thrown))
           },
           { headers: { 'x-request-id': 'req_7' } },
@@ -429,7 +433,7 @@ describe('a stream that breaks', () => {
     )
   const cut = new TypeError('terminated', { cause: Object.assign(new Error('closed'), { code: 'UND_ERR_SOCKET' }) })
 
-  test('before the first completed block rejects, and may be retried', async () => {
+  test('rejects before the first completed block, and may be retried', async () => {
     const { error } = await breakAfter(
       [
         { type: 'text-start', id: '0' },
@@ -445,7 +449,7 @@ describe('a stream that breaks', () => {
     })
   })
 
-  test('after a completed block keeps what is complete and says so', async () => {
+  test('preserves complete blocks and reports the failure', async () => {
     const { reply } = await breakAfter([...text('Hello'), { type: 'text-start', id: '1' }], new Error('odd'))
     expect(reply?.message).toMatchObject({ content: [{ type: 'text', text: 'Hello' }], stop_reason: null })
     expect(recordOf(reply?.streamError)).toEqual({
@@ -460,21 +464,21 @@ describe('a stream that breaks', () => {
     })
   })
 
-  test('by its end is the same', async () => {
+  test('does the same when it just ends', async () => {
     const { error } = await ask([{ type: 'text-start', id: '0' }])
     expect(recordOf(error).message).toBe('The reply stream failed: it ended before the reply was complete.')
   })
 
   test.each([
     ['no part', 'words'],
-    ['a delta of nothing', { type: 'text-delta', id: '9', delta: 'x' }],
-    ['an end of nothing', { type: 'reasoning-end', id: '9' }],
+    ['a delta of an unknown block', { type: 'text-delta', id: '9', delta: 'x' }],
+    ['an end of an unknown block', { type: 'reasoning-end', id: '9' }],
     ['a delta without text', { type: 'text-delta', id: '0', delta: 1 }],
     ['a block that begins twice', { type: 'text-start', id: '0' }],
     ['a call without an id', toolCall('{}', { toolCallId: '' })],
     ['a result without content', { type: 'tool-result', toolCallId: 'x', toolName: 'y' }],
     ['a file without a type', { type: 'file', data: 'AA==' }],
-  ])('by %s is the same', async (_name, part) => {
+  ])('does the same after %s', async (_name, part) => {
     const { error } = await ask([{ type: 'text-start', id: '0' }, part, finish()])
     expect(recordOf(error)).toMatchObject({ kind: 'connection', retryable: true })
   })
@@ -486,24 +490,24 @@ describe('a stream that breaks', () => {
     ['an error of a router', { message: 'Provider returned error', code: 429 }, 'rate_limit', true],
     ['an exception', Object.assign(new Error('bad chunk'), { name: 'AI_JSONParseError' }), 'connection', true],
     ['nothing', undefined, 'server_error', true],
-  ])('by an error part that holds %s has its kind', async (_name, error, kind, retryable) => {
+  ])('has the kind of an error part with %s', async (_name, error, kind, retryable) => {
     const { error: thrown } = await ask([{ type: 'error', error }, ...text('lost'), finish()])
     expect(recordOf(thrown)).toMatchObject({ kind, retryable, billed: 'unknown' })
   })
 
-  test('by a call that comes twice is the same, and has the first', async () => {
+  test('does the same when a call is repeated, and preserves the first', async () => {
     const { reply } = await ask([toolCall('{"a":1}'), toolCall('{"a":2}'), finish('tool-calls')])
     expect(reply?.message.content).toEqual([{ ...read, input: { a: 1 } }])
     expect(recordOf(reply?.streamError)).toMatchObject({ kind: 'connection', retryable: true })
   })
 
-  test('by what it says is cancelled', async () => {
+  test('is cancelled because of its content', async () => {
     const model = scriptedParts((controller) => controller.enqueue({ type: 'error', error: 'odd' }))
     await call(fromAiSdk(model))
     expect(model.cancelled()).toBe(1)
   })
 
-  test('by a request for approval says what to do', async () => {
+  test('explains what to do about a request for approval', async () => {
     const { error } = await ask([
       toolCall('{"a":1}', { providerExecuted: true }),
       { type: 'tool-approval-request', approvalId: 'a', toolCallId: 'call_1' },
@@ -540,18 +544,18 @@ describe('what a model throws', () => {
     [named('Error', 'odd'), 'unknown', false, 'unknown'],
     ['words', 'unknown', false, 'unknown'],
     [undefined, 'unknown', false, 'unknown'],
-  ])('%s is a typed error', async (thrown, kind, retryable, billed) => {
+  ])('becomes a typed error: %s', async (thrown, kind, retryable, billed) => {
     expect(await thrownBy(thrown)).toMatchObject({ kind, retryable, billed })
   })
 
-  test('an answer that is no stream is one too', async () => {
+  test('becomes a typed error for a response that is not a stream', async () => {
     const model = { ...scriptedParts([]), doStream: () => Promise.resolve({} as never) }
     expect(recordOf((await call(fromAiSdk(model))).error)).toMatchObject({ kind: 'unknown', retryable: false })
   })
 
-  test('something that is no model of version 3 is refused at once', () => {
+  test('is rejected at once for something that is not a model', () => {
     const older = { ...scriptedParts([]), specificationVersion: 'v2' }
-    // As it comes from JavaScript.
+    // As JavaScript passes it.
     expect(() => fromAiSdk(older as never)).toThrow(ConfigurationError)
     expect(() => fromAiSdk('openai/gpt-5' as never)).toThrow(ConfigurationError)
   })
@@ -560,7 +564,7 @@ describe('what a model throws', () => {
 describe('an abort', () => {
   const reason = new RunAbort('user')
 
-  test('rejects with its reason at once, while a deaf model has not answered, and cancels what comes late', async () => {
+  test('rejects with its reason at once before an unresponsive model responds, and cancels a late response', async () => {
     const controller = new AbortController()
     type Answer = { stream: ReadableStream<LanguageModelV3StreamPart> }
     let answer = (_answer: Answer): void => {}
@@ -575,7 +579,7 @@ describe('an abort', () => {
     await cancelled
   })
 
-  test('rejects with its reason at once, while a deaf stream is read, cancels it and tells nothing more', async () => {
+  test('rejects with its reason at once during an unresponsive stream, cancels it and emits nothing more', async () => {
     const controller = new AbortController()
     const model = scriptedParts((stream) => {
       for (const part of text('Hello')) stream.enqueue(part as never)
@@ -592,7 +596,7 @@ describe('an abort', () => {
     expect(model.calls[0]?.abortSignal?.aborted).toBe(true)
   })
 
-  test('before the call makes none', async () => {
+  test('before the call prevents it', async () => {
     const model = scriptedParts([])
     const { error } = await call(fromAiSdk(model), { signal: AbortSignal.abort(reason) })
     expect(error).toBe(reason)
@@ -600,8 +604,8 @@ describe('an abort', () => {
   })
 })
 
-describe('a silence', () => {
-  test('of the stream is a timeout, and the stream is cancelled', async () => {
+describe('silence', () => {
+  test('of the stream is a timeout, and cancels it', async () => {
     const model = scriptedParts(() => {})
     const { error } = await call(fromAiSdk(model, { idleTimeoutMs: 20 }))
     expect(recordOf(error)).toMatchObject({
@@ -613,13 +617,13 @@ describe('a silence', () => {
     expect(model.cancelled()).toBe(1)
   })
 
-  test('before the answer is one too', async () => {
+  test('before the response is a timeout, too', async () => {
     const model = { ...scriptedParts([]), doStream: () => new Promise<never>(() => {}) }
     const { error } = await call(fromAiSdk(model, { requestTimeoutMs: 20 }))
     expect(recordOf(error)).toMatchObject({ kind: 'timeout', message: 'The response did not start within 20 ms.' })
   })
 
-  test('after a completed block keeps it', async () => {
+  test('after a completed block preserves it', async () => {
     const model = scriptedParts((stream) => {
       for (const part of text('Hello')) stream.enqueue(part as never)
     })
@@ -630,8 +634,8 @@ describe('a silence', () => {
 })
 
 // F4
-describe('a stream that never ends and whose parts are there at once', () => {
-  // The bound ends the test where neither a timer nor an abort is let through.
+describe('an endless stream of available parts', () => {
+  // The limit ends the test if neither a timer nor an abort gets a turn.
   function endless(part: object) {
     const end = performance.now() + 3_000
     const stream = new ReadableStream<LanguageModelV3StreamPart>({
@@ -640,12 +644,12 @@ describe('a stream that never ends and whose parts are there at once', () => {
     return { ...scriptedParts([]), doStream: () => Promise.resolve({ stream }) }
   }
 
-  test('is a timeout where it brings nothing', async () => {
+  test('times out if it has no content', async () => {
     const { error } = await call(fromAiSdk(endless({ type: 'raw', rawValue: 1 }), { requestTimeoutMs: 20 }))
     expect(recordOf(error)).toMatchObject({ kind: 'timeout', message: 'Only keep-alive events arrived for 20 ms.' })
   })
 
-  test('is left when the run is aborted', async () => {
+  test('ends when the run is aborted', async () => {
     const controller = new AbortController()
     setTimeout(() => controller.abort(reason), 20)
     const model = endless({ type: 'source', sourceType: 'url', id: 's', url: 'https://a.example' })
@@ -655,7 +659,7 @@ describe('a stream that never ends and whose parts are there at once', () => {
   const reason = new RunAbort('user')
 })
 
-describe('the figures of a model', () => {
+describe('the sizes of a model', () => {
   const figures = (options?: Parameters<typeof fromAiSdk>[1], modelId = 'test-model'): Json => {
     const { id, contextWindow, maxOutputTokens, defaultOutputTokens } = fromAiSdk(
       { ...scriptedParts([]), modelId },
@@ -664,7 +668,7 @@ describe('the figures of a model', () => {
     return [id, contextWindow, maxOutputTokens, defaultOutputTokens ?? null]
   }
 
-  test('are what was said, what the snapshot knows, or careful ones', () => {
+  test('come from the options, the snapshot, or careful defaults', () => {
     expect(figures()).toEqual(['test-model', 128_000, 16_384, 16_384])
     expect(figures({}, 'claude-sonnet-5-5')).toEqual(['claude-sonnet-5-5', 1_000_000, 128_000, 32_000])
     expect(figures({ id: 'anthropic/claude-haiku-4-5' })).toEqual([
@@ -677,7 +681,7 @@ describe('the figures of a model', () => {
   })
 })
 
-test('a request is handed over with its cap, tools, headers and options', async () => {
+test('passes a request on with its cap, tools, headers and options', async () => {
   const model = scriptedParts([...text('Hello'), finish()])
   const adapted = fromAiSdk(model, { headers: { 'X-Team': 'a' }, providerOptions: { test: { effort: 'low' } } })
   const tools = [{ name: 'Read', description: 'Reads', input_schema: { type: 'object' } }]

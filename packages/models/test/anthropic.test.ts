@@ -10,12 +10,12 @@ import { bytesOf, messageOf, recordings, replyOf } from './support/recordings.ts
 const textRecording = recordings.find(({ name }) => name === 'anthropic-text #1')!
 const toolRecording = recordings.find(({ name }) => name === 'anthropic-tool-no-args #1')!
 
-/** The events of a recording up to and with the first of this type. */
+/** The events of a recording up to and including the first of this type. */
 function until(events: readonly JsonObject[], type: string): readonly JsonObject[] {
   return events.slice(0, events.findIndex((event) => event.type === type) + 1)
 }
 
-describe('every recorded stream gives, over a real connection, the message that its events say', () => {
+describe('reads the same message over a real connection from every recorded stream', () => {
   test.each(recordings)('$name', async ({ events }) => {
     let lineEnd: '\n' | '\r\n' = '\n'
     let cut = 0
@@ -37,7 +37,7 @@ describe('every recorded stream gives, over a real connection, the message that 
     }
   })
 
-  test('connections are used again, call after call', async () => {
+  test('reuses connections call after call', async () => {
     const server = await startRawServer((response) => {
       beginStream(response)
       response.end(bytesOf(textRecording.events))
@@ -48,25 +48,25 @@ describe('every recorded stream gives, over a real connection, the message that 
     expect(server.connections()).toBeLessThan(3)
   })
 
-  test('updates come while the stream is still open', async () => {
-    let goOn = (): void => {}
+  test('emits updates while the stream is still open', async () => {
+    let resume = (): void => {}
     const server = await startRawServer(async (response) => {
       beginStream(response)
       const head = until(textRecording.events, 'content_block_delta')
       await write(response, bytesOf(head))
-      await new Promise<void>((resolve) => void (goOn = resolve))
+      await new Promise<void>((resolve) => void (resume = resolve))
       response.end(bytesOf(textRecording.events.slice(head.length)))
     })
     const { reply } = await call(modelAt(server.url), {
       onUpdate: (update) => {
-        if (update.type === 'text_delta' && update.text === 'Hello') goOn()
+        if (update.type === 'text_delta' && update.text === 'Hello') resume()
       },
     })
     expect(reply?.message.stop_reason).toBe('end_turn')
   })
 })
 
-describe('a connection that is dropped', () => {
+describe('a dropped connection', () => {
   const dropAfter = async (events: readonly JsonObject[]) => {
     const server = await startRawServer(async (response) => {
       beginStream(response, { 'request-id': 'req_7' })
@@ -76,12 +76,12 @@ describe('a connection that is dropped', () => {
     return call(modelAt(server.url))
   }
 
-  test('before the first completed block rejects, and may be retried', async () => {
+  test('rejects before the first completed block, and may be retried', async () => {
     const { error } = await dropAfter(until(textRecording.events, 'content_block_delta'))
     expect(recordOf(error)).toMatchObject({ kind: 'connection', retryable: true, status: null, billed: 'unknown' })
   })
 
-  test('after a completed block keeps what is complete and says so', async () => {
+  test('preserves completed blocks and reports the failure', async () => {
     const { reply } = await dropAfter(until(toolRecording.events, 'content_block_stop'))
     expect(reply?.message).toMatchObject({
       content: [{ type: 'text', text: "I'll update the issue list for you." }],
@@ -90,12 +90,12 @@ describe('a connection that is dropped', () => {
     expect(recordOf(reply?.streamError)).toMatchObject({ kind: 'connection', retryable: true })
   })
 
-  test('after the stop reason has lost nothing', async () => {
+  test('loses nothing after the stop reason', async () => {
     const { reply } = await dropAfter(until(toolRecording.events, 'message_delta'))
     expect(reply).toEqual({ message: messageOf(toolRecording.events) })
   })
 
-  test('before any answer rejects, and may be retried', async () => {
+  test('rejects before any response, and may be retried', async () => {
     const server = await startRawServer((response) => void response.destroy())
     const { error } = await call(modelAt(server.url))
     expect(recordOf(error)).toMatchObject({
@@ -105,7 +105,7 @@ describe('a connection that is dropped', () => {
     })
   })
 
-  test('by a proper end in the middle is the same as a cut', async () => {
+  test('is the same as a regular end in the middle', async () => {
     const server = await startRawServer((response) => {
       beginStream(response)
       response.end(bytesOf(until(textRecording.events, 'content_block_delta')))
@@ -114,7 +114,7 @@ describe('a connection that is dropped', () => {
     expect(recordOf(error).message).toBe('The reply stream failed: it ended before the reply was complete.')
   })
 
-  test('every place of a cut gives a message, a part of it with the reason, or a retryable error', async () => {
+  test('yields a message, a part of it with the reason, or a retryable error at any position', async () => {
     const bytes = bytesOf(toolRecording.events)
     const whole = messageOf(toolRecording.events)
     let length = 0
@@ -145,7 +145,7 @@ describe('an error event after a 200', () => {
   }
   const overloaded = '{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'
 
-  test('before the first completed block rejects with its kind', async () => {
+  test('rejects with its kind before the first completed block', async () => {
     const { error } = await errorAfter(until(textRecording.events, 'message_start'), overloaded)
     expect(recordOf(error)).toEqual({
       kind: 'overloaded',
@@ -159,7 +159,7 @@ describe('an error event after a 200', () => {
     })
   })
 
-  test('after a completed block keeps what is complete', async () => {
+  test('preserves completed blocks', async () => {
     const { reply } = await errorAfter(until(toolRecording.events, 'content_block_stop'), overloaded)
     expect(reply?.message.content).toHaveLength(1)
     expect(recordOf(reply?.streamError).kind).toBe('overloaded')
@@ -174,12 +174,12 @@ describe('an error event after a 200', () => {
     ],
     ['{"error":{"message":"gateway"}}', 'server_error'],
     ['upstream went away', 'server_error'],
-  ])('%s is %s', async (data, kind) => {
+  ])('maps %s to %s', async (data, kind) => {
     expect(recordOf((await errorAfter([], data)).error).kind).toBe(kind)
   })
 })
 
-describe('garbage in a stream never makes a message', () => {
+describe('garbage in a stream never becomes a message', () => {
   test.each(['not json', '[1,2]', '"text"', '{"type":"content_block_delta","index":3}'])('%s', async (data) => {
     const server = await startRawServer((response) => {
       beginStream(response)
@@ -190,7 +190,7 @@ describe('garbage in a stream never makes a message', () => {
     expect(recordOf(error)).toMatchObject({ kind: 'connection', retryable: true })
   })
 
-  test('comments, empty data, other fields and [DONE] are no garbage', async () => {
+  test('accepts comments, empty data, other fields and [DONE]', async () => {
     const server = await startRawServer((response) => {
       beginStream(response)
       response.write(': a comment\n\nretry: 5\nid: 1\ndata:\n\n')
@@ -204,20 +204,20 @@ describe('garbage in a stream never makes a message', () => {
 describe('an abort', () => {
   const reason = new RunAbort('user')
 
-  test('before the call sends nothing', async () => {
+  test('sends nothing before the call', async () => {
     const server = await startRawServer(() => {})
     expect((await call(modelAt(server.url), { signal: AbortSignal.abort(reason) })).error).toBe(reason)
     expect(server.bodies).toEqual([])
   })
 
-  test('before the answer begins rejects with its reason and lets go of the connection', async () => {
+  test('rejects with its reason before the response starts, and releases the connection', async () => {
     const controller = new AbortController()
     const server = await startRawServer(() => controller.abort(reason))
     expect((await call(modelAt(server.url), { signal: controller.signal })).error).toBe(reason)
     await server.released()
   })
 
-  test('in mid-stream rejects with its reason, tells nothing more and lets go of the connection', async () => {
+  test('rejects with its reason in mid-stream, emits nothing more and releases the connection', async () => {
     const controller = new AbortController()
     const server = await startRawServer(async (response) => {
       beginStream(response)
@@ -235,7 +235,7 @@ describe('an abort', () => {
     await server.released()
   })
 
-  test('is heeded although fetch and body do not', async () => {
+  test('takes effect even if fetch and body ignore it', async () => {
     const deafFetch = () => new Promise<Response>(() => {})
     const first = new AbortController()
     const waiting = call(modelAt('http://127.0.0.1:1', { fetch: deafFetch }), { signal: first.signal })
@@ -257,7 +257,7 @@ describe('an abort', () => {
     expect(error).toBe(reason)
   })
 
-  test('leaves no listener on the signal of the run', async () => {
+  test("leaves no listener on the run's signal", async () => {
     const controller = new AbortController()
     let listeners = 0
     const { signal } = controller
@@ -281,8 +281,8 @@ describe('an abort', () => {
   })
 })
 
-describe('a service that is silent', () => {
-  test('before it answers runs into the request timeout', async () => {
+describe('a silent service', () => {
+  test('exceeds the request timeout before it responds', async () => {
     const server = await startRawServer(() => {})
     const { error } = await call(modelAt(server.url, { requestTimeoutMs: 20 }))
     expect(recordOf(error)).toMatchObject({
@@ -293,7 +293,7 @@ describe('a service that is silent', () => {
     await server.released()
   })
 
-  test('in mid-stream runs into the idle timeout', async () => {
+  test('exceeds the idle timeout in mid-stream', async () => {
     const server = await startRawServer(async (response) => {
       beginStream(response)
       await write(response, bytesOf(until(textRecording.events, 'content_block_delta')))
@@ -307,7 +307,7 @@ describe('a service that is silent', () => {
     await server.released()
   })
 
-  test('after a completed block keeps what is complete', async () => {
+  test('preserves completed blocks', async () => {
     const server = await startRawServer(async (response) => {
       beginStream(response)
       await write(response, bytesOf(until(toolRecording.events, 'content_block_stop')))
@@ -317,7 +317,7 @@ describe('a service that is silent', () => {
     expect(recordOf(reply?.streamError).kind).toBe('timeout')
   })
 
-  test('after the reason why the reply ended is not waited for long', async () => {
+  test('is not waited for long after the stop reason', async () => {
     const server = await startRawServer(async (response) => {
       beginStream(response)
       await write(response, bytesOf(until(textRecording.events, 'message_delta')))
@@ -327,7 +327,7 @@ describe('a service that is silent', () => {
     await server.released()
   })
 
-  test('but for pings is not kept for ever', async () => {
+  test('is not waited for forever if it only sends pings', async () => {
     const server = await startRawServer((response) => {
       beginStream(response)
       const timer = setInterval(() => response.write('event: ping\ndata: {"type":"ping"}\n\n'), 5)
@@ -338,7 +338,7 @@ describe('a service that is silent', () => {
     await server.released()
   })
 
-  test('within its limits is waited for', async () => {
+  test('is waited for within its limits', async () => {
     const server = await startRawServer(async (response) => {
       beginStream(response)
       for (const event of textRecording.events) {
@@ -352,8 +352,8 @@ describe('a service that is silent', () => {
   })
 })
 
-describe('what goes over the wire', () => {
-  test('the headers of the API, the keys, betas and headers of the user', async () => {
+describe('the request on the wire', () => {
+  test('has the headers of the API, keys, betas and headers of the user', async () => {
     let headers: object = {}
     let url: string | undefined
     const server = await startRawServer((response, request) => {
@@ -384,7 +384,7 @@ describe('what goes over the wire', () => {
     })
   })
 
-  test('the body has its length and is one JSON text', async () => {
+  test('has a body with its length, as one JSON text', async () => {
     const server = await startRawServer((response, request) => {
       expect(request.headers['content-length']).toBe(String(server.bodies[0]!.length))
       beginStream(response)
@@ -400,7 +400,7 @@ describe('what goes over the wire', () => {
     })
   })
 
-  test('an error thrown by the one who is told is thrown on, and the connection is let go', async () => {
+  test('rethrows an error of the listener, and releases the connection', async () => {
     const server = await startRawServer(async (response) => {
       beginStream(response)
       await write(response, bytesOf(until(textRecording.events, 'content_block_delta')))
@@ -414,7 +414,7 @@ describe('what goes over the wire', () => {
   })
 })
 
-test('the recordings are there', () => {
+test('finds the recordings', () => {
   expect(recordings.length).toBeGreaterThan(10)
   expect(readFileSync(new URL('fixtures/README.md', import.meta.url), 'utf8')).toContain('Apache-2.0')
 })

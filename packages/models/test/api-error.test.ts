@@ -80,7 +80,7 @@ const table: readonly Row[] = [
 
 const keyHint = ' (the key comes from ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or apiKeyHelper)'
 
-describe('an HTTP error has the kind of its status and of what the service says', () => {
+describe('an HTTP error has a kind by its status and message', () => {
   const cases = table.map(([status, type, message, headers, kind, retryable, retryAfterMs = null, contextLimit]) => ({
     said: { status, type, message, headers },
     expected: { kind, retryable, retryAfterMs, ...(contextLimit !== undefined && { contextLimit }) },
@@ -97,7 +97,7 @@ describe('an HTTP error has the kind of its status and of what the service says'
       message: `${status} ${type}: ${message}${status === 401 ? keyHint : ''}`,
       requestId: 'req_head',
       usage: null,
-      // Whoever answers so may be something in between.
+      // This response may come from an intermediary.
       billed: [408, 502, 504].includes(status) ? 'unknown' : 'nothing',
     })
   })
@@ -107,7 +107,7 @@ describe('an HTTP error has the kind of its status and of what the service says'
     return { server, error: recordOf((await call(modelAt(server.url))).error) }
   }
 
-  test('a page of a proxy is shown as words, and what it cost is unknown', async () => {
+  test("shows the text of a proxy's page, with unknown cost", async () => {
     const { error } = await answer(
       502,
       { 'content-type': 'text/html' },
@@ -121,26 +121,26 @@ describe('an HTTP error has the kind of its status and of what the service says'
     })
   })
 
-  test('a page that is not there asks after the base URL', async () => {
+  test('asks about the base URL after a missing page', async () => {
     const { error } = await answer(404, { 'content-type': 'text/html' }, 'Not Found')
     expect(error.message).toMatch(
       /answered 404 with "Not Found", which is not a reply of the Messages API. Is the base URL right\?$/,
     )
   })
 
-  test('a redirect is not followed with the key, it is told', async () => {
+  test('reports a redirect instead of following it with the key', async () => {
     const { error } = await answer(308, { location: 'https://elsewhere.example/v1/messages' }, '')
     expect(error).toMatchObject({ kind: 'invalid_request', status: 308, retryable: false })
     expect(error.message).toContain('points to https://elsewhere.example/v1/messages')
   })
 
-  test('a page in place of a stream is no message', async () => {
+  test('rejects a page instead of a stream', async () => {
     const { error } = await answer(200, { 'content-type': 'text/html' }, '<p>Welcome to the hotel</p>')
     expect(error).toMatchObject({ kind: 'invalid_request', retryable: false })
     expect(error.message).toContain('answered with text/html instead of a stream of events')
   })
 
-  test('an error in the body of a 200 is that error', async () => {
+  test('reports an error in the body of a 200', async () => {
     const { error } = await answer(
       200,
       { 'content-type': 'application/json' },
@@ -149,7 +149,7 @@ describe('an HTTP error has the kind of its status and of what the service says'
     expect(error).toMatchObject({ kind: 'overloaded', retryable: true })
   })
 
-  test('a long body is read no further than it is shown', async () => {
+  test('reads a long body no further than it is shown', async () => {
     const server = await startRawServer((response) => {
       response.writeHead(500)
       response.on('error', () => {})
@@ -164,8 +164,8 @@ describe('an HTTP error has the kind of its status and of what the service says'
   })
 })
 
-describe('a connection that does not come about is told in words to act on', () => {
-  test('nothing listens', async () => {
+describe('explains a failed connection', () => {
+  test('reports that nothing listens', async () => {
     const server = createServer()
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
@@ -179,7 +179,7 @@ describe('a connection that does not come about is told in words to act on', () 
     })
   })
 
-  test('the other side speaks no TLS', async () => {
+  test('reports that the other side does not speak TLS', async () => {
     const server = await startRawServer((response) => void response.end())
     const { error } = await call(modelAt(server.url.replace('http:', 'https:')))
     expect(recordOf(error)).toMatchObject({ kind: 'connection', retryable: false, billed: 'nothing' })
@@ -212,7 +212,7 @@ describe('a connection that does not come about is told in words to act on', () 
     })
   })
 
-  test('of a host with several addresses the first failure is told', () => {
+  test('reports the first failure of a host with several addresses', () => {
     const refused = Object.assign(new Error('connect ECONNREFUSED ::1:80'), { code: 'ECONNREFUSED' })
     const all = Object.assign(new AggregateError([refused, refused]), { code: 'ECONNREFUSED' })
     const error = networkError(new TypeError('fetch failed', { cause: all }), 'http://localhost:80/v1/messages')

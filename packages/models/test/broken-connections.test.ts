@@ -1,4 +1,4 @@
-// Holds R-WIRE-6a and R-WIRE-8e of docs/spec, and R-WIRE-1 where a tunnel cannot be used.
+// Tests R-WIRE-6a and R-WIRE-8e of docs/spec, and R-WIRE-1 for tunnels that cannot be used.
 import type { ClientRequest } from 'node:http'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
@@ -31,7 +31,7 @@ const ping = 'event: ping\ndata: {"type":"ping"}\n\n'
 const chunk = (bytes: Buffer): Buffer =>
   Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
 
-/** A service behind TLS that has read the request; what comes after `begins` is written past its TLS. */
+/** A service with TLS that has read the request. Everything after `begins` is written outside of its TLS. */
 async function startBreaking(begins: string, garbage: Buffer | string): Promise<string> {
   let outside: Socket | undefined
   const certified = { key: pem('self-signed.key'), cert: pem('self-signed.cert'), maxVersion: 'TLSv1.2' } as const
@@ -46,21 +46,21 @@ async function startBreaking(begins: string, garbage: Buffer | string): Promise<
   const port = await portOf(service)
   const front = createServer((socket) => {
     outside = socket
-    const onward = connect(port, '127.0.0.1')
-    for (const one of [socket, onward]) one.on('error', () => {})
-    socket.pipe(onward).pipe(socket)
+    const upstream = connect(port, '127.0.0.1')
+    for (const one of [socket, upstream]) one.on('error', () => {})
+    socket.pipe(upstream).pipe(socket)
   })
   return `https://localhost:${await portOf(front)}`
 }
 
-describe('what breaks a connection over which the request went out says nothing of the way to the service', () => {
+describe('a break after the request was sent says nothing about reaching the service', () => {
   const fatalAlert = (description: number): Buffer => Buffer.from([21, 3, 3, 0, 2, 2, description])
   test.each([
     ['plain text within TLS, before the answer', '', 'HTTP/1.1 200 OK\r\n\r\n'],
     ['plain text within TLS, within the answer', streamHead, 'HTTP/1.1 200 OK\r\n\r\n'],
     ['an alert of TLS, before the answer', '', fatalAlert(80)],
     ['an alert of TLS, within the answer', streamHead, fatalAlert(80)],
-  ])('%s: it may have been billed, and is tried again', async (_name, begins, garbage) => {
+  ])('retries after %s, and may be billed', async (_name, begins, garbage) => {
     trust(pem('self-signed.cert'))
     const url = await startBreaking(begins, garbage)
     const { billed, retryable, neverConnected, message } = recordOf((await call(modelAt(url))).error)
@@ -72,21 +72,24 @@ describe('what breaks a connection over which the request went out says nothing 
     expect(message).toContain(new URL(url).host)
   })
 
-  test.each(['EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN'])('%s while the answer is waited for', async (code) => {
-    const server = createServer((socket) => void socket.on('error', () => {}))
-    const port = await portOf(server)
-    const made = vi.spyOn(process.getBuiltinModule('node:http').ClientRequest.prototype, 'end')
-    const called = call(modelAt(`http://127.0.0.1:${port}`))
-    await new Promise<void>(
-      (resolve) => void server.once('connection', (socket) => void socket.once('data', () => resolve())),
-    )
-    const [request] = made.mock.contexts as ClientRequest[]
-    request?.destroy(Object.assign(new Error(`read ${code}`), { code, syscall: 'read' }))
-    const { billed, neverConnected } = recordOf((await called).error)
-    expect({ billed, neverConnected }).toEqual({ billed: 'unknown', neverConnected: undefined })
-  })
+  test.each(['EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN'])(
+    'retries after %s during the wait for the response',
+    async (code) => {
+      const server = createServer((socket) => void socket.on('error', () => {}))
+      const port = await portOf(server)
+      const made = vi.spyOn(process.getBuiltinModule('node:http').ClientRequest.prototype, 'end')
+      const called = call(modelAt(`http://127.0.0.1:${port}`))
+      await new Promise<void>(
+        (resolve) => void server.once('connection', (socket) => void socket.once('data', () => resolve())),
+      )
+      const [request] = made.mock.contexts as ClientRequest[]
+      request?.destroy(Object.assign(new Error(`read ${code}`), { code, syscall: 'read' }))
+      const { billed, neverConnected } = recordOf((await called).error)
+      expect({ billed, neverConnected }).toEqual({ billed: 'unknown', neverConnected: undefined })
+    },
+  )
 
-  test('what was never connected is billed as nothing still', () => {
+  test('bills nothing if no connection was established', () => {
     const refused = Object.assign(new Error('connect EHOSTUNREACH'), { code: 'EHOSTUNREACH' })
     expect(networkError(refused, 'http://a.example').toRecord()).toMatchObject({
       billed: 'nothing',
@@ -95,14 +98,14 @@ describe('what breaks a connection over which the request went out says nothing 
   })
 })
 
-describe('what goes wrong before TLS is agreed on happened to no request', () => {
+describe('a failure before TLS is established affects no request', () => {
   const alert = (description: number): Buffer => Buffer.from([21, 3, 3, 0, 2, 2, description])
   test.each<readonly [string, (socket: Socket) => void]>([
     ['a reset', (socket) => socket.resetAndDestroy()],
     ['an end', (socket) => socket.end()],
     // 112: unrecognized_name; 20: bad_record_mac; 86: inappropriate_fallback.
     ...[112, 20, 86].map((code) => [`alert ${code}`, (socket: Socket) => void socket.write(alert(code))] as const),
-  ])('%s: nothing is billed', async (_name, answer) => {
+  ])('bills nothing after %s', async (_name, answer) => {
     const server = createServer((socket) => {
       socket.on('error', () => {})
       socket.once('data', () => answer(socket))
@@ -113,7 +116,7 @@ describe('what goes wrong before TLS is agreed on happened to no request', () =>
     expect(direct.message).toContain(`localhost:${port}`)
   })
 
-  test('nor within a tunnel', async () => {
+  test('bills nothing within a tunnel', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => {})
       socket.once('data', () => {
@@ -131,14 +134,14 @@ describe('what goes wrong before TLS is agreed on happened to no request', () =>
   })
 })
 
-describe('bytes behind the end of what was packed', () => {
+describe('bytes after the end of compressed data', () => {
   const twice = (text: string): Buffer => deflateSync(gzipSync(text))
   test.each([
     ['gzip', gzipSync(ping), '\0\0'],
     ['deflate', deflateSync(ping), 'xx'],
     ['br', brotliCompressSync(ping), 'xx'],
     ['gzip, deflate', twice(ping), 'xx'],
-  ])('%s: a body that does not end keeps no connection', async (coding, packed, rest) => {
+  ])('do not keep a connection with an endless body: %s', async (coding, packed, rest) => {
     const sockets: Socket[] = []
     const server = createServer((socket) => {
       sockets.push(socket)
@@ -156,7 +159,7 @@ describe('bytes behind the end of what was packed', () => {
 })
 
 describe('a tunnel', () => {
-  test('in which TLS cannot begin is a failure that is told, and nothing is left open', async () => {
+  test('reports a failure to start TLS, and leaves nothing open', async () => {
     const sockets: Socket[] = []
     const server = createServer((socket) => {
       sockets.push(socket)
@@ -164,7 +167,7 @@ describe('a tunnel', () => {
       socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\n\r\n'))
     })
     vi.stubEnv('HTTPS_PROXY', `http://127.0.0.1:${await portOf(server)}`)
-    // As by NODE_OPTIONS=--tls-cipher-list=… with a name that OpenSSL does not know.
+    // As with NODE_OPTIONS=--tls-cipher-list=… and a name that OpenSSL does not know.
     vi.spyOn(tls, 'createSecureContext').mockImplementation(() => {
       throw Object.assign(new Error('no cipher match'), { code: 'ERR_SSL_NO_CIPHER_MATCH' })
     })
@@ -177,7 +180,7 @@ describe('a tunnel', () => {
   })
 })
 
-test('an address of IPv6 in NO_PROXY needs no brackets', () => {
+test('accepts an IPv6 address without brackets in NO_PROXY', () => {
   const proxied = (url: string, names: string): boolean =>
     proxyFor(new URL(url), { HTTPS_PROXY: 'http://proxy.example', NO_PROXY: names }) !== undefined
   expect(proxied('https://[2001:db8::1]', '2001:db8::1')).toBe(false)
@@ -188,7 +191,7 @@ test('an address of IPv6 in NO_PROXY needs no brackets', () => {
   expect(proxied('https://[fe80::1]', 'fe80::1%eth0')).toBe(true)
 })
 
-test('a name that begins like an address of this machine is another machine', () => {
+test('treats a name that starts like a local address as another machine', () => {
   const proxied = (url: string): boolean =>
     proxyFor(new URL(url), { HTTPS_PROXY: 'http://proxy.example' }) !== undefined
   expect(['https://127.a.example', 'https://127.0.0.1.a.example'].map(proxied)).toEqual([true, true])

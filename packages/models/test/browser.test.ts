@@ -1,4 +1,5 @@
-// The build for hosts without Node: a run asks a service over `fetch` and streams its reply, where there is no global that Node alone has.
+// The build for hosts without Node: a run sends a request with `fetch` and streams its reply without any global of
+// Node.
 import { readFileSync } from 'node:fs'
 import { compileFunction } from 'node:vm'
 import { build } from 'esbuild'
@@ -9,7 +10,7 @@ import { sources } from '../../../vitest.build.ts'
 import { Buffer as HostBuffer } from '../src/browser/host.ts'
 import { startScriptedServer } from '../src/scripted/index.ts'
 
-/** A program of a page. Types and imports are resolved as a bundler does it for browsers. */
+/** The program of a page. Types and imports are resolved as by a bundler for browsers. */
 const program = `
 import { startRun, streamRun, tool } from '@halting/core'
 import { anthropic, commandCredentials } from './index.ts'
@@ -30,7 +31,7 @@ export function helper() {
 }
 `
 
-interface Told {
+interface RunSummary {
   readonly reason: string
   readonly requests: number
   readonly types: readonly string[]
@@ -38,14 +39,16 @@ interface Told {
 }
 
 interface Page {
-  readonly ask: (baseUrl: string) => Promise<Told>
+  readonly ask: (baseUrl: string) => Promise<RunSummary>
   readonly helper: () => string
 }
 
-/** Globals of Node that browsers do not have. Node's `fetch` needs some of them: they are hidden from the page alone. */
+/**
+ * Globals of Node that browsers do not have. Node's `fetch` needs some of them, so they are hidden only from the page.
+ */
 const hidden = ['process', 'Buffer', 'setImmediate', 'clearImmediate', 'require', 'module', 'global']
 
-/** What a page finds in their place, and timers as browsers have them: numbers. */
+/** Loads the page without these globals, and with browser timers, which are numbers. */
 function loadPage(): Page {
   const timers: NodeJS.Timeout[] = []
   const start = (callback: () => void, ms: number): number => timers.push(setTimeout(callback, ms))
@@ -81,7 +84,7 @@ beforeAll(async () => {
   inputs.push(...Object.keys(metafile?.inputs ?? {}))
 })
 
-test('no file that needs Node is in the bundle', () => {
+test('bundles no file that needs Node', () => {
   expect(inputs).toContain('packages/models/src/browser/node-transport.ts')
   expect(inputs.filter((path) => /\/http\/(?:node-transport|proxy|route|tunnel|client-for)\.ts$/.test(path))).toEqual(
     [],
@@ -91,7 +94,7 @@ test('no file that needs Node is in the bundle', () => {
   ])
 })
 
-test('a run streams replies of a service and executes tools, without any global of Node', async () => {
+test('streams replies and executes tools without any global of Node', async () => {
   const server = await startScriptedServer({
     replies: [
       { content: ['I will look.', { type: 'tool_use', name: 'Look', input: {} }] },
@@ -100,10 +103,10 @@ test('a run streams replies of a service and executes tools, without any global 
   })
   try {
     const page = loadPage()
-    const told = await page.ask(server.url)
-    expect(told).toMatchObject({ reason: 'completed', requests: 2 })
-    expect(told.types).toEqual(expect.arrayContaining(['model_update', 'tool_end', 'run_end']))
-    expect(told.last).toContain('A wall — größer als drei Meter 🧱.')
+    const run = await page.ask(server.url)
+    expect(run).toMatchObject({ reason: 'completed', requests: 2 })
+    expect(run.types).toEqual(expect.arrayContaining(['model_update', 'tool_end', 'run_end']))
+    expect(run.last).toContain('A wall — größer als drei Meter 🧱.')
     expect(page.helper()).toMatch(/^commandCredentials runs a command, which needs Node\. Set credentials/)
     expect(server.requests.map(({ text }) => text.includes('größer'))).toEqual([false, true])
   } finally {
@@ -111,7 +114,7 @@ test('a run streams replies of a service and executes tools, without any global 
   }
 })
 
-test('package.json names the build for hosts without Node, before the one for Node', () => {
+test('names the build for hosts without Node before the one for Node', () => {
   const { exports } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     readonly exports: Readonly<Record<string, { readonly import?: Readonly<Record<string, string>> }>>
   }
@@ -125,7 +128,7 @@ test('package.json names the build for hosts without Node, before the one for No
   expect(paths).toEqual(browserEntries)
 })
 
-test('bytes are as with Node: texts, their lengths, base64 and hex', () => {
+test('handles bytes like Node: texts, their lengths, base64 and hex', () => {
   assert(
     property(string({ unit: 'binary' }), uint8Array(), (text, bytes) => {
       expect([...HostBuffer.from(text)]).toEqual([...Buffer.from(text)])
@@ -139,7 +142,7 @@ test('bytes are as with Node: texts, their lengths, base64 and hex', () => {
   )
 })
 
-test('a text is written where it is to stand', () => {
+test('writes a text in place', () => {
   assert(
     property(string({ unit: 'grapheme' }), (text) => {
       const [own, nodes] = [HostBuffer.alloc(100), Buffer.alloc(100)]

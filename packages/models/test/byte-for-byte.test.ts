@@ -1,14 +1,14 @@
-// What a service wrote is sent again as it was written, also where JavaScript's values cannot hold it.
+// The text of a service is sent back byte for byte, even if JavaScript values cannot represent it.
 import { streamRun, startRun, Transcript } from '@halting/core'
 import type { TranscriptEntry } from '@halting/core'
 import { describe, expect, test } from 'vitest'
-import { compact, isExact, valueText } from '../src/anthropic/exact-json.ts'
+import { compact, isExact, valueText } from '../src/anthropic/open-block.ts'
 import { openaiCompatible } from '../src/index.ts'
 import { modelAt } from './support/call.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
-import { look } from './support/look.ts'
+import { look } from './support/inspect.ts'
 
-/** Numbers that are rounded or written otherwise, a key twice, keys that would change their order, escapes. */
+/** Numbers that are rounded or reformatted, duplicate keys, keys that would change their order, and escapes. */
 const hostile = '{"b": 1.0, "a": 12345678901234567890, "10": 1e2, "2": -0, "b": "\\u00e9\\/ {\\"x\\": 1}"}'
 const packed = '{"b":1.0,"a":12345678901234567890,"10":1e2,"2":-0,"b":"\\u00e9\\/ {\\"x\\": 1}"}'
 
@@ -65,7 +65,7 @@ describe('the Messages API', () => {
   ].join(',')
   const answer = stream([['{"type":"text","text":""}', '{"type":"text_delta","text":"done"}']], 'end_turn')
 
-  test('gets its blocks back in the next request, and after the transcript was a record', async () => {
+  test('gets its blocks back unchanged in the next request, even from a recorded transcript', async () => {
     const service = await startTurns([reply, answer, answer])
     const model = modelAt(service.url)
     const run = streamRun(startRun({ prompt: 'go' }), { model, tools: [look] })
@@ -78,7 +78,7 @@ describe('the Messages API', () => {
   })
 })
 
-test('chat completions get the text of an input back, white space and all', async () => {
+test('sends the exact text of an input back to chat completions, including white space', async () => {
   const call = { index: 0, id: 'call_1', function: { name: 'Look', arguments: hostile } }
   const chunk = (delta: object, reason: string): string =>
     frame(JSON.stringify({ id: 'c', model: 'm', choices: [{ index: 0, delta, finish_reason: reason }] }))
@@ -88,7 +88,7 @@ test('chat completions get the text of an input back, white space and all', asyn
   expect(service.bodies()[1]).toContain(`"arguments":${JSON.stringify(hostile)}`)
 })
 
-describe('a text is as good as its value', () => {
+describe('a text is equivalent to its value', () => {
   test.each([
     ['{"a":1}', true],
     ['{ "a" : [ 1 , "x y" ] }', true],
@@ -98,15 +98,15 @@ describe('a text is as good as its value', () => {
     ['{"2":0,"1":0}', false],
     ['{"a":1,"a":2}', false],
     ['{"a":-0}', false],
-  ])('%s: %s', (text, exact) => {
+  ])('for %s: %s', (text, exact) => {
     expect(isExact(text, JSON.parse(text))).toBe(exact)
   })
 
-  test('white space within texts is theirs', () => {
+  test('preserves white space within strings', () => {
     expect(compact('{ "a b" : "c \\" d" ,\n"e":\t[ ] }')).toBe('{"a b":"c \\" d","e":[]}')
   })
 
-  test('the value under a key is found where it stands, and not within another', () => {
+  test('finds the value of a key at its own level', () => {
     expect(valueText('{"x":{"k":1},"y":"\\"k\\":2","k": {"z":[1.0, {}]} , "l":3}', 'k')).toBe('{"z":[1.0,{}]}')
     expect(valueText('{"k":"a,b}","l":3}', 'k')).toBe('"a,b}"')
     expect(valueText('{"l":3,"k":1.0}', 'k')).toBe('1.0')

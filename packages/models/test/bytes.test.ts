@@ -8,7 +8,7 @@ import type { TurnKind, WireFormat } from '../src/bytes/wire-format.ts'
 
 const plain: TurnKind = { opening: '', closing: '', merges: false, takesBreakpoint: false }
 
-/** A format without turns: a message becomes as many values as its text has words. */
+/** A format without turns: each word of a message becomes a value. */
 function words(onRender: (message: ModelMessage) => void = () => {}): WireFormat {
   return {
     render(message) {
@@ -28,8 +28,8 @@ function take(bodies: Bodies, messages: readonly ModelMessage[], head = '[', tai
   return text
 }
 
-describe('a format of one value a message', () => {
-  test('gives the values with commas between, and leaves out what is none', () => {
+describe('a format with one value per message', () => {
+  test('returns comma-separated values, and omits empty ones', () => {
     const bodies = createBodies(words())
     const messages: ModelMessage[] = []
     expect(take(bodies, messages)).toBe('[]')
@@ -48,7 +48,7 @@ describe('a format of one value a message', () => {
     expect(take(bodies, [], '{"m":["system"', '],"n":1}')).toBe('{"m":["system"],"n":1}')
   })
 
-  test('renders a message once, whatever lists it comes in', () => {
+  test('renders a message once, whatever lists contain it', () => {
     const rendered: string[] = []
     const bodies = createBodies(words(({ content }) => rendered.push(textOf(content))))
     const messages: ModelMessage[] = []
@@ -64,7 +64,7 @@ describe('a format of one value a message', () => {
     expect(rendered).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g'])
   })
 
-  test('tells writers of the same content apart', () => {
+  test('distinguishes authors of the same content', () => {
     const content = [{ type: 'text', text: 'x' }] as const
     const bodies = createBodies({
       render: (message) => ({
@@ -84,7 +84,7 @@ describe('a format of one value a message', () => {
   })
 })
 
-describe('a format that wants something between neighbours', () => {
+describe('a format with separators', () => {
   const upper: TurnKind = { ...plain }
   const format: WireFormat = {
     render: ({ content }) => {
@@ -94,7 +94,7 @@ describe('a format that wants something between neighbours', () => {
     between: (before, after) => (before === plain && after === upper ? '0' : ''),
   }
 
-  test('has it where they meet, however the list grew, and not before the first', () => {
+  test('inserts them between neighbours, however the list grew, and not before the first', () => {
     const bodies = createBodies(format)
     const messages: ModelMessage[] = []
     const seen: string[] = []
@@ -104,7 +104,7 @@ describe('a format that wants something between neighbours', () => {
       seen.push(take(bodies, messages, seen.length % 2 === 0 ? '["s"' : '["other"'))
     }
     expect(seen.at(-1)).toBe('["other","A","b",0,"C","D","e","f",0,"G"]')
-    // Others of the same messages, whose neighbours are other ones.
+    // The same messages with other neighbours.
     const [a, b, , c] = messages as [ModelMessage, ModelMessage, ModelMessage, ModelMessage]
     expect(take(bodies, [c, b, a])).toBe('["C","b",0,"A"]')
     expect(take(bodies, [...messages.slice(0, 2), c, b])).toBe('["A","b",0,"C","b"]')
@@ -112,8 +112,8 @@ describe('a format that wants something between neighbours', () => {
   })
 })
 
-describe('a list that is not what it was', () => {
-  test('is written anew from where it differs', () => {
+describe('a changed list', () => {
+  test('is rewritten from the first difference', () => {
     const bodies = createBodies(words())
     const messages = [said('a'), said('b'), said('c')]
     expect(take(bodies, messages)).toBe('["a","b","c"]')
@@ -126,7 +126,7 @@ describe('a list that is not what it was', () => {
   })
 })
 
-describe('a body that is lent', () => {
+describe('a lent body', () => {
   const grow = (isReleased: boolean): { bodies: Uint8Array[]; texts: string[] } => {
     const make = createBodies(words())
     const messages = [said('a'), said('b')]
@@ -142,12 +142,12 @@ describe('a body that is lent', () => {
     return { bodies, texts }
   }
 
-  test('is never written to, also when the same list is asked for again and grows', () => {
+  test('is never overwritten, even if the same list is requested again and grows', () => {
     const { bodies, texts } = grow(false)
     expect(bodies.map((body) => Buffer.from(body).toString())).toEqual(texts)
   })
 
-  test('and given back is where the next one is written', () => {
+  test('is replaced by the next one after its release', () => {
     const make = createBodies(words())
     const messages = [said('a'), said('b')]
     const first = make('[', messages, ']')
@@ -155,18 +155,18 @@ describe('a body that is lent', () => {
     messages.push(said('c'))
     const second = make('[', messages, ']')
     expect(second.buffer).toBe(first.buffer)
-    // Giving back the first again does not give back the second.
+    // Releasing the first one again does not release the second.
     releaseBody(first)
     expect(make('[', messages, ']').buffer).not.toBe(second.buffer)
   })
 
-  test('says the same either way', () => {
+  test('has the same content either way', () => {
     expect(grow(true).texts).toEqual(grow(false).texts)
   })
 })
 
 describe('memory', () => {
-  test('a buffer has an eighth and a page more than it needs at most, and all that was written', () => {
+  test('exceeds the written data by at most an eighth and a page', () => {
     const slab = new Slab()
     let written = ''
     for (let times = 0; times < 2_000; times++) {
@@ -179,7 +179,7 @@ describe('memory', () => {
     expect(Buffer.from(slab.view(0, slab.length)).toString()).toBe(written)
   })
 
-  test('a fork of a list shares its buffer until they part', () => {
+  test('is shared by forks of a list until they diverge', () => {
     const bodies = createBodies(words())
     const messages = [said('a'), said('b'), said('c')]
     const body = bodies('[', messages, ']')

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { createRequestBody } from '../src/anthropic/request-body.ts'
 import { releaseBody } from '../src/bytes/bodies.ts'
 
-// The bodies of real sessions against a cache that works as the API's does: what is read from it, request by request.
+// The bodies of real sessions against a cache that works like that of the API: how much each request reads from it.
 
 type Block = Readonly<Record<string, unknown>>
 
@@ -16,7 +16,7 @@ interface Wire {
 }
 
 interface Billed {
-  /** Tokens of the whole prompt, and of those the ones that were read from the cache. */
+  /** Tokens of the whole prompt, and those of them that were read from the cache. */
   readonly prompt: number
   readonly read: number
   /** Content blocks of the newest turn. */
@@ -27,14 +27,14 @@ const leastTokens = 1_024
 const lookBackBlocks = 20
 
 /**
- * Tools, system, messages: one sequence of blocks. A breakpoint writes the prefix that ends with its block, from 1,024
- * tokens on. It reads the longest prefix that an earlier request wrote and that ends at one of 20 blocks: its own and
- * those before it.
+ * Tools, system prompt and messages form one sequence of blocks. A breakpoint writes the prefix that ends with its
+ * block, from 1,024 tokens on. It reads the longest prefix that an earlier request wrote and that ends at one of 20
+ * blocks: its own and those before it.
  */
 function createCache(): (body: string) => Billed {
   const written = new Set<string>()
   return (body) => {
-    // A body is what the code under test wrote; a wrong shape fails below.
+    // The code under test wrote the body. A wrong shape fails below.
     const { tools = [], system = [], messages } = JSON.parse(body) as Wire
     const said = messages.flatMap(({ role, content }, turn) =>
       content.map((block) => ({ at: `${turn} ${role}`, block })),
@@ -72,7 +72,7 @@ interface Session {
   readonly billed: Billed[]
 }
 
-/** A model that calls `callsAt(n)` tools in its reply `n`, and says something where that is none. */
+/** A model that calls `callsAt(n)` tools in its reply `n`, or writes a text if there are none. */
 function createSession(callsAt: (request: number) => number): Session {
   const bodyOf = createRequestBody({ model: 'm', id: 'm' })
   const cache = createCache()
@@ -107,12 +107,12 @@ const look: AnyTool = {
 }
 const options = { system: 'You look at files and tell what is in them. '.repeat(120), tools: [look], maxTurns: 100 }
 
-/** What was read of what could be: all that the request before had. */
+/** The share of the cacheable tokens that was read. Everything in the previous request is cacheable. */
 function shares(billed: readonly Billed[]): readonly number[] {
   return billed.slice(1).map(({ read }, index) => read / (billed[index]?.prompt ?? 0))
 }
 
-/** From turn 3 on, in each request. */
+/** The least share of the requests from turn 3 on. */
 function leastShare(billed: readonly Billed[]): number {
   return Math.min(...shares(billed).slice(1))
 }
@@ -131,13 +131,13 @@ async function run(session: Session, prompt: string, runId: string, transcript?:
   return state.transcript
 }
 
-describe('of the prefix that the request before had, from turn 3 on at least 95 % is read from the cache', () => {
+describe("reads at least 95 % of the previous request's prefix from the cache, from turn 3 on", () => {
   test.each([
     ['one call a turn', 1],
     ['ten calls a turn', 10],
     ['more results in a turn than the cache looks back', 30],
   ])('with %s, a message in between and a second prompt', async (_, calls) => {
-    // 50 turns in two runs: a reply without calls ends the first.
+    // 50 turns in two runs. A reply without calls ends the first one.
     const session = createSession((request) => (request === 30 || request === 50 ? 0 : calls))
     const transcript = await run(session, 'Look at every file.', 'run1')
     await run(session, 'And now once more.', 'run2', transcript)
@@ -154,7 +154,7 @@ describe('of the prefix that the request before had, from turn 3 on at least 95 
     expect(leastShare(session.billed)).toBeGreaterThanOrEqual(0.95)
   })
 
-  test('when the newest turn was sent already and grew, since nothing came back', () => {
+  test('when the newest turn was sent before and grew, because no reply came', () => {
     const bodyOf = createRequestBody({ model: 'm', id: 'm' })
     const cache = createCache()
     const billed: Billed[] = []

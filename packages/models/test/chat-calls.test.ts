@@ -1,4 +1,4 @@
-// Calls of tools as services of this kind stream them: in pieces, with and without what would tell them apart.
+// Tool calls as services of this kind stream them: in pieces, with and without distinguishing fields.
 import type { JsonObject } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import { ChatReader } from '../src/openai/chat-reader.ts'
 import { requestOf } from './support/call.ts'
 import { chunk, finish, piece, readChunks, usageChunk } from './support/chat-read.ts'
 
-/** The content of a whole reply, read from these chunks and an ordinary end. */
+/** The content of a complete reply, read from these chunks and a normal end. */
 function contentOf(...chunks: readonly JsonObject[]): readonly unknown[] {
   const { assembled } = readChunks([...chunks, finish('tool_calls'), usageChunk])
   if (assembled.kind !== 'complete') throw new Error(`the stream gave ${assembled.kind}`)
@@ -17,11 +17,11 @@ const call = (id: string, name: string, input: unknown): JsonObject =>
   ({ type: 'tool_use', id, name, input }) as JsonObject
 const text = (words: string): JsonObject => ({ type: 'text', text: words })
 
-/** What a call without an id of its own is given: made of the request's key and its place. */
+/** The generated id of a call without one, derived from the key of the request and its position. */
 const ids = ['23jd7qv3g', 'iuq60jaoy', '28bo9k8z9'] as const
 
-describe('pieces find their call', () => {
-  test('when those of two calls come in turns', () => {
+describe('assigns deltas to their calls', () => {
+  test('when those of two calls alternate', () => {
     const content = contentOf(
       piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":' }),
       piece({ index: 1, id: 'b' }, { name: 'Grep', arguments: '{"q":' }),
@@ -31,7 +31,7 @@ describe('pieces find their call', () => {
     expect(content).toEqual([call('a', 'Read', { p: 1 }), call('b', 'Grep', { q: 2 })])
   })
 
-  test('when they come in turns at one place, by their ids', () => {
+  test('when they alternate at one index, by their ids', () => {
     const content = contentOf(
       piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":' }),
       piece({ index: 0, id: 'b' }, { name: 'Grep', arguments: '{"q":' }),
@@ -41,7 +41,7 @@ describe('pieces find their call', () => {
     expect(content).toEqual([call('a', 'Read', { p: 1 }), call('b', 'Grep', { q: 2 })])
   })
 
-  test('when they have ids and no place', () => {
+  test('when they have ids and no index', () => {
     const content = contentOf(
       piece({ id: 'a' }, { name: 'Read', arguments: '{"p":' }),
       piece({ id: 'b' }, { name: 'Read', arguments: '{"p":' }),
@@ -51,7 +51,7 @@ describe('pieces find their call', () => {
     expect(content).toEqual([call('a', 'Read', { p: 1 }), call('b', 'Read', { p: 2 })])
   })
 
-  test('when they have neither id nor place', () => {
+  test('when they have neither id nor index', () => {
     const content = contentOf(
       piece({}, { name: 'Read', arguments: '{"p"' }),
       piece({}, { arguments: ':1}' }),
@@ -61,12 +61,12 @@ describe('pieces find their call', () => {
     expect(content).toEqual([call(ids[0], 'Read', { p: 1 }), call(ids[1], 'Read', { p: 2 }), call(ids[2], 'List', {})])
   })
 
-  test('when they have neither id nor place and are the same: they are two', () => {
+  test('when they have neither id nor index and are identical: as two calls', () => {
     const twice = [piece({}, { name: 'List', arguments: '{}' }), piece({}, { name: 'List', arguments: '{}' })]
     expect(contentOf(...twice)).toEqual([call(ids[0], 'List', {}), call(ids[1], 'List', {})])
   })
 
-  test('when the place is there in the first one alone', () => {
+  test('when only the first has an index', () => {
     const content = contentOf(
       piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":' }),
       piece({}, { arguments: '1}' }),
@@ -74,7 +74,7 @@ describe('pieces find their call', () => {
     expect(content).toEqual([call('a', 'Read', { p: 1 })])
   })
 
-  test('when the place is there from the second on', () => {
+  test('when only the first lacks an index', () => {
     const content = contentOf(
       piece({ id: 'a' }, { name: 'Read', arguments: '{"p":' }),
       piece({ index: 0 }, { arguments: '1}' }),
@@ -82,7 +82,7 @@ describe('pieces find their call', () => {
     expect(content).toEqual([call('a', 'Read', { p: 1 })])
   })
 
-  test('when each has an id of its own', () => {
+  test('when each has its own id', () => {
     const content = contentOf(
       piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":' }),
       piece({ index: 0, id: 'b' }, { arguments: '1' }),
@@ -91,7 +91,7 @@ describe('pieces find their call', () => {
     expect(content).toEqual([call('a', 'Read', { p: 1 })])
   })
 
-  test('when every place is 0 and the ids differ', () => {
+  test('when every index is 0 and the ids differ', () => {
     const content = contentOf(
       piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":1}' }),
       piece({ index: 0, id: 'b' }, { name: 'Read', arguments: '' }),
@@ -100,7 +100,7 @@ describe('pieces find their call', () => {
     expect(content).toEqual([call('a', 'Read', { p: 1 }), call('b', 'Read', { p: 2 })])
   })
 
-  test('when every place is 0 and there are no ids', () => {
+  test('when every index is 0 and there are no ids', () => {
     const content = contentOf(
       piece({ index: 0 }, { name: 'List' }),
       piece({ index: 0 }, { name: 'Read', arguments: '{"p":1}' }),
@@ -109,7 +109,7 @@ describe('pieces find their call', () => {
     expect(content).toEqual([call(ids[0], 'List', {}), call(ids[1], 'Read', { p: 1 }), call(ids[2], 'Read', { p: 2 })])
   })
 
-  test('when every place is 0, there are no ids, and the second call of a tool comes in pieces', () => {
+  test('when every index is 0, there are no ids, and the second call of a tool comes in several deltas', () => {
     const content = contentOf(
       piece({ index: 0 }, { name: 'Read', arguments: '{"p":1}' }),
       piece({ index: 0 }, { name: 'Read', arguments: '' }),
@@ -119,7 +119,7 @@ describe('pieces find their call', () => {
     expect(content).toEqual([call(ids[0], 'Read', { p: 1 }), call(ids[1], 'Read', { p: 2 })])
   })
 
-  test('when places begin at 1', () => {
+  test('when indexes start at 1', () => {
     const content = contentOf(
       piece({ index: 1, id: 'a' }, { name: 'Read', arguments: '{"p":1}' }),
       piece({ index: 2, id: 'b' }, { name: 'Read', arguments: '{"p":2}' }),
@@ -127,7 +127,7 @@ describe('pieces find their call', () => {
     expect(content).toEqual([call('a', 'Read', { p: 1 }), call('b', 'Read', { p: 2 })])
   })
 
-  test('when two calls have one id: the second is given another', () => {
+  test('when two calls have one id, by giving the second another', () => {
     const content = contentOf(
       piece({ index: 0, id: 'same' }, { name: 'Read', arguments: '{"p":' }),
       piece({ index: 1, id: 'same' }, { name: 'Grep', arguments: '{"q":' }),
@@ -137,7 +137,7 @@ describe('pieces find their call', () => {
     expect(content).toEqual([call('same', 'Read', { p: 1 }), call(ids[1], 'Grep', { q: 2 })])
   })
 
-  test('when two calls have one id and no place', () => {
+  test('when two calls have one id and no index', () => {
     const content = contentOf(
       piece({ id: 'same' }, { name: 'List', arguments: '{}' }),
       piece({ id: 'same' }, { name: 'Grep', arguments: '{"q":2}' }),
@@ -147,10 +147,10 @@ describe('pieces find their call', () => {
   })
 })
 
-describe('the input is what was written, once', () => {
+describe('takes the input as written, once', () => {
   test.each([
     ['without arguments', [piece({ index: 0, id: 'a' }, { name: 'List' })], {}],
-    ['with arguments that are null', [piece({ index: 0, id: 'a' }, { name: 'List', arguments: null })], {}],
+    ['with null arguments', [piece({ index: 0, id: 'a' }, { name: 'List', arguments: null })], {}],
     ['with an empty text', [piece({ index: 0, id: 'a' }, { name: 'List', arguments: '' })], {}],
     ['with an empty object', [piece({ index: 0, id: 'a' }, { name: 'List', arguments: '{}' })], {}],
     [
@@ -169,7 +169,7 @@ describe('the input is what was written, once', () => {
       { p: 1 },
     ],
     [
-      'with the whole once more in the last piece',
+      'with the complete input again in the last piece',
       [
         piece({ index: 0, id: 'a' }, { name: 'List', arguments: '{"p"' }),
         piece({ index: 0 }, { arguments: ':1}' }),
@@ -178,7 +178,7 @@ describe('the input is what was written, once', () => {
       { p: 1 },
     ],
     [
-      'with the whole once more and no id',
+      'with the complete input again and no id',
       [
         piece({ index: 0 }, { name: 'List', arguments: '{"p":1}' }),
         piece({ index: 0 }, { name: 'List', arguments: '{"p":1}' }),
@@ -211,7 +211,7 @@ describe('the input is what was written, once', () => {
       { p: 1 },
     ],
     [
-      'with an empty object inside, in a piece of its own',
+      'with an empty object inside, in a separate piece',
       ['{"p":', '{}', '}'].map((part, at) =>
         piece({ index: 0, ...(at === 0 && { id: 'a' }) }, { name: 'List', arguments: part }),
       ),
@@ -241,7 +241,7 @@ describe('the input is what was written, once', () => {
       { p: 1 },
     ],
     [
-      'in a function_call beside the same in tool_calls',
+      'in a function_call that repeats tool_calls',
       ['{"p"', ':1}'].map((part) =>
         chunk({
           function_call: { name: 'List', arguments: part },
@@ -255,14 +255,14 @@ describe('the input is what was written, once', () => {
     expect(content).toEqual([{ type: 'tool_use', id: expect.any(String), name: 'List', input }])
   })
 
-  test('with the text that it was written as kept, where the value would not be written so again', () => {
+  test('stores the original text if the value would be written differently', () => {
     const written = '{"b": 1.0, "a": 12345678901234567890}'
     expect(contentOf(piece({ index: 0, id: 'a' }, { name: 'Read', arguments: written }))).toEqual([
       { ...call('a', 'Read', JSON.parse(written)), origin: { api: 'chat_completions', arguments: written } },
     ])
   })
 
-  test('with what the service wants back beside it', () => {
+  test('stores additional fields that the service wants back', () => {
     const signed = { google: { thought_signature: 'sig' } }
     expect(contentOf(piece({ index: 0, id: 'a', extra_content: signed }, { name: 'Read', arguments: '{}' }))).toEqual([
       { ...call('a', 'Read', {}), origin: { api: 'chat_completions', extra_content: signed } },
@@ -278,7 +278,7 @@ describe('the input is what was written, once', () => {
     ['with the place alone', { index: 0 }],
     ['with the id alone', { id: 'a' }],
     ['with neither', {}],
-  ] as readonly (readonly [string, JsonObject])[])('and what comes for it after its input, %s', (_, named) => {
+  ] as readonly (readonly [string, JsonObject])[])('accepts additional fields after the input, %s', (_, named) => {
     const late = chunk({ tool_calls: [{ ...named, extra_content: signed }] })
     expect(contentOf(whole, late)).toEqual([signedCall])
     expect(contentOf(whole, late, chunk({ content: 'Done.' }))).toEqual([signedCall, text('Done.')])
@@ -286,7 +286,7 @@ describe('the input is what was written, once', () => {
       signedCall,
       call('b', 'Read', { p: 2 }),
     ])
-    // Also in a reply that is cut behind it, by the service or by the connection.
+    // Also in a reply that is cut after it, by the service or by the connection.
     expect(readChunks([whole, late, finish('length')]).assembled).toMatchObject({ message: { content: [signedCall] } })
     expect(readChunks([whole, late], 'none').assembled).toMatchObject({
       kind: 'partial',
@@ -294,16 +294,13 @@ describe('the input is what was written, once', () => {
     })
   })
 
-  test.each(['{"p": tru}', '[1]', 'null', '{"p":1}{"p":2}'])(
-    '%s, which is none, is shown to the tool as it is',
-    (json) => {
-      expect(contentOf(piece({ index: 0, id: 'a' }, { name: 'Read', arguments: json }))).toEqual([
-        call('a', 'Read', { INVALID_JSON: json }),
-      ])
-    },
-  )
+  test.each(['{"p": tru}', '[1]', 'null', '{"p":1}{"p":2}'])('passes an invalid input on to the tool: %s', (json) => {
+    expect(contentOf(piece({ index: 0, id: 'a' }, { name: 'Read', arguments: json }))).toEqual([
+      call('a', 'Read', { INVALID_JSON: json }),
+    ])
+  })
 
-  test('and more after a whole one breaks the stream, with the call kept as it was', () => {
+  test('breaks the stream for more input after a complete one, and preserves the call', () => {
     const read = readChunks([
       piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":1}' }),
       piece({ index: 0 }, { arguments: '{"p":2}' }),
@@ -312,13 +309,13 @@ describe('the input is what was written, once', () => {
     expect(read.assembled).toMatchObject({ kind: 'partial', message: { content: [call('a', 'Read', { p: 1 })] } })
   })
 
-  test('a call without a name is one of a tool that there is not', () => {
+  test('treats a call without a name as one of a tool that does not exist', () => {
     expect(contentOf(piece({ index: 0, id: 'a' }, { arguments: '{"p":1}' }))).toEqual([
       call('a', 'unknown_tool', { p: 1 }),
     ])
   })
 
-  test('of many thousand pieces is taken in time that grows with it', () => {
+  test('assembles many thousand deltas in linear time', () => {
     const first = piece({ index: 0, id: 'a' }, { name: 'Write', arguments: '{"t":"' })
     const pieces = Array.from({ length: 150_000 }, () => piece({ index: 0 }, { arguments: 'word ' }))
     const { assembled } = readChunks([first, ...pieces, piece({ index: 0 }, { arguments: '"}' }), finish('stop')])
@@ -347,7 +344,7 @@ describe('text and calls keep their order', () => {
     ])
   })
 
-  test('when a call with an empty object comes before one with an input', () => {
+  test('when a call with an empty object precedes one with an input', () => {
     const content = contentOf(
       piece({ index: 0, id: 'a' }, { name: 'List', arguments: '{}' }),
       piece({ index: 1, id: 'b' }, { name: 'Read', arguments: '{"p":2}' }),
@@ -356,7 +353,7 @@ describe('text and calls keep their order', () => {
     expect(content).toEqual([call('a', 'List', {}), call('b', 'Read', { p: 2 }), text('Done.')])
   })
 
-  test('when text goes on while a call is still open', () => {
+  test('when text continues while a call is still open', () => {
     const content = contentOf(
       piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":' }),
       chunk({ content: 'Mean' }),
@@ -366,7 +363,7 @@ describe('text and calls keep their order', () => {
     expect(content).toEqual([call('a', 'Read', { p: 1 }), text('Meanwhile')])
   })
 
-  test('when a piece repeats what was known, text goes on in its block', () => {
+  test('when a repeated delta adds nothing, and text continues in its block', () => {
     const content = contentOf(
       piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":1}' }),
       chunk({ content: 'One ' }),
@@ -377,9 +374,9 @@ describe('text and calls keep their order', () => {
   })
 })
 
-describe('a whole call is told complete, once', () => {
+describe('emits a complete call once', () => {
   const whole = piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":1}' })
-  const told = (...chunks: readonly JsonObject[]): readonly unknown[] => {
+  const emittedBlocks = (...chunks: readonly JsonObject[]): readonly unknown[] => {
     const updates: ModelUpdate[] = []
     const reader = new ChatReader('asked', requestOf(), (update) => updates.push(update))
     for (const one of chunks) reader.take(one)
@@ -387,18 +384,18 @@ describe('a whole call is told complete, once', () => {
   }
 
   test.each([
-    ['text comes', chunk({ content: 'And' })],
-    ['thought comes', chunk({ reasoning: 'And' })],
-    ['another call comes', piece({ index: 1, id: 'b' }, { name: 'Read', arguments: '{"p":' })],
-    ['a call without a name comes', piece({ index: 1, id: 'b' })],
-    ['the finish reason comes', finish('tool_calls')],
+    ['text arrives', chunk({ content: 'And' })],
+    ['reasoning arrives', chunk({ reasoning: 'And' })],
+    ['another call arrives', piece({ index: 1, id: 'b' }, { name: 'Read', arguments: '{"p":' })],
+    ['a call without a name arrives', piece({ index: 1, id: 'b' })],
+    ['the finish reason arrives', finish('tool_calls')],
   ] as readonly (readonly [string, JsonObject])[])('when %s', (_, next) => {
-    expect(told(whole)).toEqual([])
-    expect(told(whole, next)).toEqual([call('a', 'Read', { p: 1 })])
-    expect(told(whole, next, whole, finish('stop'))[0]).toEqual(call('a', 'Read', { p: 1 }))
+    expect(emittedBlocks(whole)).toEqual([])
+    expect(emittedBlocks(whole, next)).toEqual([call('a', 'Read', { p: 1 })])
+    expect(emittedBlocks(whole, next, whole, finish('stop'))[0]).toEqual(call('a', 'Read', { p: 1 }))
   })
 
-  test('when the stream ends behind it', () => {
+  test('when the stream ends after it', () => {
     for (const chunks of [
       [whole],
       [piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":1' }), piece({ index: 0 }, { arguments: '}' })],

@@ -11,11 +11,11 @@ import { chunk, finish, piece, readChunks, usageChunk } from './support/chat-rea
 import { chatBytes, chatRecordings } from './support/chat-recordings.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 import { drawn } from './support/deep.ts'
-import { disorderIn, disturbed, isNothingToGoOnFrom, toldAndKept } from './support/disturbed-streams.ts'
+import { disorderIn, disturbed, isNothingToGoOnFrom, emittedAndStored } from './support/disturbed-streams.ts'
 
 const all = chatRecordings.flatMap(({ chunks }) => chunks)
 
-/** Pieces of calls as no service would send them on purpose. */
+/** Pieces of calls that no service would send on purpose. */
 const anyPiece = fc
   .record(
     {
@@ -82,7 +82,7 @@ const anyStream: fc.Arbitrary<readonly JsonObject[]> = fc
     fc.oneof(...disturbed(chunks, garbage), fc.array(fc.oneof(anyPiece, anyText, { weight: 1, arbitrary: anyFinish }))),
   )
 
-/** An object that was read from a text with its last brace: what the model wrote, also where that is no JSON. */
+/** Whether the input was read from a text with its last brace: the text of the model, even if it is not JSON. */
 function cameWhole({ input }: ToolUseBlock): boolean {
   if (!isJsonObject(input)) return false
   const { INVALID_JSON: text } = input
@@ -93,18 +93,18 @@ function isEmpty({ input }: ToolUseBlock): boolean {
   return JSON.stringify(input) === '{}'
 }
 
-describe('whatever comes', () => {
-  test('a block that was told complete is in the message, unchanged and once', () => {
+describe('for any input', () => {
+  test('preserves a block that was emitted as complete, unchanged and once', () => {
     fc.assert(
       fc.property(anyStream, fc.constantFrom('done', 'none'), (chunks, end) => {
-        const blocks = toldAndKept(readChunks(chunks, end))
-        expect(blocks?.kept).toEqual(blocks?.told)
+        const blocks = emittedAndStored(readChunks(chunks, end))
+        expect(blocks?.stored).toEqual(blocks?.emitted)
       }),
       { numRuns: drawn(5000) },
     )
   })
 
-  test('a call of a reply that was cut has an input that came whole', () => {
+  test('accepts only complete inputs of calls in a cut reply', () => {
     const cut = fc.constantFrom('length', 'model_length', 'content_filter').map((reason) => finish(reason))
     const chunks = fc
       .tuple(fc.array(fc.oneof(anyPiece, anyText)), cut, fc.array(anyFinish))
@@ -113,7 +113,7 @@ describe('whatever comes', () => {
       fc.property(chunks, (stream) => {
         const { assembled } = readChunks(stream)
         const content = assembled.kind === 'nothing' ? [] : assembled.message.content
-        // An empty object that came in one piece may be what a service begins with: it is not there either.
+        // An empty object in one piece may be the start of a call, which is then missing.
         const isEmptyInPieces = JSON.stringify(stream).includes('"arguments":"}"')
         const mayBeThere = (block: ToolUseBlock): boolean => cameWhole(block) || (isEmptyInPieces && isEmpty(block))
         expect(content.filter(isToolUse).filter((block) => !mayBeThere(block))).toEqual([])
@@ -122,7 +122,7 @@ describe('whatever comes', () => {
     )
   })
 
-  test('ids of calls are unique in a message, and every call has a name', () => {
+  test('gives every call a name and a unique id', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(anyPiece, anyText)), (chunks) => {
         const { assembled } = readChunks([...chunks, finish('stop')])
@@ -135,7 +135,7 @@ describe('whatever comes', () => {
     )
   })
 
-  test('events that are told begin, go on and end in order', () => {
+  test('emits events in the right order', () => {
     fc.assert(
       fc.property(anyStream, (chunks) => {
         expect(disorderIn(readChunks(chunks).updates)).toEqual([])
@@ -145,7 +145,7 @@ describe('whatever comes', () => {
   })
 })
 
-test('over a real connection each ends with a reply or a ModelError, wherever it is cut', async () => {
+test('ends with a reply or a ModelError over a real connection, wherever it is cut', async () => {
   let bytes = Buffer.alloc(0)
   const server = await startRawServer((response) => {
     beginStream(response)
@@ -170,9 +170,9 @@ test('over a real connection each ends with a reply or a ModelError, wherever it
       const failures = [error, reply?.streamError].filter((failure) => failure !== undefined)
       expect(failures.filter((failure) => !(failure instanceof ModelError))).toEqual([])
       expect(error !== undefined).toBe(reply === undefined)
-      const told = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
-      const inOrder = told.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
-      // Of two messages nothing is kept (R6).
+      const emitted = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
+      const inOrder = emitted.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
+      // Nothing is kept of two messages (R6).
       if (error instanceof ModelError && error.message.includes('two messages')) return
       expect(inOrder).toEqual(reply?.message.content ?? inOrder.filter(isNothingToGoOnFrom))
     }),

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createObjectScanner } from '../src/openai/object-scanner.ts'
+import { createObjectScanner } from '../src/openai/call-pieces.ts'
 
 function isWhole(...pieces: readonly string[]): boolean {
   const scanner = createObjectScanner()
@@ -8,8 +8,8 @@ function isWhole(...pieces: readonly string[]): boolean {
   return scanner.isWhole()
 }
 
-describe('a text is whole when its outermost brace was closed', () => {
-  test('for every object, however it is written and cut, at its last brace and not before', () => {
+describe('detects a complete object by its outermost brace', () => {
+  test('for every object, however it is written and split, exactly at its last brace', () => {
     const object = fc.dictionary(fc.string(), fc.jsonValue())
     const json = fc
       .tuple(object, fc.constantFrom(0, 2), fc.constantFrom('', ' ', '\n\t'))
@@ -25,13 +25,13 @@ describe('a text is whole when its outermost brace was closed', () => {
   })
 
   test.each(['', ' ', '[1]', '"{}"', 'null', '}', '[}', '[{}', 'x{}', '{"a":"}', '{"a":"\\"}', '{"a":[1}'])(
-    'not %j',
+    'not for %j',
     (text) => {
       expect(isWhole(text)).toBe(false)
     },
   )
 
-  test('a reset begins anew', () => {
+  test('again after a reset', () => {
     const scanner = createObjectScanner()
     scanner.feed('{}')
     scanner.reset()

@@ -1,4 +1,4 @@
-// What a reply holds besides calls: what was thought, usage, and how it ended.
+// Everything in a reply besides calls: reasoning, usage and the ending.
 import type { Json, JsonObject, ModelReply, Usage } from '@halting/core'
 import { noUsage } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
@@ -19,7 +19,7 @@ const thought = (thinking: string, origin: JsonObject): JsonObject => ({
   origin: { api, ...origin },
 })
 
-describe('what was thought is kept with the field that it came in', () => {
+describe('stores reasoning with its field', () => {
   test.each(['reasoning_content', 'reasoning'])('%s', (field) => {
     const { message } = replyOf(
       chunk({ [field]: 'Let me ' }),
@@ -30,7 +30,7 @@ describe('what was thought is kept with the field that it came in', () => {
     expect(message.content).toEqual([thought('Let me see.', { field }), { type: 'text', text: 'Yes.' }])
   })
 
-  test('in both at once, once', () => {
+  test('from both fields, once', () => {
     const both = { reasoning: 'Hm.', reasoning_content: 'Hm.' }
     expect(replyOf(chunk({ ...both, content: 'Yes.' }), ...done).message.content).toEqual([
       thought('Hm.', { field: 'reasoning_content' }),
@@ -38,7 +38,7 @@ describe('what was thought is kept with the field that it came in', () => {
     ])
   })
 
-  test('in parts of the content', () => {
+  test('from parts of the content', () => {
     const part = (text: string): JsonObject => ({ type: 'thinking', thinking: [{ type: 'text', text }] })
     const { message } = replyOf(
       chunk({ content: [part('Let me ')] }),
@@ -49,7 +49,7 @@ describe('what was thought is kept with the field that it came in', () => {
     expect(message.content).toEqual([thought('Let me see.', { field: 'content' }), { type: 'text', text: 'Yes.' }])
   })
 
-  test('with the details of a router: pieces of one are joined, others stand beside it', () => {
+  test("from a router's details: deltas of one are joined, others are separate", () => {
     const text = (fields: JsonObject): JsonObject => ({ type: 'reasoning.text', index: 0, ...fields })
     const { message } = replyOf(
       chunk({ reasoning: 'Let me ', reasoning_details: [text({ text: 'Let me ', format: 'x', signature: null })] }),
@@ -75,7 +75,7 @@ describe('what was thought is kept with the field that it came in', () => {
     ])
   })
 
-  test('with details alone: their text is shown, and they are what is sent back', () => {
+  test('from details alone: their text is shown, and they are sent back', () => {
     const detail = { type: 'reasoning.summary', summary: 'In short.', index: 0 }
     expect(replyOf(chunk({ reasoning_details: [detail], content: 'Yes.' }), ...done).message.content).toEqual([
       thought('In short.', { details: [detail] }),
@@ -83,25 +83,25 @@ describe('what was thought is kept with the field that it came in', () => {
     ])
   })
 
-  test('signed text takes no more: what comes after it is another', () => {
+  test('adds no text to a signed detail, but starts another one', () => {
     const detail = (text: string): JsonObject => ({ type: 'reasoning.text', text, signature: `of ${text}` })
     const { message } = replyOf(chunk({ reasoning_details: [detail('a'), detail('b')], content: 'Yes.' }), ...done)
     expect(message.content[0]).toEqual(thought('ab', { details: [detail('a'), detail('b')] }))
   })
 })
 
-test('a refusal is text, and ends the reply as one', () => {
+test('treats a refusal as text, and ends the reply as one', () => {
   const { message } = replyOf(chunk({ refusal: 'I will ' }), chunk({ refusal: 'not.' }), ...done)
   expect(message).toMatchObject({ content: [{ type: 'text', text: 'I will not.' }], stop_reason: 'refusal' })
 })
 
-test('a reply has the id and the model that the service names, or those of the request', () => {
+test('takes id and model from the service, or else from the request', () => {
   const unnamed: JsonObject = { choices: [{ delta: { content: 'Yes.' }, finish_reason: 'stop' }] }
   expect(replyOf({ id: 'x', model: 'served', ...unnamed }).message).toMatchObject({ id: 'x', model: 'served' })
   expect(replyOf(unnamed).message).toMatchObject({ id: expect.stringMatching(/^chat-\w{9}$/), model: 'asked' })
 })
 
-test('of several choices the first is taken', () => {
+test('takes the first of several choices', () => {
   const both = { choices: [1, 0].map((index) => ({ index, delta: { content: `${index}` }, finish_reason: 'stop' })) }
   expect(replyOf({ id: 'c1', model: 'm', ...both }).message.content).toEqual([{ type: 'text', text: '0' }])
 })
@@ -113,7 +113,7 @@ describe('usage', () => {
 
   test.each([
     ['in a last chunk without choices', [said, finish('stop'), { choices: [], usage: reported }]],
-    ['in a last chunk whose choices are missing', [said, finish('stop'), { usage: reported }]],
+    ['in a last chunk without `choices`', [said, finish('stop'), { usage: reported }]],
     ['with the finish reason', [said, { ...finish('stop'), usage: reported }]],
     ['in the choice', [said, finish('stop', { usage: reported })]],
     ['in x_groq', [said, { ...finish('stop'), x_groq: { usage: reported } }]],
@@ -130,12 +130,12 @@ describe('usage', () => {
   })
 
   test.each([
-    ['there is none', {}],
+    ['it is missing', {}],
     ['it is null', { usage: null }],
-    ['it holds noughts', { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }],
+    ['it has only zeros', { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }],
     ['the prompt is empty', { usage: { prompt_tokens: 0, completion_tokens: 5 } }],
     ['the prompt is empty by the total too', { usage: { prompt_tokens: 0, completion_tokens: 5, total_tokens: 5 } }],
-  ] as readonly (readonly [string, JsonObject])[])('when %s, what it cost is unknown', (_, more) => {
+  ] as readonly (readonly [string, JsonObject])[])('is unknown when %s', (_, more) => {
     expect(replyOf(said, { ...finish('stop'), ...more })).toMatchObject({
       billed: 'unknown',
       message: { usage: noUsage },
@@ -146,7 +146,7 @@ describe('usage', () => {
   const half = piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":' })
   const rest = piece({ index: 0 }, { arguments: '1}' })
   test.each([
-    ['before anything', [{ ...chunk({ role: 'assistant', content: '' }), usage: running }, finish('stop')]],
+    ['before any content', [{ ...chunk({ role: 'assistant', content: '' }), usage: running }, finish('stop')]],
     ['with all of the text', [{ ...said, usage: running }, finish('stop')]],
     ['before the text', [{ choices: [], usage: running }, said, finish('stop')]],
     [
@@ -159,15 +159,12 @@ describe('usage', () => {
     ],
     ['before the rest of a call', [{ ...half, usage: running }, rest, finish('tool_calls')]],
     ['with a finish reason that was not the last', [{ ...finish('stop'), usage: running }, said, finish('stop')]],
-  ] as readonly (readonly [string, readonly JsonObject[]])[])(
-    'that was told only %s is not that of the reply: what it cost is unknown',
-    (_, chunks) => {
-      expect(replyOf(...chunks)).toMatchObject({ billed: 'unknown', message: { usage: noUsage } })
-      expect(replyOf(...chunks, { choices: [], usage: reported })).toEqual({
-        message: expect.objectContaining({ usage: counted }),
-      })
-    },
-  )
+  ] as readonly (readonly [string, readonly JsonObject[]])[])('is unknown if it was reported only %s', (_, chunks) => {
+    expect(replyOf(...chunks)).toMatchObject({ billed: 'unknown', message: { usage: noUsage } })
+    expect(replyOf(...chunks, { choices: [], usage: reported })).toEqual({
+      message: expect.objectContaining({ usage: counted }),
+    })
+  })
 
   test.each([
     [
@@ -175,17 +172,17 @@ describe('usage', () => {
       { prompt_tokens_details: { cached_tokens: 4 } },
       { input_tokens: 6, cache_read_input_tokens: 4 },
     ],
-    ['cached, as DeepSeek says it', { prompt_cache_hit_tokens: 4 }, { input_tokens: 6, cache_read_input_tokens: 4 }],
-    ['cached, as Moonshot says it', { cached_tokens: 4 }, { input_tokens: 6, cache_read_input_tokens: 4 }],
+    ['cached tokens of DeepSeek', { prompt_cache_hit_tokens: 4 }, { input_tokens: 6, cache_read_input_tokens: 4 }],
+    ['cached tokens of Moonshot', { cached_tokens: 4 }, { input_tokens: 6, cache_read_input_tokens: 4 }],
     [
       'cached and written',
       { prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 3 } },
       { input_tokens: 3, cache_read_input_tokens: 4, cache_creation_input_tokens: 3 },
     ],
-    ['details that are null', { prompt_tokens_details: null, completion_tokens_details: null }, {}],
+    ['null details', { prompt_tokens_details: null, completion_tokens_details: null }, {}],
     ['thought outside of the completion, by the total', { total_tokens: 45 }, { output_tokens: 35 }],
     [
-      'thought outside of the completion, by its own count',
+      'reasoning with its own count outside of the completion',
       { total_tokens: null, completion_tokens_details: { reasoning_tokens: 30 } },
       { output_tokens: 35 },
     ],
@@ -202,7 +199,7 @@ describe('usage', () => {
   })
 })
 
-describe('of a count that is told more than once the highest holds', () => {
+describe('applies the highest of repeated counts', () => {
   const said = chunk({ content: 'Yes.' })
   const high = { prompt_tokens: 100_000, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 40_000 } }
   const low = { prompt_tokens: 1, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 0 } }
@@ -222,15 +219,15 @@ describe('of a count that is told more than once the highest holds', () => {
   })
 })
 
-describe('what is no count is handed on: core judges it', () => {
+describe('passes invalid counts on to core', () => {
   const reported = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
   test.each([
-    ['a prompt that is no number', { prompt_tokens: 'ten' }, 'ten'],
-    ['a completion below none', { completion_tokens: -5 }, -5],
-    ['a total below none', { total_tokens: -1 }, -1],
-    ['a total that is no number', { total_tokens: 'all' }, 'all'],
-    ['a cache below none', { prompt_tokens_details: { cached_tokens: -4 } }, -4],
-    ['thought that is no number', { completion_tokens_details: { reasoning_tokens: [] } }, []],
+    ['a prompt count that is not a number', { prompt_tokens: 'ten' }, 'ten'],
+    ['a negative completion count', { completion_tokens: -5 }, -5],
+    ['a negative total', { total_tokens: -1 }, -1],
+    ['a total that is not a number', { total_tokens: 'all' }, 'all'],
+    ['a negative cache count', { prompt_tokens_details: { cached_tokens: -4 } }, -4],
+    ['a reasoning count that is not a number', { completion_tokens_details: { reasoning_tokens: [] } }, []],
     ['more cached than there was', { prompt_tokens_details: { cached_tokens: 99, cache_write_tokens: 3 } }, -92],
     ['a fraction', { prompt_tokens: 10.5 }, 10.5],
   ] as readonly (readonly [string, JsonObject, Json])[])('%s', (_, more, input_tokens) => {
@@ -262,7 +259,7 @@ describe('the finish reason', () => {
     ['eos', [said, finish('eos')], 'end_turn', [text]],
     ['STOP', [said, finish('STOP')], 'end_turn', [text]],
     ['length', [said, finish('length')], 'max_tokens', [text]],
-    ['length with a whole call', [read, finish('length')], 'max_tokens', [call('Read', { p: 1 })]],
+    ['length with a complete call', [read, finish('length')], 'max_tokens', [call('Read', { p: 1 })]],
     ['length with half a call', [said, half, finish('length')], 'max_tokens', [text]],
     ['length with a call without input yet', [said, bare, finish('length')], 'max_tokens', [text]],
     ['length with a call that may have just begun', [said, empty, finish('length')], 'max_tokens', [text]],
@@ -278,7 +275,7 @@ describe('the finish reason', () => {
     ],
     ['content_filter with its reason', [said, finish('content_filter: SAFETY')], 'refusal', [text]],
     ['sensitive', [said, finish('sensitive')], 'refusal', [text]],
-    ['one that nobody knows', [said, finish('new_reason')], 'new_reason', [text]],
+    ['an unknown reason', [said, finish('new_reason')], 'new_reason', [text]],
     [
       'stop, with a piece of text after it',
       [said, finish('stop'), chunk({ content: ' More.' })],
@@ -291,8 +288,8 @@ describe('the finish reason', () => {
       'tool_use',
       [call('Read', { p: 1 })],
     ],
-    ['none, but [DONE]', [said], 'end_turn', [text]],
-    ['none, but [DONE], with a call', [read], 'tool_use', [call('Read', { p: 1 })]],
+    ['no reason, but [DONE]', [said], 'end_turn', [text]],
+    ['no reason, but [DONE], with a call', [read], 'tool_use', [call('Read', { p: 1 })]],
   ]
   test.each(table)('%s', (_, chunks, stop_reason, content) => {
     const { assembled } = readChunks([...chunks, usageChunk])
@@ -301,7 +298,7 @@ describe('the finish reason', () => {
   })
 
   test.each(['error', 'abort', 'network_error', 'insufficient_system_resource', 'function_call_filter: MALFORMED'])(
-    '%s is a failure: what was complete is kept',
+    'treats %s as a failure, and preserves complete blocks',
     (reason) => {
       const read = readChunks([
         said,
@@ -316,26 +313,26 @@ describe('the finish reason', () => {
     },
   )
 
-  test('error with what happened is that error', () => {
+  test('reports an error with its description', () => {
     const error = { code: 502, message: 'Provider disconnected' }
     expect(readChunks([said, finish('error', { error })]).end).toEqual({ kind: 'error_event', error })
   })
 
-  test('a stream without [DONE] is complete with a finish reason', () => {
+  test('completes a stream without [DONE]', () => {
     expect(readChunks([said, finish('stop')], 'none').assembled).toMatchObject({ kind: 'complete' })
   })
 
-  test('a stream without either is not', () => {
+  test('does not complete a stream if both are missing', () => {
     expect(readChunks([said], 'none').assembled).toEqual({ kind: 'nothing' })
     expect(readChunks([said, read], 'none').assembled).toMatchObject({ kind: 'partial' })
   })
 
-  test('a stream with [DONE] and nothing before it is not', () => {
+  test('does not complete a stream with only [DONE]', () => {
     expect(readChunks([]).assembled).toEqual({ kind: 'nothing' })
     expect(readChunks([chunk({ role: 'assistant', content: '' })]).assembled).toEqual({ kind: 'nothing' })
   })
 
-  test('a finish reason without any content is a reply without content', () => {
+  test('completes a reply without content', () => {
     expect(replyOf(chunk({ role: 'assistant', content: '' }), ...done).message).toMatchObject({
       content: [],
       stop_reason: 'end_turn',
@@ -354,7 +351,7 @@ describe('an error in the middle of a stream', () => {
     [{ detail: 'boom' }, { detail: 'boom' }],
     [{ message: 'boom' }, { message: 'boom' }],
     [{ ...finish('error'), error: { message: 'boom' } }, { message: 'boom' }],
-  ] as readonly (readonly [JsonObject, unknown])[])('%j', (value, error) => {
+  ] as readonly (readonly [JsonObject, unknown])[])('is recognized: %j', (value, error) => {
     expect(readChunks([chunk({ content: 'Yes.' }), value]).end).toEqual({ kind: 'error_event', error })
   })
 
@@ -364,7 +361,7 @@ describe('an error in the middle of a stream', () => {
     { choices: [] },
     { object: 'chat.completion.chunk' },
     {},
-  ])('%j is none', (value) => {
+  ])('is not seen in %j', (value) => {
     expect(readChunks([chunk({ content: 'Yes.' }), value, ...done]).end).toBeUndefined()
   })
 })

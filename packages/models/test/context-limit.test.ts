@@ -1,4 +1,4 @@
-// Holds R-WIRE-11 of docs/spec: a refusal of a prompt carries what the service said of its window.
+// Tests R-WIRE-11 of docs/spec: the rejection of a prompt includes the window size that the service reported.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { openaiCompatible, openaiResponses } from '../src/openai/openai.ts'
@@ -15,7 +15,7 @@ function errorOf(status: number, body: string) {
   return serviceError({ status, headers: new Headers(), body, url: 'https://service.example', nowMs: 0 }, labels)
 }
 
-describe('a refusal carries what fits and what was sent, over HTTP', () => {
+describe('reports limit and size of a refused request over HTTP', () => {
   const cases = refusals.map(([service, status, body, used, limit, includesOutput]) => ({
     service,
     status,
@@ -68,7 +68,7 @@ describe('a refusal carries what fits and what was sent, over HTTP', () => {
     expect(streamError(inFields, null, 0).contextLimit).toEqual({ used: 9, limit: 8 })
   })
 
-  test('by how much it was too long, where that is all that is said', () => {
+  test('with the excess, if that is all the service reports', () => {
     const { kind, contextLimit, excessTokens } = errorOf(
       400,
       '{"error":{"message":"prompt too long; exceeded max context length by 15935 tokens","type":"api_error"}}',
@@ -86,7 +86,7 @@ describe('a refusal carries what fits and what was sent, over HTTP', () => {
   })
 })
 
-describe('a figure in any other failure teaches nothing', () => {
+describe('ignores figures in any other failure', () => {
   test.each([
     [400, 'max_tokens is too large: 100000. This model supports at most 16384 completion tokens.', 'invalid_request'],
     [401, "This model's maximum context length is 4096 tokens.", 'authentication_failed'],
@@ -100,7 +100,7 @@ describe('a figure in any other failure teaches nothing', () => {
   })
 })
 
-describe('whatever a service writes', () => {
+describe('for any message of a service', () => {
   const words = refusals.map(([, , body]) => (typeof body === 'string' ? body : JSON.stringify(body)))
   const number = fc.oneof(
     fc.bigInt({ min: -1n, max: 10n ** 30n }).map(String),
@@ -113,7 +113,7 @@ describe('whatever a service writes', () => {
       return text.replaceAll(/\d+/g, () => numbers[index++ % numbers.length] ?? '') + tail
     })
 
-  test('nothing is thrown, and a limit is a whole number above 0', () => {
+  test('throws nothing, and a limit is a positive integer', () => {
     fc.assert(
       fc.property(
         fc.oneof(mangled, fc.string({ unit: 'binary' }), fc.json()),

@@ -11,7 +11,7 @@ import { call, modelAt, recordOf } from './support/call.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 import { bytesOf, recordings } from './support/recordings.ts'
 
-/** A service that takes some keys and answers 401 to all others; it remembers what it was shown. */
+/** A service that accepts some keys and answers 401 to all others. It remembers the keys that it received. */
 async function startGuarded(takes: (key: string) => boolean) {
   const seen: string[] = []
   const server = await startRawServer((response, request) => {
@@ -36,7 +36,7 @@ const refusedAgain = { kind: 'authentication_failed', status: 401, retryable: fa
 const worthARetry = { ...refusedAgain, retryable: true }
 
 describe('a 401 refreshes the credentials once', () => {
-  test('and the next attempt is made with the new ones', async () => {
+  test('and uses the new ones in the next attempt', async () => {
     const { seen, url } = await startGuarded((key) => key === 'new')
     const asked: (Credential | null)[] = []
     const model = modelWith(url, ({ refused }) => {
@@ -50,7 +50,7 @@ describe('a 401 refreshes the credentials once', () => {
     expect(asked).toEqual([null, { apiKey: 'old' }, null])
   })
 
-  test('and not again for credentials that a refresh gave and the service never took', async () => {
+  test('and not again if the service rejects the refreshed ones at once', async () => {
     const { seen, url } = await startGuarded(() => false)
     let refreshes = 0
     const model = modelWith(url, ({ refused }) => {
@@ -62,7 +62,7 @@ describe('a 401 refreshes the credentials once', () => {
     expect([seen, refreshes]).toEqual([['key 0', 'key 1'], 1])
   })
 
-  test('again when those that it gave expire after they were taken', async () => {
+  test('and again when accepted ones expire', async () => {
     let valid = 'key 0'
     const { seen, url } = await startGuarded((key) => key === valid)
     let count = 0
@@ -77,7 +77,7 @@ describe('a 401 refreshes the credentials once', () => {
     expect(seen).toEqual(['key 0', 'key 0', 'key 1', 'key 1', 'key 2'])
   })
 
-  test('once for all requests that were refused together', async () => {
+  test('and only once for all requests that were rejected together', async () => {
     const { url } = await startGuarded((key) => key === 'new')
     let refreshes = 0
     const model = modelWith(url, async ({ refused }) => {
@@ -93,7 +93,7 @@ describe('a 401 refreshes the credentials once', () => {
     expect(second.every(({ reply }) => reply !== undefined)).toBe(true)
   })
 
-  test('and whoever is aborted meanwhile takes nobody along', async () => {
+  test('and an aborted request does not abort the others', async () => {
     let give = (_: Credential): void => {}
     const over: boolean[] = []
     const ask = createSharedSource(({ signal }) => {
@@ -109,7 +109,7 @@ describe('a 401 refreshes the credentials once', () => {
     expect(over).toEqual([])
     give({ apiKey: 'new' })
     expect(await second).toEqual({ apiKey: 'new' })
-    // The last one to leave ends what was begun.
+    // The last caller that gives up ends the shared work.
     const last = new AbortController()
     const third = ask(null, last.signal)
     over.length = 0
@@ -118,7 +118,7 @@ describe('a 401 refreshes the credentials once', () => {
     expect(over).toEqual([true])
   })
 
-  test('but a source that never answers holds up nobody', async () => {
+  test('and a source that never responds blocks nobody', async () => {
     const { url } = await startGuarded(() => true)
     const never = (): Promise<Credential> => new Promise(() => {})
     const late = await call(modelAt(url, { apiKey: undefined, credentials: never, requestTimeoutMs: 50 }))
@@ -134,7 +134,7 @@ describe('a 401 refreshes the credentials once', () => {
     expect((await asked).error).toBe(reason)
   })
 
-  test('again for those that a refresh gave when something else came in between', async () => {
+  test('and again for refreshed ones if another request came in between', async () => {
     let answer = 401
     const server = await startRawServer((response) => {
       if (answer !== 200) return void response.writeHead(answer).end('{}')
@@ -153,13 +153,13 @@ describe('a 401 refreshes the credentials once', () => {
     expect(count).toBe(2)
   })
 
-  test('but a refresh that gives the same again is none', async () => {
+  test('but not if the source returns the same ones', async () => {
     const { url } = await startGuarded(() => false)
     const model = modelWith(url, () => ({ authToken: 'same' }))
     expect(recordOf((await call(model)).error)).toMatchObject(refusedAgain)
   })
 
-  test('and a key that never changes is simply wrong', async () => {
+  test('but never for a fixed key, which is wrong', async () => {
     const { url } = await startGuarded(() => false)
     expect(recordOf((await call(modelAt(url, { apiKey: 'fixed' }))).error)).toMatchObject({
       ...refusedAgain,
@@ -168,7 +168,7 @@ describe('a 401 refreshes the credentials once', () => {
     })
   })
 
-  test('a source that fails ends the attempt with its reason, and is asked again at the next', async () => {
+  test('reports a failed source, and calls it again for the next attempt', async () => {
     const { url } = await startGuarded((key) => key === 'Bearer new')
     let isDown = true
     const model = modelWith(url, ({ refused }) => {
@@ -187,7 +187,7 @@ describe('a 401 refreshes the credentials once', () => {
     expect((await call(model)).reply).toBeDefined()
   })
 
-  test('a credential that cannot be sent is told without its value', async () => {
+  test('reports an invalid credential without its value', async () => {
     const { url } = await startGuarded(() => true)
     const { error } = await call(modelWith(url, () => ({ apiKey: '“secret”' })))
     expect(recordOf(error).message).toMatch(/^Could not get an API key: A character in the API key cannot be sent/)
@@ -204,7 +204,7 @@ describe('apiKeyHelper', () => {
   const ask = (source: CredentialSource, refused: Credential | null = null, signal = new AbortController().signal) =>
     Promise.resolve(source({ refused, signal }))
 
-  test('prints the key, which is kept until it is too old or refused', async () => {
+  test('prints the key, which is cached until it is too old or rejected', async () => {
     const runs = join(folder(), 'runs')
     writeFileSync(runs, '')
     const command = `printf x >> '${runs}'; printf 'key%s\\n' "$(wc -c < '${runs}' | tr -d ' ')"`
@@ -217,12 +217,12 @@ describe('apiKeyHelper', () => {
     now = 1000
     expect(await ask(source)).toEqual(key(2))
     expect(await ask(source, key(2))).toEqual(key(3))
-    // Another request was refused with the older one: there is a newer one already.
+    // Another request was rejected with the older key, and there is a newer one already.
     expect(await ask(source, key(2))).toEqual(key(3))
     expect(readFileSync(runs, 'utf8')).toBe('xxx')
   })
 
-  test('a 401 runs it again, once', async () => {
+  test('runs again once after a 401', async () => {
     const runs = join(folder(), 'runs')
     writeFileSync(runs, '')
     const { seen, url } = await startGuarded((key) => key === 'key2')
@@ -233,11 +233,11 @@ describe('apiKeyHelper', () => {
     expect(seen).toEqual(['key1', 'key2'])
   })
 
-  test('is run once for requests that need a key at once, and not waited for longer than it runs', async () => {
+  test('runs once for concurrent requests, and is not waited for longer than it runs', async () => {
     const runs = join(folder(), 'runs')
     writeFileSync(runs, '')
     const { seen, url } = await startGuarded((key) => key === 'key')
-    // What it leaves behind holds its output open.
+    // Its background process keeps its output open.
     const model = modelWith(url, commandCredentials(`printf x >> '${runs}'; printf key; sleep 1000 &`))
     const replies = await Promise.all(Array.from({ length: 5 }, () => call(model)))
     expect(replies.every(({ reply }) => reply !== undefined)).toBe(true)
@@ -248,12 +248,12 @@ describe('apiKeyHelper', () => {
     ['printf secret; echo no token >&2; exit 3', 'apiKeyHelper failed with exit code 3: no token'],
     ['true', 'apiKeyHelper printed no key'],
     ['kill -9 $$', 'apiKeyHelper failed with SIGKILL'],
-  ])('%s: %s', async (command, message) => {
+  ])('fails with %s: %s', async (command, message) => {
     await expect(ask(commandCredentials(command))).rejects.toThrow(message)
   })
 
-  test('that hangs is ended, with what it started', async () => {
-    // Its reader is at the end when the last writer is gone.
+  test('is killed with its child processes when it hangs', async () => {
+    // Its reader ends when the last writer is gone.
     const pipe = join(folder(), 'pipe')
     execFileSync('sh', ['-c', `mkfifo '${pipe}'`])
     const isOver = new Promise<void>(
@@ -269,7 +269,7 @@ describe('apiKeyHelper', () => {
     await isOver
   })
 
-  test('an abort does not wait for it', async () => {
+  test('is not waited for after an abort', async () => {
     const controller = new AbortController()
     const reason = new RunAbort('user')
     const asked = ask(commandCredentials('sleep 1000'), null, controller.signal)

@@ -1,4 +1,5 @@
-// Holds R-WIRE-1 and R-WIRE-5b of docs/spec: however deep a service nests, an attempt gives a reply or a ModelError.
+// Tests R-WIRE-1 and R-WIRE-5b of docs/spec: an attempt returns a reply or a ModelError, however deeply a service
+// nests.
 import { messageOf } from '@halting/core/adapters'
 import { streamRun, ModelError, startRun } from '@halting/core'
 import type { AnyTool, JsonObject, Model } from '@halting/core'
@@ -17,7 +18,7 @@ function deepText(depth: number): string {
   return `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
 }
 
-/** Stands in an event where the deep value is to come: `JSON.stringify` could not write it. */
+/** Marks the place of the deep value in an event: `JSON.stringify` could not write it. */
 const hole = '<deep>'
 
 function frames(events: readonly JsonObject[], deep: string): string {
@@ -35,7 +36,7 @@ async function serve(body: string, status = 200, type = 'text/event-stream'): Pr
 async function outcomeOf(model: Model): Promise<string> {
   const { reply, error, updates } = await call(model)
   if (error !== undefined) return error instanceof ModelError ? 'error' : `no ModelError: ${messageOf(error)}`
-  // What it gives can be written, and told, by whoever gets it.
+  // Its result can be written and displayed.
   JSON.stringify([reply?.message, updates])
   return reply?.streamError === undefined ? 'reply' : 'part'
 }
@@ -68,13 +69,13 @@ describe.each(depths)('%i levels', (depth) => {
       'an event of an unknown kind',
       [start(), { type: 'brand_new', it: hole }, begin({ type: 'text', text: 'x' }), ...ends],
     ],
-  ])('Messages API: %s', async (name, events) => {
+  ])('reads Messages API input: %s', async (name, events) => {
     const url = await serve(frames(events, deep))
     const outcome = await outcomeOf(anthropic({ model: 'claude-test', apiKey: 'key', baseUrl: url }))
     expect(outcome).toBe(isTaken && name !== 'an error' ? 'reply' : 'error')
   })
 
-  test('Messages API: a streamed input is handed on as the text that it is', async () => {
+  test('passes a streamed Messages API input on as text', async () => {
     const events = [start(), begin(named), delta({ type: 'input_json_delta', partial_json: deep }), ...ends]
     const model = anthropic({ model: 'claude-test', apiKey: 'key', baseUrl: await serve(frames(events, '')) })
     const { reply } = await call(model)
@@ -83,43 +84,35 @@ describe.each(depths)('%i levels', (depth) => {
   })
 
   test.each<[string, readonly JsonObject[], boolean]>([
+    ['a string as input', [piece({ index: 0, id: 'a' }, { name: 'b', arguments: deep }), finish('tool_calls')], true],
+    ['an object as input', [piece({ index: 0, id: 'a' }, { name: 'b', arguments: hole }), finish('stop')], isTaken],
     [
-      'an input that is text',
-      [piece({ index: 0, id: 'a' }, { name: 'b', arguments: deep }), finish('tool_calls')],
-      true,
-    ],
-    [
-      'an input that is an object',
-      [piece({ index: 0, id: 'a' }, { name: 'b', arguments: hole }), finish('stop')],
-      isTaken,
-    ],
-    [
-      'what is wanted back',
+      'content to send back',
       [piece({ index: 0, id: 'a', extra_content: hole }, { name: 'b', arguments: '{}' }), finish('stop')],
       isTaken,
     ],
     [
-      'what was thought',
+      'reasoning',
       [chunk({ reasoning_details: [{ type: 'x', it: hole }] }), chunk({ content: 'x' }), finish('stop')],
       isTaken,
     ],
     ['an error', [{ error: { message: hole } }], false],
-  ])('chat completions: %s', async (_name, events, isReply) => {
+  ])('reads chat completions: %s', async (_name, events, isReply) => {
     const url = await serve(frames([...events, usageChunk], deep))
     expect(await outcomeOf(openaiCompatible({ model: 'm', baseUrl: url }))).toBe(isReply ? 'reply' : 'error')
   })
 
   const annotated = [{ type: 'output_text', text: 'x', annotations: [{ type: 'x', it: hole }] }]
   test.each<[string, readonly JsonObject[], boolean]>([
-    ['an input that is text', [done(0, callItem(deep))], true],
-    ['an input that is an object', [done(0, callItem('', { arguments: hole }))], isTaken],
+    ['a string as input', [done(0, callItem(deep))], true],
+    ['an object as input', [done(0, callItem('', { arguments: hole }))], isTaken],
     ['an item of an unknown kind', [done(0, { type: 'brand_new', it: hole })], isTaken],
-    ['what the service did', [done(0, { type: 'web_search_call', action: { query: hole } })], isTaken],
-    ['what was thought', [done(0, { type: 'reasoning', encrypted_content: 'e', it: hole })], isTaken],
+    ['the work of the service', [done(0, { type: 'web_search_call', action: { query: hole } })], isTaken],
+    ['reasoning', [done(0, { type: 'reasoning', encrypted_content: 'e', it: hole })], isTaken],
     ['an annotation', [done(0, message('', { content: annotated }))], isTaken],
     ['an event of an unknown kind', [{ type: 'brand_new', it: hole }, done(0, message('x'))], isTaken],
     ['an error', [{ type: 'error', message: hole }], false],
-  ])('Responses API: %s', async (_name, events, isReply) => {
+  ])('reads Responses API input: %s', async (_name, events, isReply) => {
     const url = await serve(frames([created, ...events, ended()], deep))
     expect(await outcomeOf(openaiResponses({ model: 'm', baseUrl: url, apiKey: 'key' }))).toBe(
       isReply ? 'reply' : 'error',
@@ -128,20 +121,20 @@ describe.each(depths)('%i levels', (depth) => {
 
   test.each<[string, string, number]>([
     ['an error', `{"type":"error","error":{"type":"api_error","message":${deep}}}`, 500],
-    ['an error that is none', deep, 400],
+    ['an invalid error', deep, 400],
     [
-      'a whole answer',
+      'a complete reply',
       `{"type":"message","content":[{"type":"x","it":${deep}}],"choices":[{"message":{"x":${deep}}}],"output":${deep}}`,
       200,
     ],
-  ])('each: %s in a body', async (_name, body, status) => {
+  ])('survives %s in a body of each service', async (_name, body, status) => {
     const baseUrl = await serve(body, status, 'application/json')
     expect(await outcomeOf(anthropic({ model: 'claude-test', apiKey: 'key', baseUrl }))).toBe('error')
     expect(await outcomeOf(openaiCompatible({ model: 'm', baseUrl }))).toBe('error')
     expect(await outcomeOf(openaiResponses({ model: 'm', baseUrl, apiKey: 'key' }))).toBe('error')
   })
 
-  // A provider hands on objects, which may come from anywhere.
+  // A provider passes on objects of any origin.
   const object = JSON.parse(deep) as unknown
   test.each<[string, readonly unknown[]]>([
     ['an input', [toolCall(deep), finishPart('tool-calls')]],
@@ -156,12 +149,12 @@ describe.each(depths)('%i levels', (depth) => {
     ['usage', [...textParts('x'), finishPart('stop', { usage: { raw: object } })]],
     ['an error', [{ type: 'error', error: object }]],
     ['a part of an unknown kind', [{ type: 'brand-new', it: object }, ...textParts('x'), finishPart()]],
-  ])('AI SDK: %s', async (_name, parts) => {
+  ])('reads AI SDK input: %s', async (_name, parts) => {
     expect(['reply', 'part', 'error']).toContain(await outcomeOf(fromAiSdk(scriptedParts(parts))))
   })
 })
 
-test('a run tells the model that its input was no good, and goes on', async () => {
+test('reports an invalid input to the model, and continues', async () => {
   const deep = deepText(5_000)
   const streams = [
     [piece({ index: 0, id: 'a' }, { name: 'Read', arguments: deep }), finish('tool_calls'), usageChunk],

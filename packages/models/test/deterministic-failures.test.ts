@@ -1,4 +1,4 @@
-// Holds R-REQ-1a and R-REQ-1b of docs/spec over real connections: what cannot pass is soon given up.
+// Tests R-REQ-1a and R-REQ-1b of docs/spec over real connections: failures that cannot succeed end soon.
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import type { RunEvent } from '@halting/core'
@@ -16,7 +16,7 @@ function retriesOf(events: readonly RunEvent[]): readonly (readonly [number, num
   )
 }
 
-/** A server that treats every connection like this, and then is gone. */
+/** A server that treats every connection like this, until it is closed. */
 async function startSockets(
   treat: (socket: Socket) => void,
 ): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
@@ -26,8 +26,8 @@ async function startSockets(
   return { port: (server.address() as AddressInfo).port, close }
 }
 
-describe('a service that was never reached is tried twice again, and each time it is told why', () => {
-  test('nothing listens', async () => {
+describe('retries an unreachable service twice, and reports the reason each time', () => {
+  test('when nothing listens', async () => {
     const { port, close } = await startSockets(() => {})
     await close()
     const { terminal, events } = await runTo('go', { model: modelAt(`http://127.0.0.1:${port}`) })
@@ -36,7 +36,7 @@ describe('a service that was never reached is tried twice again, and each time i
     expect(retriesOf(events)).toEqual([[1, 2, why], [2, 2, why]]) // prettier-ignore
   })
 
-  test('what listens ends the connection before TLS is agreed on', async () => {
+  test('when the connection ends before TLS is established', async () => {
     const { port, close } = await startSockets((socket) => void socket.once('data', () => socket.destroy()))
     onTestFinished(close)
     const { terminal, events } = await runTo('go', { model: modelAt(`https://127.0.0.1:${port}`) })
@@ -46,7 +46,7 @@ describe('a service that was never reached is tried twice again, and each time i
     )
   })
 
-  test('what listens speaks no TLS', async () => {
+  test('when the other side does not speak TLS', async () => {
     const { port, close } = await startSockets(
       (socket) => void socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
     )
@@ -61,19 +61,19 @@ describe('a service that was never reached is tried twice again, and each time i
   })
 })
 
-describe('a reply that breaks twice with the same bytes is not asked for a third time', () => {
+describe('does not retry a second time after an identical failure', () => {
   const frames = framesOf('messages', answeringReply).map(({ bytes }) => bytes)
   const chat = framesOf('chat', answeringReply).map(({ bytes }) => bytes)
   const responses = framesOf('responses', answeringReply).map(({ bytes }) => bytes)
   const bodies: readonly (readonly [string, FaultProtocol, string])[] = [
     ['no JSON', 'messages', `${frames[0] ?? ''}data: {"type": "content_bl\n\n`],
-    ['an event that cannot stand there', 'messages', frames.slice(1).join('')],
+    ['an event at the wrong place', 'messages', frames.slice(1).join('')],
     ['an early end', 'messages', frames[0] ?? ''],
     ['no JSON', 'chat', 'data: {"choices": [\n\n'],
     ['an early end', 'chat', chat[0] ?? ''],
     ['no JSON', 'responses', `${responses[0] ?? ''}data: {"type": "respon\n\n`],
     [
-      'an event that cannot stand there',
+      'an event at the wrong place',
       'responses',
       responses
         .toSpliced(3, 0, responses[2] ?? '')
@@ -85,7 +85,7 @@ describe('a reply that breaks twice with the same bytes is not asked for a third
   test.each(bodies)('%s (%s)', async (_name, protocol, body) => {
     const server = await startRawServer((response) => {
       beginStream(response)
-      // Where the network cuts it is no matter.
+      // The position at which the network cuts does not matter.
       const at = server.bodies.length * 3
       response.write(body.slice(0, at))
       setTimeout(() => response.end(body.slice(at)), 20)
@@ -96,7 +96,7 @@ describe('a reply that breaks twice with the same bytes is not asked for a third
     expect([terminal.reason, server.bodies.length]).toEqual(['model_error', 2])
   })
 
-  test('but one that breaks otherwise, or on its way, is', async () => {
+  test('but retries after a different failure, or a broken connection', async () => {
     const server = await startRawServer((response) => {
       beginStream(response)
       const count = server.bodies.length
@@ -109,7 +109,7 @@ describe('a reply that breaks twice with the same bytes is not asked for a third
     expect([terminal.reason, server.bodies.length]).toEqual(['completed', 8])
   })
 
-  test('and neither is an error that the service tells in the stream', async () => {
+  test('and does not retry forever after an error in the stream', async () => {
     const server = await startRawServer((response) => {
       beginStream(response)
       const error = 'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"x"}}\n\n'
@@ -120,7 +120,7 @@ describe('a reply that breaks twice with the same bytes is not asked for a third
   })
 })
 
-test('ids and times that differ make no other reply of one that breaks', async () => {
+test('ignores different ids and times of a broken reply', async () => {
   const bodyOf = (attempt: number): string =>
     framesOf('messages', answeringReply)
       .map(({ bytes }) => bytes)
@@ -142,7 +142,7 @@ test('ids and times that differ make no other reply of one that breaks', async (
     return server.bodies.length
   }
   expect(await asked(bodyOf)).toBe(2)
-  // A reply that says something else may be whole the next time, and so may one that just ended.
+  // A reply with another text may be complete at the next attempt, and so may one that just ended.
   expect(await asked((attempt) => bodyOf(1).replace('"text":"x"', `"text":"${attempt}"`))).toBe(5)
   expect(await asked((attempt) => bodyOf(attempt).slice(0, bodyOf(attempt).indexOf('event: ping')))).toBe(5)
 })

@@ -9,7 +9,7 @@ import { messageItem, replyEvents } from './support/responses-service.ts'
 
 const key = { ANTHROPIC_API_KEY: 'key' }
 
-/** What a program is told before anything runs. */
+/** The error that a program gets before anything runs. */
 function refusal(make: () => unknown): string {
   try {
     make()
@@ -20,7 +20,7 @@ function refusal(make: () => unknown): string {
   return 'accepted'
 }
 
-describe('the name chooses the model', () => {
+describe('selects the model by its name', () => {
   test.each([
     ['claude-sonnet-4-5', {}, 'claude-sonnet-4-5'],
     ['anthropic/claude-sonnet-4-5', {}, 'claude-sonnet-4-5'],
@@ -28,7 +28,7 @@ describe('the name chooses the model', () => {
     [undefined, { ANTHROPIC_MODEL: 'claude-opus-5' }, 'claude-opus-5'],
     ['claude-haiku-4-5', { ANTHROPIC_MODEL: 'claude-opus-5' }, 'claude-haiku-4-5'],
     [undefined, {}, 'claude-sonnet-5-5'],
-  ])('%s with %j', (name, env, id) => {
+  ])('selects %s with %j', (name, env, id) => {
     expect(modelFromEnvironment(name, { ...key, ...env }).id).toBe(id)
   })
 
@@ -46,12 +46,12 @@ describe('the name chooses the model', () => {
     ],
     ['ollama/qwen3:8b', {}, 'ollama/qwen3:8b', 128_000],
     ['openrouter/some/model', { OPENROUTER_API_KEY: 'key' }, 'openrouter/some/model', 128_000],
-  ])('%s with %j is one of its service', (name, env, id, contextWindow) => {
+  ])('selects %s with %j as a model of its service', (name, env, id, contextWindow) => {
     expect(modelFromEnvironment(name, env as Record<string, string>)).toMatchObject({ id, contextWindow })
   })
 
   test.each(['sonnets', 'anthropic/', 'openai/', 'opal', 'nobody/model', ''])(
-    '%j is refused with what is supported',
+    'rejects %j and lists what is supported',
     (name) => {
       expect(refusal(() => modelFromEnvironment(name, key))).toBe(
         `No supported service has a model "${name}". Write claude-… or gpt-…, or put the service before the name: ` +
@@ -62,7 +62,7 @@ describe('the name chooses the model', () => {
   )
 })
 
-describe('a service that speaks the protocols of OpenAI', () => {
+describe("a service with OpenAI's protocols", () => {
   test.each([
     ['gpt-5', {}, 'No key for openai/gpt-5. Set OPENAI_API_KEY.'],
     ['gpt-5', key, 'No key for openai/gpt-5. Set OPENAI_API_KEY.'],
@@ -72,7 +72,7 @@ describe('a service that speaks the protocols of OpenAI', () => {
       { OPENAI_API_KEY: 'key' },
       'openai-compatible/mine needs the address of its service. Set OPENAI_BASE_URL, like http://localhost:8000/v1.',
     ],
-  ])('%s with %j is refused: %s', (name, env, message) => {
+  ])('rejects %s with %j: %s', (name, env, message) => {
     expect(refusal(() => modelFromEnvironment(name, env as Record<string, string>))).toBe(message)
   })
 
@@ -89,7 +89,7 @@ describe('a service that speaks the protocols of OpenAI', () => {
     return { headers: seen[0], body: JSON.parse(server.bodies[0]!.toString()) as object }
   }
 
-  test('is asked at its address with its key, organization and project', async () => {
+  test('is reached at its address with its key, organization and project', async () => {
     const { headers, body } = await requestTo('openai/gpt-5', (url) => ({
       OPENAI_BASE_URL: `${url}/v1/`,
       OPENAI_API_KEY: 'key',
@@ -113,7 +113,7 @@ describe('a service that speaks the protocols of OpenAI', () => {
     ['openai/gpt-5', '/v1/chat/completions', { HALTING_OPENAI_API: 'chat_completions' }],
     ['openai-compatible/gpt-5', '/v1/chat/completions', {}],
     ['openai-compatible/gpt-5', '/v1/responses', { HALTING_OPENAI_API: 'responses' }],
-  ] as const)('%s is asked at %s with %j', async (name, path, more) => {
+  ] as const)('is reached for %s at %s with %j', async (name, path, more) => {
     const { headers } = await requestTo(name, (url) => ({
       OPENAI_BASE_URL: `${url}/v1`,
       OPENAI_API_KEY: 'key',
@@ -122,7 +122,7 @@ describe('a service that speaks the protocols of OpenAI', () => {
     expect(headers).toMatchObject({ url: path })
   })
 
-  test('is asked by the API that the program says, before the variable; another word is refused', () => {
+  test('uses the API of the program before that of the variable, and rejects any other', () => {
     const env = { OPENAI_API_KEY: 'key', HALTING_OPENAI_API: 'responses' }
     const openai = { api: 'chat_completions' } as const
     expect(modelFromEnvironment('gpt-5', env).webSearch).toBeDefined()
@@ -138,7 +138,7 @@ describe('a service that speaks the protocols of OpenAI', () => {
     ['every address', (url: string) => url.replace('http://127.0.0.1', '0.0.0.0')],
     ['its port', (url: string) => url.replace('http://127.0.0.1', '')],
     ['its address with a path', (url: string) => `${url}/v1/`],
-  ])('Ollama is asked where OLLAMA_HOST says: %s', async (_name, written) => {
+  ])('finds Ollama where OLLAMA_HOST says: %s', async (_name, written) => {
     const { headers, body } = await requestTo('ollama/qwen3:8b', (url) => ({ OLLAMA_HOST: written(url) }))
     expect(headers).toMatchObject({ url: '/v1/chat/completions' })
     expect(headers).not.toHaveProperty('authorization')
@@ -146,8 +146,8 @@ describe('a service that speaks the protocols of OpenAI', () => {
   })
 })
 
-describe('services on this machine', () => {
-  test('are looked for at their usual ports, without a key', () => {
+describe('local services', () => {
+  test('are expected at their default ports, without a key', () => {
     expect(localServices({}).map(({ prefix, baseUrl, isOnThisMachine }) => [prefix, baseUrl, isOnThisMachine])).toEqual(
       [
         ['ollama', 'http://127.0.0.1:11434/v1', true],
@@ -164,7 +164,7 @@ describe('services on this machine', () => {
     ['http://gpu.example:8000/v1', false],
     ['http://localhost:9/v1', true],
     ['nonsense', false],
-  ])('are where their variable says: %s', (baseUrl, isOnThisMachine) => {
+  ])('are expected where their variable says: %s', (baseUrl, isOnThisMachine) => {
     expect(localServices({ VLLM_BASE_URL: baseUrl })).toContainEqual({
       prefix: 'vllm',
       baseUrl,
@@ -174,14 +174,14 @@ describe('services on this machine', () => {
   })
 })
 
-test('what is missing is told as data, too', () => {
+test('report what is missing as data, too', () => {
   expect(() => modelFromEnvironment('groq/llama', {})).toThrow(
     expect.objectContaining({ code: 'configuration', model: 'groq/llama', keyVariables: ['GROQ_API_KEY'] }),
   )
   expect(() => modelFromEnvironment(undefined, {})).toThrow(MissingKeyError)
 })
 
-describe('a key is needed', () => {
+describe('requires a key', () => {
   const said = /^No key for claude-opus-5\. Set ANTHROPIC_API_KEY/
   test.each([
     [{}, said],
@@ -198,7 +198,7 @@ describe('a key is needed', () => {
   })
 })
 
-describe('what no request can be made with is told before anything runs, without repeating a secret', () => {
+describe('reports invalid settings before anything runs, without repeating a secret', () => {
   test.each([
     [{ ANTHROPIC_BASE_URL: 'gateway.example' }, /^The base URL "gateway\.example" is not the address/],
     [{ ANTHROPIC_BASE_URL: 'ftp://gateway.example' }, /is not the address/],
@@ -216,7 +216,7 @@ describe('what no request can be made with is told before anything runs, without
   })
 })
 
-test('sizes come from the snapshot, the environment and the program, the last one first', () => {
+test('takes sizes from the snapshot, the environment and the program, in rising precedence', () => {
   const sizes = (env: Record<string, string>, settings = {}) => {
     const { contextWindow, maxOutputTokens, defaultOutputTokens } = modelFromEnvironment(
       'claude-sonnet-4-5',
@@ -236,7 +236,7 @@ test('sizes come from the snapshot, the environment and the program, the last on
   expect(anthropic({ model: 'claude-opus-5-5' })).toMatchObject({ contextWindow: 1_000_000, maxOutputTokens: 128_000 })
 })
 
-test('requests go where the environment says, with its headers', async () => {
+test('sends requests where the environment says, with its headers', async () => {
   const seen: Record<string, unknown>[] = []
   const server = await startRawServer((response, request) => {
     seen.push(request.headers)

@@ -1,14 +1,13 @@
-// Holds R-FAST-2 and R-FAST-3 of docs/spec: whatever bytes come and however they are cut, text and events are those
-// that TextDecoder and an independent parser make of them.
+// Tests R-FAST-2 and R-FAST-3 of docs/spec: for any bytes and any cuts, texts and events equal those of TextDecoder and
+// of an independent parser.
 import { createParser } from 'eventsource-parser'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createEventStream, createLineStream } from '../src/http/event-stream.ts'
+import { createEventStream, createLineStream, createUtf8Decoder } from '../src/http/event-stream.ts'
 import type { EventStream, ServerSentEvent } from '../src/http/event-stream.ts'
-import { createUtf8Decoder } from '../src/http/utf8-decoder.ts'
 import { drawn } from './support/deep.ts'
 
-/** The bytes in as many pieces as there are places to cut at. */
+/** The bytes, split at each of these places. */
 function cutAt(bytes: Uint8Array, places: readonly number[]): readonly Uint8Array[] {
   const ends = [...new Set(places.map((place) => place % (bytes.length + 1)))].toSorted((a, b) => a - b)
   return [...ends, bytes.length].map((end, index) => bytes.subarray(index === 0 ? 0 : ends[index - 1], end))
@@ -16,7 +15,7 @@ function cutAt(bytes: Uint8Array, places: readonly number[]): readonly Uint8Arra
 
 const cuts = fc.array(fc.nat(4_000), { maxLength: 12 })
 
-/** Bytes among which characters of several bytes are cut, wrong or left open. */
+/** Bytes with multi-byte characters that are cut, invalid or incomplete. */
 const someBytes = fc
   .array(
     fc.oneof(
@@ -25,11 +24,11 @@ const someBytes = fc
     ),
     { maxLength: 40 },
   )
-  // The last sign shows that nothing is held back.
+  // The last character shows that nothing is held back.
   .map((parts) => Uint8Array.from([...parts.flat(), 0x41]))
 
 describe('text', () => {
-  test('of any bytes, cut anywhere, is what TextDecoder gives of them', () => {
+  test('is decoded like TextDecoder does, for any bytes split anywhere', () => {
     fc.assert(
       fc.property(someBytes, cuts, (bytes, places) => {
         const decoder = createUtf8Decoder()
@@ -42,7 +41,7 @@ describe('text', () => {
     )
   })
 
-  test('does not change with a piece that is written over after it was read', () => {
+  test('does not change when a chunk is overwritten after reading', () => {
     const decoder = createUtf8Decoder()
     const piece = Uint8Array.from([0x41, 0xe2, 0x82])
     expect(decoder.decode(piece)).toBe('A')
@@ -50,7 +49,7 @@ describe('text', () => {
     expect(decoder.decode(Uint8Array.from([0xac]))).toBe('€')
   })
 
-  test('begins without a byte order mark, however it is cut, and keeps one that stands later', () => {
+  test('drops a byte order mark at the beginning, however it is split, and preserves later ones', () => {
     const bytes = new TextEncoder().encode('\u{feff}a\u{feff}b')
     const whole = createUtf8Decoder()
     const single = createUtf8Decoder()
@@ -69,7 +68,7 @@ const line = fc.oneof(
 const ending = fc.constantFrom('\n', '\r\n', '\r')
 const stream = fc.array(fc.tuple(line, ending), { maxLength: 40 }).map((lines) => lines.flat().join(''))
 
-/** What the parser of others makes of a text; it does not look back at a line ending that is cut. */
+/** The events of the independent parser. It does not handle a line ending that is cut. */
 function oracle(text: string): readonly ServerSentEvent[] {
   const events: ServerSentEvent[] = []
   const parser = createParser({ onEvent: ({ event, data }) => void events.push({ event, data }) })
@@ -86,7 +85,7 @@ function eventsOf(events: EventStream, pieces: readonly Uint8Array[]): readonly 
 }
 
 describe('events', () => {
-  test('of any lines, cut anywhere, are those of an independent parser', () => {
+  test('are parsed like an independent parser does, for any lines split anywhere', () => {
     fc.assert(
       fc.property(stream, cuts, (text, places) => {
         const pieces = cutAt(new TextEncoder().encode(text), places)
@@ -96,7 +95,7 @@ describe('events', () => {
     )
   })
 
-  test.each(['\n', '\r\n', '\r'])('come with their last line ending %j, before anything follows', (end) => {
+  test.each(['\n', '\r\n', '\r'])('arrive with their last line end %j, before anything follows', (end) => {
     const bytes = new TextEncoder().encode(`data: 1${end}${end}data: 2${end}${end}`)
     expect(eventsOf(createEventStream(), [bytes]).map(({ data }) => data)).toEqual(['1', '2'])
     const single = [...bytes].map((byte) => Uint8Array.of(byte))
@@ -106,14 +105,14 @@ describe('events', () => {
   test.each([
     ['one line that does not end', 'data: ', '12345', 5],
     ['lines of one event', 'data: 1234\n', 'data: 1234\n', 4],
-  ])('that are too long are told when the limit is passed: %s', (_name, first, next, limit) => {
+  ])('are reported when they exceed the limit: %s', (_name, first, next, limit) => {
     const events = createEventStream(limit + first.length - 1)
     const bytes = new TextEncoder()
     expect(events.feed(bytes.encode(first))).toEqual([])
     expect(events.feed(bytes.encode(next.repeat(3)))).toBe('too_long')
   })
 
-  test('one on each line, cut anywhere, are the lines', () => {
+  test('are the lines, if there is one per line', () => {
     const row = fc.string({ unit: 'grapheme', maxLength: 12 }).map((text) => text.replaceAll(/[\r\n]/g, ''))
     fc.assert(
       fc.property(fc.array(row, { maxLength: 20 }), cuts, (rows, places) => {

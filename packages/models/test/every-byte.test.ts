@@ -1,5 +1,5 @@
-// Every recorded stream over a real connection, cut at every byte: each byte leaves the server when the one before it has
-// arrived, so that no two are read together. For somebody who waits, the short ones.
+// Every recorded stream over a real connection, cut at every byte. Each byte leaves the server after the previous one
+// has arrived, so that no two are read together. A quick run tests only the short streams.
 import type { ServerResponse } from 'node:http'
 import type { ModelReply } from '@halting/core'
 import { describe, expect, test } from 'vitest'
@@ -18,7 +18,7 @@ const lineEnds = [
   ['CRLF', '\r\n'],
 ] as const
 
-/** What has arrived of an answer, told to the one who sends it. */
+/** Counts the received bytes of a response, so that the sender can wait for them. */
 function createArrival(): { readonly fetch: typeof globalThis.fetch; arrived(bytes: number): Promise<void> } {
   let count = 0
   let wanted = Infinity
@@ -40,7 +40,7 @@ function createArrival(): { readonly fetch: typeof globalThis.fetch; arrived(byt
               counted(bytes)
             },
           },
-          // Nothing is held back: what is asked for is what is not there yet.
+          // Nothing is buffered: each read requests data that is not available yet.
           { highWaterMark: 1 },
           { highWaterMark: 0 },
         ),
@@ -57,7 +57,7 @@ function createArrival(): { readonly fetch: typeof globalThis.fetch; arrived(byt
 
 let pieces: number[] = []
 
-/** Sends the bytes one by one, and gives what the adapter made of them. */
+/** Sends the bytes one by one, and returns the result of the adapter. */
 async function readByteByByte(bytes: Buffer, ask: (url: string, fetch: typeof globalThis.fetch) => Promise<unknown>) {
   const arrival = createArrival()
   const send = async (response: ServerResponse): Promise<void> => {
@@ -108,7 +108,7 @@ describe.each(lineEnds)('chat completions, with %s', (_name, lineEnd: LineEnd) =
 
 describe.each(lineEnds)('the Responses API, with %s', (_name, lineEnd: LineEnd) => {
   const whole = responsesRecordings.filter(({ events }) => events.at(-1)?.type === 'response.completed')
-  // Each says all of it several times: one is longer than what is sent elsewhere.
+  // Each recording repeats its content several times: one is longer than the limit.
   const isShortest = (name: string): boolean => name.startsWith('openai-custom-tool')
   const sent = whole.filter(({ name, events }) => isShortest(name) || isSent(responsesBytes(events, lineEnd)))
   test.each(sent)('$name', { timeout: 120_000 }, async ({ events }) => {

@@ -1,4 +1,4 @@
-// Holds the tables of "The wire" in docs/spec: R-WIRE-1 to R-WIRE-8. Every cell is made to happen.
+// Tests the tables of "The wire" in docs/spec: R-WIRE-1 to R-WIRE-8. Each cell is executed.
 import { readdirSync, readFileSync } from 'node:fs'
 import { ModelError } from '@halting/core'
 import type { Model } from '@halting/core'
@@ -24,7 +24,7 @@ const spec = readdirSync(pages)
   .join('\n\n')
 const nowhere = '–'
 
-/** The rows of the table that begins with this head: what stands in each column, by its name. */
+/** The rows of the table with this head: the cells of each row by column name. */
 function tableOf(head: string): readonly ReadonlyMap<string, string>[] {
   const lines = spec.split('\n')
   const start = lines.findIndex((line) => line.startsWith(head))
@@ -46,7 +46,7 @@ interface Exchanged extends Called {
   readonly bytes: number
 }
 
-/** One exchange with a fault server, from a model that reads as fast as it can. */
+/** One exchange with a fault server. The model reads as fast as it can. */
 async function exchange(
   protocol: FaultProtocol,
   planned: PlannedExchange,
@@ -56,7 +56,7 @@ async function exchange(
   const server = await startFaultServer({ protocol, plan: [planned], taken: ear.taken })
   try {
     const called = await call(modelOf(protocol, { baseUrl: server.url, fetch: ear.fetch, ...options }))
-    // What never ends by itself must be let go.
+    // An endless response must be released.
     if ('fault' in planned && isEndless(planned.fault)) await server.released()
     return { ...called, bytes: server.bytesWritten() }
   } finally {
@@ -70,7 +70,7 @@ function modelOf(protocol: FaultProtocol, options: ServiceOptions & { readonly b
   return protocol === 'messages' ? anthropic(named) : openaiCompatible(named)
 }
 
-/** What an attempt came to, in the words of the tables (R-WIRE-1); anything else is told as it is. */
+/** The outcome of an attempt in the words of the tables (R-WIRE-1). Any other outcome is described as it is. */
 function outcomeOf({ reply, error, updates }: Called, sent: FaultReply): string {
   if (error !== undefined) {
     if (!(error instanceof ModelError)) return 'something that is no ModelError'
@@ -93,19 +93,19 @@ function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
-/** The failure that an attempt told of, also beside a reply that was kept. */
+/** The failure of an attempt, including one that kept a part of the reply. */
 function failureOf({ reply, error }: Called): ModelError | undefined {
   if (error instanceof ModelError) return error
   return reply?.streamError
 }
 
-/** The cell of one protocol: where they differ, the Messages API stands first, and the Responses API last. */
+/** The cell of one protocol. If they differ, the Messages API is first and the Responses API last. */
 function cellOf(cell: string, protocol: FaultProtocol): string {
   const [first = '', second = first, third = second] = cell.split(' / ')
   return { messages: first, chat: second, responses: third }[protocol]
 }
 
-/** Only where silence is the fault may it run into a limit. */
+/** Only silence may run into a short limit. */
 function limitsFor(fault: StreamFault): ServiceOptions {
   if (fault === 'endless event') return { maxEventLength: endlessLimit }
   return isEndless(fault) ? { idleTimeoutMs: 1_000, requestTimeoutMs: 1_300 } : {}
@@ -118,7 +118,7 @@ function isEndless(fault: StreamFault): boolean {
 const endlessLimit = 100_000
 
 describe('the table of faults', () => {
-  test('has a row for every fault, a column for every point, and no others', () => {
+  test('has a row for every fault, and a column for every point', () => {
     expect(faultRows.map((row) => row.get('fault'))).toEqual(Object.keys(faultKinds))
     expect([...(faultRows[0]?.keys() ?? [])]).toEqual(['fault', 'kind', 'billed', ...faultPoints])
   })
@@ -127,7 +127,7 @@ describe('the table of faults', () => {
     faultRows.map((row) => ({ protocol, fault: row.get('fault') ?? '', row })),
   )
   test.each(cases)('$protocol: $fault', async ({ protocol, fault, row }) => {
-    // The first test holds that each row is the name of one.
+    // The first test ensures that each row is the name of one.
     const name = fault as StreamFault
     const exchanged = await Promise.all(
       faultPoints.map(async (at) => {
@@ -147,16 +147,16 @@ describe('the table of faults', () => {
   })
 })
 
-describe('what the table cannot say', () => {
-  test('an endless event is read no further than its limit, and the connection is let go', async () => {
+describe('beyond the table', () => {
+  test('reads an endless event no further than its limit, and releases the connection', async () => {
     for (const protocol of protocols) {
       const { bytes } = await exchange(protocol, { fault: 'endless event', at: 'begun' }, limitsFor('endless event'))
-      // What the kernel holds between the two comes on top.
+      // The buffers of the kernel come on top.
       expect(bytes).toBeLessThan(endlessLimit + 16_000_000)
     }
   })
 
-  test('a reply without a report of usage is charged at the worst case, one with it at what it says', async () => {
+  test('charges a reply without usage at the worst case, and one with usage as reported', async () => {
     const usage = { input_tokens: 100, output_tokens: 20, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
     const billed = async (protocol: FaultProtocol, at: FaultPoint) => {
       const { reply } = await exchange(protocol, { fault: 'closed', at })
@@ -167,7 +167,7 @@ describe('what the table cannot say', () => {
     expect(await Promise.all([billed('responses', 'stop'), billed('responses', 'end')])).toEqual([usage, usage])
   })
 
-  test('a cut connection is told by what cut it, with the id of the request where there was an answer', async () => {
+  test('reports the cause of a cut connection, with the request id if there was a response', async () => {
     const failed = async (fault: StreamFault) => failureOf(await exchange('messages', { fault, at: 'text' }))
     for (const fault of ['reset', 'closed'] as const) {
       expect((await failed(fault))?.message).toMatch(/^127\.0\.0\.1:\d+ closed the connection \(ECONNRESET\)/)
@@ -179,8 +179,8 @@ describe('what the table cannot say', () => {
   })
 })
 
-describe('the table of answers', () => {
-  test('has a row for every answer, and no others', () => {
+describe('the table of responses', () => {
+  test('has a row for every response', () => {
     expect(new Set(answerRows.map((row) => row.get('answer')))).toEqual(new Set(Object.keys(faultAnswers)))
     expect([...(answerRows[0]?.keys() ?? [])]).toEqual(['answer', 'kind', 'tried again', 'waits', 'billed'])
   })
@@ -189,7 +189,7 @@ describe('the table of answers', () => {
     answerRows.map((row) => ({ protocol, answer: row.get('answer') ?? '', row })),
   )
   test.each(cases)('$protocol: $answer', async ({ protocol, answer, row }) => {
-    // The first test holds that each row is the name of one.
+    // The first test ensures that each row is the name of one.
     const called = await exchange(
       protocol,
       { answer: answer as FaultAnswer },
@@ -211,12 +211,12 @@ function waitsOf(failure: ModelError | undefined): string {
   if (failure?.retryable !== true) return nowhere
   const { retryAfterMs } = failure
   if (retryAfterMs === null) return 'its own steps'
-  // A date is told in whole seconds.
+  // A date has whole seconds.
   const isAsked = retryAfterMs === 7_000 || (retryAfterMs > 0 && retryAfterMs <= retryDateMs + 1_000)
   return isAsked ? 'as asked' : `${retryAfterMs} ms`
 }
 
-test('a fault that cannot happen where it is planned is told at once', async () => {
+test('rejects a fault that cannot happen at its point', async () => {
   await expect(startFaultServer({ protocol: 'chat', plan: [{ fault: 'pings', at: 'accept' }] })).rejects.toThrow(
     '"pings" cannot happen at "accept".',
   )

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-CTX-4, R-CTX-10, R-CTX-16a: what happens when the context window is full, over HTTP.
+// Tests R-CTX-4, R-CTX-10 and R-CTX-16a of docs/spec: what happens when the context window is full, over HTTP.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { QueryEngine, streamRun, startRun, type RunEvent, type SdkMessage, type Tool } from '@halting/core'
@@ -19,7 +19,7 @@ const look: Tool = {
 }
 const works = { content: ['On it.', { type: 'tool_use', name: 'Look', input: {} }], repeat: 400 }
 
-/** How services say that a prompt is too long. */
+/** How services report that a prompt is too long. */
 const refusals = {
   'prompt is too long: N tokens > M maximum': (used: number) => ({
     status: 400,
@@ -35,7 +35,7 @@ interface Front {
   readonly asked: { run: number; questions: number }
 }
 
-/** A service that works until the run has asked so often, and refuses some of its requests on the way. */
+/** A service that replies with this many calls, and rejects some requests in between. */
 async function serve(
   calls: number,
   refuses: (request: number) => boolean,
@@ -134,7 +134,7 @@ const paths: readonly Path[] = [
   },
 ]
 
-describe.each(Object.entries(refusals))('the service says %s', (_wording, refusal) => {
+describe.each(Object.entries(refusals))('when the service says %s', (_wording, refusal) => {
   test.each(paths)('$name', async ({ layers, refuses, ends, recoveries }) => {
     const { url, asked } = await serve(26, refuses, refusal)
     const model = anthropic({ model: 'claude-sonnet-5-5', apiKey: 'k', baseUrl: url })
@@ -147,18 +147,18 @@ describe.each(Object.entries(refusals))('the service says %s', (_wording, refusa
       event.type === 'lap' && event.transition !== 'next_turn' ? [event.transition] : [],
     )
     expect([terminal.reason, taken]).toEqual([ends, recoveries])
-    // Withheld from the stream until nothing helped.
-    const told = events.filter(
+    // The stream omits the error until every recovery has failed.
+    const errors = events.filter(
       ({ type, ...event }) => type === 'message' && JSON.stringify(event).includes('"error":"invalid_request"'),
     )
-    expect(told).toHaveLength(ends === 'completed' ? 0 : 1)
+    expect(errors).toHaveLength(ends === 'completed' ? 0 : 1)
     expect(terminal.summary.requests).toBeLessThanOrEqual(asked.run)
   })
 })
 
-describe('a scripted service with a small window that we do not know', () => {
+describe('a scripted service with an unknown small window', () => {
   test.each([1, 1.4, 2])(
-    'is refused by, learned from, and a session over it goes on: factor %s',
+    'rejects a request, and the session continues with the learned limit: factor %s',
     async (tokenFactor) => {
       const scripted = await scriptedModel({
         contextWindow: 24_000,
@@ -179,7 +179,7 @@ describe('a scripted service with a small window that we do not know', () => {
       }
       expect(results).toEqual(['success', 'success', 'success', 'success'])
       const refused = scripted.server.requests.filter(({ text }) => Math.ceil((text.length / 4) * tokenFactor) > 24_000)
-      // Once: then the window is known, and how the service counts.
+      // Once: then the window and the token factor of the service are known.
       expect(refused.length).toBe(1)
       const answers = scripted.server.requests.filter(({ text }) => text.includes('keep the ports'))
       expect(answers.length).toBeGreaterThanOrEqual(1)

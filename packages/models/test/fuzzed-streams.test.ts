@@ -1,4 +1,4 @@
-// Holds R-WIRE-1 to R-WIRE-5 for streams in which anything may have gone wrong: in process many, over a real connection some.
+// Tests R-WIRE-1 to R-WIRE-5 for arbitrarily broken streams: many in process, some over a real connection.
 import { isJsonObject } from '@halting/core/adapters'
 import { ModelError } from '@halting/core'
 import type { ContentBlock, Model, ModelReply } from '@halting/core'
@@ -24,7 +24,7 @@ import { amiss, drawn } from './support/deep.ts'
 
 const protocols = ['messages', 'chat', 'responses'] as const
 
-/** Without a limit to how long it may be silent: a stream that ended is never waited for. */
+/** Without a limit on silence: nothing waits for a stream that ended. */
 function modelOf(protocol: FaultProtocol, baseUrl: string, options: ServiceOptions = {}): Model {
   const named = { model: 'm', apiKey: 'key', baseUrl, idleTimeoutMs: Infinity, requestTimeoutMs: Infinity, ...options }
   return { messages: anthropic, chat: openaiCompatible, responses: openaiResponses }[protocol](named)
@@ -32,7 +32,7 @@ function modelOf(protocol: FaultProtocol, baseUrl: string, options: ServiceOptio
 
 const head = { headers: { 'content-type': 'text/event-stream' } }
 
-/** One call whose answer is made of these pieces, without a network. */
+/** One call whose response consists of these chunks, without a network. */
 function answeredWith(protocol: FaultProtocol, pieces: readonly Uint8Array[]): Promise<Called> {
   const fetch = async (): Promise<Response> => new Response(bodyOf(pieces), head)
   return call(modelOf(protocol, 'http://127.0.0.1:1', { fetch }))
@@ -49,51 +49,51 @@ function bodyOf(pieces: readonly Uint8Array[]): ReadableStream<Uint8Array> {
   })
 }
 
-/** What a stream comes to when nothing goes wrong with it. */
+/** The result of a stream without faults. */
 async function wholeReply(protocol: FaultProtocol, { frames }: RecordedStream): Promise<ModelReply> {
   const { reply } = await answeredWith(protocol, [Buffer.from(frames.join(''))])
   if (reply === undefined) throw new Error('a recorded stream gives no reply')
   return reply
 }
 
-/** What holds however a stream was mistreated; the first thing that does not, in words. */
+/** Returns the first violation of what must hold for any mistreated stream. */
 function problemOf({ reply, error, updates }: Called, bytes: Uint8Array): string | undefined {
-  if (reply === undefined) return error instanceof ModelError ? undefined : `it threw what is no ModelError: ${String(error)}` // prettier-ignore
+  if (reply === undefined) return error instanceof ModelError ? undefined : `it threw something that is not a ModelError: ${String(error)}` // prettier-ignore
   const { message, streamError } = reply
   const blocks = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
-  const told = blocks.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
-  const due = streamError === undefined ? told : told.filter((block) => !isUnanswered(block, told))
-  if (!isSame(message.content, due)) return 'what was told to be complete is not what is in the reply'
+  const emitted = blocks.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
+  const due = streamError === undefined ? emitted : emitted.filter((block) => !isUnanswered(block, emitted))
+  if (!isSame(message.content, due)) return 'a block that was emitted as complete differs from the reply'
   for (const { index, block } of blocks) {
     const shown = updates.map((update) => (update.type === 'text_delta' && update.index === index ? update.text : ''))
     if (block.type === 'text' && !block.text.endsWith(shown.join('')) && !isSaidWhole(block.text, bytes)) {
-      return 'text that was shown is not kept'
+      return 'text that was shown is not stored'
     }
     if (block.type === 'tool_use' && !isJsonObject(block.input)) return 'a call has no input'
   }
   const counts = [message.usage.input_tokens, message.usage.output_tokens, message.usage.cache_read_input_tokens]
-  if (!counts.every((count) => Number.isFinite(count) && count >= 0)) return 'the usage is no usage'
+  if (!counts.every((count) => Number.isFinite(count) && count >= 0)) return 'the usage is invalid'
   if (streamError === undefined) {
-    if (message.stop_reason === null) return 'a reply without a stop reason is told to be whole'
-    return saysWhyItEnded(bytes) ? undefined : 'a reply is told to be whole, and its end never came'
+    if (message.stop_reason === null) return 'a reply without a stop reason is reported as complete'
+    return saysWhyItEnded(bytes) ? undefined : 'a reply without an end is reported as complete'
   }
-  if (!(streamError instanceof ModelError)) return 'it was broken by what is no ModelError'
+  if (!(streamError instanceof ModelError)) return 'its error is not a ModelError'
   if (message.stop_reason !== null) return 'a broken reply has a stop reason'
   return message.content.length > 0 ? undefined : 'nothing is kept, and yet there is a reply'
 }
 
-/** Whether the service said this text in one piece: then it counts, whatever was streamed of it (spec R-RESP-31a). */
+/** Whether the service sent this text as a whole. Then it wins over the streamed pieces (spec R-RESP-31a). */
 function isSaidWhole(text: string, bytes: Uint8Array): boolean {
   return new TextDecoder().decode(bytes).includes(`"text":${JSON.stringify(text)}`)
 }
 
-/** The call of a service's own tool whose result did not come, or that lost its id: it cannot be sent back. */
+/** The call of a server tool that has no result or lost its id: it cannot be sent back. */
 function isUnanswered(block: ContentBlock, all: readonly ContentBlock[]): boolean {
   if (!block.type.endsWith('_tool_use')) return false
   return !('id' in block) || !all.some((other) => 'tool_use_id' in other && other.tool_use_id === block.id)
 }
 
-/** Whether an end is in there, by the plainest reading there is. */
+/** Whether the bytes have an end, by a straightforward search. */
 function saysWhyItEnded(bytes: Uint8Array): boolean {
   const ends = /"stop_reason"\s*:\s*"|"finish_reason"\s*:\s*"|\[DONE\]|"type":"response\.(completed|incomplete)"/
   return ends.test(new TextDecoder().decode(bytes))
@@ -103,7 +103,7 @@ function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
-describe.each(protocols)('in process, a stream (%s)', (protocol) => {
+describe.each(protocols)('a stream in process (%s)', (protocol) => {
   const streams = recordedStreams(protocol)
   const stream = fc.constantFrom(...streams)
 
@@ -111,7 +111,7 @@ describe.each(protocols)('in process, a stream (%s)', (protocol) => {
     expect(streams.length).toBeGreaterThan(4)
   })
 
-  test('in any pieces gives the same message', async () => {
+  test('yields the same message, however it is split', async () => {
     await fc.assert(
       fc.asyncProperty(stream, cuts, async (recorded, cutsAt) => {
         const whole = await wholeReply(protocol, recorded)
@@ -122,7 +122,7 @@ describe.each(protocols)('in process, a stream (%s)', (protocol) => {
     )
   })
 
-  test('cut off at any byte gives the whole message, a beginning of it, or an error that may be retried', async () => {
+  test('yields the message, a beginning of it, or a retryable error when it is cut at any byte', async () => {
     const outcomes = new Set<string>()
     await fc.assert(
       fc.asyncProperty(stream, truncation, cuts, async (recorded, cut, cutsAt) => {
@@ -139,10 +139,10 @@ describe.each(protocols)('in process, a stream (%s)', (protocol) => {
 
   const several = (mutation: fc.Arbitrary<Mutation>) => fc.array(mutation, { minLength: 1, maxLength: 4 })
   test.each([
-    ['with frames that are repeated, lost and swapped', several(frameMutation)],
+    ['with repeated, lost and swapped frames', several(frameMutation)],
     ['with garbage in it', several(garbage)],
     ['with all of that, and cut off', several(fc.oneof(frameMutation, garbage, truncation))],
-  ])('%s loses nothing that was complete, and says so when it is not whole', async (_name, mutations) => {
+  ])('loses nothing complete when it is %s, and reports when it is incomplete', async (_name, mutations) => {
     const outcomes = new Set<string>()
     await fc.assert(
       fc.asyncProperty(stream, mutations, cuts, async (recorded, mutated, cutsAt) => {
@@ -156,7 +156,7 @@ describe.each(protocols)('in process, a stream (%s)', (protocol) => {
     expect(amiss(outcomes, ['failed', 'kept', 'whole'])).toEqual([])
   })
 
-  test('that is nothing but garbage is a ModelError', async () => {
+  test('is a ModelError if it is only garbage', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), cuts, async (bytes, cutsAt) => {
         const { error } = await answeredWith(protocol, piecesOf(Buffer.from(bytes), cutsAt))
@@ -175,8 +175,8 @@ function cutOutcome({ reply, error }: Called, whole: ModelReply): string {
   return isSame(content, beginning) ? 'a beginning' : 'something else'
 }
 
-describe.each(protocols)('over a real connection, a stream (%s)', (protocol) => {
-  test('that is mistreated, and ends well or badly, loses nothing that was complete and never hangs', async () => {
+describe.each(protocols)('a stream over a real connection (%s)', (protocol) => {
+  test('loses nothing complete and never hangs when it is disturbed', async () => {
     let pieces: readonly Buffer[] = []
     let isCut = false
     const server = await startRawServer(async (response) => {

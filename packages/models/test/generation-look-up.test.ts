@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-BUD-21d: OpenRouter is asked afterwards what a reply came to.
+// Tests R-BUD-21d of docs/spec: OpenRouter reports the cost of a reply afterwards.
 import type { JsonObject, Model } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { openai, openaiCompatible } from '../src/openai/openai.ts'
@@ -21,7 +21,7 @@ const generation = {
   native_tokens_cached: 4,
 }
 
-/** A model of OpenRouter whose requests go to this machine; `asked` has them as they were made. */
+/** A model of OpenRouter whose requests go to this machine. `asked` has the requests. */
 async function routed(status: number, body: unknown, hangs = false) {
   const server = await startRawServer((response, request) => {
     if (request.method === 'POST') {
@@ -56,7 +56,7 @@ const lookUp = (model: Model, id = 'gen-1', signal = new AbortController().signa
   model.lookUpUsage?.(id, { signal })
 
 describe('a model of OpenRouter', () => {
-  test('is asked by the id that it reported first, and says cost and tokens', async () => {
+  test('is queried by the id that it reported first, and returns cost and tokens', async () => {
     const { model, asked } = await routed(200, { data: generation })
     const { updates } = await call(model)
     const [first] = updates
@@ -70,14 +70,14 @@ describe('a model of OpenRouter', () => {
     ])
   })
 
-  test('bills with a key of one’s own its fee, and the provider the rest', async () => {
+  test("adds the fee and the provider's cost for a user's own key", async () => {
     const data = { ...generation, is_byok: true, total_cost: 0.5, upstream_inference_cost: 2 }
     expect(await lookUp((await routed(200, { data })).model)).toMatchObject({ usd: 2.5 })
     const untold = { ...data, upstream_inference_cost: null }
     expect(await lookUp((await routed(200, { data: untold })).model)).not.toHaveProperty('usd')
   })
 
-  test('counts in tokens of its own where it has none of the model', async () => {
+  test('returns normalized tokens if there are no native ones', async () => {
     const data: JsonObject = {
       ...generation,
       native_tokens_prompt: null,
@@ -95,22 +95,22 @@ describe('a model of OpenRouter', () => {
     ['a page', 200, '<html>'],
     ['an answer without data', 200, { data: null }],
     ['a refused key', 401, { error: { message: 'No auth' } }],
-  ])('says nothing with %s', async (_what, status, body) => {
+  ])('returns nothing for %s', async (_what, status, body) => {
     expect(await lookUp((await routed(status, body)).model)).toBeUndefined()
   })
 
-  test('says no tokens where what it tells are no counts', async () => {
+  test('returns no tokens for invalid counts', async () => {
     const data = { ...generation, native_tokens_prompt: 1.5 }
     expect(await lookUp((await routed(200, { data })).model)).toEqual({ usd: 0.0015 })
   })
 
-  test('is not asked for an id that is none of its own', async () => {
+  test('is not queried for an id of another kind', async () => {
     const { model, asked } = await routed(200, { data: generation })
     expect(await lookUp(model, 'chat-1')).toBeUndefined()
     expect(asked).toEqual([])
   })
 
-  test('is waited for no longer than until the abort', async () => {
+  test('is not waited for after an abort', async () => {
     const { model, asked } = await routed(200, '', true)
     const abort = new AbortController()
     const answer = lookUp(model, 'gen-1', abort.signal)
@@ -120,7 +120,7 @@ describe('a model of OpenRouter', () => {
   })
 })
 
-test('services that report nothing afterwards are not asked', () => {
+test('is the only kind that is queried', () => {
   const others = ['https://api.openai.com/v1', 'http://localhost:11434/v1', 'https://notopenrouter.ai/api/v1']
   for (const baseUrl of others)
     expect(openaiCompatible({ model: 'm', baseUrl, apiKey: 'k' })).not.toHaveProperty('lookUpUsage')

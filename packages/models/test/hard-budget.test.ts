@@ -1,5 +1,5 @@
 // The hard budget of docs/spec, R-BUD-1 to R-BUD-6 and R-RES-4 to R-RES-5, from the loop to the wire.
-// HALTING_BUDGET_RUNS draws more cases, HALTING_BUDGET_SEED other ones.
+// HALTING_BUDGET_RUNS sets the number of random cases, HALTING_BUDGET_SEED their seed.
 import { ModelError } from '@halting/core'
 import type { Model, Prices, StepRecord } from '@halting/core'
 import * as fc from 'fast-check'
@@ -19,7 +19,7 @@ const seed = Number(process.env['HALTING_BUDGET_SEED'] ?? 20_261_110)
 
 type Speaks = DrawnModel['speaks']
 
-/** Each may speak each protocol: those that have happenings of their own more often. */
+/** Each protocol may be used. Those with their own events are drawn more often. */
 const everyProtocol: readonly Speaks[] = ['messages', 'chat', 'messages', 'chat', 'responses']
 
 const drawnModel = (name: string, protocols: readonly Speaks[]): fc.Arbitrary<DrawnModel> =>
@@ -59,17 +59,17 @@ function broken({ currency }: Case, { billed, committed, limit, ...outcome }: Ou
     'the run does not break': outcome.reason !== 'error',
     'no more is billed than the budget':
       currency === 'usd' ? billed.picodollars <= BigInt(limit) * 1_000n : billed.tokens <= limit,
-    'the run says at least what is billed':
+    'the run reports at least the bill':
       billed.picodollars <= committedNanos * 1_000n && billed.tokens <= committed.tokens,
     'no request is billed more than was reserved for it': outcome.underReserved.length === 0,
-    'no request is settled below what it is billed': outcome.underSettled.length === 0,
+    'no request is settled below its bill': outcome.underSettled.length === 0,
   }
   return Object.entries(promises).flatMap(([promise, isKept]) => (isKept ? [] : [promise]))
 }
 
-describe('what a service bills by its own meter, aborted, dropped and killed requests included', () => {
+describe('the bill of a service, including aborted, dropped and killed requests', () => {
   test.each(['usd', 'tokens'] as const)(
-    'never exceeds the budget in %s, nor what the run says it spent',
+    'never exceeds the budget in %s, or what the run reports',
     async (currency) => {
       const tally = createTally()
       const keepsPromises = fc.asyncProperty(caseIn(currency), async (drawn) => {
@@ -78,15 +78,15 @@ describe('what a service bills by its own meter, aborted, dropped and killed req
         expect(broken(drawn, outcome)).toEqual([])
       })
       await fc.assert(keepsPromises, { numRuns, seed, endOnFailure: true })
-      // All that can happen is met in 700 cases.
+      // 700 cases include everything that can happen.
       expect(numRuns < 700 ? [] : tally.missing()).toEqual([])
     },
     1_000_000,
   )
 })
 
-describe('the test can see an overshoot', () => {
-  /** Every promise that is broken in the cases. */
+describe('the test detects', () => {
+  /** Every promise that these cases break. */
   async function brokenIn(
     currency: Case['currency'],
     using: Prices,
@@ -102,11 +102,11 @@ describe('the test can see an overshoot', () => {
   const allBroken = [
     'no more is billed than the budget',
     'no request is billed more than was reserved for it',
-    'no request is settled below what it is billed',
-    'the run says at least what is billed',
+    'no request is settled below its bill',
+    'the run reports at least the bill',
   ]
 
-  test('of reservations that are too small', async () => {
+  test('reservations that are too small', async () => {
     const tooSmall: Prices = {
       cost: (model, usage) => prices.cost(model, usage),
       worstCase: (model, bound) => prices.worstCase(model, { ...bound, outputTokens: bound.outputTokens / 4 }),
@@ -114,7 +114,7 @@ describe('the test can see an overshoot', () => {
     expect(await brokenIn('usd', tooSmall, {})).toEqual(allBroken)
   })
 
-  test.each(['usd', 'tokens'] as const)('of failures that are taken for free, in %s', async (currency) => {
+  test.each(['usd', 'tokens'] as const)('failures that are not charged, in %s', async (currency) => {
     const takenForFree = (model: Model): Model => ({
       ...model,
       async call(request, options) {
@@ -132,12 +132,12 @@ describe('the test can see an overshoot', () => {
     ])
   })
 
-  test('of a resume that forgets the requests that were open', async () => {
+  test('a resume that forgets open requests', async () => {
     const forgetful = (records: readonly StepRecord[]): readonly StepRecord[] => {
       const ended = new Set(records.flatMap((record) => (record.type === 'result' ? [record.key] : [])))
       return records.filter((record) => record.type !== 'intent' || ended.has(record.key))
     }
-    // How far a request got when its process was killed depends on the machine: whether the budget itself is exceeded too.
+    // The progress of a request at the kill depends on the machine. So does whether the budget itself is exceeded.
     expect(await brokenIn('usd', prices, { onDisk: forgetful }, 160)).toEqual(
       expect.arrayContaining([allBroken[2], allBroken[3]]),
     )

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { contextWindowOf, knownModels, modelAliases, modelFromEnvironment, withoutAlias } from '../src/index.ts'
 
-describe('the window of a model', () => {
-  test('is that of its name, as the list of models has it', () => {
+describe('the context window of a model', () => {
+  test('is found by its name, as in the list of models', () => {
     const all = knownModels()
     expect(all.map(({ name }) => contextWindowOf(name))).toEqual(all.map(({ contextWindow }) => contextWindow))
     expect(contextWindowOf('nobody-knows-it')).toBeUndefined()
@@ -10,7 +10,7 @@ describe('the window of a model', () => {
 })
 
 describe('short names', () => {
-  test('are the newest known model of their family', () => {
+  test('mean the newest known model of their family', () => {
     const names = knownModels().map(({ name }) => name)
     for (const [family, name] of Object.entries(modelAliases())) {
       const rivals = names.flatMap((one) => {
@@ -21,7 +21,7 @@ describe('short names', () => {
     }
   })
 
-  test('are asked for by that name', () => {
+  test('can be requested', () => {
     const { id } = modelFromEnvironment('Sonnet', { ANTHROPIC_API_KEY: 'k' })
     expect(id).toBe(modelAliases().sonnet)
     expect(modelFromEnvironment(undefined, { ANTHROPIC_API_KEY: 'k', ANTHROPIC_MODEL: 'opus' }).id).toBe(
@@ -29,12 +29,12 @@ describe('short names', () => {
     )
   })
 
-  test('any other name is itself', () => {
+  test('leave any other name unchanged', () => {
     expect(['claude-opus-4-5', 'gpt-5', 'sonnet-5'].map(withoutAlias)).toEqual(['claude-opus-4-5', 'gpt-5', 'sonnet-5'])
   })
 })
 
-test('every known model can be asked for by its name', () => {
+test('lists only models that can be requested by name', () => {
   const env = new Proxy<Record<string, string>>(
     {},
     { get: (_, name) => (String(name).endsWith('_KEY') ? 'k' : undefined) },

@@ -1,8 +1,8 @@
-// What is learned from refusals only grows, whatever services say (spec R-RESP-12b).
+// Knowledge from rejections only grows, whatever services answer (spec R-RESP-12b).
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { learn, nothingLearned, together } from '../src/openai/learned.ts'
-import type { Learned } from '../src/openai/learned.ts'
+import { learnFromRefusal, initialKnowledge, mergeKnowledge } from '../src/openai/service-knowledge.ts'
+import type { ServiceKnowledge } from '../src/openai/service-knowledge.ts'
 import { reasoningEfforts } from '../src/responses/reasoning-effort.ts'
 import { readErrorBody } from '../src/service/error-body.ts'
 import type { Refusal } from '../src/service/service-model.ts'
@@ -36,29 +36,29 @@ const refusal: fc.Arbitrary<Refusal> = fc
     code: fc.constantFrom(null, 'unsupported_value', 'invalid_encrypted_content'),
     message: words,
   })
-  .map(({ status, ...error }) => ({ status, said: readErrorBody(JSON.stringify({ error })) }))
+  .map(({ status, ...error }) => ({ status, body: readErrorBody(JSON.stringify({ error })) }))
 const start = fc.record({
   api: fc.constantFrom('responses' as const, 'chat_completions' as const),
   outputLimitField: fc.constantFrom('max_tokens' as const, 'max_completion_tokens' as const),
 })
 
-/** How much is known, and never less than before. */
-function sizeOf({ isOutputLimitLearned, refused }: Learned): number {
+/** The amount of knowledge. It never decreases. */
+function sizeOf({ isOutputLimitLearned, refused }: ServiceKnowledge): number {
   const { efforts, ...flags } = refused
   return [isOutputLimitLearned, ...Object.values(flags)].filter(Boolean).length + efforts.size
 }
 
-function holds(more: Learned, less: Learned): boolean {
-  return sizeOf(together(more, less)) === sizeOf(more)
+function holds(more: ServiceKnowledge, less: ServiceKnowledge): boolean {
+  return sizeOf(mergeKnowledge(more, less)) === sizeOf(more)
 }
 
-test('each refusal is learned from at most once, and nothing is unlearned', () => {
+test('learns from each refusal at most once, and unlearns nothing', () => {
   fc.assert(
     fc.property(start, fc.array(refusal, { maxLength: 12 }), (made, refusals) => {
-      let known = nothingLearned(made)
+      let known = initialKnowledge(made)
       for (const each of [...refusals, ...refusals]) {
         for (let times = 0; ; times++) {
-          const learned = learn(known, each)
+          const learned = learnFromRefusal(known, each)
           if (learned === undefined) break
           expect(sizeOf(learned)).toBeGreaterThan(sizeOf(known))
           expect(holds(learned, known)).toBe(true)
@@ -71,14 +71,14 @@ test('each refusal is learned from at most once, and nothing is unlearned', () =
   )
 })
 
-test('two that learned by themselves know all of it together, whoever is asked first', () => {
+test('combines the knowledge of two requests, whichever comes first', () => {
   fc.assert(
     fc.property(start, fc.array(refusal), fc.array(refusal), (made, some, others) => {
-      const after = (refusals: readonly Refusal[]): Learned =>
-        refusals.reduce((known, each) => learn(known, each) ?? known, nothingLearned(made))
+      const after = (refusals: readonly Refusal[]): ServiceKnowledge =>
+        refusals.reduce((known, each) => learnFromRefusal(known, each) ?? known, initialKnowledge(made))
       const [one, other] = [after(some), after(others)]
-      const both = together(one, other)
-      expect(both).toEqual(together(other, one))
+      const both = mergeKnowledge(one, other)
+      expect(both).toEqual(mergeKnowledge(other, one))
       expect(holds(both, one) && holds(both, other)).toBe(true)
     }),
   )

@@ -14,7 +14,7 @@ interface Read {
   readonly ends: readonly Progress[]
 }
 
-/** Reads a stream out of pieces, to its end or to the first thing that ends it. */
+/** Reads a stream from chunks, to its end or to the first problem. */
 function read(pieces: readonly Uint8Array[]): Read {
   const updates: ModelUpdate[] = []
   const ends: Progress[] = []
@@ -64,12 +64,12 @@ const tool = (index: number, json: string): readonly JsonObject[] => [
 ]
 const calls = (assembled: Assembled): unknown => (assembled.kind === 'nothing' ? [] : assembled.message.content)
 
-describe('every recorded stream gives the message that its events say', () => {
-  test.each(recordings)('$name, wherever it is cut, with LF and with CRLF', ({ events }) => {
+describe('reads the message of every recorded stream', () => {
+  test.each(recordings)('of $name, wherever it is cut, with LF and with CRLF', ({ events }) => {
     const outcomes = new Set<string>()
     for (const lineEnd of ['\n', '\r\n'] as const) {
       const bytes = bytesOf(events, lineEnd)
-      // Every place in short streams; in the long ones every place of the first and last 4 KB, and a prime step between.
+      // Every place of short streams. Of long ones, every place in the first and last 4 KB, and every 37th between.
       for (const at of cutsOf(bytes.length, { edge: 4_000, step: 37 })) {
         const { assembled, ends } = read([bytes.subarray(0, at), bytes.subarray(at)])
         if (ends[0]?.kind !== 'end') throw new Error(`cut at ${at}, the stream had no end`)
@@ -81,21 +81,21 @@ describe('every recorded stream gives the message that its events say', () => {
     ])
   })
 
-  test.each(recordings)('$name, a byte at a time', ({ events }) => {
+  test.each(recordings)('of $name, one byte at a time', ({ events }) => {
     const bytes = bytesOf(events, '\r\n')
     const { assembled } = read(Array.from(bytes, (_, index) => bytes.subarray(index, index + 1)))
     expect(assembled).toEqual({ kind: 'complete', ...replyOf(events) })
   })
 
-  test.each(recordings)('$name: each block is reported complete once, as it stands in the message', ({ events }) => {
+  test.each(recordings)('of $name, reporting each block complete once, as it is in the message', ({ events }) => {
     const { assembled, updates } = readEvents(events)
     const blocks = updates.flatMap((update) => (update.type === 'block' ? [update.block] : []))
     expect(blocks).toEqual(calls(assembled))
   })
 })
 
-describe('a block that was reported complete is in the message, whatever comes after it', () => {
-  test('for streams that are cut, repeated, reordered or full of garbage', () => {
+describe('preserves a block that was reported complete, whatever follows', () => {
+  test('in streams that are cut, repeated, reordered or full of garbage', () => {
     const all = recordings.flatMap(({ events }) => events)
     const garbage = fc.oneof(
       fc.constantFrom(...all),
@@ -123,7 +123,7 @@ describe('a block that was reported complete is in the message, whatever comes a
         const reported = updates.flatMap((update) => (update.type === 'block' ? [update.block] : []))
         const kept: readonly unknown[] = assembled.kind === 'nothing' ? [] : assembled.message.content
         for (const block of kept) expect(reported).toContainEqual(block)
-        // Without a text or a call the whole is asked again; a server tool's call goes only with its result.
+        // Without a text or a call, the request is repeated. A call of a server tool is kept only with its result.
         const isKept = assembled.kind !== 'nothing'
         const lost = isKept ? reported.filter((block) => !kept.includes(block)) : reported
         const mayBeLost = isKept ? /^(server|mcp)_tool_use$/ : /^(thinking|redacted_thinking|(server|mcp)_tool_use)$/
@@ -135,24 +135,24 @@ describe('a block that was reported complete is in the message, whatever comes a
   })
 })
 
-describe('a call that was cut off is never reported', () => {
-  test.each(['{"file_path": "a', '', '{"file_path": '])('input %j at max_tokens', (json) => {
+describe('never reports a call that was cut', () => {
+  test.each(['{"file_path": "a', '', '{"file_path": '])('with input %j at max_tokens', (json) => {
     const { assembled, updates } = readEvents([start, ...text(0, 'I read.'), ...tool(1, json), end('max_tokens')])
     expect(calls(assembled)).toEqual([{ type: 'text', text: 'I read.' }])
     expect(updates.filter(({ type }) => type === 'block')).toHaveLength(1)
   })
 
-  test('a call without input is trusted when the reply ended by itself', () => {
+  test('but accepts a call without input if the reply ended normally', () => {
     const { assembled } = readEvents([start, ...tool(0, ''), end('tool_use')])
     expect(calls(assembled)).toEqual([{ type: 'tool_use', id: 'toolu_0', name: 'Read', input: {} }])
   })
 
-  test('a call without input is trusted as soon as the reply goes on after it', () => {
+  test('but accepts a call without input as soon as the reply continues after it', () => {
     const { updates } = readEvents([start, ...tool(0, ''), blockStart(1, { type: 'text', text: '' })])
     expect(updates.map(({ type }) => type)).toEqual(['tool_input_start', 'block'])
   })
 
-  test('a call whose input was complete is kept, although the reply was cut after it', () => {
+  test('but preserves a call with a complete input if the reply was cut after it', () => {
     const { assembled } = readEvents([start, ...tool(0, '{"a":1}'), ...text(1, 'and'), end('max_tokens')])
     expect(calls(assembled)).toEqual([
       { type: 'tool_use', id: 'toolu_0', name: 'Read', input: { a: 1 } },
@@ -160,23 +160,18 @@ describe('a call that was cut off is never reported', () => {
     ])
   })
 
-  test.each(['{"a": tru}', '[1]', 'null', '"text"'])(
-    'input %s of a reply that was not cut can be sent back',
-    (json) => {
-      const { assembled } = readEvents([start, ...tool(0, json), end('tool_use')])
-      expect(calls(assembled)).toEqual([
-        { type: 'tool_use', id: 'toolu_0', name: 'Read', input: { INVALID_JSON: json } },
-      ])
-    },
-  )
+  test.each(['{"a": tru}', '[1]', 'null', '"text"'])('makes input %s of a complete reply sendable', (json) => {
+    const { assembled } = readEvents([start, ...tool(0, json), end('tool_use')])
+    expect(calls(assembled)).toEqual([{ type: 'tool_use', id: 'toolu_0', name: 'Read', input: { INVALID_JSON: json } }])
+  })
 })
 
-describe('what a stream that breaks leaves', () => {
-  test('nothing, when no block was completed', () => {
+describe('a broken stream leaves', () => {
+  test('nothing, if no block was completed', () => {
     expect(readEvents([start, ...text(0, 'half').slice(0, 2)]).assembled).toEqual({ kind: 'nothing' })
   })
 
-  test('nothing, when only thinking was completed', () => {
+  test('nothing, if only thinking was completed', () => {
     const thinking = [
       blockStart(0, { type: 'thinking', thinking: '', signature: '' }),
       delta(0, { type: 'thinking_delta', thinking: 'Hm.' }),
@@ -202,7 +197,7 @@ describe('what a stream that breaks leaves', () => {
     })
   })
 
-  test('no call of a server tool without its result', () => {
+  test('no server tool call without its result', () => {
     const search = [
       blockStart(1, { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'q' } }),
       stop(1),
@@ -210,17 +205,17 @@ describe('what a stream that breaks leaves', () => {
     expect(calls(readEvents([start, ...text(0, 'one'), ...search]).assembled)).toEqual([{ type: 'text', text: 'one' }])
   })
 
-  test('a message_stop without a stop reason makes no message complete', () => {
+  test('does not complete a message at message_stop without a stop reason', () => {
     expect(readEvents([start, ...text(0, 'one'), { type: 'message_stop' }]).assembled.kind).toBe('partial')
   })
 
-  test('a stop reason makes it complete, also without message_stop and content_block_stop', () => {
+  test('completes a message at its stop reason, even without message_stop and content_block_stop', () => {
     const { assembled } = readEvents([start, ...text(0, 'one').slice(0, 2), end('end_turn')])
     expect(assembled).toMatchObject({ kind: 'complete', message: { content: [{ type: 'text', text: 'one' }] } })
   })
 })
 
-describe('what is not as the API sends it ends the reading instead of being guessed at', () => {
+describe('stops reading at a violation instead of guessing', () => {
   const cases: readonly (readonly [string, readonly JsonObject[]])[] = [
     ['a delta for a block that never began', [start, delta(0, { type: 'text_delta', text: 'x' })]],
     ['a delta after its block', [start, ...text(0, 'x'), delta(0, { type: 'text_delta', text: 'y' })]],
@@ -231,13 +226,13 @@ describe('what is not as the API sends it ends the reading instead of being gues
     ],
     ['a block before the message', [...text(0, 'x')]],
     ['a second message after the end of the first', [start, ...text(0, 'x'), end('end_turn'), start]],
-    ['a block that is none', [start, { type: 'content_block_start', index: 0 }]],
+    ['an invalid block', [start, { type: 'content_block_start', index: 0 }]],
   ]
   test.each(cases)('%s', (_, events) => {
     expect(readEvents(events).ends).toEqual([{ kind: 'violation', why: expect.any(String) }])
   })
 
-  test('events and deltas of an unknown kind, pings and repeated ends are none of it', () => {
+  test('ignores unknown events and deltas, pings and repeated ends', () => {
     const { ends, assembled } = readEvents([
       start,
       { type: 'ping' },
@@ -253,8 +248,8 @@ describe('what is not as the API sends it ends the reading instead of being gues
   })
 })
 
-describe('every kind of delta finds its field', () => {
-  test('thinking with its signature, redacted thinking, citations, compaction, input given at the start', () => {
+describe('assigns every kind of delta to its field', () => {
+  test('for thinking with its signature, redacted thinking, citations, compaction, and input at the start', () => {
     const blocks: readonly JsonObject[] = [
       blockStart(0, { type: 'thinking', thinking: '', signature: '' }),
       delta(0, { type: 'thinking_delta', thinking: 'Let me ' }),
@@ -293,7 +288,7 @@ describe('every kind of delta finds its field', () => {
 })
 
 describe('usage', () => {
-  test('sums of message_delta count on from the beginning; what is null or left out stays', () => {
+  test('continues from the beginning with message_delta; null and missing counts are unchanged', () => {
     const first = {
       type: 'message_start',
       message: {
@@ -327,7 +322,7 @@ describe('usage', () => {
     })
   })
 
-  test('a last report without a count of output keeps what was counted', () => {
+  test('preserves counts when a last report has no output', () => {
     const last = { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { input_tokens: 12 } }
     const { assembled } = readEvents([start, ...text(0, 'x'), end('end_turn'), last])
     expect(assembled).toMatchObject({ message: { usage: { input_tokens: 12, output_tokens: 20 } } })
@@ -335,7 +330,7 @@ describe('usage', () => {
 })
 
 // R-WIRE-5f
-test('a call without a name is one of a tool that there is not, also where it is stored as it was written', () => {
+test('treats a call without a name as one of a tool that does not exist, also in the stored JSON', () => {
   const named = { type: 'tool_use', id: 'a', name: '', input: {} }
   const json = (text: string) => delta(0, { type: 'input_json_delta', partial_json: text })
   const contentOf = (input: string) => {

@@ -1,4 +1,4 @@
-// The calls that make a model: a name and options, or options alone; and what such a model brings.
+// The functions that create a model, with a name and options or with options alone, and the properties of such a model.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { ConfigurationError, run, type Model } from '@halting/core'
 import { modelFacts } from '@halting/core/adapters'
@@ -17,7 +17,7 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-/** The facts of a model, without what it does. */
+/** The facts of a model, without its functions. */
 function factsOf(model: Model): unknown {
   return { ...modelFacts(model), prices: undefined, cost: model.prices?.cost(model.id, usage) }
 }
@@ -34,7 +34,7 @@ async function headersOf(make: (fetch: typeof globalThis.fetch) => Model): Promi
   return headers
 }
 
-describe('a name and options, or options alone', () => {
+describe('accepts a name and options, or only options', () => {
   test.each([
     [
       'anthropic',
@@ -55,10 +55,10 @@ describe('a name and options, or options alone', () => {
     ['a list', ['gpt-5']],
     ['no name', {}],
     ['an empty name', ''],
-    ['a name that is no text', { model: 4 }],
-    ['options that are none', 'gpt-5', 'key'],
-    ['options behind options', { model: 'gpt-5' }, {}],
-  ])('%s is an error that shows the right call', (_what, ...given) => {
+    ['a name that is not a string', { model: 4 }],
+    ['invalid options', 'gpt-5', 'key'],
+    ['options after options', { model: 'gpt-5' }, {}],
+  ])('rejects %s and shows a valid call', (_what, ...given) => {
     for (const make of [anthropic, openai, openaiResponses, openaiCompatible]) {
       const call = (): unknown => Reflect.apply(make, undefined, given)
       expect(call).toThrow(ConfigurationError)
@@ -66,7 +66,7 @@ describe('a name and options, or options alone', () => {
     }
   })
 
-  test('a service of which no address is given is asked for its address', () => {
+  test('asks for the address of a service without one', () => {
     const call = (...given: unknown[]): unknown => Reflect.apply(openaiCompatible, undefined, given)
     const right = "openaiCompatible needs baseUrl, the address of the service: openaiCompatible('tiny', { baseUrl:"
     expect(() => call('tiny')).toThrow(right)
@@ -86,14 +86,14 @@ describe('prices', () => {
       modelId: 'gpt-5',
       doStream: () => Promise.reject(new Error('unused')),
     }),
-  ])('of the snapshot come with $id', ({ id, prices }) => {
+  ])('come from the snapshot with $id', ({ id, prices }) => {
     const expected = createPrices()
     expect(prices?.cost(id, usage)).toBeGreaterThan(0)
     expect(prices?.cost(id, usage)).toBe(expected.cost(id, usage))
     expect(prices?.leastPerToken?.(id)).toBe(expected.leastPerToken?.(id))
   })
 
-  test('of a model that the snapshot does not know are none', () => {
+  test('are missing for a model that the snapshot does not know', () => {
     const { id, prices } = openaiCompatible('tiny', { baseUrl })
     expect(prices?.cost(id, usage)).toBeUndefined()
     expect(prices?.worstCase(id, { inputTokens: 1, outputTokens: 1 })).toBeUndefined()
@@ -101,7 +101,7 @@ describe('prices', () => {
 })
 
 describe('the key of the environment', () => {
-  test('goes to the own address of the service where nothing else is given', async () => {
+  test("is sent to the service's own address by default", async () => {
     vi.stubEnv('ANTHROPIC_API_KEY', 'sk-ant-of-the-environment')
     vi.stubEnv('OPENAI_API_KEY', 'sk-of-the-environment-1')
     expect((await headersOf((fetch) => anthropic('claude-sonnet-4-5', { fetch }))).get('x-api-key')).toBe(
@@ -112,7 +112,7 @@ describe('the key of the environment', () => {
     )
   })
 
-  test('is read when a request needs it, and its absence names the variable', async () => {
+  test('is read when a request needs it, and reported by its variable if it is missing', async () => {
     for (const [variable, make] of [
       ['ANTHROPIC_API_KEY', () => anthropic('claude-sonnet-4-5')],
       ['OPENAI_API_KEY', () => openai('gpt-5')],
@@ -124,13 +124,13 @@ describe('the key of the environment', () => {
         'model_error',
         `Could not get an API key: ${variable} is not set. Set it, or pass apiKey.`,
       ])
-      // A key that cannot be sent shows that the variable is read, without a request.
+      // An invalid key shows that the variable is read, without a request.
       vi.stubEnv(variable, '“key”')
       expect((await run({ model, prompt: 'go' })).message).toContain('A character in the API key cannot be sent')
     }
   })
 
-  test('goes nowhere else, and not in the place of a key that is given', async () => {
+  test('is sent nowhere else, and never replaces an explicit key', async () => {
     vi.stubEnv('ANTHROPIC_API_KEY', 'sk-ant-of-the-environment')
     vi.stubEnv('OPENAI_API_KEY', 'sk-of-the-environment-1')
     const elsewhere = await headersOf((fetch) => anthropic('claude-sonnet-4-5', { fetch, baseUrl }))
@@ -143,7 +143,7 @@ describe('the key of the environment', () => {
 })
 
 test.each(['baseURL', 'base_url', 'api_key', 'defaultHeaders'])(
-  'an option of another library is refused, and no key goes to the usual address: %s',
+  'rejects an option of another library, and sends no key to the default address: %s',
   (theirs) => {
     for (const make of [anthropic, openai, openaiCompatible]) {
       const given = { baseUrl, [theirs]: 'http://127.0.0.1:9' }

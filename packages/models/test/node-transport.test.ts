@@ -1,4 +1,4 @@
-// Holds R-WIRE-8e, R-WIRE-8f and R-WIRE-8g of docs/spec, and decision 0022: what requests by node:http do on the wire.
+// Tests R-WIRE-8e, R-WIRE-8f and R-WIRE-8g of docs/spec, and decision 0022: requests with node:http on the wire.
 import dns from 'node:dns'
 import { getEventListeners } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
@@ -57,7 +57,7 @@ interface TcpServer {
   gone(): Promise<void>
 }
 
-/** A server that knows no HTTP; it is handed each connection with its number. */
+/** A server without HTTP. It gets each connection with its number. */
 async function startTcp(onSocket: (socket: Socket, number: number) => void, allowHalfOpen = false): Promise<TcpServer> {
   const sockets: Socket[] = []
   const server = createServer({ allowHalfOpen }, (socket) => {
@@ -81,7 +81,7 @@ async function startTcp(onSocket: (socket: Socket, number: number) => void, allo
   }
 }
 
-/** Answers every request that came whole with these bytes. */
+/** Answers every complete request with these bytes. */
 function answering(...pieces: readonly string[]): (socket: Socket) => void {
   return (socket) => {
     socket.on('data', (bytes: Buffer) => {
@@ -92,8 +92,8 @@ function answering(...pieces: readonly string[]): (socket: Socket) => void {
 
 const small = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 
-describe('what goes out', () => {
-  test('is one POST whose length is told, with the headers that were given', async () => {
+describe('the request', () => {
+  test('is one POST with a length and the given headers', async () => {
     const seen: unknown[] = []
     const server = await startRawServer((response, { method, headers, rawHeaders }) => {
       seen.push([method, headers, rawHeaders.filter((_, index) => index % 2 === 0)])
@@ -114,7 +114,7 @@ describe('what goes out', () => {
     expect(server.bodies).toEqual([Buffer.from(body)])
   })
 
-  test('without a body it is a GET; a header of the user goes before ours', async () => {
+  test('is a GET without a body; user headers take precedence', async () => {
     const seen: unknown[] = []
     const server = await startRawServer((response, { method, headers }) => {
       seen.push([method, headers['accept-encoding'], headers['content-length']])
@@ -124,7 +124,7 @@ describe('what goes out', () => {
     expect(seen).toEqual([['GET', 'br', undefined]])
   })
 
-  test('a header that cannot be sent is a mistake, and is not repeated', async () => {
+  test('with an invalid header is a program error that does not repeat it', async () => {
     const key = 'sk-secret\nx'
     const thrown = await post('http://127.0.0.1:1', { headers: { 'x-api-key': key } }).catch((error: unknown) => error)
     const { kind, message, retryable } = networkError(thrown, 'http://127.0.0.1:1')
@@ -135,13 +135,13 @@ describe('what goes out', () => {
 })
 
 describe('a connection', () => {
-  test('is used again for the next request', async () => {
+  test('is reused for the next request', async () => {
     const server = await startRawServer((response) => void response.end('ok'))
     for (let count = 0; count < 5; count++) await readAll(await post(server.url))
     expect(server.connections()).toBe(1)
   })
 
-  test('that is idle does not keep the process alive', async () => {
+  test('does not keep the process alive when it is idle', async () => {
     const source = `
       const { parentPort } = require('node:worker_threads')
       const server = require('node:http').createServer((request, response) => response.end('ok'))
@@ -157,7 +157,7 @@ describe('a connection', () => {
     await vi.waitFor(() => expect(open()).toBe(before))
   })
 
-  test('that is idle is read by nobody: what comes on it is no answer to the next request', async () => {
+  test('is not read when it is idle: data on it does not answer the next request', async () => {
     const forged = 'HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nforged'
     const server = await startTcp(answering(small))
     await readAll(await post(server.url))
@@ -170,7 +170,7 @@ describe('a connection', () => {
 
   const large = new Uint8Array(32_000_000)
 
-  test('left by an earlier request that closes before all has gone out: it goes out again', async () => {
+  test('repeats the request if an earlier connection closes before everything was sent', async () => {
     const server = await startTcp((socket, number) => {
       let requests = 0
       socket.on('data', (bytes: Buffer) => {
@@ -188,7 +188,7 @@ describe('a connection', () => {
     expect(server.sockets).toHaveLength(2)
   })
 
-  test('that closes after all has gone out: nobody sends it again by itself, since it may have been billed', async () => {
+  test('does not repeat the request if it closes afterwards, because it may have been billed', async () => {
     const server = await startTcp((socket) => {
       let requests = 0
       socket.on('data', () => (++requests === 1 ? socket.write(small) : socket.resetAndDestroy()))
@@ -199,14 +199,14 @@ describe('a connection', () => {
     expect(server.sockets).toHaveLength(1)
   })
 
-  test('of its own that closes while the request goes out is told', async () => {
+  test('reports its own close during sending', async () => {
     const server = await startTcp((socket) => socket.once('data', () => socket.resetAndDestroy()))
     const thrown = await post(server.url, { body: large }).catch((error: unknown) => error)
     expect(networkError(thrown, server.url).message).toMatch(/ closed the connection \((ECONNRESET|EPIPE)\)/)
     expect(server.sockets).toHaveLength(1)
   })
 
-  test('leaves no listener behind, over 1,000 requests', async () => {
+  test('leaves no listener after 1,000 requests', async () => {
     const warnings: unknown[] = []
     const onWarning = (warning: unknown): void => void warnings.push(warning)
     process.on('warning', onWarning)
@@ -221,20 +221,20 @@ describe('a connection', () => {
   })
 })
 
-describe('an answer', () => {
-  test('comes with all of a header that is given twice', async () => {
+describe('a response', () => {
+  test('has all values of a repeated header', async () => {
     const head = 'HTTP/1.1 429 No\r\nRetry-After: 3\r\nretry-after: 4\r\ncontent-length: 0\r\n\r\n'
     const { status, headers } = await post((await startTcp(answering(head))).url)
     expect([status, headers.get('retry-after'), headers.get('x-none')]).toEqual([429, '3, 4', null])
   })
 
-  test('comes after early hints', async () => {
+  test('follows early hints', async () => {
     const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'
     const server = await startTcp(answering(hints, hints + small))
     expect(await readAll(await post(server.url))).toEqual({ text: 'ok' })
   })
 
-  test('that switches to another protocol is a failure', async () => {
+  test('fails if it switches to another protocol', async () => {
     const server = await startTcp(
       answering('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
     )
@@ -247,19 +247,19 @@ describe('an answer', () => {
     expect([status, headers.get('location')]).toEqual([307, '/other'])
   })
 
-  test('with trailers ends', async () => {
+  test('ends after trailers', async () => {
     const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nx-a: b\r\n\r\n'
     expect(await readAll(await post((await startTcp(answering(chunked))).url))).toEqual({ text: 'ok' })
   })
 
-  test('without a length ends with its connection', async () => {
+  test('ends with its connection if it has no length', async () => {
     const server = await startTcp((socket) => socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\n\r\nok')))
     expect(await readAll(await post(server.url))).toEqual({ text: 'ok' })
   })
 
-  test('before all of the request was read goes before the failure to write', async () => {
+  test('takes precedence over a failed write if it comes early', async () => {
     const answer = 'HTTP/1.1 413 Too Large\r\ncontent-length: 5\r\nconnection: close\r\n\r\nlarge'
-    // Closing with something unread resets the connection.
+    // Closing with unread data resets the connection.
     const server = await startTcp((socket) => {
       socket.once('data', () => {
         socket.pause()
@@ -273,7 +273,7 @@ describe('an answer', () => {
     }
   })
 
-  test('before all of the request was read ends the sending of it', async () => {
+  test('ends the sending if it comes early', async () => {
     const answer = 'HTTP/1.1 413 Too Large\r\ncontent-length: 5\r\n\r\nlarge'
     const server = await startTcp((socket) => {
       socket.once('data', () => {
@@ -289,7 +289,7 @@ describe('an answer', () => {
   })
 })
 
-describe('a body that is cut never ends as if it were whole; what came is given', () => {
+describe('never completes a truncated body, and returns what was received', () => {
   test.each([
     ['shorter than its length', 'content-length: 9\r\n\r\nsome', 'closed'],
     ['shorter than its length', 'content-length: 9\r\n\r\nsome', 'reset'],
@@ -297,7 +297,7 @@ describe('a body that is cut never ends as if it were whole; what came is given'
     ['between chunks', 'transfer-encoding: chunked\r\n\r\n4\r\nsome\r\n', 'closed'],
     ['between chunks', 'transfer-encoding: chunked\r\n\r\n4\r\nsome\r\n', 'reset'],
     ['without a length', '\r\nsome', 'reset'],
-  ] as const)('%s, %j, %s', async (_name, rest, how) => {
+  ] as const)('for %s, %j, %s', async (_name, rest, how) => {
     const server = await startTcp((socket) => socket.once('data', () => socket.write(`HTTP/1.1 200 OK\r\n${rest}`)))
     const answer = await post(server.url)
     const first = Buffer.from((await answer.next()) ?? []).toString()
@@ -319,7 +319,7 @@ describe('a body that is cut never ends as if it were whole; what came is given'
     expect(await readAll(answer)).toMatchObject({ text: 'some', broke: { code: 'ECONNRESET' } })
   })
 
-  test('by what is no HTTP', async () => {
+  test('also when it is not HTTP', async () => {
     const server = await startTcp(
       answering('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nsome\r\nxyz\r\n'),
     )
@@ -331,7 +331,7 @@ describe('a body that is cut never ends as if it were whole; what came is given'
   })
 })
 
-test('headers without an end are told with what has more of them read', async () => {
+test('explains how to allow longer headers', async () => {
   const server = await startTcp(answering(`HTTP/1.1 200 OK\r\nx-a: ${'a'.repeat(100_000)}\r\n\r\n`))
   const thrown = await post(server.url).catch((error: unknown) => error)
   expect(networkError(thrown, server.url).message).toMatch(
@@ -340,7 +340,7 @@ test('headers without an end are told with what has more of them read', async ()
 })
 
 describe('a reader that stops reading', () => {
-  test.each(['identity', 'gzip'])('has the rest wait on the other side (%s)', async (coding) => {
+  test.each(['identity', 'gzip'])('blocks the other side (%s)', async (coding) => {
     let written = 0
     const server = await startRawServer((response) => {
       response.writeHead(200, { 'content-encoding': coding })
@@ -360,7 +360,7 @@ describe('a reader that stops reading', () => {
     await new Promise((resolve) => setTimeout(resolve, 200))
     const before = { written, memory: process.memoryUsage().arrayBuffers }
     await new Promise((resolve) => setTimeout(resolve, 200))
-    // What the kernel holds between the two is full by now.
+    // By now the buffers of the kernel are full.
     expect(written).toBe(before.written)
     expect(process.memoryUsage().arrayBuffers - before.memory).toBeLessThan(1_000_000)
     answer.cancel()
@@ -368,10 +368,10 @@ describe('a reader that stops reading', () => {
   })
 })
 
-describe('a body that is sent packed', () => {
+describe('a compressed body', () => {
   const text = 'data: {"text":"ä"}\n\n'.repeat(200)
   const plain = Buffer.from(text)
-  // Newer than the oldest Node that we run on. Only with a checksum it notices that it was spoilt.
+  // Newer than our oldest supported Node. Damage is detected only with a checksum.
   const compressZstd = Reflect.get(zlib, 'zstdCompressSync') as typeof gzipSync | undefined
   const checksum = { params: { [Number(Reflect.get(zlib.constants, 'ZSTD_c_checksumFlag'))]: 1 } }
   const zstd = compressZstd === undefined ? [] : [['zstd', compressZstd(plain, checksum as object)] as const]
@@ -399,15 +399,15 @@ describe('a body that is sent packed', () => {
     return post(server.url)
   }
 
-  test.each(packed.filter(([coding]) => !coding.includes('new')))('with %s is read', async (coding, body) => {
+  test.each(packed.filter(([coding]) => !coding.includes('new')))('with %s is decoded', async (coding, body) => {
     expect(await readAll(await answerWith(coding, body))).toEqual({ text })
   })
 
-  test('in a way that nobody here knows is handed on as it came', async () => {
+  test('with an unknown encoding is returned unchanged', async () => {
     expect((await readAll(await answerWith('brand-new', plain))).text).toBe(text)
   })
 
-  test('is given as it comes, and not only at its end', async () => {
+  test('is returned as it arrives, not only at its end', async () => {
     const gzip = createGzip()
     const server = await startRawServer((response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' })
@@ -424,8 +424,8 @@ describe('a body that is sent packed', () => {
   test.each([
     ['is cut', (body: Buffer) => body.subarray(0, -9)],
     ['is spoilt', (body: Buffer) => Buffer.concat([body.subarray(0, 20), Buffer.from('zzzz'), body.subarray(24)])],
-    ['is none', () => plain],
-  ])('and %s is broken', async (_name, spoil) => {
+    ['is not compressed', () => plain],
+  ])('fails with %s', async (_name, spoil) => {
     for (const [coding, body] of packed.filter(([name]) => /^(gzip|deflate|br|zstd)$/.test(name))) {
       const { broke } = await readAll(await answerWith(coding, spoil(body)))
       expect(networkError(broke, 'https://api.example')).toMatchObject({
@@ -438,12 +438,12 @@ describe('a body that is sent packed', () => {
     }
   })
 
-  test('may be none at all', async () => {
+  test('may be empty', async () => {
     const server = await startTcp(answering('HTTP/1.1 204 No Content\r\ncontent-encoding: gzip\r\n\r\n'))
     expect(await readAll(await post(server.url))).toEqual({ text: '' })
   })
 
-  test('that is cut with its connection gives what came', async () => {
+  test('returns what was received before its connection was cut', async () => {
     const gzip = gzipSync(plain.subarray(0, 100), { finishFlush: zlib.constants.Z_SYNC_FLUSH })
     const server = await startRawServer((response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' })
@@ -455,7 +455,7 @@ describe('a body that is sent packed', () => {
   })
 })
 
-describe('an abort ends the connection at once, with its reason', () => {
+describe('ends the connection at an abort at once, with its reason', () => {
   const silent = (): Promise<TcpServer> => startTcp((socket) => void socket.resume())
   const reason = new Error('enough')
   const slow = {
@@ -463,7 +463,7 @@ describe('an abort ends the connection at once, with its reason', () => {
       vi.spyOn(dns, 'lookup').mockImplementation(() => {})
       return { asked: post('http://service.example', { signal }) }
     },
-    'before anything was done': async (signal: AbortSignal) => {
+    'before any work': async (signal: AbortSignal) => {
       const server = await silent()
       return { asked: post(server.url, { signal }), isSoon: true }
     },
@@ -471,7 +471,7 @@ describe('an abort ends the connection at once, with its reason', () => {
       const server = await silent()
       return { server, asked: post(server.url.replace('http:', 'https:'), { signal }) }
     },
-    'while a tunnel is asked for': async (signal: AbortSignal) => {
+    'while a tunnel is being requested': async (signal: AbortSignal) => {
       const server = await silent()
       vi.stubEnv('HTTPS_PROXY', new URL(server.url).origin)
       return { server, asked: post('https://service.example', { signal }) }
@@ -514,7 +514,7 @@ describe('an abort ends the connection at once, with its reason', () => {
       (error: unknown) => error,
     )
     controller.abort(reason)
-    // No timer is waited for.
+    // It does not wait for a timer.
     const late = new Promise((resolve) => setTimeout(() => resolve('late'), 20))
     expect(await Promise.race([asked, late])).toBe(reason)
     if ('server' in started) {
@@ -538,8 +538,8 @@ describe('an abort ends the connection at once, with its reason', () => {
   })
 })
 
-describe('a connection that does not come about in time', () => {
-  test('is told after 10 s, and nothing is billed', async () => {
+describe('a connection that takes too long', () => {
+  test('is reported after 10 s, and nothing is billed', async () => {
     vi.spyOn(dns, 'lookup').mockImplementation(() => {})
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const called = call(modelAt('http://service.example'))
@@ -553,7 +553,7 @@ describe('a connection that does not come about in time', () => {
     })
   })
 
-  test('is told of its proxy', async () => {
+  test('is reported with its proxy', async () => {
     const server = await startTcp((socket) => void socket.resume())
     vi.stubEnv('HTTPS_PROXY', new URL(server.url).origin)
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -568,9 +568,9 @@ describe('a connection that does not come about in time', () => {
   })
 })
 
-// It waits by the clock.
+// It waits in real time.
 test.runIf(isDeep)(
-  'an answer that takes longer than any limit of Node is waited for',
+  'waits for a response longer than any limit of Node',
   async () => {
     const server = createHttpServer((_request, response) => setTimeout(() => response.end('ok'), 5_500))
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))

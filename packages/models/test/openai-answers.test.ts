@@ -1,4 +1,4 @@
-// Answers with status 200 that are not, or not only, the stream that was asked for.
+// Responses with status 200 that are not, or not only, the requested stream.
 import type { JsonObject } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { openaiCompatible } from '../src/openai/openai.ts'
@@ -8,7 +8,7 @@ import { chunk, finish, piece, usageChunk } from './support/chat-read.ts'
 import { chatBytes } from './support/chat-recordings.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 
-describe('an answer with status 200 that is no stream', () => {
+describe('a response with status 200 that is not a stream', () => {
   const answer = async (body: unknown): Promise<Called> => {
     const server = await startRawServer((response) => {
       response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'x-request-id': 'req_1' })
@@ -17,7 +17,7 @@ describe('an answer with status 200 that is no stream', () => {
     return call(openaiCompatible({ model: 'm', baseUrl: server.url, apiKey: 'key' }))
   }
 
-  test('is the whole reply of a service that does not stream', async () => {
+  test('is the whole reply of a service without streaming', async () => {
     const { reply, updates } = await answer({
       id: 'c1',
       model: 'm',
@@ -63,7 +63,7 @@ describe('an answer with status 200 that is no stream', () => {
     expect(updates.filter(({ type }) => type === 'block')).toHaveLength(4)
   })
 
-  test('with half a call, cut at its length, holds no call', async () => {
+  test('contains no call if it was cut inside one', async () => {
     const message = { content: 'Yes.', tool_calls: [{ id: 'a', function: { name: 'Read', arguments: '{"p":' } }] }
     const { reply } = await answer({ id: 'c1', model: 'm', choices: [{ message, finish_reason: 'length' }] })
     expect(reply).toMatchObject({
@@ -79,7 +79,7 @@ describe('an answer with status 200 that is no stream', () => {
     [{ object: 'error', message: 'No such field', type: 'BadRequestError', code: 400 }, 'invalid_request', false],
     [{ error: { message: 'No money.', code: 'insufficient_quota' } }, 'billing_error', false],
     [{ choices: [{ finish_reason: 'error', error: { code: 429, message: 'Too many.' } }] }, 'rate_limit', true],
-  ])('that holds an error is that error: %j', async (body, kind, retryable) => {
+  ])('is reported if it contains an error: %j', async (body, kind, retryable) => {
     expect(recordOf((await answer(body)).error)).toMatchObject({
       kind,
       retryable,
@@ -131,12 +131,12 @@ describe('an error in the middle of a stream', () => {
       'server_error',
       true,
     ],
-  ])('%s before anything was complete rejects', async (data, event, kind, retryable) => {
+  ])('rejects before anything was complete: %s', async (data, event, kind, retryable) => {
     const { error } = await after([half], data, event)
     expect(recordOf(error)).toMatchObject({ kind, retryable, status: null, billed: 'unknown', requestId: 'req_2' })
   })
 
-  test('after a whole call keeps it, and says what happened', async () => {
+  test('preserves a complete call, and reports the error', async () => {
     const { reply } = await after([half, whole], '{"error":{"message":"boom","code":502}}')
     expect(reply?.message.content).toEqual([
       { type: 'text', text: 'Yes' },
@@ -148,13 +148,13 @@ describe('an error in the middle of a stream', () => {
     })
   })
 
-  test('after the finish reason takes nothing away', async () => {
+  test('changes nothing after the finish reason', async () => {
     const { reply } = await after([whole, finish('tool_calls'), usageChunk], '{"error":{"message":"boom"}}')
     expect(reply?.streamError).toBeUndefined()
     expect(reply?.message).toMatchObject({ stop_reason: 'tool_use', usage: { input_tokens: 10, output_tokens: 5 } })
   })
 
-  test('that is no JSON breaks the stream, and may be tried again', async () => {
+  test('breaks the stream if it is not JSON, and may be retried', async () => {
     expect(recordOf((await after([half], '<html>')).error)).toMatchObject({
       kind: 'connection',
       retryable: true,
@@ -162,7 +162,7 @@ describe('an error in the middle of a stream', () => {
     })
   })
 
-  test('comments, empty data and names of events are none', async () => {
+  test('is not seen in comments, empty data and event names', async () => {
     const { reply } = await stream(
       `: OPENROUTER PROCESSING\n\ndata:\n\nevent: message\n${chatBytes([half, finish('stop'), usageChunk]).toString()}`,
     )

@@ -1,4 +1,4 @@
-// Which API a model of OpenAI is asked by, and what it learns from refusals (spec R-RESP-10 to R-RESP-13).
+// Which API a model of OpenAI uses, and what it learns from rejections (spec R-RESP-10 to R-RESP-13).
 import type { ServerResponse } from 'node:http'
 import type { JsonObject, Model, ModelMessage, ModelRequest } from '@halting/core'
 import { describe, expect, test } from 'vitest'
@@ -24,7 +24,7 @@ async function textOf(model: Model, request: Partial<ModelRequest> = {}): Promis
   return reply.message.content.map((block) => (block.type === 'text' ? block.text : block.type)).join()
 }
 
-/** What a person is told with a reply. */
+/** The warnings that come with a reply. */
 async function warningsOf(model: Model, request: Partial<ModelRequest> = {}): Promise<readonly string[]> {
   const { reply, error } = await call(model, { request: requestOf(request) })
   if (reply === undefined) throw error
@@ -35,14 +35,14 @@ const pathsOf = ({ asked }: ResponsesService): readonly string[] => asked.map(({
 const onResponses = ({ path }: Asked): boolean => path === '/v1/responses'
 
 describe('openai', () => {
-  test('asks by the Responses API, and stores nothing', async () => {
+  test('uses the Responses API, and stores nothing', async () => {
     const service = await startResponsesService()
     expect(await textOf(modelAt(service))).toBe('Yes.')
     expect(pathsOf(service)).toEqual(['/v1/responses'])
     expect(service.asked[0]?.body).toMatchObject({ model: 'gpt-5.2', store: false, stream: true })
   })
 
-  test('asks by chat completions where that is said, and openaiCompatible the other way round', async () => {
+  test('uses chat completions on request, and openaiCompatible vice versa', async () => {
     const service = await startResponsesService()
     await textOf(modelAt(service, { api: 'chat_completions' }))
     const options = { model: 'm', baseUrl: `${service.url}/v1` }
@@ -51,14 +51,14 @@ describe('openai', () => {
     expect(pathsOf(service)).toEqual(['/v1/chat/completions', '/v1/chat/completions', '/v1/responses'])
   })
 
-  test('knows two names of APIs, and refuses any other', () => {
+  test('knows two names of APIs, and rejects any other', () => {
     for (const make of [openai, openaiCompatible]) {
       const options = { model: 'gpt-5.2', baseUrl: 'http://127.0.0.1:9', api: 'response' as 'responses' }
       expect(() => make(options)).toThrow('api must be responses or chat_completions, not "response".')
     }
   })
 
-  test('names fields as the API does, whichever name they were given by', async () => {
+  test('names fields as the API does, whichever name they had', async () => {
     const service = await startResponsesService()
     const schema = { name: 'answer', schema: { type: 'object' }, strict: true }
     const format = { type: 'json_schema', json_schema: schema }
@@ -76,7 +76,7 @@ describe('openai', () => {
   })
 
   test.each(['gpt-5-pro', 'gpt-5.2-codex', 'gpt-5.1-codex-max', 'o3-deep-research-2025-06-26', 'codex-mini-latest'])(
-    '%s is refused by chat completions of OpenAI, before anything is asked',
+    "rejects %s for OpenAI's chat completions before any request",
     (model) => {
       expect(() => openai({ model, apiKey: 'key', api: 'chat_completions' })).toThrow(
         `${model} is only served by the Responses API, but chat completions are configured for it. Remove HALTING_OPENAI_API, the setting openaiApi`,
@@ -84,7 +84,7 @@ describe('openai', () => {
     },
   )
 
-  test('says which searches and uses of tools there may be', () => {
+  test('declares its searches and tool uses', () => {
     const make = (options: Partial<OpenAiOptions>): Model => openai({ model: 'gpt-5.2', apiKey: 'key', ...options })
     expect(make({}).webSearch).toEqual({ domains: 'allowed and blocked' })
     expect(make({ api: 'chat_completions' }).webSearch).toBeUndefined()
@@ -113,7 +113,7 @@ describe('a service without the Responses API', () => {
       openAiError('model gpt-4.1 does not support Responses API.', null, 'unsupported_api_for_model'),
     ],
   ]
-  test.each(noSuchPath)('is asked by chat completions from then on: %s', async (_name, status, body) => {
+  test.each(noSuchPath)('uses chat completions from then on: %s', async (_name, status, body) => {
     const service = await startResponsesService(undefined, (asked) =>
       onResponses(asked) ? { status, body } : undefined,
     )
@@ -124,7 +124,7 @@ describe('a service without the Responses API', () => {
     expect(new Set(service.asked.slice(0, 2).map(({ key }) => key)).size).toBe(2)
   })
 
-  test('is told of once, with what to set', async () => {
+  test('is reported once, with the setting', async () => {
     const service = await startResponsesService(undefined, (asked) =>
       onResponses(asked) ? { status: 404, body: '' } : undefined,
     )
@@ -140,7 +140,7 @@ describe('a service without the Responses API', () => {
     expect(await warningsOf(modelAt(service, { api: 'chat_completions' }))).toEqual([])
   })
 
-  test('gets the fields by their names in chat completions', async () => {
+  test('receives the field names of chat completions', async () => {
     const service = await startResponsesService(undefined, (asked) =>
       onResponses(asked) ? { status: 404, body: '' } : undefined,
     )
@@ -155,7 +155,7 @@ describe('a service without the Responses API', () => {
       temperature: 0,
     })
     for (const name of ['text', 'max_tool_calls', 'store', 'include']) expect(body).not.toHaveProperty(name)
-    // A model knows a 404 of its own, and so asks both APIs once more.
+    // A new model does not know the earlier 404, so it tries both APIs once more.
     await textOf(modelAt(service, { extraBody: { reasoning: { effort: 'low', summary: 'auto' } } }))
     expect(service.asked[3]?.body).toMatchObject({ reasoning_effort: 'low' })
     expect(service.asked[3]?.body).not.toHaveProperty('reasoning')
@@ -167,14 +167,14 @@ describe('a service without the Responses API', () => {
     ['vLLM', { object: 'error', message: 'The model `m` does not exist.', type: 'NotFoundError', code: 404 }],
     ['Azure', { error: { code: 'DeploymentNotFound', message: 'There is no such resource.' } }],
   ]
-  test.each(aboutModel)('is not what a 404 about the model tells: %s', async (_name, body) => {
+  test.each(aboutModel)('is not assumed after a 404 about the model: %s', async (_name, body) => {
     const service = await startResponsesService(undefined, () => ({ status: 404, body }))
     const { error } = await call(modelAt(service))
     expect(recordOf(error)).toMatchObject({ kind: 'model_not_found', status: 404, billed: 'nothing' })
     expect(pathsOf(service)).toEqual(['/v1/responses'])
   })
 
-  test('is not what a 404 after a reply tells, and openaiResponses has no other way', async () => {
+  test('is not assumed after a reply, and openaiResponses has no fallback', async () => {
     let isGone = false
     const service = await startResponsesService(undefined, () => (isGone ? { status: 404, body: '' } : undefined))
     const model = modelAt(service)
@@ -186,7 +186,7 @@ describe('a service without the Responses API', () => {
     expect(pathsOf(service)).toEqual(['/v1/responses', '/v1/responses', '/v1/responses'])
   })
 
-  test('is not asked for a model that only Responses serves, which says what to set', async () => {
+  test('is not used for a model that only Responses serves, and the error names the setting', async () => {
     const service = await startResponsesService(undefined, () => ({ status: 404, body: '' }))
     const { error } = await call(modelAt(service, { model: 'gpt-5-pro' }))
     expect(recordOf(error)).toMatchObject({ kind: 'invalid_request', status: 404, billed: 'nothing', retryable: false })
@@ -197,7 +197,7 @@ describe('a service without the Responses API', () => {
     expect(pathsOf(service)).toEqual(['/v1/responses'])
   })
 
-  test('searches nothing, and says so', async () => {
+  test('does not search, and says so', async () => {
     const service = await startResponsesService(undefined, (asked) =>
       onResponses(asked) ? { status: 404, body: '' } : undefined,
     )
@@ -207,7 +207,7 @@ describe('a service without the Responses API', () => {
   })
 })
 
-/** Refuses what has a field, as often as it comes. */
+/** Rejects every request with a field. */
 function refuseField(has: (body: JsonObject) => boolean, body: unknown, status = 400): Refuse {
   return (asked) => (has(asked.body) ? { status, body } : undefined)
 }
@@ -215,12 +215,12 @@ function refuseField(has: (body: JsonObject) => boolean, body: unknown, status =
 const effortIn = ({ reasoning }: JsonObject): unknown => (reasoning as JsonObject | undefined)?.effort
 const summaryIn = ({ reasoning }: JsonObject): unknown => (reasoning as JsonObject | undefined)?.summary
 
-describe('what a service refuses it is not sent again', () => {
+describe('does not send what a service refused again', () => {
   interface Case {
     readonly name: string
     readonly refuse: Refuse
     readonly options?: Partial<OpenAiOptions>
-    /** What is sent after the refusal. */
+    /** The fields of the request after the rejection. */
     readonly sent: JsonObject
     readonly without?: string
   }
@@ -344,7 +344,7 @@ describe('what a service refuses it is not sent again', () => {
       sent: { reasoning_effort: 'medium' },
     },
     {
-      name: 'an effort that chat completions do not take beside tools',
+      name: 'an effort that chat completions reject together with tools',
       refuse: refuseField(
         (body) => body.reasoning_effort === 'high',
         openAiError(
@@ -361,7 +361,7 @@ describe('what a service refuses it is not sent again', () => {
     const service = await startResponsesService(undefined, refuse)
     const model = modelAt(service, options)
     expect([await textOf(model), await textOf(model)]).toEqual(['Yes.', 'Yes.'])
-    // Once with what is refused, then without.
+    // Once with the rejected field, then without it.
     expect(service.asked).toHaveLength(3)
     for (const { body } of service.asked.slice(1)) {
       expect(body).toMatchObject(sent)
@@ -369,7 +369,7 @@ describe('what a service refuses it is not sent again', () => {
     }
   })
 
-  test.each(cases)('$name, of two requests side by side', async ({ refuse, options, sent, without = 'nothing' }) => {
+  test.each(cases)('$name, of two concurrent requests', async ({ refuse, options, sent, without = 'nothing' }) => {
     const service = await startResponsesService(undefined, refuse)
     const model = modelAt(service, options)
     expect(await Promise.all([textOf(model), textOf(model)])).toEqual(['Yes.', 'Yes.'])
@@ -380,7 +380,7 @@ describe('what a service refuses it is not sent again', () => {
   })
 
   const unsupported = (param: string): JsonObject => openAiError(`Unsupported parameter: '${param}'.`, param)
-  const told: readonly (readonly [string, Refuse, Partial<OpenAiOptions>, readonly RegExp[]])[] = [
+  const omissions: readonly (readonly [string, Refuse, Partial<OpenAiOptions>, readonly RegExp[]])[] = [
     ['include', refuseField((body) => 'include' in body, unsupported('include')), {}, [/no encrypted reasoning/]],
     ['store', refuseField((body) => 'store' in body, unsupported('store')), {}, [/rejects the field "store"/]],
     [
@@ -390,7 +390,7 @@ describe('what a service refuses it is not sent again', () => {
       [/no summaries of the reasoning of gpt-5\.2/],
     ],
     [
-      'a summary that nobody wants',
+      'an unwanted summary',
       refuseField((body) => 'reasoning' in body, unsupported('reasoning')),
       { reasoningSummary: 'none', thinking: { type: 'disabled' } },
       [],
@@ -408,21 +408,21 @@ describe('what a service refuses it is not sent again', () => {
       [/no summaries/, /does not support effort low\. Its default effort is used instead\./],
     ],
     [
-      'the least effort, where thinking is off',
+      'the least effort, with thinking off',
       refuseField((body) => effortIn(body) === 'none', openAiError("Invalid reasoning effort: 'none'.")),
       { thinking: { type: 'disabled' } },
       [],
     ],
   ]
-  test.each(told)('and a person is told once what is gone without: %s', async (_name, refuse, options, expected) => {
+  test.each(omissions)('notifies a person once about what is omitted: %s', async (_name, refuse, options, expected) => {
     const model = modelAt(await startResponsesService(undefined, refuse), options)
     expect(await warningsOf(model)).toEqual(expected.map((words) => expect.stringMatching(words) as string))
     expect(await warningsOf(model)).toEqual([])
   })
 
-  test('many things at once, each once, also side by side', async () => {
+  test('handles many refusals, each once, also concurrently', async () => {
     const refusals = [0, 2, 6, 8].map((place) => cases[place]?.refuse)
-    const refuse: Refuse = (asked) => refusals.map((one) => one?.(asked)).find((told) => told !== undefined)
+    const refuse: Refuse = (asked) => refusals.map((one) => one?.(asked)).find((refusal) => refusal !== undefined)
     const service = await startResponsesService(undefined, refuse)
     const model = modelAt(service, { effort: 'xhigh' })
     expect(await Promise.all([textOf(model), textOf(model), textOf(model)])).toEqual(['Yes.', 'Yes.', 'Yes.'])
@@ -432,7 +432,7 @@ describe('what a service refuses it is not sent again', () => {
     expect(service.asked.at(-1)?.body).not.toHaveProperty('reasoning')
   })
 
-  test('where thinking is off, the least effort is found, and then asked for', async () => {
+  test('finds the lowest effort when thinking is off, and uses it from then on', async () => {
     const taken = ['low', 'high']
     const service = await startResponsesService(undefined, ({ body }) => {
       const effort = String(effortIn(body))
@@ -449,17 +449,17 @@ describe('what a service refuses it is not sent again', () => {
   })
 })
 
-describe('a refusal of anything else is an error', () => {
+describe('reports a refusal of anything else', () => {
   test.each([
-    ['a limit that is too large', 400, openAiError('max_tokens is too large: 100. At most 10.', 'max_tokens')],
+    ['an output limit that is too large', 400, openAiError('max_tokens is too large: 100. At most 10.', 'max_tokens')],
     [
-      'max_tool_calls, which holds the fees',
+      'max_tool_calls, which limits the fees',
       400,
       openAiError("Unknown parameter: 'max_tool_calls'.", 'max_tool_calls'),
     ],
     ['another field', 400, openAiError("Unknown parameter: 'temperature'.", 'temperature')],
     [
-      'what it did not store',
+      'an item that it did not store',
       400,
       openAiError("Item with id 'rs_1' not found. Items are not persisted when `store` is set to false."),
     ],
@@ -474,7 +474,7 @@ describe('a refusal of anything else is an error', () => {
     }
   })
 
-  test('and so is one that comes again: it is never asked without end', async () => {
+  test('does not retry endlessly', async () => {
     for (const [param, message] of [
       ['include', 'No.'],
       ['store', 'No.'],
@@ -496,7 +496,7 @@ describe('a refusal of anything else is an error', () => {
   })
 })
 
-describe('what was thought with another key', () => {
+describe('reasoning of another key', () => {
   const origin = { api: 'responses', item: reasoningItem('old-1') }
   const before = [
     { role: 'user', content: 'Go.' },
@@ -525,7 +525,7 @@ describe('what was thought with another key', () => {
   test.each([
     ['by its code', 'The encrypted content for item rs_1 could not be verified.', 'invalid_encrypted_content'],
     ['by words alone', 'reasoning `encrypted_content` was not issued to this caller', null],
-  ])('is refused %s, in an answer or in a stream, and the reply comes without it', async (_how, message, code) => {
+  ])('is refused %s, in a response or a stream, and the reply comes without it', async (_how, message, code) => {
     const error = { type: 'error', code, message, param: null }
     for (const refuseOld of [
       (response: ServerResponse): void => void response.writeHead(400).end(JSON.stringify({ error })),
@@ -545,12 +545,12 @@ describe('what was thought with another key', () => {
       const model = openai({ model: 'gpt-5.2', baseUrl: server.url, apiKey: 'key' })
       const { reply, updates } = await call(model, { request: requestOf({ messages: before }) })
       expect([reply?.message.content, server.bodies.length]).toEqual([[{ type: 'text', text: 'Yes.' }], 2])
-      const told = updates.flatMap((update) => (update.type === 'api_event' ? [update.event.type] : []))
-      expect(told.filter((type) => type === 'message_start')).toHaveLength(1)
+      const types = updates.flatMap((update) => (update.type === 'api_event' ? [update.event.type] : []))
+      expect(types.filter((type) => type === 'message_start')).toHaveLength(1)
     }
   })
 
-  test('that a stream refuses anything else for is an error', async () => {
+  test('ends the reply if the stream refuses anything else', async () => {
     const error = { type: 'error', code: null, message: "Unknown parameter: 'store'.", param: 'store' }
     const server = await startRawServer((response) => {
       beginStream(response)
@@ -560,7 +560,7 @@ describe('what was thought with another key', () => {
     expect([recordOf(thrown).message.includes('Unknown parameter'), server.bodies.length]).toEqual([true, 1])
   })
 
-  test('that a stream refuses once it has said something ends the reply there', async () => {
+  test('ends the reply if the stream refuses it after content', async () => {
     const error = { type: 'error', code: 'invalid_encrypted_content', message: 'It could not be verified.' }
     const [created = {}, ...more] = replyEvents([messageItem('One.')])
     const delta = { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'On' }
@@ -576,7 +576,7 @@ describe('what was thought with another key', () => {
     }
   })
 
-  test('is left out once it was refused, and what is thought since goes along', async () => {
+  test('is omitted after a refusal, and newer reasoning is sent', async () => {
     const turns = [[reasoningItem('new-1'), messageItem('One.')], [messageItem('Two.')]]
     const service = await startResponsesService(turns, refuse)
     const model = modelAt(service)
@@ -594,7 +594,7 @@ describe('what was thought with another key', () => {
     expect(thoughts).toEqual([['old-1'], [], ['new-1']])
   })
 
-  test('may be refused again, as by a gateway that asks another account each time', async () => {
+  test('may be refused again, as by a gateway with several accounts', async () => {
     let account = 0
     const refuseOthers: Refuse = ({ body }) => {
       const thoughts = (body.input as readonly JsonObject[]).flatMap(({ encrypted_content }) => encrypted_content ?? [])
@@ -611,7 +611,7 @@ describe('what was thought with another key', () => {
       messages.push({ role: 'assistant', by: 'gpt-5.2', content: reply?.message.content ?? [] })
       messages.push({ role: 'user', content: 'On.' })
     }
-    // Each turn is asked twice: with what was thought, and without.
+    // Each turn has two requests: with reasoning, and without it.
     expect(service.asked.length).toBe(2 * turns.length)
     const never = await startResponsesService(turns, () => ({
       status: 400,

@@ -1,9 +1,9 @@
-// Failures as services with OpenAI's protocol tell of them: what kind they are, and whether trying again helps.
+// Failures of services with OpenAI's protocol: their kind, and whether a retry helps.
 import { describe, expect, test } from 'vitest'
 import { openaiCompatible } from '../src/openai/openai.ts'
 import { call, recordOf } from './support/call.ts'
 import type { Called } from './support/call.ts'
-import { failuresElsewhere } from './support/chat-failures-elsewhere.ts'
+import { failuresElsewhere } from './support/chat-failures-other-services.ts'
 import { failures, gemini, openAi, router } from './support/chat-failures.ts'
 import { startRawServer } from './support/raw-server.ts'
 
@@ -18,13 +18,13 @@ async function failureOf(status: number, body: unknown, headers: Readonly<Record
   return recordOf((await askOf(status, { 'content-type': type, ...headers }, text)).error)
 }
 
-/** A service's own error says so: in `error`, or with a type. */
+/** Whether the error is the service's own: it has an `error` or a type. */
 function isServices(body: unknown): boolean {
-  const told: unknown = Array.isArray(body) ? (body as unknown[])[0] : body
-  return typeof told === 'object' && told !== null && ('error' in told || 'object' in told || 'type' in told)
+  const error: unknown = Array.isArray(body) ? (body as unknown[])[0] : body
+  return typeof error === 'object' && error !== null && ('error' in error || 'object' in error || 'type' in error)
 }
 
-describe('an HTTP error has the kind of its status and of what the service says', () => {
+describe('an HTTP error has a kind by its status and message', () => {
   const cases = [...failures, ...failuresElsewhere].map(([service, status, body, kind, retryable]) => ({
     service,
     status,
@@ -32,13 +32,13 @@ describe('an HTTP error has the kind of its status and of what the service says'
     expected: { status, kind, retryable },
   }))
   test.each(cases)('$service, $status $body', async ({ status, body, expected }) => {
-    // What a page or a bare message under a server's error stands for, the service behind it may have done its work.
+    // If a page or a bare message comes with a server error, the service behind it may have done its work.
     const isGateways = [408, 502, 504].includes(status) || (status >= 500 && !isServices(body))
     expect(await failureOf(status, body)).toMatchObject({ ...expected, billed: isGateways ? 'unknown' : 'nothing' })
   })
 })
 
-describe('a 429 that does not say when to come back', () => {
+describe('a 429 without a retry time', () => {
   test.each([
     ['Resource has been exhausted (e.g. check quota).', 'rate_limit'],
     ['Too many requests. See https://example.com/account/billing/spend-limit for more.', 'rate_limit'],
@@ -48,12 +48,12 @@ describe('a 429 that does not say when to come back', () => {
     ['Monthly spending limit exceeded.', 'billing_error'],
     ['Budget has been exceeded! Current cost: 10.2, Max budget: 10', 'billing_error'],
     ['Insufficient credit.', 'billing_error'],
-  ])('%s is %s', async (message, kind) => {
+  ])('maps %s to %s', async (message, kind) => {
     expect((await failureOf(429, { error: { message } })).kind).toBe(kind)
   })
 })
 
-describe('an error says what the service said', () => {
+describe("shows the service's message", () => {
   test.each([
     [429, openAi('Slow down.', 'rate_limit_exceeded', 'requests'), '429 requests: Slow down.'],
     [400, gemini(400, 'No.', 'INVALID_ARGUMENT'), '400 INVALID_ARGUMENT: No.'],
@@ -77,18 +77,18 @@ describe('an error says what the service said', () => {
   })
 })
 
-describe('how long to wait', () => {
+describe('the wait', () => {
   const limited = openAi('Rate limit reached. Please try again in 7m12.5s.', 'rate_limit_exceeded', 'tokens')
 
-  test('is what the header says', async () => {
+  test('comes from the header', async () => {
     expect((await failureOf(429, limited, { 'retry-after': '3' })).retryAfterMs).toBe(3000)
   })
 
-  test('is what the message says where there is no header', async () => {
+  test('comes from the message if there is no header', async () => {
     expect((await failureOf(429, limited)).retryAfterMs).toBe(432_500)
   })
 
-  test('is not taken from the words of another failure', async () => {
+  test('does not come from the message of another failure', async () => {
     expect((await failureOf(500, openAi('Please retry in 5s.', null, 'server_error'))).retryAfterMs).toBeNull()
   })
 })

@@ -1,4 +1,4 @@
-// A run of the loop against a chat completion service: what comes of one turn is what the next request says.
+// A run of the loop against a chat completion service: the result of one turn is in the next request.
 import { streamRun, startRun } from '@halting/core'
 import type { AnyTool, JsonObject } from '@halting/core'
 import { expect, test } from 'vitest'
@@ -32,7 +32,7 @@ async function serve(...streams: readonly (readonly JsonObject[])[]) {
   }
 }
 
-test('calls, what was thought and their results go back as they came, and the run is completed', async () => {
+test('sends calls, reasoning and results back unchanged, and completes the run', async () => {
   const { model, bodies } = await serve(
     [
       chunk({ reasoning_content: 'Two files.' }),
@@ -84,7 +84,7 @@ test('calls, what was thought and their results go back as they came, and the ru
   })
 })
 
-test('a call that was cut at the cap of the reply never runs: the request is made again with the highest cap', async () => {
+test('repeats a request with the highest cap if a call was cut, without running it', async () => {
   const half = piece({ index: 0, id: 'call_a' }, { name: 'Read', arguments: '{"path":"a' })
   const { model, bodies } = await serve(
     [half, finish('length'), usageChunk],
@@ -102,7 +102,7 @@ test('a call that was cut at the cap of the reply never runs: the request is mad
   expect(bodies()[1]?.messages).toEqual(bodies()[0]?.messages)
 })
 
-test('an input that is no JSON is a result that tells the model, and nothing runs', async () => {
+test('reports invalid JSON input to the model, and runs nothing', async () => {
   const { model, bodies } = await serve(
     [piece({ index: 0, id: 'call_a' }, { name: 'Read', arguments: '{"path": tru' }), finish('stop'), usageChunk],
     [chunk({ content: 'Done.' }), finish('stop'), usageChunk],

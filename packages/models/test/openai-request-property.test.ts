@@ -1,4 +1,4 @@
-// Any conversation, rendered by the product and in the plainest way.
+// Any conversation, rendered by the product and in a straightforward way.
 import { deepFreeze } from '@halting/core/adapters'
 import type { ContentBlock, JsonObject, ModelMessage } from '@halting/core'
 import * as fc from 'fast-check'
@@ -54,7 +54,7 @@ const assistantMessage = fc
   )
   .map(([content, by]): ModelMessage => ({ role: 'assistant', content, ...(by !== undefined && { by }) }))
 
-test('a body is what a plain rendering makes of it, in one buffer of UTF-8, however it grew', () => {
+test('serializes a body like a plain rendering does, in one UTF-8 buffer, however it grew', () => {
   fc.assert(
     fc.property(
       words,

@@ -1,4 +1,4 @@
-// What is sent: every kind of block, the dialects of the services, and one body made of it.
+// Requests: every kind of block, the dialects of the services, and one complete body.
 import { deepFreeze } from '@halting/core/adapters'
 import type { ContentBlock, Json, JsonObject, ModelMessage, ModelRequest } from '@halting/core'
 import { describe, expect, test } from 'vitest'
@@ -37,7 +37,7 @@ describe('a body', () => {
   const tool = { name: 'Read', description: 'Reads.', input_schema: { type: 'object' } } as const
   const listed = { type: 'function', function: { name: 'Read', description: 'Reads.', parameters: { type: 'object' } } }
 
-  test('holds what was asked for, and nothing else', () => {
+  test('contains what was requested, and nothing else', () => {
     expect(bodyOf({ system: 'Be brief.', tools: [tool] })).toEqual({
       model: 'm',
       tools: [listed],
@@ -51,7 +51,7 @@ describe('a body', () => {
     })
   })
 
-  test('without system prompt and tools has neither', () => {
+  test('omits system prompt and tools if they are empty', () => {
     expect(bodyOf({ system: ' \n', tools: [], toolChoice: 'none' })).toEqual({
       model: 'm',
       messages: [{ role: 'user', content: 'hi' }],
@@ -61,17 +61,17 @@ describe('a body', () => {
     })
   })
 
-  test('with toolChoice none lists the tools and forbids their use', () => {
+  test('lists the tools and forbids their use with toolChoice none', () => {
     expect(bodyOf({ tools: [tool], toolChoice: 'none' })).toMatchObject({ tools: [listed], tool_choice: 'none' })
     expect(bodyOf({ tools: [tool] })).not.toHaveProperty('tool_choice')
   })
 
-  test('has further fields, after our own of the same name', () => {
+  test('has additional fields, overridden by our own', () => {
     const extraBody = { temperature: 0, reasoning: { effort: 'high' }, model: 'other', stream: false, max_tokens: 9 }
     expect(bodyOf({}, { extraBody })).toEqual({ ...bodyOf({}), temperature: 0, reasoning: { effort: 'high' } })
   })
 
-  test('of later requests is the same as one made anew', () => {
+  test('of later requests equals a new one', () => {
     const make = createChatBody(options)
     const messages: ModelMessage[] = [user(text('go'))]
     for (let turn = 0; turn < 20; turn++) {
@@ -84,7 +84,7 @@ describe('a body', () => {
   })
 })
 
-describe('the dialect is that of the service', () => {
+describe('follows the dialect of the service', () => {
   const sent = async (
     baseUrl: string,
     make: typeof openaiCompatible,
@@ -95,7 +95,7 @@ describe('the dialect is that of the service', () => {
       beginStream(response)
       response.end(chatBytes([chunk({ content: 'Yes.' }), finish('stop')]))
     })
-    // The request goes to this machine, whatever the address says.
+    // The request goes to this machine, whatever the address is.
     const urls: string[] = []
     const model = make({
       model: 'm',
@@ -114,7 +114,7 @@ describe('the dialect is that of the service', () => {
   const common = { model: 'm', messages: [{ role: 'user', content: 'hi' }], stream: true }
   const asked = { stream_options: { include_usage: true } }
 
-  test('OpenAI: max_completion_tokens', async () => {
+  test('for OpenAI: max_completion_tokens', async () => {
     for (const make of [openai, openaiCompatible]) {
       expect(await sent('https://api.openai.com/v1', make, {}, { api: 'chat_completions' })).toEqual({
         url: 'https://api.openai.com/v1/chat/completions',
@@ -124,7 +124,7 @@ describe('the dialect is that of the service', () => {
   })
 
   test.each(['openai.azure.com', 'cognitiveservices.azure.com', 'services.ai.azure.com'])(
-    'Azure, under %s: max_completion_tokens',
+    'for Azure, under %s: max_completion_tokens',
     async (domain) => {
       expect(await sent(`https://x.${domain}/openai/v1/`, openaiCompatible)).toEqual({
         url: `https://x.${domain}/openai/v1/chat/completions`,
@@ -134,13 +134,13 @@ describe('the dialect is that of the service', () => {
   )
 
   test.each(['http://localhost:11434/v1', 'https://openrouter.ai/api/v1', 'https://notopenai.com/v1'])(
-    '%s: max_tokens',
+    'for %s: max_tokens',
     async (url) => {
       expect((await sent(url, openaiCompatible)).body).toEqual({ ...common, ...asked, max_tokens: 100 })
     },
   )
 
-  test('Mistral: usage comes unasked, and ids have nine letters and digits, the same for call and result', async () => {
+  test('for Mistral: no request for usage, and ids of nine letters and digits, the same for call and result', async () => {
     const messages = [
       user(text('go')),
       assistant([callOf('toolu_01'), callOf('D681PevKs')]),
@@ -166,7 +166,7 @@ describe('the dialect is that of the service', () => {
     expect(answer?.tool_call_id).toBe(asking?.tool_calls[0]?.id)
   })
 
-  describe('Mistral, where no message of the user may follow a result', () => {
+  describe('Mistral, where no user message may follow a result', () => {
     const between = { role: 'assistant', content: 'I have the results.' }
     const toolOf = (content: string): JsonObject => ({ role: 'tool', tool_call_id: 'D681PevKs', content })
     const asking: readonly ModelMessage[] = [user(text('go')), assistant([callOf('D681PevKs')])]
@@ -179,7 +179,7 @@ describe('the dialect is that of the service', () => {
     test.each([
       ['by the host', {}],
       ['by the option', { dialect: 'mistral' }],
-    ] as const)('a word of the assistant stands between, %s', async (_, more) => {
+    ] as const)('gets an assistant message in between, %s', async (_, more) => {
       const fine = user(result('D681PevKs', 'fine'))
       const images = user(result('D681PevKs', [image]))
       const hi = { role: 'user', content: 'hi' }
@@ -213,7 +213,7 @@ describe('the dialect is that of the service', () => {
       expect(await after(more, fine)).not.toHaveProperty('stream_options')
     })
 
-    test('another service gets none, and one that speaks the dialect can be asked for usage', async () => {
+    test('is the only one that gets it, and its dialect may request usage', async () => {
       const messages = [...asking, user(result('D681PevKs', 'fine'), text('hi'))]
       const { body } = await sent('https://models.example/v1', openaiCompatible, { messages })
       expect((body.messages as readonly Json[]).slice(2)).toEqual([toolOf('fine'), { role: 'user', content: 'hi' }])
@@ -221,7 +221,7 @@ describe('the dialect is that of the service', () => {
       expect(await after({ dialect: 'mistral', extraBody })).toMatchObject(asked)
     })
 
-    test('in a conversation that grows too', () => {
+    test('gets it in a growing conversation, too', () => {
       const dialect = { ...options, hasShortCallIds: true, separatesUserFromResults: true }
       const make = createChatBody(dialect)
       const messages: ModelMessage[] = [...asking]
@@ -244,7 +244,7 @@ describe('the dialect is that of the service', () => {
     })
   })
 
-  test('stream_options null: usage is not asked for, where a service does not know the field', async () => {
+  test('does not request usage with stream_options null, for services that reject the field', async () => {
     const { body } = await sent(
       'http://localhost/v1',
       openaiCompatible,
@@ -255,8 +255,8 @@ describe('the dialect is that of the service', () => {
   })
 })
 
-describe('what the user says', () => {
-  test('as text alone is a text; texts are paragraphs, and those without a character are left out', () => {
+describe('a user message', () => {
+  test('is a text if it has only text, with paragraphs, and without blank ones', () => {
     expect(
       messagesOf([user(text('one'), text(' \n'), text('two')), user(text('  ')), { role: 'user', content: 'three' }]),
     ).toEqual([
@@ -265,7 +265,7 @@ describe('what the user says', () => {
     ])
   })
 
-  test('with images is a list of parts', () => {
+  test('is a list of parts if it has images', () => {
     const link: ContentBlock = { type: 'image', source: { type: 'url', url: 'https://x.example/a.png' } }
     expect(messagesOf([user(text('see'), image, link)])).toEqual([
       {
@@ -279,7 +279,7 @@ describe('what the user says', () => {
     ])
   })
 
-  test('with documents is their text, or that there is one', () => {
+  test('has the text of documents, or a note about them', () => {
     const plain: ContentBlock = {
       type: 'document',
       title: 'notes.txt',
@@ -302,8 +302,8 @@ describe('what the user says', () => {
   })
 })
 
-describe('results of tools', () => {
-  test('come each in a message, in order, before the text beside them', () => {
+describe('tool results', () => {
+  test('become one message each, in order, before other text', () => {
     expect(
       messagesOf([
         assistant([callOf('a'), callOf('b')]),
@@ -321,13 +321,13 @@ describe('results of tools', () => {
     ])
   })
 
-  test.each(['', 'x'.repeat(41)])('of a call with an id that services refuse (%j) have one that they take', (id) => {
+  test.each(['', 'x'.repeat(41)])('get a valid id if the service rejects the original (%j)', (id) => {
     const [asking, answer] = messagesOf([assistant([callOf(id)]), user(result(id, 'one'))]) as JsonObject[]
     expect(answer?.tool_call_id).toMatch(/^call_[a-zA-Z0-9]{9}$/)
     expect(asking?.tool_calls).toMatchObject([{ id: answer?.tool_call_id }])
   })
 
-  test('that are errors say so, once', () => {
+  test('say once that they are errors', () => {
     expect(
       messagesOf([user(result('a', 'no such file', true), result('b', 'Error: no', true), result('c', [], true))]),
     ).toEqual([
@@ -337,7 +337,7 @@ describe('results of tools', () => {
     ])
   })
 
-  test('have their images in a message of the user after all of them', () => {
+  test('have their images in a following user message', () => {
     expect(messagesOf([user(result('a', [text('seen'), image]), result('b', 'two'), text('and?'))])).toEqual([
       { role: 'tool', tool_call_id: 'a', content: 'seen\n[The image follows below.]' },
       { role: 'tool', tool_call_id: 'b', content: 'two' },
@@ -348,7 +348,7 @@ describe('results of tools', () => {
     ])
   })
 
-  test('with documents have their text, never the bytes', () => {
+  test('have the text of documents, never the bytes', () => {
     const pdf: ContentBlock = {
       type: 'document',
       source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA' },
@@ -359,7 +359,7 @@ describe('results of tools', () => {
   })
 })
 
-describe('what the model said', () => {
+describe('a model message', () => {
   const only = (block: ContentBlock, by?: string): Json | undefined =>
     messagesOf([assistant([block, text('Yes.')], by)])
   const thought = (origin: JsonObject, thinking = 'Hm.'): ContentBlock => ({
@@ -369,7 +369,7 @@ describe('what the model said', () => {
     origin: { api, ...origin },
   })
 
-  test('is one text, as it was streamed, with its calls beside it', () => {
+  test('is one text, as it was streamed, with its calls', () => {
     expect(messagesOf([assistant([text('I look. '), callOf('a', { p: 1 }), text('And so.')])])).toEqual([
       {
         role: 'assistant',
@@ -379,7 +379,7 @@ describe('what the model said', () => {
     ])
   })
 
-  test('has the exact text of the arguments that came, and what else came with the call', () => {
+  test('has the exact text of the arguments, and the additional fields of the call', () => {
     const origin = { api, arguments: '{"p": 1.0}', extra_content: { google: { thought_signature: 's' } } }
     expect(
       messagesOf([assistant([{ type: 'tool_use', id: 'a', name: 'Read', input: { p: 1 }, origin }])]),
@@ -395,7 +395,7 @@ describe('what the model said', () => {
     ])
   })
 
-  test('has what came beside a call only where it is the own one: strict services refuse the field', () => {
+  test('has additional fields only for its own service: strict services reject them', () => {
     const origin = { api, arguments: '{"p": 1.0}', extra_content: { google: { thought_signature: 's' } } }
     const asking: ContentBlock = { type: 'tool_use', id: 'a', name: 'Read', input: { p: 1 }, origin }
     const sent = (extra: JsonObject): JsonObject => ({
@@ -408,7 +408,7 @@ describe('what the model said', () => {
     expect(messagesOf([assistant([asking], 'asked')])).toEqual([sent({ extra_content })])
   })
 
-  test('has nothing of what another protocol wrote beside a call', () => {
+  test('has no metadata of another protocol', () => {
     const origin = { api: 'messages', json: '{}', arguments: 'x', extra_content: {} }
     expect(messagesOf([assistant([{ type: 'tool_use', id: 'a', name: 'Read', input: { p: 1 }, origin }])])).toEqual([
       {
@@ -419,12 +419,12 @@ describe('what the model said', () => {
     ])
   })
 
-  test.each(['reasoning_content', 'reasoning'])('is sent back with what it thought, in %s', (field) => {
+  test.each(['reasoning_content', 'reasoning'])('has its reasoning in %s', (field) => {
     expect(only(thought({ field }))).toEqual([{ role: 'assistant', content: 'Yes.', [field]: 'Hm.' }])
     expect(only(thought({ field }), 'asked')).toEqual([{ role: 'assistant', content: 'Yes.', [field]: 'Hm.' }])
   })
 
-  test('is sent back with what it thought as parts of the content', () => {
+  test('has its reasoning as parts of the content', () => {
     expect(only(thought({ field: 'content' }))).toEqual([
       {
         role: 'assistant',
@@ -436,7 +436,7 @@ describe('what the model said', () => {
     ])
   })
 
-  test('is sent back with the details of a router, those of several blocks as one list', () => {
+  test('has the details of a router, those of several blocks as one list', () => {
     const content = [
       thought({ field: 'reasoning', details: [{ type: 'reasoning.text', index: 0, text: 'Hm.' }] }),
       text('Yes.'),
@@ -463,18 +463,18 @@ describe('what the model said', () => {
     ])
   })
 
-  test('is not sent with what another model thought, or what another protocol signed', () => {
+  test('omits reasoning of another model or protocol', () => {
     const plain = [{ role: 'assistant', content: 'Yes.' }]
     expect(only(thought({ field: 'reasoning' }), 'other')).toEqual(plain)
     expect(only({ type: 'thinking', thinking: 'Hm.', signature: 'sig' })).toEqual(plain)
     expect(only({ type: 'redacted_thinking', data: 'x' }, 'asked')).toEqual(plain)
   })
 
-  test('is left out when there is neither text nor call', () => {
+  test('is omitted without text and calls', () => {
     expect(messagesOf([assistant([thought({ field: 'reasoning' }), text(' \n')]), assistant([])])).toEqual([])
   })
 
-  test('has ids that services take: long ones are shortened, the same for call and result', () => {
+  test('has valid ids: long ones are shortened, the same for call and result', () => {
     const long = 'x'.repeat(41)
     const [asking, answer] = messagesOf([
       assistant([callOf(long), callOf('x'.repeat(40))]),
@@ -485,7 +485,7 @@ describe('what the model said', () => {
   })
 })
 
-test('an image may be as much as the model bills for one: far more with gpt-4o-mini than elsewhere', () => {
+test('allows per image what the model bills: far more with gpt-4o-mini than elsewhere', () => {
   const most = (model: string, more: Partial<OpenAiCompatibleOptions> = {}): number | undefined =>
     openaiCompatible({ model, baseUrl: 'http://localhost/v1', apiKey: 'key', ...more }).maxImageTokens
   for (const model of ['gpt-4o-mini', 'gpt-4o-mini-2024-07-18', 'openai/gpt-4o-mini']) expect(most(model)).toBe(48_169)

@@ -8,15 +8,16 @@ import { beginStream, startRawServer, write } from './support/raw-server.ts'
 import { cutsOf, isDeep } from './support/deep.ts'
 
 const lineEnds = { lf: '\n', crlf: '\r\n' } as const
-/** Above this every byte over a real connection would take minutes. */
+/** For longer streams, every byte over a real connection would take minutes. */
 const smallBytes = isDeep ? 1_000 : 700
 
-describe('in process, every stream gives the reply that its chunks say', () => {
-  test.each(chatRecordings)('$name, wherever it is cut, with LF and with CRLF', ({ chunks, reply }) => {
+describe('reads the reply of every stream in process', () => {
+  test.each(chatRecordings)('of $name, wherever it is cut, with LF and with CRLF', ({ chunks, reply }) => {
     for (const lineEnd of Object.values(lineEnds)) {
       const bytes = chatBytes(chunks, lineEnd)
       const outcomes = new Set<string>()
-      // Every place in all but the long ones; in those every place of the first and last 400 bytes, and a prime step between.
+      // Every place of short streams. Of long ones, every place in the first and last 400 bytes, and a sample with a
+      // prime step between.
       for (const at of cutsOf(bytes.length, { edge: 400, step: bytes.length > 20_000 ? 149 : 1 })) {
         outcomes.add(JSON.stringify(replyOfRead(readPieces([bytes.subarray(0, at), bytes.subarray(at)]))))
       }
@@ -24,7 +25,7 @@ describe('in process, every stream gives the reply that its chunks say', () => {
     }
   })
 
-  test.each(chatRecordings)('$name, a byte at a time', ({ chunks, reply }) => {
+  test.each(chatRecordings)('of $name, one byte at a time', ({ chunks, reply }) => {
     for (const lineEnd of Object.values(lineEnds)) {
       const bytes = chatBytes(chunks, lineEnd)
       const read = readPieces(Array.from(bytes, (_, index) => bytes.subarray(index, index + 1)))
@@ -32,15 +33,15 @@ describe('in process, every stream gives the reply that its chunks say', () => {
     }
   })
 
-  test.each(chatRecordings)('$name: each block is told complete once, as it stands in the message', ({ chunks }) => {
+  test.each(chatRecordings)('of $name, reporting each block complete once, as it is in the message', ({ chunks }) => {
     const read = readPieces([chatBytes(chunks)])
-    const told = read.updates.flatMap((update) => (update.type === 'block' ? [update] : []))
-    expect(told.toSorted((a, b) => a.index - b.index).map(({ block }) => block)).toEqual(
+    const emitted = read.updates.flatMap((update) => (update.type === 'block' ? [update] : []))
+    expect(emitted.toSorted((a, b) => a.index - b.index).map(({ block }) => block)).toEqual(
       replyOfRead(read).message.content,
     )
   })
 
-  test.each(chatRecordings)('$name: events come in the order that the Messages API has', ({ chunks }) => {
+  test.each(chatRecordings)('of $name, with events in the order of the Messages API', ({ chunks }) => {
     const { updates } = readPieces([chatBytes(chunks)])
     const events = updates.flatMap((update) => (update.type === 'api_event' ? [update.event] : []))
     const begun = events.flatMap(({ type, index }) => (type === 'content_block_start' ? [index] : []))
@@ -52,8 +53,8 @@ describe('in process, every stream gives the reply that its chunks say', () => {
   })
 })
 
-describe('over a real connection, every stream gives the reply that its chunks say', () => {
-  /** A server that cuts where the address says: `/lf/123/…`; without a place, after every byte. */
+describe('reads the reply of every stream over a real connection', () => {
+  /** A server that cuts at the place in the address, such as `/lf/123/…`. Without a place it cuts after every byte. */
   const startCutting = (chunks: (typeof chatRecordings)[number]['chunks']) =>
     startRawServer(async (response, request) => {
       const [, lineEnd, place] = (request.url ?? '').split('/')
@@ -69,7 +70,7 @@ describe('over a real connection, every stream gives the reply that its chunks s
     })
   const ask = (baseUrl: string) => call(openaiCompatible({ model: 'asked', baseUrl, apiKey: 'key' }))
 
-  test.each(chatRecordings)('$name, cut at a sample of places, at every one where it is short', async (recording) => {
+  test.each(chatRecordings)('of $name, cut at sampled positions, or at all if it is short', async (recording) => {
     const { chunks, reply } = recording
     const { url } = await startCutting(chunks)
     for (const [name, lineEnd] of Object.entries(lineEnds)) {
@@ -84,7 +85,7 @@ describe('over a real connection, every stream gives the reply that its chunks s
   })
 
   test.each(chatRecordings.filter(({ chunks }) => chatBytes(chunks).length < smallBytes))(
-    '$name, a byte at a time',
+    'of $name, one byte at a time',
     async ({ chunks, reply }) => {
       const { url } = await startCutting(chunks)
       for (const name of Object.keys(lineEnds)) expect((await ask(`${url}/${name}/each`)).reply).toEqual(reply)

@@ -9,8 +9,8 @@ import { chatRecordings } from './support/chat-recordings.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 import { bytesOf, recordings } from './support/recordings.ts'
 
-/** What both say of a message. */
-interface Told {
+/** The parts of a message that both return. */
+interface ReadMessage {
   readonly id: string
   readonly model: string
   readonly content: unknown
@@ -27,7 +27,7 @@ async function serve(events: readonly JsonObject[]): Promise<string> {
   return server.url
 }
 
-async function theirs(url: string): Promise<Told> {
+async function theirs(url: string): Promise<ReadMessage> {
   const client = new Anthropic({ baseURL: url, apiKey: 'key', maxRetries: 0 })
   const message = await client.messages
     .stream({ model: 'claude-test', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] })
@@ -51,30 +51,30 @@ async function theirs(url: string): Promise<Told> {
   }
 }
 
-/** As JSON says it; `origin` is ours, and says how a block was written where its value does not. */
+/** The content as JSON, without `origin`: a field of ours that preserves how a block was written. */
 function plain(content: unknown): unknown {
   const blocks = JSON.parse(JSON.stringify(content)) as readonly Record<string, unknown>[]
   return blocks.map(({ origin: _, ...block }) => block)
 }
 
-/** Theirs drops the streamed input of a call to an MCP server; ours keeps it. */
+/** Their library drops the streamed input of a call to an MCP server, and ours keeps it. */
 function withoutMcpInput(content: unknown): unknown {
   const blocks = content as readonly Record<string, unknown>[]
   return blocks.map((block) => (block.type === 'mcp_tool_use' ? { ...block, input: {} } : block))
 }
 
-describe('every recorded message has the same content, stop reason and usage', () => {
+describe('has the same content, stop reason and usage for every recorded message', () => {
   test.each(recordings)('$name', async ({ events }) => {
     const url = await serve(events)
     const { reply } = await call(modelAt(url))
     if (reply === undefined) throw new Error('there was no reply')
     const { id, model, content, stop_reason, stop_sequence = null, usage } = reply.message
-    const told = await theirs(url)
-    expect({ id, model, content: withoutMcpInput(plain(content)), stop_reason, stop_sequence, usage }).toEqual(told)
+    const expected = await theirs(url)
+    expect({ id, model, content: withoutMcpInput(plain(content)), stop_reason, stop_sequence, usage }).toEqual(expected)
   })
 })
 
-describe('the events that are told of a chat completion are a stream of the Messages API', () => {
+describe('emits a valid Messages API stream for a chat completion', () => {
   test.each(chatRecordings)('$name', async ({ chunks, reply }) => {
     const { updates } = readChunks(chunks)
     const events = updates.flatMap((update) => (update.type === 'api_event' ? [update.event] : []))
@@ -83,13 +83,13 @@ describe('the events that are told of a chat completion are a stream of the Mess
     expect(rest).toEqual({ id, model, stop_reason, stop_sequence: null })
     expect(usage).toEqual(reply.message.usage)
     const whole = content as readonly unknown[]
-    // A call that was cut is in what theirs made of the events, with what had come of it; ours leaves it out.
+    // Their library includes a cut call with its input so far, and ours omits it.
     const cut = stop_reason === 'max_tokens' ? [{ type: 'tool_use', id: 'y', name: 'List', input: {} }] : []
     expect(whole).toEqual([...(plain(reply.message.content) as readonly unknown[]), ...cut])
   })
 })
 
-/** Theirs needs a report of usage at the end, where a service may tell none. */
+/** Their library needs a usage report at the end, which a service may omit. */
 function withUsage(event: JsonObject): JsonObject {
   return event.type === 'message_delta' ? { usage: noUsage, ...event } : event
 }

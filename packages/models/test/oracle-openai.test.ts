@@ -10,8 +10,8 @@ import { beginStream, startRawServer } from './support/raw-server.ts'
 import { responsesBytes } from './support/responses-expected.ts'
 import { responsesRecordings } from './support/responses-recordings.ts'
 
-/** What both say of a reply. */
-interface Told {
+/** The parts of a reply that both return. */
+interface ReadReply {
   readonly text: string
   readonly calls: readonly { readonly id: string; readonly name: string; readonly input: unknown }[]
   readonly finish: string | null
@@ -30,7 +30,7 @@ async function serve(chunks: readonly JsonObject[]): Promise<string> {
 
 const clientAt = (baseURL: string): OpenAI => new OpenAI({ baseURL, apiKey: 'key', maxRetries: 0 })
 
-async function ours(baseUrl: string): Promise<Told> {
+async function ours(baseUrl: string): Promise<ReadReply> {
   const { reply } = await call(openaiCompatible({ model: 'asked', baseUrl, apiKey: 'key' }))
   if (reply === undefined) throw new Error('there was no reply')
   const { message, billed } = reply
@@ -46,21 +46,21 @@ function finishOf({ stop_reason }: AssistantMessage): string {
   return { end_turn: 'stop', tool_use: 'tool_calls', max_tokens: 'length' }[String(stop_reason)] ?? String(stop_reason)
 }
 
-function usageOf({ usage }: AssistantMessage): Told['usage'] {
+function usageOf({ usage }: AssistantMessage): ReadReply['usage'] {
   const cached = usage.cache_read_input_tokens
   const prompt = usage.input_tokens + cached + usage.cache_creation_input_tokens
   return { prompt, cached, completion: usage.output_tokens }
 }
 
-function theirUsage(usage: OpenAI.CompletionUsage | null = null): Told['usage'] {
+function theirUsage(usage: OpenAI.CompletionUsage | null = null): ReadReply['usage'] {
   if (usage === null) return null
   const { prompt_tokens: prompt, completion_tokens, total_tokens, prompt_tokens_details: details } = usage
-  // Theirs hands xAI's count through, which leaves out what was thought; the total beside it does not.
+  // Their library passes xAI's count on, which omits reasoning. The total includes it.
   return { prompt, cached: details?.cached_tokens ?? 0, completion: Math.max(completion_tokens, total_tokens - prompt) }
 }
 
 /** Their own reading of a stream. */
-async function theirStream(url: string): Promise<Told> {
+async function theirStream(url: string): Promise<ReadReply> {
   const { choices, usage } = await clientAt(url).chat.completions.stream(question).finalChatCompletion()
   const [choice] = choices
   return {
@@ -74,8 +74,8 @@ async function theirStream(url: string): Promise<Told> {
   }
 }
 
-/** Their chunks, put together as their documentation does: for streams that their own reading refuses. */
-async function theirChunks(url: string): Promise<Told> {
+/** Their chunks, joined as their documentation describes: for streams that their own reading rejects. */
+async function theirChunks(url: string): Promise<ReadReply> {
   const calls: { id: string; name: string; json: string }[] = []
   let text = ''
   let finish: string | null = null
@@ -110,13 +110,13 @@ const chunksOf = (name: string): readonly JsonObject[] => {
   return found.chunks
 }
 
-describe('the same text, calls, finish reason and usage', () => {
-  // Theirs drops what was thought, in whichever field; ours keeps it, and it is compared elsewhere.
+describe('has the same text, calls, finish reason and usage', () => {
+  // Their library drops reasoning, whatever its field. Ours keeps it, and another test compares it.
   test.each(recordedChats)('$name', async ({ chunks }) => {
     const url = await serve(chunks)
-    const told = await ours(url)
-    expect(await theirStream(url)).toEqual(told)
-    expect(await theirChunks(url)).toEqual(told)
+    const reply = await ours(url)
+    expect(await theirStream(url)).toEqual(reply)
+    expect(await theirChunks(url)).toEqual(reply)
   })
 
   test.each(['chat-interleaved', 'chat-router'])('%s, chunk by chunk', async (name) => {
@@ -124,34 +124,34 @@ describe('the same text, calls, finish reason and usage', () => {
     expect(await theirChunks(url)).toEqual(await ours(url))
   })
 
-  test('chat-legacy-function, but for the id, which the service does not give', async () => {
+  test('in chat-legacy-function, except for the id, which the service does not send', async () => {
     const url = await serve(chunksOf('chat-legacy-function'))
-    const [told, { calls, ...rest }] = [await ours(url), await theirChunks(url)]
-    // Theirs hands through what the finish reason was called then.
-    expect({ ...rest, finish: 'tool_calls' }).toEqual({ text: told.text, finish: told.finish, usage: told.usage })
-    expect(calls).toEqual(told.calls.map((called) => ({ ...called, id: '' })))
+    const [reply, { calls, ...rest }] = [await ours(url), await theirChunks(url)]
+    // Their library passes on the old name of the finish reason.
+    expect({ ...rest, finish: 'tool_calls' }).toEqual({ text: reply.text, finish: reply.finish, usage: reply.usage })
+    expect(calls).toEqual(reply.calls.map((called) => ({ ...called, id: '' })))
   })
 })
 
-describe('where ours says more, on purpose', () => {
-  test('calls that share a place are one to theirs, and its input is no JSON', async () => {
+describe('differs from theirs on purpose', () => {
+  test('by separating calls that share an index', async () => {
     await expect(theirChunks(await serve(chunksOf('chat-same-place')))).rejects.toThrow(SyntaxError)
     expect((await ours(await serve(chunksOf('chat-same-place')))).calls).toHaveLength(3)
   })
 
-  test('an empty object before the pieces stays in front of them to theirs', async () => {
+  test('by dropping an empty object before the deltas', async () => {
     await expect(theirChunks(await serve(chunksOf('chat-empty-first')))).rejects.toThrow(SyntaxError)
     expect((await ours(await serve(chunksOf('chat-empty-first')))).calls).toHaveLength(1)
   })
 
-  test('parts of the content are no text to theirs', async () => {
+  test('by reading parts of the content as text', async () => {
     const { text } = await theirChunks(await serve(chunksOf('chat-content-parts')))
     expect(text).toContain('[object Object]')
     expect((await ours(await serve(chunksOf('chat-content-parts')))).text).toBe('Oui !')
   })
 })
 
-test('what theirs sends is what ours sends, for the same question', async () => {
+test('sends the same as theirs for the same question', async () => {
   const server = await startRawServer((response) => {
     beginStream(response)
     response.end(chatBytes(chunksOf('mistral-text')))
@@ -163,13 +163,13 @@ test('what theirs sends is what ours sends, for the same question', async () => 
   expect(our).toEqual(theirs)
 })
 
-/** What both say of a response. */
-interface Response extends Omit<Told, 'finish'> {
+/** The parts of a response that both return. */
+interface Response extends Omit<ReadReply, 'finish'> {
   readonly thinking: string
   readonly finish: string | undefined
 }
 
-describe('the Responses API: the same text, calls, summaries, ending and usage', () => {
+describe('has the same text, calls, summaries, ending and usage for the Responses API', () => {
   const replies = responsesRecordings.filter(({ events }) => events.at(-1)?.type === 'response.completed')
   const isShortened = (name: string): boolean => name.startsWith('openai-phase')
 
@@ -187,7 +187,7 @@ describe('the Responses API: the same text, calls, summaries, ending and usage',
     const { message } = reply
     return {
       text: textOf(message.content),
-      // What has no summary, theirs has no reading of.
+      // Their library does not read reasoning without a summary.
       thinking: message.content
         .map((block) => {
           const { origin = {} } = block as { origin?: { item?: { summary: readonly unknown[] } } }
@@ -234,7 +234,7 @@ describe('the Responses API: the same text, calls, summaries, ending and usage',
     expect(await theirResponse(url)).toEqual(await ourResponse(url))
   })
 
-  test('a recording with gaps is none to theirs, and ours reads the whole text of its items', async () => {
+  test('reads the whole text of a recording with gaps, unlike theirs', async () => {
     const { events } = replies.find(({ name }) => isShortened(name))!
     const url = await serveEvents(events)
     await expect(theirResponse(url)).rejects.toThrow('missing output at index 2')

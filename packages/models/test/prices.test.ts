@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createPrices, mergePriceOverrides, openai, snapshotSource } from '../src/index.ts'
 import type { ModelPrice } from '../src/index.ts'
-import { parsePriceOverrides } from '../src/prices/parse-overrides.ts'
+import { parsePriceOverrides } from '../src/prices/price-overrides.ts'
 import { snapshotTable } from '../src/prices/snapshot.ts'
 import { drawn } from './support/deep.ts'
 
@@ -49,7 +49,7 @@ describe('the prices of the snapshot', () => {
   })
 })
 
-test('a model without a price is unknown, and never the nearest one', () => {
+test('are unknown for a model without a price, never those of a similar one', () => {
   const prices = createPrices()
   for (const model of [
     'claude-opus',
@@ -65,7 +65,7 @@ test('a model without a price is unknown, and never the nearest one', () => {
   }
 })
 
-test('a tier holds for the whole request, by the size of its whole prompt', () => {
+test('apply a tier to the whole request, by its prompt size', () => {
   const prices = createPrices()
   const cost = (read: number, input: number) =>
     prices.cost('claude-haiku-5-5', usage({ input_tokens: input, cache_read_input_tokens: read, output_tokens: 1000 }))
@@ -73,7 +73,7 @@ test('a tier holds for the whole request, by the size of its whole prompt', () =
   expect(cost(90_000, 10_001)).toBeCloseTo((90_000 * 0.05 + 10_001 * 0.5 + 1000 * 2.5) / million, 12)
 })
 
-test('where reading or writing the cache has no rate of its own, it is billed as input', () => {
+test('use the input rate if cache reads or writes have none', () => {
   const prices = createPrices()
   expect(prices.cost('openai/gpt-4', usage({ cache_read_input_tokens: million }))).toBe(30)
   expect(prices.cost('openai/gpt-4', usage({ cache_creation_input_tokens: million }))).toBe(30)
@@ -81,7 +81,7 @@ test('where reading or writing the cache has no rate of its own, it is billed as
 })
 
 describe('overrides', () => {
-  test('go before the snapshot, and give a price to what had none', () => {
+  test('take precedence over the snapshot, and add prices', () => {
     const prices = createPrices({
       'claude-opus-5': { input: 1, output: 2, cacheRead: 0 },
       'anthropic/claude-own': { input: 3, output: 4, tiers: [{ inputTokensAbove: 10, input: 6, output: 8 }] },
@@ -93,7 +93,7 @@ describe('overrides', () => {
     expect(prices.cost('claude-own', usage({ input_tokens: 11 }))).toBeCloseTo(66 / million, 12)
   })
 
-  test('take the place of a whole entry: a rate that they leave out is that of the input', () => {
+  test('replace a whole entry: a missing rate is that of the input', () => {
     const prices = createPrices({ 'claude-haiku-5-5': { input: 1, output: 2 } })
     const read = usage({ cache_read_input_tokens: million })
     expect(prices.cost('claude-haiku-5-5', read)).toBe(1)
@@ -102,7 +102,7 @@ describe('overrides', () => {
 })
 
 describe('web searches', () => {
-  test('cost 10 dollars a thousand at Anthropic and OpenAI, and what an override says elsewhere', () => {
+  test('cost 10 dollars per thousand at Anthropic and OpenAI, and what an override says elsewhere', () => {
     const prices = createPrices({
       dear: { input: 1, output: 1, webSearch: 25 },
       free: { input: 1, output: 1, webSearch: 0 },
@@ -120,20 +120,20 @@ describe('web searches', () => {
     expect(costs).toEqual([0.074, 0.071, 0.07125, 0.0004, 0.176, 0.001, 0.071])
   })
 
-  test('of the small models of OpenAI have what they find billed as 8,000 tokens each', () => {
+  test("of OpenAI's small models add 8,000 tokens each", () => {
     const ids = ['openai/gpt-4o-mini', 'openai/gpt-4.1-mini', 'openai/gpt-4.1']
     const costs = ids.map((id) => createPrices().cost(id, usage(searches(10))))
     expect(costs).toEqual([0.1 + 8_000 * 10 * 0.15e-6, 0.1 + 8_000 * 10 * 0.4e-6, 0.1])
   })
 
-  test('are reserved, each allowed use', () => {
+  test('are reserved for each allowed use', () => {
     const bound = { inputTokens: 1_000, outputTokens: 100 }
     const worst = (uses?: number) =>
       createPrices().worstCase('claude-opus-5-5', uses === undefined ? bound : { ...bound, serverToolUses: uses })
     expect([worst(), worst(0), worst(1), worst(8)]).toEqual([0.01, 0.01, 0.02, 0.09])
   })
 
-  test('without a bound have no worst case that is a number, but where they are free', () => {
+  test('without a limit have no finite worst case, unless they are free', () => {
     const prices = createPrices({ free: { input: 0, output: 1, webSearch: 0 } })
     const endless = { inputTokens: Infinity, outputTokens: 1, serverToolUses: Infinity }
     expect(prices.worstCase('claude-opus-5-5', endless)).toBe(Infinity)
@@ -152,7 +152,7 @@ describe('prices from settings', () => {
     return []
   }
 
-  test('are given as they were written', () => {
+  test('are returned as written', () => {
     const settings = {
       'claude-own': { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75, cacheWrite1h: 6, webSearch: 12 },
       'org/local': { input: 0, output: 0 },
@@ -169,7 +169,7 @@ describe('prices from settings', () => {
     expect(parsePriceOverrides({})).toEqual({})
   })
 
-  const rates = 'US dollars a million tokens'
+  const rates = 'US dollars per million tokens'
   test.each<[what: string, price: unknown, problem: string]>([
     ['negative', { input: -1, output: 1 }, `: input is -1. Give ${rates}, 0 or more.`],
     ['not a number', { input: 1, output: Number.NaN }, `: output is NaN. Give ${rates}, 0 or more.`],
@@ -179,24 +179,20 @@ describe('prices from settings', () => {
     ['without input', { output: 1 }, ` has no input. Give ${rates}.`],
     ['without output', { input: 1 }, ` has no output. Give ${rates}.`],
     [
-      'dollars a token',
+      'dollars per token',
       { input: 0.000003, output: 1 },
-      `: input is 0.000003, which looks like dollars a token. Give ${rates}.`,
+      `: input is 0.000003, which looks like dollars per token. Give ${rates}.`,
     ],
-    [
-      'a name that is near',
-      { input: 1, output: 1, cache_read: 1 },
-      ' has no field cache_read. Did you mean cacheRead?',
-    ],
+    ['a similar name', { input: 1, output: 1, cache_read: 1 }, ' has no field cache_read. Did you mean cacheRead?'],
     ['a capital', { Input: 1, input: 1, output: 1 }, ' has no field Input. Did you mean input?'],
     [
       'a negative fee',
       { input: 1, output: 1, webSearch: -1 },
-      ': webSearch is -1. Give US dollars a thousand searches, 0 or more.',
+      ': webSearch is -1. Give US dollars per thousand searches, 0 or more.',
     ],
-    ['a number', 3, ' is to be an object like { "input": 3, "output": 15 }.'],
-    ['a list', [3, 15], ' is to be an object like { "input": 3, "output": 15 }.'],
-    ['tiers that are no list', { input: 1, output: 1, tiers: {} }, ': tiers is to be a list, not {}.'],
+    ['a number', 3, ' must be an object like { "input": 3, "output": 15 }.'],
+    ['a list', [3, 15], ' must be an object like { "input": 3, "output": 15 }.'],
+    ['tiers that are not a list', { input: 1, output: 1, tiers: {} }, ': tiers must be a list, not {}.'],
     [
       'a tier without a size',
       { input: 1, output: 1, tiers: [{ input: 1, output: 1 }] },
@@ -220,32 +216,32 @@ describe('prices from settings', () => {
       ', tier 2: inputTokensAbove is 9, which is not above 9. List tiers from low to high.',
     ],
     [
-      'a tier with a rate that is none',
+      'a tier with an invalid rate',
       { input: 1, output: 1, tiers: [{ inputTokensAbove: 9, input: -1, output: 1 }] },
       `, tier 1: input is -1. Give ${rates}, 0 or more.`,
     ],
     [
-      'a tier with a fee of its own',
+      'a tier with its own fee',
       { input: 1, output: 1, tiers: [{ inputTokensAbove: 9, input: 1, output: 1, webSearch: 1 }] },
       ', tier 1 has no field webSearch. Its fields are input, output, cacheRead, cacheWrite, cacheWrite1h, inputTokensAbove.',
     ],
     [
-      'a tier that is no object',
+      'a tier that is not an object',
       { input: 1, output: 1, tiers: [9] },
-      ', tier 1 is to be an object like { "inputTokensAbove": 200000, "input": 6, "output": 22.5 }.',
+      ', tier 1 must be an object like { "inputTokensAbove": 200000, "input": 6, "output": 22.5 }.',
     ],
-  ])('are refused: %s', (_what, price, problem) => {
+  ])('are rejected: %s', (_what, price, problem) => {
     expect(problemsOf({ 'claude-own': price })).toEqual([`The price of claude-own${problem}`])
     expect(() => createPrices({ 'claude-own': price as ModelPrice })).toThrow(ConfigurationError)
   })
 
-  test('are refused with everything that is wrong in them, at once', () => {
+  test('are rejected with all problems at once', () => {
     expect(problemsOf({ a: { input: -1, outptu: 2 }, ' b': { input: 1, output: 1 }, c: null })).toEqual([
       'The price of a has no field outptu. Did you mean output?',
-      'The price of a: input is -1. Give US dollars a million tokens, 0 or more.',
-      'The price of a has no output. Give US dollars a million tokens.',
-      '" b" is no model id.',
-      'The price of c is to be an object like { "input": 3, "output": 15 }.',
+      'The price of a: input is -1. Give US dollars per million tokens, 0 or more.',
+      'The price of a has no output. Give US dollars per million tokens.',
+      '" b" is not a valid model ID.',
+      'The price of c must be an object like { "input": 3, "output": 15 }.',
     ])
     expect(problemsOf({ 'claude-x': { input: 1, output: 1 }, 'anthropic/claude-x': { input: 2, output: 2 } })).toEqual([
       '"claude-x" and "anthropic/claude-x" are the same model: give its price once.',
@@ -261,14 +257,14 @@ describe('prices from settings', () => {
   })
 })
 
-test('no usage costs more than the worst case of its tokens and searches, or less than the least of its tokens (spec R-LIM-60)', () => {
+test('keeps the cost of any usage between the minimum of its tokens and the worst case (spec R-LIM-60)', () => {
   const tokens = fc.nat(2 * million)
   const rate = fc.oneof(fc.constant(0), fc.double({ min: 0.001, max: 200, noNaN: true }))
   const tier = fc.record(
     { input: rate, output: rate, cacheRead: rate, cacheWrite: rate, cacheWrite1h: rate },
     { requiredKeys: ['input', 'output'] },
   )
-  // All rates alike, so that the cost is the worst case and nothing may be lost in adding up.
+  // All rates are equal, so that the cost is the worst case and sums lose nothing.
   const flat = rate.map((all): ModelPrice => ({ input: all, output: all, cacheWrite1h: all, webSearch: all }))
   const sizes = fc.uniqueArray(fc.integer({ min: 1, max: million }), { maxLength: 3 })
   const price = fc
@@ -310,7 +306,7 @@ test('no usage costs more than the worst case of its tokens and searches, or les
         const cost = prices.cost(id, used)!
         expect(worst).toBeGreaterThanOrEqual(cost)
         const [tokens, least] = [input + read + written + output, prices.leastPerToken!(id)!]
-        // A product of both has an error in its last digits.
+        // Their product has a rounding error in its last digits.
         expect(cost).toBeGreaterThanOrEqual(tokens * least * (1 - 1e-12))
       },
     ),
@@ -318,7 +314,7 @@ test('no usage costs more than the worst case of its tokens and searches, or les
   )
 })
 
-test('the least that a token costs is that of its cheapest kind in its cheapest tier', () => {
+test('takes the minimum from the cheapest kind of token in the cheapest tier', () => {
   const prices = createPrices({
     free: { input: 0, output: 1 },
     tiered: { input: 3, output: 9, tiers: [{ inputTokensAbove: 10, input: 2, output: 8, cacheRead: 1 }] },
@@ -329,14 +325,14 @@ test('the least that a token costs is that of its cheapest kind in its cheapest 
   expect(least).toEqual([1e-7, 3e-5, 1e-8, 0, 1e-6, undefined])
 })
 
-test('the snapshot says where it comes from, and every line of it is a price', () => {
+test('names the source of the snapshot, in which every line is a price', () => {
   expect(snapshotSource).toMatch(/MIT.*2026-11-10/)
   const prices = createPrices()
   expect(new Set(ids).size).toBe(138)
   for (const id of ids) expect(prices.cost(id, usage({ input_tokens: 1, output_tokens: 1 }))).toBeGreaterThanOrEqual(0)
 })
 
-test('of prices from several places the first that has a model counts, by whichever of its names', () => {
+test('takes a price from the first place that has the model, by any of its names', () => {
   const price = (input: number) => ({ input, output: 1 })
   expect(
     mergePriceOverrides([
@@ -346,7 +342,7 @@ test('of prices from several places the first that has a model counts, by whiche
   ).toEqual({ 'claude-x': price(1), a: price(2), b: price(4) })
 })
 
-test('a model of OpenAI has its price and its sizes with and without its service before its name', () => {
+test('finds price and sizes of an OpenAI model with and without its prefix', () => {
   const known = createPrices()
   const cost = (id: string, used: Usage): number | undefined => known.cost(id, used)
   const used = usage({ input_tokens: million })

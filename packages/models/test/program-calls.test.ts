@@ -1,4 +1,5 @@
-// Holds R-PTC-1 to R-PTC-9 of docs/spec: code that runs at the service calls tools of the program, and tools are found by search.
+// Tests R-PTC-1 to R-PTC-9 of docs/spec: code that runs at the service calls tools of the program, and a search finds
+// tools.
 import { createMemorySteps, query, QueryEngine, resume, startRun, streamRun, tool } from '@halting/core'
 import type { ContextManager, JsonObject, RunEvent } from '@halting/core'
 import { plainContext, textOf } from '@halting/core/adapters'
@@ -12,7 +13,7 @@ import {
   callOfCode,
   codeVersion,
   endsProgram,
-  goesOn,
+  continuesProgram,
   says,
   started,
   startProgramService,
@@ -61,15 +62,15 @@ const another = callOfCode('c', 'RollDie', { player: 'three' })
 const prices = createPrices({ 'claude-test': { input: 1, output: 10 } })
 const printed = 'It printed "one rolls 4" "a table" "three rolls 4".'
 
-/** The service answers, unless code waits for results: that goes on. */
+/** The service answers, unless code waits for results and continues. */
 const answerOf =
   (text: string): Answer =>
   (body) =>
     JSON.stringify(body.messages).includes('srvtoolu_1') ? endsProgram(body) : says(text)(body)
 
 describe('a program of the service', () => {
-  test('calls two tools at once and then one, under a budget, and what it costs is what was billed', async () => {
-    const service = await startProgramService(beginsProgram(...dice), goesOn('msg_2', another), endsProgram)
+  test('calls two tools at once and then one, within a budget, and costs what was billed', async () => {
+    const service = await startProgramService(beginsProgram(...dice), continuesProgram('msg_2', another), endsProgram)
     const options = { model: programModel(service.url), tools: [rollDie(), look], prices, maxBudgetUsd: 1 }
     const notices: string[] = []
     const onEvent = (event: RunEvent): void => {
@@ -81,7 +82,7 @@ describe('a program of the service', () => {
     }
     expect(service.refusals).toEqual([])
     expect(notices).toEqual([])
-    // Two requests of 1,000 tokens of input and 100 of output; that in between was no model's.
+    // Two requests of 1,000 input tokens and 100 output tokens. No model took part in the one between.
     expect(result).toMatchObject({ subtype: 'success', result: printed, total_cost_usd: 0.004 })
     const [first, second, third] = service.bodies()
     expect(first?.tools).toEqual([
@@ -90,9 +91,9 @@ describe('a program of the service', () => {
       { ...serverTools[0], cache_control: { type: 'ephemeral' } },
     ])
     expect(first?.container).toBeUndefined()
-    const results = (...told: readonly (readonly [string, string])[]) => ({
+    const results = (...outputs: readonly (readonly [string, string])[]) => ({
       role: 'user',
-      content: told.map(([id, content]) => ({ type: 'tool_result', tool_use_id: id, content })),
+      content: outputs.map(([id, content]) => ({ type: 'tool_result', tool_use_id: id, content })),
     })
     expect(second?.messages.slice(-2)).toMatchObject([
       { role: 'assistant' },
@@ -105,12 +106,12 @@ describe('a program of the service', () => {
     ])
   })
 
-  test('goes on after a kill wherever it falls, with the same answer', async () => {
-    const service = await startProgramService(beginsProgram(...dice), goesOn('msg_2', another), endsProgram)
+  test('continues after a kill at any position, with the same answer', async () => {
+    const service = await startProgramService(beginsProgram(...dice), continuesProgram('msg_2', another), endsProgram)
     const options = { model: programModel(service.url), tools: [rollDie(), look], prices, maxBudgetUsd: 1 }
     const steps = createMemorySteps()
     await streamRun(startRun({ prompt: 'Roll.' }), { ...options, steps }).result
-    // What a process leaves on a disk is JSON.
+    // A process leaves JSON on the disk.
     const records = JSON.parse(JSON.stringify(steps.records)) as typeof steps.records
     const ends: unknown[] = []
     for (let cut = 1; cut < records.length; cut++) {
@@ -130,10 +131,10 @@ describe('a program of the service', () => {
     expect(ends[0]).toEqual(['completed', { type: 'text', text: printed }])
   })
 
-  test('what is said meanwhile waits for its end, and is then answered', async () => {
+  test('defers user input to its end, and then answers it', async () => {
     const service = await startProgramService(
       beginsProgram(...dice),
-      goesOn('msg_2', another),
+      continuesProgram('msg_2', another),
       endsProgram,
       says('You won, and it is late.'),
       says('Good night.'),
@@ -152,11 +153,11 @@ describe('a program of the service', () => {
     for (const body of [second, third]) expect(JSON.stringify(body?.messages)).not.toContain('What time')
     const words = { type: 'text', text: 'What time is it?' }
     expect(fourth?.messages.at(-1)).toMatchObject({ role: 'user', content: [words] })
-    // Where it stood, for the cache.
+    // At the same place, for the cache.
     expect(fifth?.messages.slice(0, 7)).toMatchObject(withoutBreakpoints(fourth?.messages ?? []))
   })
 
-  test('that was interrupted goes on with what its calls came to, and the next prompt is answered after it', async () => {
+  test('continues after an interruption with the results of its calls, and then answers the next prompt', async () => {
     const service = await startProgramService(beginsProgram(...dice), endsProgram, says('It is late.'))
     const die = rollDie(() => engine.interrupt())
     const engine = new QueryEngine({ model: programModel(service.url), tools: [die, look] })
@@ -168,7 +169,7 @@ describe('a program of the service', () => {
     expect(results).toMatchObject([{ terminal_reason: 'aborted_streaming' }, { result: 'It is late.' }])
   })
 
-  test('that was interrupted is left out where a last answer is asked for: it does not go on', async () => {
+  test('is omitted after an interruption if a final answer is requested', async () => {
     const service = await startProgramService(
       beginsProgram(...dice),
       answerOf('A die was rolled.'),
@@ -185,10 +186,10 @@ describe('a program of the service', () => {
     expect(JSON.stringify(service.bodies()[1]?.messages)).not.toContain('srvtoolu_1')
   })
 
-  test('does not go on in a question about the conversation, whatever tools that lists', async () => {
+  test('does not continue in a question about the conversation, whatever tools that lists', async () => {
     const service = await startProgramService(beginsProgram(...dice), answerOf('A summary.'), endsProgram)
     const asked: unknown[] = []
-    // Asks before the second request, and leaves the conversation as it is.
+    // Asks before the second request, and leaves the conversation unchanged.
     const context: ContextManager = {
       ...plainContext,
       beforeRequest({ state, system, tools }) {
@@ -214,9 +215,9 @@ describe('a program of the service', () => {
   })
 
   test.each([
-    ['whose container is gone', { id: 'container_1', expires_at: '2001-01-01T00:00:00Z' }],
-    ['whose container was never told', undefined],
-  ])('%s is left out, and its calls are sent as those of the model', async (_name, container) => {
+    ['whose container has expired', { id: 'container_1', expires_at: '2001-01-01T00:00:00Z' }],
+    ['whose container was never reported', undefined],
+  ])("is omitted with %s, and its calls are sent as the model's own", async (_name, container) => {
     const service = await startProgramService(says('Rolled.'), says('Still.'))
     const code = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'code_execution', input: {} }
     const messages = [
@@ -229,7 +230,7 @@ describe('a program of the service', () => {
       { role: 'user', content: dice.map(({ id }) => ({ type: 'tool_result', tool_use_id: id, content: '4' })) },
       { role: 'user', content: 'What time is it?' },
     ]
-    // Messages of core, with what the service told of them.
+    // Messages of core, with the service's data about them.
     const request = requestOf({ messages: messages as never })
     const model = programModel(service.url)
     const later = [
@@ -251,12 +252,12 @@ describe('a program of the service', () => {
     expect(withoutBreakpoints(second?.messages.slice(0, 3))).toEqual(withoutBreakpoints(first?.messages))
   })
 
-  test('of a recording: each call comes alone, and all of its results go back', async () => {
+  test('from a recording makes single calls, and gets all results', async () => {
     const replies = recordings.filter(({ name }) => name.startsWith('anthropic-programmatic-tool-calling'))
     let answered = 0
     const server = await startRawServer((response) => {
       beginStream(response)
-      // Containers of then are gone.
+      // Containers of the recording have expired.
       const events = JSON.stringify(replies[answered++]?.events ?? []).replaceAll(
         '"expires_at":"2025',
         '"expires_at":"2999',
@@ -292,7 +293,7 @@ function withoutBreakpoints(value: unknown): unknown[] {
   return JSON.parse(text) as unknown[]
 }
 
-test('a tool that is found by search is called, and no breakpoint stands at one that is yet to be found', async () => {
+test('may call a tool found by search, and no breakpoint is at one that is not found yet', async () => {
   const search = { type: 'server_tool_use', id: 'srvtoolu_2', name: 'tool_search_tool_regex', input: {} }
   const found = {
     type: 'tool_search_tool_result',
@@ -329,7 +330,7 @@ test('a tool that is found by search is called, and no breakpoint stands at one 
   expect(second?.messages[1]?.content).toEqual([{ ...search, input: { query: 'roll' } }, found, roll])
 })
 
-test('with every tool deferred, the breakpoint stands at none', async () => {
+test('sets no breakpoint if every tool is deferred', async () => {
   const service = await startProgramService(says('Hm.'))
   const model = modelAt(service.url, { toolOptions: { Look: { defer_loading: true } } })
   await streamRun(startRun({ prompt: 'Go.' }), { model, tools: [look] }).result
@@ -337,7 +338,7 @@ test('with every tool deferred, the breakpoint stands at none', async () => {
   expect(JSON.stringify(service.bodies()[0]?.tools)).not.toContain('cache_control')
 })
 
-test('a result that names tools that were found goes to the service as it is', async () => {
+test('sends a result with found tools unchanged', async () => {
   const call = { type: 'tool_use', id: 'f', name: 'Find', input: {} }
   const service = await startProgramService(
     () => [started(), ...block(0, call), ...stopped('tool_use')],
@@ -350,13 +351,13 @@ test('a result that names tools that were found goes to the service as it is', a
   expect(service.bodies()[1]?.messages.at(-1)?.content).toMatchObject([{ tool_use_id: 'f', content: references }])
 })
 
-describe('options that no service takes are refused when the model is made', () => {
+describe('rejects invalid options when the model is created', () => {
   const code = { allowed_callers: [codeVersion] }
   test.each([
     ['no object', 'all', /^toolOptions must be options by the names of tools/],
     ['a list', [], /^toolOptions must be options by the names of tools/],
     ['a name with a space', { 'Roll Die': {} }, /^toolOptions\.Roll Die must be under a name that a tool can have/],
-    ['options that are none', { Look: true }, /^toolOptions\.Look must be an object with allowed_callers, /],
+    ['invalid options', { Look: true }, /^toolOptions\.Look must be an object with allowed_callers, /],
     [
       'an unknown option',
       { Look: { deferLoading: true } },
@@ -372,10 +373,10 @@ describe('options that no service takes are refused when the model is made', () 
       { Look: { allowed_callers: ['code'] } },
       /allowed_callers must be a list of 'direct' and names/,
     ],
-    ['nobody who calls', { Look: { allowed_callers: [] } }, /allowed_callers must be a list/],
-    ['an example that is no input', { Look: { input_examples: ['x'] } }, /input_examples must be a list of inputs/],
+    ['no callers', { Look: { allowed_callers: [] } }, /allowed_callers must be a list/],
+    ['an invalid example', { Look: { input_examples: ['x'] } }, /input_examples must be a list of inputs/],
     [
-      'code that there is none of',
+      'missing code',
       { Look: code },
       /is not in serverTools\. Add \{ type: 'code_execution_20260120', name: 'code_execution' \} to serverTools\.$/,
     ],
@@ -383,18 +384,18 @@ describe('options that no service takes are refused when the model is made', () 
     expect(() => modelAt('http://127.0.0.1', { toolOptions: given as never })).toThrow(message)
   })
 
-  test('a strict schema for code', () => {
+  test('including a strict schema for code', () => {
     const options = { serverTools, toolOptions: { Look: { ...code, strict: true } } }
     expect(() => modelAt('http://127.0.0.1', options)).toThrow(/cannot be strict and callable by code/)
   })
 
-  test.each([-1, 1.5, Number.NaN])('%s uses of the tools of the service', (maxServerToolUses) => {
+  test.each([-1, 1.5, Number.NaN])('including %s uses of server tools', (maxServerToolUses) => {
     expect(() => modelAt('http://127.0.0.1', { maxServerToolUses })).toThrow(
       /^maxServerToolUses must be a whole number/,
     )
   })
 
-  test('a budget over code without a number says what to give', () => {
+  test('names the missing limit of code under a budget', () => {
     const model = modelAt('http://127.0.0.1', { serverTools })
     expect(() => streamRun(startRun({ prompt: 'Go.' }), { model, prices, maxBudgetUsd: 1 })).toThrow(
       /maxServerToolUses/,

@@ -8,7 +8,8 @@ import { packageServices } from './support/features/package-services.ts'
 import { written } from './support/features/wire.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 
-// Holds R-WIRE-12a and R-WIRE-12m of docs/spec: what services say when they refuse, through their packages. `npm run providers` runs these.
+// Tests R-WIRE-12a and R-WIRE-12m of docs/spec: rejections of services through their packages. `npm run providers` runs
+// these.
 
 const services = folder === undefined ? [] : await packageServices()
 
@@ -100,8 +101,8 @@ const answers: readonly (readonly [PackageTitle, number, Json, JsonObject])[] = 
   ],
 ]
 
-describe.skipIf(folder === undefined)('an answer that is an error', () => {
-  test.each(answers)('of %s: %i %j', async (title, status, body, expected) => {
+describe.skipIf(folder === undefined)('an error response', () => {
+  test.each(answers)('of %s is recognized: %i %j', async (title, status, body, expected) => {
     const server = await startRawServer((response) => {
       response.writeHead(status, { 'content-type': 'application/json' })
       response.end(JSON.stringify(body))
@@ -121,11 +122,11 @@ describe.skipIf(folder === undefined)('an error in a stream', () => {
     ['modelStreamErrorException', 'Ouch', { kind: 'server_error', retryable: true }],
     ['validationException', 'Input is too long for requested model.', { kind: 'prompt_too_long', retryable: false }],
     ['validationException', 'Malformed', { kind: 'invalid_request', retryable: false }],
-  ])('of Bedrock: %s %s', async (type, message, expected) => {
+  ])('of Bedrock is recognized: %s %s', async (type, message, expected) => {
     const headers = { ':message-type': 'exception', ':exception-type': type, ':content-type': 'application/json' }
     const exception = encodeEventStreamFrame(headers, Buffer.from(JSON.stringify({ message })))
     const { contentType, bytes } = written('bedrock', { text: 'So' })
-    // Up to the end of the text, and nothing of the end of the message.
+    // Up to the end of the text, without any part of the message end.
     const text = bytes.subarray(0, Buffer.from(bytes).indexOf('messageStop') - 30)
     const failing = async (pieces: readonly Uint8Array[]) => {
       const server = await startRawServer((response) => {
@@ -143,7 +144,7 @@ describe.skipIf(folder === undefined)('an error in a stream', () => {
   const overloaded = { error: { code: 503, status: 'UNAVAILABLE', message: 'The model is overloaded.' } }
   const slowDown = { error: { message: 'Slow down', type: 'rate_limit_error', code: 'rate_limit_exceeded' } }
   test.each<PackageTitle>(['Google Gemini', 'Azure OpenAI', 'xAI', 'Groq', 'Mistral'])(
-    'of %s, also where its package has no schema for it',
+    'of %s is recognized, even if its package has no schema for it',
     async (title) => {
       for (const [event, kind] of [
         [overloaded, 'overloaded'],
@@ -160,7 +161,7 @@ describe.skipIf(folder === undefined)('an error in a stream', () => {
   )
 })
 
-/** The whole frames at the beginning of these bytes: each begins with its length. */
+/** The complete frames at the start of these bytes. Each starts with its length. */
 function frames(bytes: Uint8Array): Uint8Array {
   const view = Buffer.from(bytes)
   let end = 0

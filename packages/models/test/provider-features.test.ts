@@ -10,10 +10,10 @@ import { signature } from './support/features/wire.ts'
 import type { Reply } from './support/features/wire.ts'
 import { call, requestOf } from './support/call.ts'
 
-// Holds rules of docs/spec: R-TABLE-2, R-TABLE-3. What each service can do through a provider package of the AI SDK, as
-// whole runs of `query`. `npm run providers` installs the packages and runs these.
+// Tests R-TABLE-2 and R-TABLE-3 of docs/spec: the features of each service through a provider package of the AI SDK, as
+// complete runs of `query`. `npm run providers` installs the packages and runs these.
 
-/** A model of a row, at a server that gives these answers. */
+/** A model of a row, with a server that gives these answers. */
 async function modelOf(title: PackageTitle, replies: readonly Reply[]) {
   const service = services.find((one) => one.title === title)
   if (service === undefined) throw new Error(`no row ${title}`)
@@ -35,8 +35,8 @@ describe.skipIf(folder === undefined).each(services.map((service) => [service.ti
   },
 )
 
-describe.skipIf(folder === undefined)('what the packages make of it', () => {
-  test('a model says that it can search where the table does', () => {
+describe.skipIf(folder === undefined)('through the packages', () => {
+  test('declares web search exactly for the models in the table', () => {
     const said = services.map(({ title, modelAt }) => [title, modelAt('http://127.0.0.1:1').webSearch !== undefined])
     expect(said).toEqual(services.map(({ title, cells }) => [title, typeof cells['web search'] === 'string']))
   })
@@ -69,14 +69,14 @@ describe.skipIf(folder === undefined)('what the packages make of it', () => {
       ({ generationConfig }) => generationConfig,
       { maxOutputTokens: 9000, thinkingConfig: { includeThoughts: true, thinkingBudget: 4000 } },
     ],
-  ])('%s: a budget of thinking is within the tokens of the reply', async (title, sent, expected) => {
+  ])("keeps the thinking budget of %s within the reply's tokens", async (title, sent, expected) => {
     const { model, bodies } = await modelOf(title, [{ text: 'So.' }])
     const { error } = await call(model, { request: requestOf({ maxOutputTokens: 9000, thinking }) })
     expect(error).toBe(undefined)
     expect(sent(bodies()[0]!)).toMatchObject(expected as object)
   })
 
-  test('Azure OpenAI, xAI: nothing is stored at the service', async () => {
+  test('stores nothing at Azure OpenAI and xAI', async () => {
     for (const title of ['Azure OpenAI', 'xAI'] as const) {
       const { model, bodies } = await modelOf(title, [{ text: 'So.' }])
       await call(model)
@@ -84,7 +84,7 @@ describe.skipIf(folder === undefined)('what the packages make of it', () => {
     }
   })
 
-  test('Google Gemini: an image that it made is a block, and goes back as its own', async () => {
+  test('converts an image of Google Gemini to a block, and sends it back', async () => {
     const { model, bodies } = await modelOf('Google Gemini', [{ text: 'Here.', made: 'AAAA' }, { text: 'Blue.' }])
     const asked: ModelMessage = { role: 'user', content: 'Draw.' }
     const { reply } = await call(model, { request: requestOf({ messages: [asked] }) })

@@ -18,7 +18,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** A proxy that leads every name to one port of this machine, and remembers what it was asked. */
+/** A proxy that leads every name to one port of this machine, and records its requests. */
 async function startProxy(port: number, answer: 'leads' | number = 'leads', certificate?: string) {
   const asked: string[] = []
   const sockets = new Set<Socket>()
@@ -26,9 +26,9 @@ async function startProxy(port: number, answer: 'leads' | number = 'leads', cert
     asked.push(`${incoming.method} ${incoming.url}`)
     if (answer !== 'leads') return void outgoing.writeHead(answer).end()
     const { method, headers } = incoming
-    const onward = httpRequest({ port, host: '127.0.0.1', method, headers, path: new URL(incoming.url!).pathname })
-    onward.on('response', (response) => response.pipe(outgoing.writeHead(response.statusCode!, response.headers)))
-    incoming.pipe(onward)
+    const upstream = httpRequest({ port, host: '127.0.0.1', method, headers, path: new URL(incoming.url!).pathname })
+    upstream.on('response', (response) => response.pipe(outgoing.writeHead(response.statusCode!, response.headers)))
+    incoming.pipe(upstream)
   }
   const server =
     certificate === undefined
@@ -38,13 +38,13 @@ async function startProxy(port: number, answer: 'leads' | number = 'leads', cert
     asked.push(`CONNECT ${request.url} ${request.headers['proxy-authorization'] ?? 'without a password'}`)
     sockets.add(socket)
     if (answer !== 'leads') return void socket.end(`HTTP/1.1 ${answer} no\r\n\r\n`)
-    const onward = connect(port, '127.0.0.1', () => {
+    const upstream = connect(port, '127.0.0.1', () => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n')
-      onward.pipe(socket)
-      socket.pipe(onward)
+      upstream.pipe(socket)
+      socket.pipe(upstream)
     })
-    sockets.add(onward)
-    for (const one of [socket, onward]) one.on('error', () => {})
+    sockets.add(upstream)
+    for (const one of [socket, upstream]) one.on('error', () => {})
   })
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   onTestFinished(async () => {
@@ -63,7 +63,7 @@ async function startService() {
   return { ...server, port: Number(new URL(server.url).port) }
 }
 
-describe('a request goes through the proxy that the environment names', () => {
+describe('sends a request through the proxy of the environment', () => {
   test.each(['HTTP_PROXY', 'http_proxy', 'ALL_PROXY'])('%s', async (variable) => {
     const service = await startService()
     const proxy = await startProxy(service.port)
@@ -95,18 +95,18 @@ describe('a request goes through the proxy that the environment names', () => {
     return Buffer.concat(pieces).toString()
   }
 
-  test('which may itself speak TLS, around the TLS of the service', async () => {
+  test('and may use TLS inside the TLS of the proxy', async () => {
     trust(pem('self-signed.cert'))
     const secure = await startTls('self-signed', 'through both')
     const proxy = await startProxy(Number(new URL(secure).port), 'leads', 'self-signed')
     const proxyUrl = `https://m%40e:se%20cret@localhost:${proxy.host.split(':')[1]}`
     vi.stubEnv('HTTPS_PROXY', proxyUrl)
-    // The certificate is for this name; a request to it would not go through a proxy.
+    // The certificate is for this name. A request to it would not go through a proxy.
     expect(await ask(secure.replace('localhost', 'LOCALHOST.'))).toBe('through both')
     expect(proxy.asked).toEqual([expect.stringMatching(`^CONNECT localhost\\.:\\d+ Basic ${btoa('m@e:se cret')}$`)])
   })
 
-  test('whose tunnel is used again', async () => {
+  test('and reuses its tunnel', async () => {
     trust(pem('self-signed.cert'))
     const secure = await startTls('self-signed', 'through it')
     const proxy = await startProxy(Number(new URL(secure).port))
@@ -116,7 +116,7 @@ describe('a request goes through the proxy that the environment names', () => {
     expect(proxy.asked).toHaveLength(1)
   })
 
-  test('which may speak TLS where the service does not', async () => {
+  test('and may use TLS only to the proxy', async () => {
     trust(pem('self-signed.cert'))
     const service = await startService()
     const proxy = await startProxy(service.port, 'leads', 'self-signed')
@@ -125,7 +125,7 @@ describe('a request goes through the proxy that the environment names', () => {
     expect(proxy.asked).toEqual(['POST http://models.example/v1/messages'])
   })
 
-  test('not to this machine itself, which a proxy cannot reach', async () => {
+  test('but not to this machine, which a proxy cannot reach', async () => {
     const service = await startService()
     const proxy = await startProxy(service.port)
     vi.stubEnv('HTTP_PROXY', `http://${proxy.host}`)
@@ -134,7 +134,7 @@ describe('a request goes through the proxy that the environment names', () => {
   })
 })
 
-describe('which proxy', () => {
+describe('selects the proxy', () => {
   const env = { HTTP_PROXY: 'http://plain.example:1', HTTPS_PROXY: 'http://secure.example:2' }
   test.each([
     ['http://a.example', env, 'http://plain.example:1'],
@@ -156,12 +156,12 @@ describe('which proxy', () => {
     ['http://[::1]:8080', env, undefined],
     ['http://0.0.0.0:8080', env, undefined],
     ['https://a.example', { ...env, no_proxy: '', NO_PROXY: 'a.example' }, undefined],
-  ])('%s with %j: %s', (url, variables, expected) => {
+  ])('for %s with %j: %s', (url, variables, expected) => {
     expect(proxyFor(new URL(url), variables)?.url).toBe(expected)
   })
 })
 
-describe('a proxy that fails is told as what it is, without its password', () => {
+describe('reports a failed proxy without its password', () => {
   const failWith = async (value: string) => {
     vi.stubEnv('HTTPS_PROXY', value)
     const record = recordOf((await call(modelAt('https://models.example'))).error)
@@ -169,7 +169,7 @@ describe('a proxy that fails is told as what it is, without its password', () =>
     return record
   }
 
-  test('one that is not there', async () => {
+  test('that is not running', async () => {
     expect(await failWith('http://me:secret@127.0.0.1:1')).toMatchObject({
       kind: 'connection',
       retryable: true,
@@ -178,7 +178,7 @@ describe('a proxy that fails is told as what it is, without its password', () =>
     })
   })
 
-  test('one that wants a password', async () => {
+  test('that requires a password', async () => {
     const { host } = await startProxy(1, 407)
     expect(await failWith(host)).toMatchObject({
       retryable: false,
@@ -186,7 +186,7 @@ describe('a proxy that fails is told as what it is, without its password', () =>
     })
   })
 
-  test('one that does not reach the service', async () => {
+  test('that cannot reach the service', async () => {
     const { host } = await startProxy(1, 502)
     expect(await failWith(`http://${host}`)).toMatchObject({
       retryable: true,
@@ -194,7 +194,7 @@ describe('a proxy that fails is told as what it is, without its password', () =>
     })
   })
 
-  test('one that cuts the connection', async () => {
+  test('that cuts the connection', async () => {
     const server = createTcpServer((socket) => void socket.once('data', () => socket.resetAndDestroy()))
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
     onTestFinished(() => void server.close())
@@ -206,7 +206,7 @@ describe('a proxy that fails is told as what it is, without its password', () =>
     })
   })
 
-  test('one whose certificate is not trusted', async () => {
+  test('whose certificate is not trusted', async () => {
     const { host } = await startProxy(1, 'leads', 'self-signed')
     expect(await failWith(`https://me:secret@${host}`)).toMatchObject({
       retryable: false,
@@ -215,7 +215,7 @@ describe('a proxy that fails is told as what it is, without its password', () =>
     })
   })
 
-  test('one that is not there, where the service speaks no TLS', async () => {
+  test('that is not running, for a service without TLS', async () => {
     vi.stubEnv('HTTP_PROXY', 'http://me:secret@127.0.0.1:1')
     expect(recordOf((await call(modelAt('http://models.example'))).error)).toMatchObject({
       billed: 'nothing',
@@ -223,7 +223,7 @@ describe('a proxy that fails is told as what it is, without its password', () =>
     })
   })
 
-  test('one whose password cannot be sent', async () => {
+  test('whose password cannot be sent', async () => {
     expect(await failWith('http://me:secret%ff%@127.0.0.1:1')).toMatchObject({
       retryable: false,
       message:
@@ -231,7 +231,7 @@ describe('a proxy that fails is told as what it is, without its password', () =>
     })
   })
 
-  test('one of a kind that cannot be used', async () => {
+  test('of an unsupported kind', async () => {
     expect(await failWith('socks5://me:secret@127.0.0.1:1080')).toMatchObject({
       retryable: false,
       message:

@@ -8,7 +8,7 @@ import { createTextRedactor, withRedactedStream } from '../src/service/redacted-
 
 const key = 'sk-ant-abcdefgh0123456789'
 
-describe('a text in pieces', () => {
+describe('a text in chunks', () => {
   const letter = fc.constantFrom('a', 'b', 'c')
   const form = fc.string({ unit: letter, minLength: 1, maxLength: 5 })
   const cases = fc.record({
@@ -24,7 +24,7 @@ describe('a text in pieces', () => {
     return pieces.map((piece) => redactor.push(piece)).join('') + redactor.end()
   }
 
-  test('is the same however it is cut, holds no form, and is whole where it holds none', () => {
+  test('is the same however it is split, contains no form, and is unchanged without one', () => {
     fc.assert(
       fc.property(cases, ({ forms: drawn, text, cuts }) => {
         const forms = drawn.toSorted((one, other) => other.length - one.length)
@@ -37,7 +37,7 @@ describe('a text in pieces', () => {
     )
   })
 
-  test('nothing is held back that cannot be the beginning of a key', () => {
+  test('holds back only a possible beginning of a key', () => {
     const redactor = createTextRedactor(() => [key])
     expect([redactor.push('Hello, '), redactor.push('sk-an'), redactor.push('swer')]).toEqual([
       'Hello, ',
@@ -46,7 +46,7 @@ describe('a text in pieces', () => {
     ])
   })
 
-  test('takes time that grows with it', () => {
+  test('takes linear time', () => {
     const began = performance.now()
     const redactor = createTextRedactor(() => [key, 'ssss'])
     redactor.push('s k-'.repeat(250_000))
@@ -54,7 +54,7 @@ describe('a text in pieces', () => {
   })
 })
 
-/** A model whose reply comes in these updates. */
+/** A model whose reply consists of these updates. */
 function modelOf(updates: readonly ModelUpdate[]): Model {
   return {
     id: 'm',
@@ -62,13 +62,13 @@ function modelOf(updates: readonly ModelUpdate[]): Model {
     maxOutputTokens: 1,
     async call(_request, options) {
       for (const update of updates) options.emit(update)
-      // What comes of it is looked at by nobody here.
+      // Nothing here reads the result.
       return {} as Awaited<ReturnType<Model['call']>>
     },
   }
 }
 
-async function told(updates: readonly ModelUpdate[]): Promise<readonly ModelUpdate[]> {
+async function emittedBy(updates: readonly ModelUpdate[]): Promise<readonly ModelUpdate[]> {
   const seen: ModelUpdate[] = []
   const model = withRedactedStream(modelOf(updates), { ANTHROPIC_API_KEY: key })
   const request = {} as Parameters<Model['call']>[0]
@@ -78,14 +78,14 @@ async function told(updates: readonly ModelUpdate[]): Promise<readonly ModelUpda
 
 const [start, end] = [key.slice(0, 9), key.slice(9)]
 
-test('a key that is cut into two pieces is not reported, in text, thoughts and events of the service', async () => {
+test('does not report a key that is split in two, in text, thinking and service events', async () => {
   const delta = (type: string, field: string, text: string): ModelUpdate => ({
     type: 'api_event',
     event: { type: 'content_block_delta', index: 0, delta: { type, [field]: text } },
   })
   const stop: ModelUpdate = { type: 'api_event', event: { type: 'content_block_stop', index: 0 } }
   const block: ModelUpdate = { type: 'block', index: 0, block: { type: 'text', text: key }, messageId: 'm' }
-  const shown = await told([
+  const shown = await emittedBy([
     { type: 'text_delta', index: 0, text: `It is ${start}` },
     delta('text_delta', 'text', `It is ${start}`),
     { type: 'text_delta', index: 0, text: end },
@@ -109,7 +109,7 @@ test('a key that is cut into two pieces is not reported, in text, thoughts and e
     delta('input_json_delta', 'partial_json', '[REDACTED]"}'),
     delta('text_delta', 'text', ' '),
     { type: 'text_delta', index: 0, text: ' ' },
-    // What was held back stands before the end of its block.
+    // The held-back text comes before the end of its block.
     delta('text_delta', 'text', 'sk-'),
     stop,
     { type: 'text_delta', index: 0, text: 'sk-' },
@@ -117,38 +117,38 @@ test('a key that is cut into two pieces is not reported, in text, thoughts and e
   ])
 })
 
-test('an update without a beginning of a key is reported as the same object (R-FAST-5)', async () => {
+test('reports an update without a beginning of a key as the same object (R-FAST-5)', async () => {
   const event = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello. ' } }
   const updates: readonly ModelUpdate[] = [
     { type: 'api_event', event },
     { type: 'text_delta', index: 0, text: 'Hello. ' },
     { type: 'thinking_delta', index: 1, text: 'skies, tasks.' },
   ]
-  const shown = await told(updates)
+  const shown = await emittedBy(updates)
   expect(shown.map((update, index) => update === updates[index])).toEqual([true, true, true])
 })
 
-test('what was held back has the other fields of the last update', async () => {
+test('reports held-back text with the other fields of the last update', async () => {
   const delta = (text: string, more: number): ModelUpdate => ({
     type: 'api_event',
     event: { type: 'content_block_delta', index: 0, more, delta: { type: 'text_delta', text, more } },
   })
-  // No key in use begins as this ends, also none of other tests in the process.
-  expect(await told([delta('Hello.', 1), delta(' sk-', 2)])).toEqual([
+  // This end is not the start of any key in use, including those of other tests in the process.
+  expect(await emittedBy([delta('Hello.', 1), delta(' sk-', 2)])).toEqual([
     delta('Hello.', 1),
     delta(' ', 2),
     delta('sk-', 2),
   ])
 })
 
-test('what is left when the reply ends is reported, and a model without admit has none', async () => {
-  expect(await told([{ type: 'text_delta', index: 0, text: 'sk-' }])).toEqual([
+test('reports the rest when the reply ends, and a model without admit has none', async () => {
+  expect(await emittedBy([{ type: 'text_delta', index: 0, text: 'sk-' }])).toEqual([
     { type: 'text_delta', index: 0, text: 'sk-' },
   ])
   expect(withRedactedStream(modelOf([]), {})).not.toHaveProperty('admit')
 })
 
-test('a request that waited for its turn is redacted, too', async () => {
+test('redacts a queued request, too', async () => {
   const model = modelOf([
     { type: 'text_delta', index: 0, text: start },
     { type: 'text_delta', index: 0, text: end },
@@ -163,7 +163,7 @@ test('a request that waited for its turn is redacted, too', async () => {
   expect([seen, left]).toEqual([[{ type: 'text_delta', index: 0, text: '[REDACTED]' }], 1])
 })
 
-test('a key that comes with the first request is redacted in the reply to it, as that of a key helper', async () => {
+test('redacts a key that comes with the first request, as that of a key helper', async () => {
   const late = 'helper-key-0123456789abcdef'
   const seen: ModelUpdate[] = []
   const model = withRedactedStream(
@@ -173,7 +173,7 @@ test('a key that comes with the first request is redacted in the reply to it, as
         noteKeyInUse(late)
         options.emit({ type: 'text_delta', index: 0, text: `It is ${late.slice(0, 9)}` })
         options.emit({ type: 'text_delta', index: 0, text: `${late.slice(9)}.` })
-        // What comes of it is looked at by nobody here.
+        // Nothing here reads the result.
         return {} as Awaited<ReturnType<Model['call']>>
       },
     },
@@ -185,7 +185,7 @@ test('a key that comes with the first request is redacted in the reply to it, as
   expect(texts.join('')).toBe('It is [REDACTED].')
 })
 
-test('a model that is a class says of itself what it said before', () => {
+test('describes a model that is a class unchanged', () => {
   class Getters implements Model {
     readonly id = 'getters'
     readonly contextWindow = 9_000

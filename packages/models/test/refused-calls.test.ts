@@ -1,11 +1,12 @@
-// Holds R-WIRE-5e and R-TOOL-2b of docs/spec: a call that a service could not read is answered, and the run goes on.
+// Tests R-WIRE-5e and R-TOOL-2b of docs/spec: a call that a service could not parse gets an answer, and the run
+// continues.
 import { streamRun, startRun, type JsonObject, type Tool } from '@halting/core'
 import { expect, test } from 'vitest'
 import { openaiCompatible } from '../src/index.ts'
 import { readChunks } from './support/chat-read.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 
-/** As Groq says it in a stream, also behind a beginning of the reply. */
+/** The error of Groq in a stream, also after the start of a reply. */
 const failed = (generation: string): JsonObject => ({
   error: {
     message: "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",
@@ -21,7 +22,7 @@ test.each([
   ['<function=mcp__web__search{"query": "a"}</function>', 'mcp__web__search'],
   ['mcp__web__search{"query": "a"}</function>', 'mcp__web__search'],
   ['Tool use failed: JSON does not match the expected schema for tool calls', 'unknown_tool'],
-])('%s is a call of %s that cannot run', (generation, name) => {
+])('treats %s as a call of %s that cannot run', (generation, name) => {
   const { assembled, updates } = readChunks([failed(generation)])
   const call = { type: 'tool_use', name, input: { INVALID_JSON: generation } }
   expect(assembled).toMatchObject({
@@ -32,7 +33,7 @@ test.each([
   expect(updates.filter(({ type }) => type === 'block')).toMatchObject([{ block: call }])
 })
 
-test('stands behind what the reply had said', () => {
+test('follows the content of the reply', () => {
   const chunk = { id: 'c', model: 'm', choices: [{ index: 0, delta: { role: 'assistant', content: 'I look.' } }] }
   const { assembled } = readChunks([chunk, failed('{"name": "Read", "arguments": {}}')])
   expect(assembled).toMatchObject({
@@ -50,7 +51,7 @@ test.each([
   ['{}', []],
   ['{"a":', []],
   ['{"a":1}', [{ id: 'a', input: { a: 1 } }]],
-])('a call that had %j when another was refused is there only where it was whole', (written, whole) => {
+])('preserves a call with %j before the rejected one only if it was complete', (written, whole) => {
   const call = { index: 0, id: 'a', type: 'function', function: { name: 'Delete', arguments: written } }
   const chunk = { id: 'c', model: 'm', choices: [{ index: 0, delta: { role: 'assistant', tool_calls: [call] } }] }
   const { assembled, updates } = readChunks([chunk, failed('{"name": "Read", "arguments": {')])
@@ -60,7 +61,7 @@ test.each([
   expect(updates.filter(({ type }) => type === 'block')).toHaveLength(calls.length)
 })
 
-test('the model is told, and may call again', async () => {
+test('reports the rejection to the model, which may call again', async () => {
   const done = { id: 'd', model: 'm', choices: [{ index: 0, delta: { content: 'Done.' }, finish_reason: 'stop' }] }
   const refusal = JSON.stringify(failed('{"name": "Write", "arguments": {"text": "a'))
   const server = await startRawServer((response) => {

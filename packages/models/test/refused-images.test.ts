@@ -1,4 +1,5 @@
-// Holds rules of docs/spec: R-MEDIA-9 and R-MEDIA-10, over HTTP: a service that counts and looks at what it is sent.
+// Tests R-MEDIA-9 and R-MEDIA-10 of docs/spec over HTTP: a service that counts and inspects the images that it
+// receives.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { deflateSync } from 'node:zlib'
@@ -13,18 +14,20 @@ type Blocks = readonly JsonObject[]
 
 interface Service {
   readonly url: string
-  /** Images of each request, by their colour. */
+  /** The images of each request, by their colour. */
   readonly images: (readonly number[])[]
 }
 
-/** Answers each request with a call, then with an answer, and refuses what `problemOf` finds in the images. */
+/**
+ * Answers each request with a call and then with a text, and rejects the problem that `problemOf` finds in the images.
+ */
 async function looking(problemOf: (images: readonly Seen[]) => string | undefined): Promise<Service> {
   const images: (readonly number[])[] = []
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      // A request of an adapter is an object with messages that are lists of blocks.
+      // A request of an adapter is an object whose messages are lists of blocks.
       const { messages } = JSON.parse(Buffer.concat(chunks).toString()) as { messages: readonly { content: Blocks }[] }
       const seen = messages.flatMap(({ content }, turn) => content.flatMap((block, at) => seenIn(block, turn, at)))
       images.push(seen.map(({ colour }) => colour))
@@ -51,7 +54,7 @@ async function looking(problemOf: (images: readonly Seen[]) => string | undefine
 
 interface Seen {
   readonly colour: number
-  /** How the Messages API names its place. */
+  /** The name of its place in the Messages API. */
   readonly name: string
 }
 
@@ -64,7 +67,7 @@ function seenIn(block: JsonObject, turn: number, at: number): readonly Seen[] {
   )
 }
 
-/** The colour is the last byte that a picture of ours has. */
+/** The last byte of our pictures is their colour. */
 function colourOf({ source }: JsonObject): number {
   return Buffer.from((source as { data: string }).data, 'base64').at(-1) ?? -1
 }
@@ -96,7 +99,7 @@ async function resultOf(engine: QueryEngine, prompt: readonly ImageBlock[] | str
 
 const bad = 66
 
-test('an image that is refused by name is gone, alone, and no later turn meets it again', async () => {
+test('removes only the named image, and no later turn sends it again', async () => {
   const service = await looking((images) => {
     const refused = images.find(({ colour }) => colour === bad)
     return refused && `${refused.name}.source.base64: image exceeds 5 MB maximum: 5316852 bytes > 5242880 bytes`
@@ -106,12 +109,12 @@ test('an image that is refused by name is gone, alone, and no later turn meets i
   const subtypes = [await resultOf(engine, [picture(40), picture(bad), picture(41)])]
   for (let turn = 0; turn < 4; turn++) subtypes.push(await resultOf(engine, 'once more'))
   expect(subtypes).toEqual(Array.from({ length: 5 }, () => 'success'))
-  // Each of the two was sent once, and all the others are still there.
+  // Each of the two was sent once, and all others are still there.
   expect(service.images.filter((images) => images.includes(bad))).toHaveLength(2)
   expect(service.images.at(-1)).toEqual([40, 41, 2, 3, 5, 6])
 })
 
-test('an image that is refused without a name ends nothing, now or later', async () => {
+test('ends nothing because of an unnamed refused image, now or later', async () => {
   const service = await looking((images) =>
     images.some(({ colour }) => colour === bad) ? 'Could not process image' : undefined,
   )
@@ -121,13 +124,13 @@ test('an image that is refused without a name ends nothing, now or later', async
   expect(service.images.at(-1)).toEqual([1, 1])
 })
 
-test('a service that takes fewer images than others ends no session', async () => {
+test('ends no session at a service that accepts fewer images', async () => {
   const service = await looking((images) => (images.length > 3 ? 'At most 3 image(s) may be provided' : undefined))
   const engine = session(service, () => picture(1))
   for (let turn = 0; turn < 8; turn++) expect(await resultOf(engine, [picture(2)])).toBe('success')
 })
 
-test('an image that is refused again and again under another name ends one run, and not the next', async () => {
+test('ends one run, and not the next, if an image is refused repeatedly under another name', async () => {
   let isBroken = true
   const service = await looking((images) =>
     isBroken && images.length > 0 ? `${images[0]?.name}.source: image exceeds 5 MB maximum` : undefined,

@@ -9,9 +9,9 @@ type Options = Partial<RequestBodyOptions>
 const textOf = (parts: Partial<ModelRequest>, options: Options = {}): string =>
   Buffer.from(createRequestBody({ model: 'm', id: 'own', ...options })(requestOf(parts))).toString()
 
-/** The body without what all of them have. */
+/** The body without the fields that all bodies have. */
 function fieldsOf(parts: Partial<ModelRequest>, options: Options = {}): unknown {
-  // A body is an object, or the comparison fails.
+  // If the body is not an object, the comparison fails.
   const {
     model: _,
     stream: __,
@@ -25,7 +25,7 @@ function fieldsOf(parts: Partial<ModelRequest>, options: Options = {}): unknown 
 }
 
 function messagesOf(messages: readonly ModelMessage[], options: Options = {}): unknown {
-  // A body is an object, or the comparison fails.
+  // If the body is not an object, the comparison fails.
   return (JSON.parse(textOf({ messages }, { caching: false, ...options })) as { messages: unknown }).messages
 }
 
@@ -34,7 +34,7 @@ const tool = { name: 'Read', description: 'Reads.', input_schema: { type: 'objec
 describe('caching', () => {
   const parts = { system: 's', tools: [tool], messages: [{ role: 'user', content: 'go' }] } as const
 
-  test('for an hour is asked for at every breakpoint', () => {
+  test('for an hour is requested at every breakpoint', () => {
     const cache_control = { type: 'ephemeral', ttl: '1h' }
     expect(JSON.parse(textOf(parts, { cacheTtl: '1h' }))).toEqual({
       model: 'm',
@@ -48,7 +48,7 @@ describe('caching', () => {
     expect(textOf(parts)).not.toContain('ttl')
   })
 
-  test('that is switched off leaves no breakpoint', () => {
+  test('leaves no breakpoint when it is off', () => {
     expect(textOf(parts, { caching: false, cacheTtl: '1h' })).toBe(
       textOf(parts).replaceAll(',"cache_control":{"type":"ephemeral"}', ''),
     )
@@ -59,19 +59,19 @@ describe('thinking', () => {
   const budget = (maxTokens: number): unknown =>
     fieldsOf({ maxOutputTokens: maxTokens }, { thinking: { type: 'enabled', budgetTokens: 4_000 } })
 
-  test('has its budget lowered, so that it stays below the cap and leaves 1,024 for the answer', () => {
+  test('has a budget below the cap that leaves 1,024 for the answer', () => {
     expect(budget(32_000)).toEqual({ thinking: { type: 'enabled', budget_tokens: 4_000 } })
     expect(budget(5_024)).toEqual({ thinking: { type: 'enabled', budget_tokens: 4_000 } })
     expect(budget(5_023)).toEqual({ thinking: { type: 'enabled', budget_tokens: 3_999 } })
     expect(budget(2_048)).toEqual({ thinking: { type: 'enabled', budget_tokens: 1_024 } })
   })
 
-  test('is not asked for where less than the 1,024 that the API wants would remain', () => {
+  test('is not requested with less than the 1,024 that the API requires', () => {
     expect(budget(2_047)).toEqual({})
     expect(fieldsOf({ maxOutputTokens: 9_000 }, { thinking: { type: 'enabled', budgetTokens: 1_000 } })).toEqual({})
   })
 
-  test('is what the request says, else what the model was made with', () => {
+  test('is that of the request, otherwise that of the model', () => {
     const own = { thinking: { type: 'enabled', budgetTokens: 4_000 } } as const
     expect(fieldsOf({ maxOutputTokens: 9_000, thinking: { type: 'enabled', budgetTokens: 2_000 } }, own)).toEqual({
       thinking: { type: 'enabled', budget_tokens: 2_000 },
@@ -83,14 +83,14 @@ describe('thinking', () => {
     expect(fieldsOf({ maxOutputTokens: 9_000 }, { thinking: { type: 'disabled' } })).toEqual({})
   })
 
-  test('that the model measures by itself is sent so at every cap, with the effort', () => {
+  test('is sent at every cap if it is adaptive, with the effort', () => {
     expect(fieldsOf({ maxOutputTokens: 100 }, { thinking: { type: 'adaptive' }, effort: 'max' })).toEqual({
       thinking: { type: 'adaptive' },
       output_config: { effort: 'max' },
     })
   })
 
-  test('goes with tool_choice none', () => {
+  test('is compatible with tool_choice none', () => {
     expect(fieldsOf({ tools: [tool], toolChoice: 'none' }, { caching: false, thinking: { type: 'adaptive' } })).toEqual(
       {
         tools: [tool],
@@ -105,7 +105,7 @@ describe('tools', () => {
   const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 5 } as const
   const mark = { cache_control: { type: 'ephemeral' } }
 
-  test('toolChoice none keeps them listed and forbids their use', () => {
+  test('stay listed with toolChoice none, which forbids their use', () => {
     expect(fieldsOf({ tools: [tool], toolChoice: 'none' })).toEqual({
       tools: [{ ...tool, ...mark }],
       tool_choice: { type: 'none' },
@@ -117,7 +117,7 @@ describe('tools', () => {
     })
   })
 
-  test('of the service stand after ours, as they were given, and the last of all has the breakpoint', () => {
+  test('of the service follow ours unchanged, and the last tool has the breakpoint', () => {
     const fetch = { type: 'web_fetch_20250910', name: 'web_fetch', ...mark } as const
     expect(fieldsOf({ tools: [tool] }, { serverTools: [search, fetch, search] })).toEqual({
       tools: [tool, search, { type: 'web_fetch_20250910', name: 'web_fetch' }, { ...search, ...mark }],
@@ -131,23 +131,23 @@ describe('tools', () => {
     ...(by !== undefined && { by }),
   })
   const containerOf = (messages: readonly ModelMessage[], serverTools: RequestBodyOptions['serverTools']): unknown =>
-    // A body is an object, or the comparison fails.
+    // If the body is not an object, the comparison fails.
     (JSON.parse(textOf({ messages }, { serverTools })) as { container?: unknown }).container
 
-  test('of the service find the container in which they ran last for this model', () => {
+  test('of the service find their last container for this model', () => {
     expect(containerOf([ran('a', 'own'), ran('b', 'own'), ran('c', 'other')], [search])).toBe('b')
     expect(containerOf([ran('a')], [search])).toBe('a')
     expect(containerOf([ran('a', 'other')], [search])).toBeUndefined()
     expect(containerOf([ran('a', 'own')], [])).toBeUndefined()
   })
 
-  test('of the service are told of no container that is gone', () => {
+  test('of the service get no expired container', () => {
     expect(containerOf([ran('a', 'own', '2099-01-01T00:00:00Z')], [search])).toBe('a')
     expect(containerOf([ran('a', 'own'), ran('b', 'own', '2001-01-01T00:00:00Z')], [search])).toBeUndefined()
   })
 })
 
-describe('what one model wrote', () => {
+describe('content of a model', () => {
   const thinking = { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' } as const
   const redacted = { type: 'redacted_thinking', data: 'ZGF0YQ==' } as const
   const text = { type: 'text', text: 'So.' } as const
@@ -157,20 +157,20 @@ describe('what one model wrote', () => {
     ...(by !== undefined && { by }),
   })
 
-  test('and signed is shown to no other', () => {
+  test('is not sent to another one if it is signed', () => {
     expect(messagesOf([says('other', thinking, redacted, text)])).toEqual([{ role: 'assistant', content: [text] }])
     const own = [{ role: 'assistant', content: [thinking, redacted, text] }]
     expect(messagesOf([says('own', thinking, redacted, text)])).toEqual(own)
     expect(messagesOf([says(undefined, thinking, redacted, text)])).toEqual(own)
   })
 
-  test('and nobody signed is shown to none', () => {
+  test('is sent to none if it is thinking without a signature', () => {
     expect(messagesOf([says('own', { ...thinking, signature: '' }, text)])).toEqual([
       { role: 'assistant', content: [text] },
     ])
   })
 
-  test('and came through another protocol is text and calls alone', () => {
+  test('is reduced to text and calls if it came through another protocol', () => {
     const origin = { api: 'ai_sdk', provider: 'other.chat' }
     const call = { type: 'tool_use', id: 'c', name: 'Read', input: {} } as const
     const search = { type: 'server_tool_use', id: 's', name: 'web_search', input: {}, origin } as const
@@ -180,7 +180,7 @@ describe('what one model wrote', () => {
     ])
   })
 
-  test('and has an id that the API refuses gets another one, the same for the call and its result', () => {
+  test('gets another id if the API rejects it, the same for the call and its result', () => {
     const call = (id: string) => ({ type: 'tool_use', id, name: 'Read', input: {} }) as const
     const result = (id: string) => ({ type: 'tool_result', tool_use_id: id, content: 'x' }) as const
     const [asked, answered] = messagesOf([
@@ -192,7 +192,7 @@ describe('what one model wrote', () => {
     expect(answered!.content.map(({ tool_use_id }) => tool_use_id)).toEqual(ids)
   })
 
-  test('and is left empty is skipped, and the user messages around it are one', () => {
+  test('is skipped if it is empty, and adjacent user messages are merged', () => {
     const said = (content: string): ModelMessage => ({ role: 'user', content })
     expect(messagesOf([said('a'), says('other', thinking), said('b')])).toEqual([
       {
@@ -205,11 +205,11 @@ describe('what one model wrote', () => {
     ])
   })
 
-  test('is not sent with fields of ours', () => {
+  test('is sent without our own fields', () => {
     const origin = { api: 'chat', json: '{"type":"text","text":"no"}' }
     const message = { ...says('own', { ...text, origin }), id: 'i', container: { id: 'c' } }
     expect(messagesOf([message])).toEqual([{ role: 'assistant', content: [text] }])
-    // A field of the service's own that has the name of one of ours.
+    // A field of the service itself with the name of one of ours.
     const page = {
       type: 'web_search_tool_result',
       tool_use_id: 's',
@@ -222,10 +222,10 @@ describe('what one model wrote', () => {
   })
 })
 
-describe('content that came back is sent again byte for byte', () => {
+describe('sends content back byte for byte', () => {
   const block = { type: 'tool_use', id: 't', name: 'Set', input: { n: 1 } } as const
   const sent = (json: unknown): string => {
-    // The type allows any JSON value there.
+    // The type allows any JSON value here.
     const origin = { api: 'messages', json: json as string }
     const body = textOf({ messages: [{ role: 'assistant', content: [{ ...block, origin }] }] })
     return /"messages":\[\{"role":"assistant","content":\[(.*)\]\}\],/.exec(body)?.[1] ?? body
@@ -235,7 +235,7 @@ describe('content that came back is sent again byte for byte', () => {
     '{"type":"tool_use","id":"t","name":"Set","input":{"n":1.0,"big":12345678901234567890,"huge":1e400}}',
     '{"type":"tool_use","id":"t","name":"Set","input":{"b":1,"2":1,"1":1,"b":2,"__proto__":{}}}',
     '{ "type" : "tool_use", "id":"t","name":"Set","input":{"s":"\\u00e9\\/\\ud83d"} }',
-  ])('where JavaScript would write it otherwise: %s', (json) => {
+  ])('if JavaScript would write it differently: %s', (json) => {
     expect(sent(json)).toBe(json)
   })
 
@@ -247,11 +247,11 @@ describe('content that came back is sent again byte for byte', () => {
     ['no text', { type: 'tool_use' }],
     ['more than one block', '{"type":"tool_use"},{"type":"tool_use"}'],
     ['a breakpoint', '{"type":"tool_use","id":"t","cache_control":{"type":"ephemeral"}}'],
-  ])('unless the record holds %s: then as it was read', (_, json) => {
+  ])('unless the record contains %s: then as parsed', (_, json) => {
     expect(sent(json)).toBe(JSON.stringify(block))
   })
 
-  test('a half of a surrogate pair and U+2028 make valid UTF-8 and the same text', () => {
+  test('writes valid UTF-8 and the same text for a lone surrogate and U+2028', () => {
     const text = 'a\ud83d b\udc00 c\u2028 d\u2029 \ud83d\ude00 é'
     const bytes = createRequestBody({ model: 'm', id: 'own', caching: false })(
       requestOf({ system: text, messages: [{ role: 'user', content: text }] }),
@@ -264,7 +264,7 @@ describe('content that came back is sent again byte for byte', () => {
   })
 })
 
-test('what the service is to do with the conversation is asked for as it was given', () => {
+test('sends context management as given', () => {
   const contextManagement = { edits: [{ type: 'compact_20260112' }] }
   expect(fieldsOf({}, { caching: false, contextManagement })).toEqual({ context_management: contextManagement })
   expect(fieldsOf({}, { caching: false })).toEqual({})

@@ -6,7 +6,7 @@ import { releaseBody } from '../src/bytes/bodies.ts'
 import { requestOf } from './support/call.ts'
 import { drawn } from './support/deep.ts'
 
-// Any conversation, in any order of growing, forking, compacting: the body says what a plain rendering says.
+// Any conversation that grows, forks and compacts in any order: the body equals a straightforward rendering.
 
 interface Fields {
   readonly [field: string]: unknown
@@ -19,7 +19,7 @@ interface Wire {
 
 const cache_control = { type: 'ephemeral' }
 
-/** The same, written as plainly as it can be: from scratch, with objects. */
+/** The same body, written in a straightforward way: from scratch, with objects. */
 function reference(system: string, messages: readonly ModelMessage[], caching = true): Fields {
   const wire: { role: string; results: Fields[]; others: Fields[] }[] = []
   for (const message of messages) {
@@ -49,7 +49,9 @@ function reference(system: string, messages: readonly ModelMessage[], caching = 
 const isProgramCall = ({ type, caller }: Fields): boolean =>
   type === 'tool_use' && (caller as Fields | undefined)?.type === 'code_execution_20250825'
 
-/** Results of calls that code made stand alone; what came with them follows when the code has ended (spec R-PTC-4, R-PTC-5). */
+/**
+ * Results for calls of code form their own turn. Other content follows when the code has ended (spec R-PTC-4, R-PTC-5).
+ */
 function withoutWordsInPrograms(
   wire: readonly { readonly role: string; readonly results: Fields[]; readonly others: Fields[] }[],
 ): Wire[] {
@@ -84,7 +86,7 @@ function withoutWordsInPrograms(
   })
 }
 
-/** Turns of results for code. */
+/** Turns with results for code. */
 const alone = new WeakSet<Wire>()
 
 function takesBreakpoint(turn: Wire): boolean {
@@ -116,7 +118,7 @@ const marked = <T extends object>(blocks: fc.Arbitrary<T>): fc.Arbitrary<T> =>
 
 const someText = fc.oneof(fc.constantFrom('', ' \n', 'plain'), fc.string({ unit: 'binary', maxLength: 20 }))
 const text = marked(fc.record({ type: fc.constant('text'), text: someText }))
-/** Ids that the API takes; others are another test's. */
+/** Ids that the API accepts. Another test covers others. */
 const callId = fc.stringMatching(/^[\w-]{1,12}$/)
 const result = marked(
   fc.record({
@@ -132,7 +134,7 @@ const call = fc.record({
   name: fc.string(),
   input: fc.dictionary(fc.string(), fc.jsonValue()),
 })
-/** Code of the service: it begins, calls tools, and ends in the same reply or a later one. */
+/** Code of the service: it starts, calls tools, and ends in the same reply or a later one. */
 const program = fc.oneof(
   fc.record({
     type: fc.constant('tool_use'),
@@ -154,7 +156,7 @@ const thinking = fc.oneof(
   fc.record({ type: fc.constant('redacted_thinking'), data: fc.string() }),
 )
 
-/** How often each block was stringified, by a field that is not written. */
+/** Counts how often each block is stringified, with a field that is not written. */
 interface Count {
   times: number
 }
@@ -185,7 +187,7 @@ const draft: fc.Arbitrary<Draft> = fc.oneof(
 )
 
 function messageOf({ content, ...rest }: Draft, counts: Count[]): ModelMessage {
-  // The generators write messages; blocks of kinds and with fields that the library does not know are allowed.
+  // The generators write messages. Blocks may have kinds and fields that the library does not know.
   return {
     ...rest,
     content: typeof content === 'string' ? content : probed(content, counts),
@@ -201,7 +203,7 @@ const step = fc.record({
   isReleased: fc.boolean(),
 })
 
-test('a body says what a plain rendering says, is not written to while it is lent, and no block is serialized twice', () => {
+test('serializes a body like a plain rendering does, does not overwrite it while it is lent, and serializes no block twice', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), fc.boolean(), (steps, caching) => {
       const bodyOf = createRequestBody({ model: 'm', id: 'own', caching })
@@ -231,7 +233,7 @@ test('a body says what a plain rendering says, is not written to while it is len
   )
 })
 
-test('there are four breakpoints at most, and one in a place', () => {
+test('sets at most four breakpoints, and one per place', () => {
   const tools = [{ name: 'Read', description: 'Reads.', input_schema: { type: 'object' } }] as const
   fc.assert(
     fc.property(fc.array(draft, { maxLength: 12 }), (drafts) => {
@@ -248,7 +250,7 @@ test('there are four breakpoints at most, and one in a place', () => {
   )
 })
 
-test('what was sent before the newest turn is sent again with the same bytes', () => {
+test('sends what precedes the newest turn again with the same bytes', () => {
   const plain = (body: Uint8Array): string =>
     Buffer.from(body)
       .toString()
@@ -264,7 +266,7 @@ test('what was sent before the newest turn is sent again with the same bytes', (
         const body = bodyOf(requestOf({ system: 's', messages }))
         const text = plain(body)
         releaseBody(body)
-        // The newest turn may still grow; what the others are is settled.
+        // The newest turn may still grow. The others are final.
         const newest = text.lastIndexOf('{"role":')
         expect(text.slice(0, before.length)).toBe(before)
         before = newest === -1 ? '' : text.slice(0, newest).replace(/,$/, '')

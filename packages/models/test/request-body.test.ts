@@ -23,7 +23,7 @@ const created = (): ((parts: Partial<ModelRequest>) => string) => {
 }
 
 function bodyOf(parts: Partial<ModelRequest>): Body {
-  // What comes out is what was written by the code under test; a wrong shape fails the comparison.
+  // The code under test wrote the body. A wrong shape fails the comparison.
   return JSON.parse(created()(parts)) as Body
 }
 
@@ -37,7 +37,7 @@ const result = (id: string): ModelMessage => ({
 })
 
 describe('cache breakpoints', () => {
-  test('stand after the tools, the system prompt and the two newest user turns', () => {
+  test('follow the tools, the system prompt and the two newest user turns', () => {
     const tool = { name: 'Read', description: 'Reads.', input_schema: { type: 'object' } } as const
     const body = bodyOf({
       system: 'Be brief.',
@@ -60,7 +60,7 @@ describe('cache breakpoints', () => {
     })
   })
 
-  test('are never more than four, whatever the messages bring along', () => {
+  test('are at most four, whatever the messages contain', () => {
     const marked = [{ type: 'text', text: 'x', ...mark }] as const
     const messages: ModelMessage[] = Array.from({ length: 9 }, (_, index) =>
       index % 2 === 0 ? { role: 'user', content: marked } : { role: 'assistant', content: marked },
@@ -74,7 +74,7 @@ describe('cache breakpoints', () => {
     }
     const text = created()({ system: 's', messages: [...messages, nested, nested] })
     expect(text.match(/cache_control/g)).toHaveLength(3)
-    // What only looks like one is an argument.
+    // A lookalike of a mark is an argument.
     const input = { cache_control: 1, content: [mark], source: { content: [mark] } }
     const asked = { role: 'assistant', content: [{ type: 'tool_use', id: '1', name: 'Set', input }] } as const
     expect(bodyOf({ messages: [asked] }).messages).toEqual([asked])
@@ -87,7 +87,7 @@ describe('cache breakpoints', () => {
     expect(JSON.stringify(messages)).toBe(before)
   })
 
-  test('move on: the prefix before the newest one is the same bytes in the next request', () => {
+  test('move on: the prefix before the newest one has the same bytes in the next request', () => {
     const messages: ModelMessage[] = [{ role: 'user', content: 'go' }]
     const textOf = created()
     const upToTheLast = (): string => {
@@ -104,8 +104,8 @@ describe('cache breakpoints', () => {
   })
 })
 
-describe('messages become what the API accepts', () => {
-  test('neighbouring user messages are one, its tool results first', () => {
+describe('converts messages for the API', () => {
+  test('by merging adjacent user messages, with tool results first', () => {
     const { messages } = bodyOf({
       messages: [call('1'), { role: 'user', content: 'by the way' }, result('1'), { role: 'user', content: 'and' }],
     })
@@ -119,7 +119,7 @@ describe('messages become what the API accepts', () => {
     })
   })
 
-  test('text without a visible character and messages without content are left out', () => {
+  test('by omitting text without a visible character and messages without content', () => {
     const { messages } = bodyOf({
       messages: [
         { role: 'user', content: 'go' },
@@ -136,7 +136,7 @@ describe('messages become what the API accepts', () => {
     ])
   })
 
-  test('content that came back is sent again unchanged', () => {
+  test('by sending content back unchanged', () => {
     const content = [
       { type: 'thinking', thinking: 'Hm — “so”.\n', signature: 'EqQB+/==' },
       { type: 'redacted_thinking', data: 'b64==' },
@@ -161,8 +161,8 @@ describe('messages become what the API accepts', () => {
   })
 })
 
-describe('a request costs what was added', () => {
-  test('a message is serialized once, however many requests it is in', () => {
+describe('a request costs only what was added', () => {
+  test('because a message is serialized once for all requests', () => {
     const messages: ModelMessage[] = [{ role: 'user', content: 'go' }]
     const textOf = created()
     const stringify = vi.spyOn(JSON, 'stringify')
@@ -171,14 +171,14 @@ describe('a request costs what was added', () => {
         messages.push(call(`${turn}`), result(`${turn}`))
         textOf({ messages, tools: [], system: 'Be brief.' })
       }
-      // A block a message, and the system prompt, as each of these requests has a list of tools of its own.
+      // One block per message plus the system prompt, since each of these requests has its own list of tools.
       expect(stringify.mock.calls.length).toBe(1 + 200 * 2 + 200)
     } finally {
       stringify.mockRestore()
     }
   })
 
-  test('tools and the system prompt are serialized once for as long as they are the same', () => {
+  test('because tools and system prompt are serialized only when they change', () => {
     const textOf = created()
     const tools = [{ name: 'Read', description: 'Reads.', input_schema: { type: 'object' } }] as const
     const messages = [{ role: 'user', content: 'go' }] as const
@@ -194,7 +194,7 @@ describe('a request costs what was added', () => {
     }
   })
 
-  test('and no more at turn 1,000 than at turn 10, also in bytes that are written', () => {
+  test('and no more at turn 1,000 than at turn 10, also in written bytes', () => {
     const messages: ModelMessage[] = [{ role: 'user', content: 'go' }]
     const textOf = created()
     const write = vi.spyOn(Buffer.prototype, 'write')
@@ -208,7 +208,7 @@ describe('a request costs what was added', () => {
         writtenAt[turn] = write.mock.results.reduce((sum, { value }) => sum + Number(value), 0)
       }
       expect(writtenAt.slice(10)).toEqual(writtenAt.slice(10).map(() => writtenAt[10]))
-      // Of whole copies there are only those to larger buffers.
+      // The only complete copies are those to larger buffers.
       expect(set.mock.calls.length).toBeLessThan(60)
     } finally {
       write.mockRestore()
@@ -216,7 +216,7 @@ describe('a request costs what was added', () => {
     }
   })
 
-  test('every beginning of a conversation, with and without something else after it, is what it is by itself', () => {
+  test('and every prefix of a conversation is serialized as if it were alone', () => {
     const said = { role: 'user', content: 'and' } as const
     const messages: ModelMessage[] = [said]
     for (let turn = 0; turn < 6; turn++) messages.push(call(`${turn}`), result(`${turn}`))
@@ -237,7 +237,7 @@ describe('a request costs what was added', () => {
     }
   })
 
-  test('forks, replays and compacted lists do not serialize again what was in another list', () => {
+  test('and forks, replays and compacted lists serialize nothing again', () => {
     let serialized = 0
     const input = {
       toJSON(): object {
@@ -263,7 +263,7 @@ describe('a request costs what was added', () => {
     const fork = messages.slice(0, 9)
     expect(textOf({ messages: fork })).toBe(created()({ messages: fork }))
     expect(textOf({ messages })).toBe(whole)
-    // Two adapters of their own compared the fork, with four calls, and the compacted list, with one.
+    // Two separate adapters compared the fork, with four calls, and the compacted list, with one.
     expect(serialized).toBe(10 + 4 + 1)
   })
 })

@@ -1,4 +1,4 @@
-// When a service takes requests again, in every form that one says it in: R-RESET-1 to R-RESET-7.
+// When a service accepts requests again, in every form in which services report it: R-RESET-1 to R-RESET-7.
 import type { JsonObject, Model } from '@halting/core'
 import type { ModelErrorJson } from '@halting/core/adapters'
 import * as fc from 'fast-check'
@@ -54,7 +54,7 @@ describe('retry-after', () => {
     [{ 'retry-after': 'Sat, 21 Nov 2026 12:00:00 GMT' }, 0],
     [{ 'retry-after': 'Sat, 21 Nov 2026 11:00:00 GMT' }, null],
     [{ 'retry-after': 'Sun, 21 Nov 2027 12:00:00 GMT' }, 365 * 24 * hour],
-    // Against the clock of the service that answered.
+    // Relative to the clock of the service.
     [{ 'retry-after': 'Sat, 21 Nov 2026 11:00:30 GMT', date: 'Sat, 21 Nov 2026 11:00:00 GMT' }, 30_000],
     [{ 'retry-after': 'Sat, 21 Nov 2026 12:00:30 GMT', date: 'yesterday' }, 30_000],
     [{ 'retry-after': 'Saturday, 21-Nov-26 12:00:30 GMT' }, 30_000],
@@ -70,20 +70,20 @@ describe('retry-after', () => {
   })
 })
 
-describe('the limits that the headers of a 429 report', () => {
+describe('the limits in the headers of a 429', () => {
   const anthropic = (limit: string, waitMs: number, left: string): Fields => ({
     [`anthropic-ratelimit-${limit}-reset`]: rfc3339(waitMs),
     [`anthropic-ratelimit-${limit}-remaining`]: left,
   })
   test.each<[string, Fields, number | null]>([
-    ['the one that is used up', { ...anthropic('requests', minute, '0'), ...anthropic('tokens', hour, '9') }, minute],
+    ['the exhausted limit', { ...anthropic('requests', minute, '0'), ...anthropic('tokens', hour, '9') }, minute],
     [
-      'the longest of those that are used up',
+      'the longest of several exhausted limits',
       { ...anthropic('input-tokens', minute, '0'), ...anthropic('output-tokens', hour, '0') },
       hour,
     ],
     [
-      'the latest where none is',
+      'the latest if none is exhausted',
       { ...anthropic('input-tokens', minute, '3'), ...anthropic('tokens', hour, '9') },
       hour,
     ],
@@ -98,11 +98,11 @@ describe('the limits that the headers of a 429 report', () => {
       },
       11_000,
     ],
-    ['one used up, before one that does not say', { ...anthropic('requests', 1, '0'), 'ratelimit-reset': '60' }, 1],
+    ['an exhausted limit before one without data', { ...anthropic('requests', 1, '0'), 'ratelimit-reset': '60' }, 1],
     ['none that has passed', anthropic('requests', -1000, '0'), null],
     ['a subscription', { 'anthropic-ratelimit-unified-reset': unixSeconds(5 * hour) }, 5 * hour],
     [
-      'a subscription that has room',
+      'a subscription with remaining quota',
       {
         'anthropic-ratelimit-unified-reset': unixSeconds(5 * hour),
         'anthropic-ratelimit-unified-status': 'allowed_warning',
@@ -111,7 +111,7 @@ describe('the limits that the headers of a 429 report', () => {
       minute,
     ],
     [
-      'a subscription without room',
+      'an exhausted subscription',
       {
         'anthropic-ratelimit-unified-reset': unixSeconds(5 * hour),
         'anthropic-ratelimit-unified-status': 'rejected',
@@ -120,7 +120,7 @@ describe('the limits that the headers of a 429 report', () => {
       5 * hour,
     ],
     [
-      'a subscription without room, before a limit that does not say',
+      'an exhausted subscription before a limit without data',
       {
         'anthropic-ratelimit-unified-reset': unixSeconds(minute),
         'anthropic-ratelimit-unified-status': 'rejected',
@@ -132,8 +132,8 @@ describe('the limits that the headers of a 429 report', () => {
     ['a duration', { 'x-ratelimit-reset-tokens': '6m0s' }, 6 * minute],
     ['a long duration', { 'x-ratelimit-reset-tokens': '1d2h3m4.5s' }, 26 * hour + 3 * minute + 4500],
     ['milliseconds', { 'x-ratelimit-reset-tokens': '120ms' }, 120],
-    ['a duration of nothing', { 'x-ratelimit-reset-tokens': '0s' }, null],
-    ['units that nobody knows', { 'x-ratelimit-reset-tokens': '3 fortnights' }, null],
+    ['an empty duration', { 'x-ratelimit-reset-tokens': '0s' }, null],
+    ['unknown units', { 'x-ratelimit-reset-tokens': '3 fortnights' }, null],
     ['seconds with a fraction', { 'x-ratelimit-reset-tokens-minute': '11.382867' }, 11_383],
     ['seconds from now', { 'x-ratelimit-reset': '77' }, 77_000],
     ['Unix seconds', { 'x-ratelimit-reset': unixSeconds(minute) }, minute],
@@ -144,7 +144,7 @@ describe('the limits that the headers of a 429 report', () => {
     ['RFC 3339 with an offset', { 'ratelimit-reset': '2026-11-21T14:01:00+02:00' }, minute],
     ['RFC 3339 without a zone', { 'ratelimit-reset': '2026-11-21T12:01:00' }, null],
     ['a year', { 'ratelimit-reset': '31536000' }, 31_536_000_000],
-    ['less than nothing', { 'ratelimit-reset': '-60' }, null],
+    ['a negative duration', { 'ratelimit-reset': '-60' }, null],
     ['a number with an exponent', { 'ratelimit-reset': '6e1' }, null],
     ['two of one name', { 'ratelimit-reset': '60, 120' }, 120_000],
     ['retry-after before all', { 'retry-after': '2', ...anthropic('requests', hour, '0') }, 2000],
@@ -177,30 +177,30 @@ describe('the body of a 429', () => {
     ['a time as a text', said({ resets_at: rfc3339(hour) }), hour],
     ['a time that has passed', said({ resets_at: (now - hour) / 1000 }), null],
     ['a time in 1970', said({ resets_at: 3600 }), null],
-    ['less than nothing', said({ resets_in_seconds: -3600 }), null],
+    ['a negative duration', said({ resets_in_seconds: -3600 }), null],
     ['nothing', said({ resets_in_seconds: 0 }), null],
     ['an exponent', said({ resets_in_seconds: 1e30 }), null],
     ['another type', said({ resets_in_seconds: [3600], retry_after: null, resets_at: {} }), null],
     ['RetryInfo', [{ error: { message: 'Slow down.', ...retryInfo('34s') } }], 34_000],
     ['RetryInfo with a fraction', said(retryInfo('34.074824224s')), 34_075],
-    ['RetryInfo that is odd', said(retryInfo('soon')), null],
+    ['invalid RetryInfo', said(retryInfo('soon')), null],
     ['RetryInfo twice', [{ error: { message: 'Please retry in 9s.', ...retryInfo('34s') } }], 34_000],
     ['seconds', said({ retry_after: 7.5 }), 7500],
     ['seconds as a text', said({ retry_after: '7' }), 7000],
-    ['seconds beside the error', { detail: 'Request was throttled.', status: 429, retry_after: 5 }, 5000],
+    ['seconds next to the error', { detail: 'Request was throttled.', status: 429, retry_after: 5 }, 5000],
     ['seconds without any words', { retry_after: 5 }, 5000],
     ['milliseconds', said({ retry_after_ms: 350 }), 350],
     ['a router', router({ headers: { 'X-RateLimit-Reset': `${now + hour}`, 'X-RateLimit-Remaining': '0' } }), hour],
     ['a router with numbers', router({ headers: { 'X-RateLimit-Reset': now + hour } }), hour],
     ['a router with seconds', router({ retry_after_seconds: 12 }), 12_000],
-    ['a router, of the service behind it', router({ raw: JSON.stringify(said(retryInfo('34s'))) }), 34_000],
+    ['a router, from its upstream service', router({ raw: JSON.stringify(said(retryInfo('34s'))) }), 34_000],
     ['a router that repeats retry-after', router({ headers: { 'Retry-After': '9', 'X-RateLimit-Reset': '60' } }), 9000],
-    ['words', said({ message: 'Please try again in 6m0s.' }), 6 * minute],
+    ['text', said({ message: 'Please try again in 6m0s.' }), 6 * minute],
   ])('%s', (_name, body, expected) => {
     expect(errorOf(429, {}, body)).toMatchObject({ kind: 'rate_limit', retryAfterMs: expected })
   })
 
-  test('counts before the limits that headers report, which say when they are whole again', () => {
+  test('takes precedence over limits in headers, which say when they are fully reset', () => {
     const headers = { 'x-ratelimit-reset-requests': '8h', 'x-ratelimit-remaining-requests': '0' }
     expect(errorOf(429, headers, said({ message: 'Try again in 7.2s.' })).retryAfterMs).toBe(7200)
   })
@@ -237,10 +237,10 @@ describe('words', () => {
     ['Try again at 5:00 PM UTC.', 5 * hour],
     ['Try again at 12:30 AM (UTC)', 12.5 * hour],
     ['Try again after 17:00 GMT', 5 * hour],
-    // It may have just been, or be tomorrow's.
+    // It may have just passed, or be tomorrow.
     ['Try again at 11:59 AM UTC', null],
     ['Try again at 10:59 AM UTC', 23 * hour - minute],
-    // Whose clock, and which day?
+    // The time zone or the day is unknown.
     ['Try again at 5:00 PM.', null],
     ['Try again at 5:00 PM EST', null],
     ['Try again at 17:00 UTC+8', null],
@@ -257,24 +257,24 @@ describe('words', () => {
   })
 })
 
-describe('which errors have a time', () => {
+describe('sets a time by kind of error', () => {
   const usedUp = { 'x-ratelimit-reset': '60', 'x-ratelimit-remaining': '0' }
   const hasRoom = { 'x-ratelimit-reset': '60', 'x-ratelimit-remaining': '5' }
   const later = said({ retry_after: 30 })
 
-  test.each([400, 401, 402, 403, 404, 500, 502])('%i has that of retry-after alone', (status) => {
+  test.each([400, 401, 402, 403, 404, 500, 502])('for %i only from retry-after', (status) => {
     expect(errorOf(status, usedUp, later).retryAfterMs).toBeNull()
     expect(errorOf(status, { 'retry-after': '9', ...usedUp }, later).retryAfterMs).toBe(9000)
   })
 
-  test.each([503, 529])('%i has that of its body, and of a limit that is used up', (status) => {
+  test.each([503, 529])('for %i from its body, and from an exhausted limit', (status) => {
     expect(errorOf(status, hasRoom, later).retryAfterMs).toBe(30_000)
     expect(errorOf(status, usedUp).retryAfterMs).toBe(minute)
     expect(errorOf(status, hasRoom).retryAfterMs).toBeNull()
     expect(errorOf(status, { 'x-ratelimit-reset': '60' }).retryAfterMs).toBeNull()
   })
 
-  test('an error under a success has that of its body alone', () => {
+  test('for an error under a success only from its body', () => {
     expect(errorOf(200, usedUp, said({ code: 429, retry_after: 30 })).retryAfterMs).toBe(30_000)
     expect(errorOf(200, usedUp, said({ code: 429 })).retryAfterMs).toBeNull()
     expect(errorOf(200, {}, said({ code: 402, retry_after: 30 })).retryAfterMs).toBeNull()
@@ -286,15 +286,15 @@ describe('which errors have a time', () => {
   test.each<[string, Fields, JsonObject, ModelErrorJson['kind'], number | null]>([
     ['a cap without a time', {}, cap, 'billing_error', null],
     ['a cap with a time that has passed', { 'x-ratelimit-reset': unixSeconds(-60) }, cap, 'billing_error', null],
-    ['a cap beside a limit with room', hasRoom, cap, 'billing_error', null],
-    ['a cap beside a limit that is used up', usedUp, cap, 'rate_limit', minute],
+    ['a cap, with a limit that has quota left', hasRoom, cap, 'billing_error', null],
+    ['a cap, with an exhausted limit', usedUp, cap, 'rate_limit', minute],
     ['a cap with a time', {}, { ...cap, resets_in_seconds: 60 }, 'rate_limit', minute],
     ['a quota by its name', usedUp, quota, 'billing_error', null],
     ['a quota by its name with a time', {}, { ...quota, resets_in_seconds: 60 }, 'rate_limit', minute],
     ['a plan without a time', {}, plan, 'billing_error', null],
     ['a plan with a time', {}, { ...plan, resets_at: (now + hour) / 1000 }, 'rate_limit', hour],
     [
-      'what never fits',
+      'a request that never fits',
       usedUp,
       { message: 'Request too large for m on tokens per min (TPM): Limit 3, Requested 4. Please try again in 9s.' },
       'prompt_too_long',
@@ -307,7 +307,7 @@ describe('which errors have a time', () => {
 
 const eventStream = { 'content-type': 'text/event-stream' }
 
-describe('an error in a stream has the time of its body', () => {
+describe('takes the time of an error in a stream from its body', () => {
   const inStream = async (model: (url: string) => Model, event: string, headers: Fields = {}) => {
     const server = await startRawServer(
       (response) => void response.writeHead(200, { ...eventStream, ...headers }).end(event),
@@ -335,7 +335,7 @@ describe('an error in a stream has the time of its body', () => {
   test('by the clock of the service', async () => {
     const error = { type: 'rate_limit_error', message: 'Slow down.', resets_at: now / 1000 + 3600 }
     const { retryAfterMs } = await inStream(modelAt, messages(error), { date: new Date(now).toUTCString() })
-    // By ours that hour is long over, or far away.
+    // By our clock that hour has long passed, or is far away.
     expect(retryAfterMs).toBeGreaterThan(0)
     expect(retryAfterMs).toBeLessThanOrEqual(hour)
   })
@@ -346,7 +346,7 @@ describe('a model of the AI SDK', () => {
     recordOf((await call(fromAiSdk(throwingModel(Object.assign(new Error('slow down'), error))))).error)
   const callFailure = { name: 'AI_APICallError', statusCode: 429, isRetryable: true, url: 'http://service' }
 
-  test('has the time of the headers and the body that its error brings', async () => {
+  test('takes the time from headers and body of its error', async () => {
     const responseHeaders = { 'x-ratelimit-reset-requests': '6m0s', 'x-ratelimit-remaining-requests': '0' }
     expect(await thrownBy({ ...callFailure, responseHeaders })).toMatchObject({ retryAfterMs: 6 * minute })
     const responseBody = JSON.stringify(said({ resets_in_seconds: 60 }))
@@ -356,20 +356,20 @@ describe('a model of the AI SDK', () => {
     })
   })
 
-  test('of a gateway, has that of the answer behind it', async () => {
+  test('takes the time of a gateway from the response behind it', async () => {
     const cause = Object.assign(new Error('429'), { ...callFailure, responseHeaders: { 'retry-after': '7' } })
     const error = { name: 'GatewayRateLimitError', statusCode: 429, isRetryable: true, cause }
     expect(await thrownBy(error)).toMatchObject({ kind: 'rate_limit', retryAfterMs: 7000 })
   })
 
-  test('has that of an error part', async () => {
+  test('takes the time from an error part', async () => {
     const error = { type: 'rate_limit_error', message: 'Please try again in 20s.' }
     const { error: thrown } = await call(fromAiSdk(scriptedParts([{ type: 'error', error }])))
     expect(recordOf(thrown)).toMatchObject({ kind: 'rate_limit', retryAfterMs: 20_000 })
   })
 })
 
-describe('whatever is said', () => {
+describe('for any message', () => {
   const odd = fc.oneof(
     fc.string({ maxLength: 80 }),
     fc.double(),
@@ -424,7 +424,7 @@ describe('whatever is said', () => {
   const refused = [400, 401, 402, 403, 500]
   const status = fc.constantFrom(200, 429, 503, 529, ...refused)
 
-  test('the wait is a number that is not below 0, or there is none', () => {
+  test('returns a nonnegative wait, or none', () => {
     fc.assert(
       fc.property(fc.record({ status, headers, body }), (drawnAnswer) => {
         const source = { get: (name: string) => drawnAnswer.headers[name] ?? null }
@@ -470,13 +470,13 @@ describe('whatever is said', () => {
     'words with a time': inBody((waitMs) => ({ message: `Try again at ${atTime(waitMs).toISOString()}.` })),
   }
 
-  // From a second, below which some forms round to nothing, to a year.
+  // From a second, below which some forms round to zero, to a year.
   const waits = fc.oneof(fc.integer({ min: 1000, max: 10 * minute }), fc.integer({ min: 1000, max: 365 * 24 * hour }))
-  test.each(Object.entries(forms))('%s is read within a second of what was meant', (_name, form) => {
+  test.each(Object.entries(forms))('reads %s within a second of what was meant', (_name, form) => {
     fc.assert(
       fc.property(waits, fc.integer({ min: -2 * hour, max: 2 * hour }), (waitMs, skewMs) => {
         const [own, error] = form(waitMs)
-        // Our clock is wrong; that of the service says what time it is.
+        // Our clock is wrong. The clock of the service gives the time.
         const { retryAfterMs } = errorOf(429, { date: new Date(now).toUTCString(), ...own }, error, now + skewMs)
         expect(Math.abs((retryAfterMs ?? Infinity) - waitMs)).toBeLessThanOrEqual(1000)
       }),

@@ -1,4 +1,4 @@
-// Failures as the Responses API tells of them, in a stream and instead of one: R-RESP-37b and R-RESP-37c of docs/spec.
+// Failures of the Responses API, in a stream and instead of one: R-RESP-37b and R-RESP-37c of docs/spec.
 import type { JsonObject } from '@halting/core'
 import type { ModelErrorJson } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
@@ -19,9 +19,9 @@ async function answerOf(events: readonly JsonObject[], headers: Readonly<Record<
   return call(openaiResponses({ model: 'm', baseUrl: server.url, apiKey: 'key' }))
 }
 
-type Told = readonly [code: string, message: string, kind: ModelErrorJson['kind'], retryable: boolean]
+type ServiceError = readonly [code: string, message: string, kind: ModelErrorJson['kind'], retryable: boolean]
 
-const told: readonly Told[] = [
+const serviceErrors: readonly ServiceError[] = [
   ['server_error', 'An error occurred while processing your request.', 'server_error', true],
   ['rate_limit_exceeded', 'Rate limit reached for gpt-5 on tokens per min (TPM).', 'rate_limit', true],
   ['slow_down', 'Please slow down.', 'overloaded', true],
@@ -42,8 +42,8 @@ const told: readonly Told[] = [
   ['brand_new', 'Something broke.', 'server_error', true],
 ]
 
-describe('an error in a stream has the kind of what it is called', () => {
-  test.each(told)('%s', async (code, said, kind, retryable) => {
+describe('an error in a stream has a kind by its name', () => {
+  test.each(serviceErrors)('%s', async (code, said, kind, retryable) => {
     const error = { code, message: said }
     const shapes: readonly (readonly JsonObject[])[] = [
       [{ type: 'error', code, message: said, param: null, sequence_number: 3 }],
@@ -62,13 +62,13 @@ describe('an error in a stream has the kind of what it is called', () => {
     expect(recordOf((await answerOf(events)).error).kind).toBe('billing_error')
   })
 
-  test('and says how long to wait where it does', async () => {
+  test('with its retry time', async () => {
     const error = { code: 'rate_limit_exceeded', message: 'Rate limit reached. Please try again in 7m12.5s.' }
     const record = recordOf((await answerOf([created, ended({ error }, 'failed')])).error)
     expect(record).toMatchObject({ kind: 'rate_limit', retryAfterMs: 432_500 })
   })
 
-  test('and of the window, what it says of it', async () => {
+  test('with the context limit', async () => {
     const said =
       "This model's maximum context length is 128000 tokens. However, your messages resulted in 204308 tokens. Please reduce the length of the messages."
     const error = { code: 'context_length_exceeded', message: said }
@@ -76,14 +76,14 @@ describe('an error in a stream has the kind of what it is called', () => {
     expect(record.contextLimit).toEqual({ used: 204_308, limit: 128_000 })
   })
 
-  test('and what was whole before it is kept', async () => {
+  test('and preserves complete content before it', async () => {
     const error = { code: 'server_error', message: 'It broke' }
     const { reply } = await answerOf([created, done(0, message('So.')), ended({ error }, 'failed')])
     expect(reply?.message).toMatchObject({ stop_reason: null, content: [{ type: 'text', text: 'So.' }] })
     expect(reply?.streamError).toMatchObject({ kind: 'server_error', retryable: true })
   })
 
-  test('with no secret in it', async () => {
+  test('without any secret', async () => {
     const event = { type: 'error', code: 'invalid_api_key', message: 'Incorrect API key provided: secret-key-of-mine.' }
     const server = await startRawServer((response) => {
       beginStream(response)
@@ -96,7 +96,7 @@ describe('an error in a stream has the kind of what it is called', () => {
   })
 })
 
-describe('an HTTP error has the kind of its status and of what the service says', () => {
+describe('an HTTP error has a kind by its status and message', () => {
   const services = failures.filter(([service]) => service === 'OpenAI')
   test.each(services.map(([, status, body, kind, retryable]) => ({ status, body, expected: { kind, retryable } })))(
     '$status $body',
@@ -109,7 +109,7 @@ describe('an HTTP error has the kind of its status and of what the service says'
     },
   )
 
-  test('also in a response that failed and came whole', async () => {
+  test('also in a failed response that is not streamed', async () => {
     const { response: failed } = ended({ error: { code: 'rate_limit_exceeded', message: 'Slow down.' } }, 'failed')
     const server = await startRawServer((response) => {
       const body = JSON.stringify({ object: 'response', ...(failed as JsonObject) })

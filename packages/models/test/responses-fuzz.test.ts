@@ -1,10 +1,11 @@
-// Streams of the Responses API that are cut, repeated, reordered or full of garbage, in process: R-RESP-30 to R-RESP-41.
+// Streams of the Responses API that are cut, repeated, reordered or full of garbage, in process: R-RESP-30 to
+// R-RESP-41.
 import { isJsonObject, isToolUse } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { drawn } from './support/deep.ts'
-import { disorderIn, disturbed, toldAndKept } from './support/disturbed-streams.ts'
+import { disorderIn, disturbed, emittedAndStored } from './support/disturbed-streams.ts'
 import {
   added,
   argumentsDelta,
@@ -22,7 +23,7 @@ const all = responsesRecordings.flatMap(({ events }) => events)
 const place = fc.constantFrom(0, 1, 2)
 const json = fc.constantFrom('', '{', '{"p":', '1}', '{"p":1}', '{}', ' ', '"', '[', 'x')
 
-/** Items as no service would send them on purpose. */
+/** Items that no service would send on purpose. */
 const anyItem = fc.oneof(
   fc
     .tuple(json, fc.constantFrom('a', 'b', ''), fc.constantFrom('completed', 'incomplete', ''))
@@ -95,18 +96,18 @@ const anyStream: fc.Arbitrary<readonly JsonObject[]> = fc.constantFrom(...respon
   ),
 )
 
-describe('whatever comes', () => {
-  test('a block that was told complete is in the message, unchanged and once', () => {
+describe('for any input', () => {
+  test('preserves a block that was emitted as complete, unchanged and once', () => {
     fc.assert(
       fc.property(anyStream, fc.boolean(), (events, isOver) => {
-        const blocks = toldAndKept(readEvents(events, { isOver }))
-        expect(blocks?.kept).toEqual(blocks?.told)
+        const blocks = emittedAndStored(readEvents(events, { isOver }))
+        expect(blocks?.stored).toEqual(blocks?.emitted)
       }),
       { numRuns: drawn(5_000) },
     )
   })
 
-  test('a call whose end did not come is not in a reply that was cut', () => {
+  test('omits an unfinished call from a cut reply', () => {
     const cut = fc
       .constantFrom('max_output_tokens', 'content_filter')
       .map((reason) => ended({ incomplete_details: { reason } }, 'incomplete'))
@@ -127,7 +128,7 @@ describe('whatever comes', () => {
     )
   })
 
-  test('ids of calls are unique in a message, every call has a name, and an input that is an object', () => {
+  test('gives every call a name, a unique id and an object as input', () => {
     fc.assert(
       fc.property(fc.array(anyEvent), anyEnd, (events, end) => {
         const { assembled } = readEvents([created, ...events, end])
@@ -141,7 +142,7 @@ describe('whatever comes', () => {
     )
   })
 
-  test('what the service did by itself always has its result', () => {
+  test('includes the result of every server tool', () => {
     fc.assert(
       fc.property(anyStream, (events) => {
         const { assembled } = readEvents(events)
@@ -156,7 +157,7 @@ describe('whatever comes', () => {
     )
   })
 
-  test('events that are told begin, go on and end in order', () => {
+  test('emits events in the right order', () => {
     fc.assert(
       fc.property(anyStream, (events) => {
         expect(disorderIn(readEvents(events).updates)).toEqual([])
@@ -165,7 +166,7 @@ describe('whatever comes', () => {
     )
   })
 
-  test('a stream without its deltas, without its ends of parts or without its items comes to the same reply', () => {
+  test('reads the same reply from a stream without its deltas, ends of parts or items', () => {
     const whole = responsesRecordings.filter(({ name }) => !name.startsWith('openai-error'))
     const lost = [
       /\.delta$/,
@@ -184,7 +185,7 @@ describe('whatever comes', () => {
     for (const { events } of whole) {
       for (const pattern of lost) {
         const left = events.filter(({ type }) => !pattern.test(type as string))
-        // Blocks stand where their first pieces came.
+        // Blocks are in the order of their first pieces.
         expect(shownOf(left).toSorted()).toEqual(shownOf(events).toSorted())
       }
     }

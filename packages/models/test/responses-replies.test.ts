@@ -23,7 +23,7 @@ function contentOf(...events: readonly JsonObject[]): readonly ContentBlock[] {
   return replyOfRead(readEvents(events)).message.content
 }
 
-/** What broke the stream, and what of it was kept. */
+/** The error of the stream, and the part of it that was kept. */
 function brokenBy(...events: readonly JsonObject[]): unknown {
   const { end, assembled } = readEvents(events)
   return {
@@ -41,8 +41,8 @@ const toolUse = (input: JsonObject, more: JsonObject = {}): JsonObject => ({
   ...more,
 })
 
-describe('items are known by their place', () => {
-  test('pieces of several at once', () => {
+describe('identifies items by their index', () => {
+  test('with deltas of several at once', () => {
     expect(
       contentOf(
         created,
@@ -56,11 +56,11 @@ describe('items are known by their place', () => {
         done(0, message('Let me see.')),
         ended(),
       ),
-      // The call began first: nothing had come of the text.
+      // The call started first: no piece of the text had arrived.
     ).toEqual([text('Let me see.'), toolUse({ path: 'a' })].toReversed())
   })
 
-  test('without places: the newest of the kind, and a new one behind it once it is whole', () => {
+  test('without indexes: the newest of the type, and a new one after it is complete', () => {
     const anywhere = ({ output_index: _, ...event }: JsonObject): JsonObject => event
     expect(
       contentOf(
@@ -79,14 +79,14 @@ describe('items are known by their place', () => {
     ).toEqual([text('One.'), toolUse({}), text('Two.')])
   })
 
-  test('an event for an item of another kind breaks the stream', () => {
+  test('and breaks the stream for an event of another type', () => {
     expect(brokenBy(created, added(0, message('')), argumentsDelta(0, '{}'))).toEqual({
       why: 'it had an event for an item of another kind',
       kept: false,
     })
   })
 
-  test('items that all have the same place are told apart by their types and ids', () => {
+  test('and by their types and ids if all have the same index', () => {
     const events = [
       added(0, message('', { id: 'm1' })),
       textDelta(0, 'One.'),
@@ -108,14 +108,14 @@ describe('items are known by their place', () => {
     ])
   })
 
-  test('a call that was whole is not there twice, whatever its item is named', () => {
+  test('and does not repeat a complete call, whatever its item is called', () => {
     const again = { id: 'f2', call_id: 'call_1' }
     const first = [created, added(0, call('', { id: 'f1' })), done(0, call('{}', { id: 'f1' }))]
     expect(contentOf(...first, done(0, call('{}', again)), ended())).toEqual([toolUse({})])
     expect(brokenBy(...first, added(0, call('', again)))).toMatchObject({ why: 'an item started twice' })
   })
 
-  test('an item that begins twice, or goes on after it was whole, breaks the stream', () => {
+  test('and breaks the stream if an item starts twice, or continues after its end', () => {
     const whole = [created, added(0, message('')), textDelta(0, 'One.'), done(0, message('One.'))]
     expect(brokenBy(created, added(0, message('')), added(0, message('')))).toMatchObject({
       why: 'an item started twice',
@@ -131,19 +131,19 @@ describe('items are known by their place', () => {
   })
 })
 
-describe('no call has the arguments of another one', () => {
+describe('never mixes the arguments of calls', () => {
   const anywhere = ({ output_index: _, ...event }: JsonObject): JsonObject => event
   const remove = (json: string): JsonObject => call(json, { call_id: 'call_2', name: 'remove' })
   const both = [created, anywhere(added(0, call(''))), anywhere(added(1, remove('')))]
 
-  test('without places a call is known by its id', () => {
+  test('and identifies a call without an index by its id', () => {
     const ends = [anywhere(done(0, call('{"path":"a"}'))), anywhere(done(1, remove('{"path":"b"}')))]
     const calls = [toolUse({ path: 'a' }), toolUse({ path: 'b' }, { id: 'call_2', name: 'remove' })]
     expect(contentOf(...both, ...ends, ended())).toEqual(calls)
     expect(contentOf(...both, ...ends.toReversed(), ended())).toEqual(calls)
   })
 
-  test('pieces that cannot be told apart break the stream', () => {
+  test('and breaks the stream for ambiguous deltas', () => {
     const pieces = ['{"path":"a"}', '{"path":"b"}'].map((json) => anywhere(argumentsDelta(0, json)))
     const whole = anywhere(done(0, call('{"path":"a"}')))
     expect(brokenBy(...both, ...pieces, whole, anywhere(done(1, remove('{"path":"b"}'))))).toMatchObject({
@@ -151,20 +151,20 @@ describe('no call has the arguments of another one', () => {
     })
   })
 
-  test('a call that ends as another one breaks the stream', () => {
+  test('and breaks the stream if a call ends as another one', () => {
     const why = 'a call ended with another id or name'
     const begun = [created, added(0, call(''))]
     const another = call('{"path":"b"}', { call_id: 'call_2' })
     expect(brokenBy(...begun, done(0, remove('{"path":"b"}')))).toEqual({ why, kept: false })
     expect(brokenBy(...begun, anywhere(done(0, another)))).toEqual({ why, kept: false })
     expect(brokenBy(...begun, ended({ output: [remove('{"path":"b"}')] }))).toEqual({ why, kept: false })
-    // Gateways turn ids.
+    // Gateways replace ids.
     expect(contentOf(...begun, done(0, another), ended())).toEqual([toolUse({ path: 'b' })])
   })
 })
 
-describe('what deltas leave out is filled in', () => {
-  test('by the end of a part, of the item, or of the response', () => {
+describe('fills in what deltas omit', () => {
+  test('from the end of a part, of the item, or of the response', () => {
     const part = { type: 'response.output_text.done', output_index: 0, content_index: 0, text: 'Let me see.' }
     const begun = [created, added(0, message('')), textDelta(0, 'Let ')]
     expect(contentOf(...begun, part, ended())).toEqual([text('Let me see.')])
@@ -173,19 +173,19 @@ describe('what deltas leave out is filled in', () => {
     expect(contentOf(ended({ output: [message('Let me see.')] }))).toEqual([text('Let me see.')])
   })
 
-  test('as text that is told, so that what was told is what is kept', () => {
+  test('as emitted text, which equals the stored one', () => {
     const { updates } = readEvents([created, textDelta(0, 'Let '), done(0, message('Let me see.')), ended()])
-    const told = updates.flatMap((update) => (update.type === 'text_delta' ? [update.text] : []))
-    expect(told).toEqual(['Let ', 'me see.'])
+    const texts = updates.flatMap((update) => (update.type === 'text_delta' ? [update.text] : []))
+    expect(texts).toEqual(['Let ', 'me see.'])
   })
 
-  test('a text that was streamed with gaps is kept as it ended', () => {
+  test('by the final text after gaps', () => {
     expect(contentOf(created, textDelta(0, 'Let see.'), done(0, message('Let me see.')), ended())).toEqual([
       text('Let me see.'),
     ])
   })
 
-  test('arguments that were streamed with gaps break the stream, and those that say the same do not', () => {
+  test('and breaks the stream after gaps in arguments, but accepts equivalent ones', () => {
     const begun = [created, added(0, call('')), argumentsDelta(0, '{"path": "a"}')]
     expect(contentOf(...begun, done(0, call('{"path":"a"}')), ended())).toEqual([
       toolUse({ path: 'a' }, { origin: { api, arguments: '{"path": "a"}' } }),
@@ -204,7 +204,7 @@ describe('what deltas leave out is filled in', () => {
     })
   })
 
-  test('an item that the end of the response alone has is taken from there, each once', () => {
+  test('with items that only the end of the response has, each once', () => {
     const streamed = [created, added(1, call('')), argumentsDelta(1, '{}'), done(1, call('{}'))]
     const another = call('{"path":"b"}', { call_id: 'call_2' })
     expect(contentOf(...streamed, ended({ output: [message('So.'), call('{}'), another] }))).toEqual([
@@ -214,7 +214,7 @@ describe('what deltas leave out is filled in', () => {
     ])
   })
 
-  test('a call with an id of its own is another one, whatever was streamed at its place', () => {
+  test('with a call of another id as a new one, whatever was streamed at its index', () => {
     const another = call('{"path":"b"}', { call_id: 'call_2' })
     expect(contentOf(created, done(0, call('{}')), ended({ output: [another, call('{}')] }))).toEqual([
       toolUse({}),
@@ -222,7 +222,7 @@ describe('what deltas leave out is filled in', () => {
     ])
   })
 
-  test('a response that the service still works on is no reply', () => {
+  test('but not with a response that is still being generated', () => {
     for (const status of ['in_progress', 'queued']) {
       const { response } = ended({ status, object: 'response', output: [call('{}')] })
       expect(readEvents([created, response as JsonObject]).assembled.kind).toBe('nothing')
@@ -232,7 +232,7 @@ describe('what deltas leave out is filled in', () => {
     }
   })
 
-  test('calls whose ids turn are the same in their order, and none is there twice', () => {
+  test('by order if the ids of calls change, without duplicates', () => {
     const streamed = [
       created,
       done(0, { type: 'reasoning', summary: [] }),
@@ -243,7 +243,7 @@ describe('what deltas leave out is filled in', () => {
     expect(contentOf(...streamed, ended({ output: [turned, message('So.')] }))).toEqual([toolUse({}), text('So.')])
   })
 
-  test('an answer that came whole in an event without a type', () => {
+  test('from a response in an event without a type', () => {
     const { response } = ended({ output: [message('Yes.')], object: 'response' })
     expect(contentOf(response as JsonObject)).toEqual([text('Yes.')])
   })
@@ -252,13 +252,13 @@ describe('what deltas leave out is filled in', () => {
 describe('calls', () => {
   const begun = [created, added(0, call('')), argumentsDelta(0, '{"path":"a"}')]
 
-  test('are whole when their item is done, before the response is', () => {
+  test('are complete when their item is done, before the response is', () => {
     const { updates } = readEvents([...begun, done(0, call('{"path":"a"}'))])
     expect(updates.filter(({ type }) => type === 'block')).toMatchObject([{ block: toolUse({ path: 'a' }) }])
     expect(readEvents(begun).updates.filter(({ type }) => type === 'block')).toEqual([])
   })
 
-  test('that were cut are left out, also where their arguments happen to be whole', () => {
+  test('are omitted if they were cut, even if their arguments happen to be complete', () => {
     const cut = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }
     expect(contentOf(...begun, ended(cut, 'incomplete'))).toEqual([])
     expect(contentOf(...begun, done(0, call('{"path":"a"}', { status: 'incomplete' })), ended(cut))).toEqual([])
@@ -266,7 +266,7 @@ describe('calls', () => {
     expect(contentOf(...begun, whole, ended(cut, 'incomplete'))).toEqual([toolUse({ path: 'a' })])
   })
 
-  test('of which only the end of a response that was cut tells are whole where the service says so', () => {
+  test('that only the end of a cut response has are complete if the service says so', () => {
     const cut = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }
     const custom = { type: 'custom_tool_call', call_id: 'call_1', name: 'shell', input: 'rm -rf build' }
     for (const status of ['in_progress', 'incomplete', undefined]) {
@@ -280,17 +280,17 @@ describe('calls', () => {
     expect(contentOf(...begun, ended({ ...cut, output: [whole] }, 'incomplete'))).toEqual([toolUse({ path: 'a' })])
   })
 
-  test('that were cut in a response that says that it completed are left out, too', () => {
+  test('are omitted if they were cut in a response that claims to be complete', () => {
     const cut = done(0, call('{"pa', { status: 'incomplete' }))
     const { message: reply } = replyOfRead(readEvents([created, cut, done(1, message('So.')), ended()]))
     expect(reply).toMatchObject({ stop_reason: 'end_turn', content: [text('So.')] })
   })
 
-  test('of which no end was told are whole where the response ended by itself', () => {
+  test('without an end are complete if the response ended normally', () => {
     expect(contentOf(...begun, ended())).toEqual([toolUse({ path: 'a' })])
   })
 
-  test('whose name or id comes late, or never', () => {
+  test('may get their name or id late, or never', () => {
     const nameless = { type: 'function_call', arguments: '' }
     expect(
       contentOf(created, added(0, nameless), argumentsDelta(0, '{"path":'), done(0, call('{"path":"a"}')), ended()),
@@ -301,7 +301,7 @@ describe('calls', () => {
     ])
   })
 
-  test('with the same id each get one of their own', () => {
+  test('with the same id get separate ones', () => {
     const ids = contentOf(created, done(0, call('{}')), done(1, call('{}')), ended()).map(
       (block) => 'id' in block && block.id,
     )
@@ -309,7 +309,7 @@ describe('calls', () => {
     expect(new Set(ids).size).toBe(2)
   })
 
-  test('whose arguments are no object, or were given as one', () => {
+  test('may have arguments that are not an object, or are sent as one', () => {
     expect(contentOf(created, done(0, call('{"path"')), ended())).toEqual([toolUse({ INVALID_JSON: '{"path"' })])
     expect(contentOf(created, done(0, call('', { arguments: { path: 'a' } })), ended())).toEqual([
       toolUse({ path: 'a' }),
@@ -321,7 +321,7 @@ describe('calls', () => {
     expect(contentOf(created, done(0, spaced), ended())).toEqual([toolUse({}, { origin: { api, namespace: 'files' } })])
   })
 
-  test('of a custom tool have their text in the field that is named for it', () => {
+  test('of a custom tool have their text in the configured field', () => {
     const said = 'say "hi"\n\u{1f600}'
     const custom = { type: 'custom_tool_call', call_id: 'call_1', name: 'patch', input: said }
     const half = said.length - 1
@@ -344,7 +344,7 @@ describe('calls', () => {
     expect(contentOf(created, empty, ended())).toEqual([{ ...block, input: { input: '' } }])
   })
 
-  test('come with the stop reason of calls', () => {
+  test('set the stop reason of calls', () => {
     const { message: called } = replyOfRead(readEvents([...begun, ended()]))
     expect(called.stop_reason).toBe('tool_use')
   })
@@ -371,7 +371,7 @@ describe('reasoning', () => {
     expect(contentOf(created, done(0, item(whole)), ended())).toEqual([thinking('First.\n\nThen.', whole)])
   })
 
-  test('shows its text where there is no summary, and never both', () => {
+  test('shows its text if there is no summary, and never both', () => {
     const whole = { content: [{ type: 'reasoning_text', text: 'Hm.' }] }
     expect(contentOf(created, delta('text', 0, 'Hm.'), done(0, item(whole)), ended())).toEqual([thinking('Hm.', whole)])
     const both = { ...whole, summary: summary('In short.') }
@@ -381,14 +381,14 @@ describe('reasoning', () => {
     ).toEqual([thinking('In short.', both)])
   })
 
-  test('that is not shown is kept to go back; one that is neither is left out', () => {
+  test('that is not shown is stored to be sent back, and omitted if it is empty', () => {
     expect(contentOf(created, added(0, item({})), done(0, item({ encrypted_content: 'e' })), ended())).toEqual([
       thinking('', { encrypted_content: 'e' }),
     ])
     expect(contentOf(created, added(0, item({})), done(0, item({})), ended())).toEqual([])
   })
 
-  test('that was cut is kept as far as it came, without what would go back', () => {
+  test('that was cut is stored without its encrypted content', () => {
     const cut = ended({ incomplete_details: { reason: 'max_output_tokens' } }, 'incomplete')
     const begun = added(0, item({ encrypted_content: 'half' }))
     expect(contentOf(created, begun, delta('summary', 0, 'Fir'), cut)).toEqual([
@@ -404,7 +404,7 @@ describe('texts', () => {
     ])
   })
 
-  test('in several parts are several blocks, and empty ones are none', () => {
+  test('in several parts become several blocks, without empty ones', () => {
     const content = [
       { type: 'output_text', text: 'One.' },
       { type: 'output_text', text: '' },
@@ -416,7 +416,7 @@ describe('texts', () => {
     ])
   })
 
-  test('that refuse say so, and so does the reply', () => {
+  test('that refuse are marked, and so is the reply', () => {
     const refusal = { type: 'response.refusal.delta', output_index: 0, content_index: 0, delta: 'I will ' }
     const content = [{ type: 'refusal', refusal: 'I will not.' }]
     const { message: reply } = replyOfRead(readEvents([created, refusal, done(0, message('', { content })), ended()]))
@@ -426,7 +426,7 @@ describe('texts', () => {
     })
   })
 
-  test('cite what they were annotated with, by characters', () => {
+  test('cite their annotations by characters', () => {
     const annotation = { type: 'url_citation', url: 'https://a.example', title: 'A', start_index: 2, end_index: 5 }
     const said = '\u{1f600} yes.'
     const citation = { type: 'web_search_result_location', url: 'https://a.example', title: 'A', cited_text: 'yes' }
@@ -449,7 +449,7 @@ describe('texts', () => {
 })
 
 test.each(['a', '\u{1f600}'])(
-  'a citation quotes no more than so many characters, wherever it says that they stand',
+  'quote at most a fixed number of characters in a citation, whatever its range',
   (character) => {
     const said = character.repeat(1_000)
     const url = 'https://a.example'
@@ -463,7 +463,7 @@ test.each(['a', '\u{1f600}'])(
   },
 )
 
-describe('what the service does by itself', () => {
+describe('server tools', () => {
   const hosted = (item: JsonObject) =>
     contentOf(created, added(0, { type: item.type!, id: 'h_1' }), done(0, item), ended())
   const shown = (name: string, input: JsonObject, item: JsonObject, content: readonly JsonObject[]) => {
@@ -519,7 +519,7 @@ describe('what the service does by itself', () => {
     expect(hosted(item)).toEqual(shown(name, input, item, results))
   })
 
-  test('anything else is kept as it came, without its id', () => {
+  test('and unknown items are stored unchanged, without their id', () => {
     for (const type of ['computer_call', 'mcp_list_tools', 'compaction', 'brand_new']) {
       expect(contentOf(created, added(0, { type, id: 'x' }), done(0, { type, id: 'x', data: [1] }), ended())).toEqual([
         { type: 'responses_item', origin: { api, item: { type, data: [1] } } },
@@ -531,7 +531,7 @@ describe('what the service does by itself', () => {
     ])
   })
 
-  test('is left out where it was cut', () => {
+  test('are omitted if they were cut', () => {
     const cut = ended({ incomplete_details: { reason: 'max_output_tokens' } }, 'incomplete')
     const begun = { type: 'web_search_call', id: 'h_1' }
     expect(contentOf(created, textDelta(0, 'So.'), added(1, begun), cut)).toEqual([text('So.')])
@@ -553,7 +553,7 @@ describe('usage', () => {
     return unknown ?? reply.usage
   }
 
-  test('is told apart by what was read from the cache and written to it', () => {
+  test('distinguishes cache reads and writes', () => {
     const details = { input_tokens_details: { cached_tokens: 3, cache_write_tokens: 2 } }
     expect(billed({ usage: { ...usage, ...details, output_tokens_details: { reasoning_tokens: 4 } } })).toEqual({
       input_tokens: 5,
@@ -563,19 +563,19 @@ describe('usage', () => {
     })
   })
 
-  test('counts what only the total holds', () => {
+  test('includes what only the total has', () => {
     expect(billed({ usage: { ...usage, total_tokens: 22 } })).toMatchObject({ input_tokens: 10, output_tokens: 12 })
   })
 
-  test.each([null, undefined, {}, { input_tokens: 0, output_tokens: 0 }])('is unknown where it says %j', (said) => {
+  test.each([null, undefined, {}, { input_tokens: 0, output_tokens: 0 }])('is unknown for %j', (said) => {
     expect(billed({ usage: said ?? null })).toBe('unknown')
   })
 
-  test('hands on what is no count', () => {
+  test('passes invalid counts on', () => {
     expect(billed({ usage: { ...usage, output_tokens: -1 } })).toMatchObject({ input_tokens: -1 })
   })
 
-  test('has the searches that the service counts, else those that were seen', () => {
+  test('has the searches that the service counts, otherwise the observed ones', () => {
     const searched = (place: number, action: JsonObject): JsonObject =>
       done(place, { type: 'web_search_call', id: `ws_${place}`, action })
     const events = [
@@ -603,17 +603,17 @@ describe('endings', () => {
     [{ reason: 'content_filter' }, 'refusal'],
     [{ reason: 'brand_new' }, 'brand_new'],
     [null, 'max_tokens'],
-  ])('incomplete with %j', (incomplete_details, expected) => {
+  ])('are read from incomplete with %j', (incomplete_details, expected) => {
     expect(stopOf(said, ended({ incomplete_details }, 'incomplete'))).toBe(expected)
   })
 
-  test('by the status of the response where the event is called otherwise', () => {
+  test('are read from the status of the response if the event has another name', () => {
     const cut = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }
     expect(stopOf(said, ended(cut))).toBe('max_tokens')
     expect(stopOf(said, ended({ status: 'completed' }, 'done'))).toBe('end_turn')
   })
 
-  test('a failed or cancelled response is an error, and what was whole is kept', () => {
+  test('of a failed or cancelled response are errors, and complete blocks are preserved', () => {
     const error = { code: 'server_error', message: 'It broke.' }
     expect(readEvents([created, said, ended({ error }, 'failed')])).toMatchObject({
       end: { kind: 'error_event', error },
@@ -629,7 +629,7 @@ describe('endings', () => {
     { type: 'error', code: 'server_error', message: 'It broke.' },
     { type: 'error', error: { type: 'error', code: 'server_error', message: 'It broke.' } },
     { error: { code: 'server_error', message: 'It broke.' } },
-  ])('an error event %j', (event) => {
+  ])('are errors for the event %j', (event) => {
     const error = { code: 'server_error', message: 'It broke.' }
     const { type: _, ...rest } = event
     expect(readEvents([created, event]).end).toEqual({
@@ -638,7 +638,7 @@ describe('endings', () => {
     })
   })
 
-  test('a stream that ends early is broken, unless the service said that it is over and each item was done', () => {
+  test('are missing if a stream ends early, unless the service ended it and each item was done', () => {
     expect(readEvents([created, said]).assembled.kind).toBe('partial')
     expect(readEvents([created, textDelta(0, 'So.')], { isOver: true }).assembled.kind).toBe('nothing')
     const { assembled } = readEvents([created, said], { isOver: true })
@@ -650,7 +650,7 @@ describe('endings', () => {
 describe('two responses in one stream', () => {
   const other = { type: 'response.created', response: { id: 'resp_2', model: 'm2', output: [] } }
 
-  test('leave nothing, unless the second begins before anything came of the first', () => {
+  test('leave nothing, unless the second starts before any content of the first', () => {
     expect(brokenBy(created, done(0, message('So.')), other)).toEqual({
       why: 'it contained two messages with different ids',
       kept: false,
@@ -659,21 +659,21 @@ describe('two responses in one stream', () => {
     expect(reply).toMatchObject({ id: 'resp_2', model: 'm2', content: [text('So.')] })
   })
 
-  test('the same one, told again, goes on', () => {
+  test('continue if they are the same one', () => {
     expect(contentOf(created, textDelta(0, 'So'), created, textDelta(0, '.'), ended())).toEqual([text('So.')])
   })
 
-  test('an id that changes with every event names none', () => {
+  test('are not assumed if an id changes with every event', () => {
     const turning = [created, { type: 'response.in_progress', response: { id: 'resp_2' } }]
     expect(contentOf(...turning, done(0, message('So.')), ended({ id: 'resp_3' }))).toEqual([text('So.')])
   })
 })
 
-describe('an event that comes once more', () => {
+describe('a repeated event', () => {
   const numbered = (events: readonly JsonObject[], from = 0) =>
     events.map((event, index) => ({ ...event, sequence_number: from + index }))
 
-  test('with its number is passed over', () => {
+  test('with the same number is skipped', () => {
     const events = numbered([
       created,
       added(0, call('')),
@@ -685,15 +685,15 @@ describe('an event that comes once more', () => {
     expect(contentOf(...events.flatMap((event) => [event, event]))).toEqual([toolUse({ a: 1 })])
   })
 
-  test('is another one where numbers do not rise', () => {
+  test('counts if numbers do not increase', () => {
     const flat = [created, added(0, message('')), textDelta(0, 'ha'), textDelta(0, 'ha'), ended()]
     expect(contentOf(...flat.map((event) => ({ ...event, sequence_number: 0 })))).toEqual([text('haha')])
     expect(contentOf(...flat.map((event) => ({ ...event, sequence_number: 3 })))).toEqual([text('haha')])
   })
 })
 
-describe('events and parts of an unknown kind', () => {
-  test('change nothing', () => {
+describe('unknown events and parts', () => {
+  test('have no effect', () => {
     const odd: readonly JsonObject[] = [
       { type: 'response.brand_new', output_index: 0, delta: 'x' },
       { type: 'keepalive', sequence_number: 3 },
@@ -706,14 +706,14 @@ describe('events and parts of an unknown kind', () => {
     for (const event of odd) expect(readEvents([event]).end).toBeUndefined()
   })
 
-  test('an item that is none breaks the stream', () => {
+  test('break the stream if an item is invalid', () => {
     expect(brokenBy(created, { type: 'response.output_item.added', output_index: 0 })).toMatchObject({
       why: 'response.output_item.added has no item',
     })
   })
 })
 
-test('a response of more calls than any model makes is broken', () => {
+test('break the response if it has more calls than any model makes', () => {
   const calls = Array.from({ length: 1_001 }, (_, index) => done(index, call('{}', { call_id: `call_${index}` })))
   expect(brokenBy(created, ...calls)).toMatchObject({ why: 'it had too many calls' })
 })

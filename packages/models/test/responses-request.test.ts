@@ -1,9 +1,9 @@
-// What is sent to the Responses API (spec R-RESP-1 to R-RESP-9): every kind of block as items, and one body made of them.
+// Requests to the Responses API (spec R-RESP-1 to R-RESP-9): every kind of block as items, and one complete body.
 import { deepFreeze } from '@halting/core/adapters'
 import type { ContentBlock, Json, JsonObject, ModelMessage, ModelRequest } from '@halting/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createOwnReasoning } from '../src/responses/own-reasoning.ts'
+import { createReadableReasoning } from '../src/responses/readable-reasoning.ts'
 import { createResponsesBody } from '../src/responses/responses-body.ts'
 import type { RefusedFields, ResponsesBodyOptions } from '../src/responses/responses-body.ts'
 import { requestOf } from './support/call.ts'
@@ -27,7 +27,7 @@ const options: ResponsesBodyOptions = {
   summary: undefined,
   extraBody: {},
   refused: nothingRefused,
-  ownReasoning: createOwnReasoning(),
+  readableReasoning: createReadableReasoning(),
 }
 
 function bodyOf(parts: Partial<ModelRequest>, more: Partial<ResponsesBodyOptions> = {}): JsonObject {
@@ -81,7 +81,7 @@ describe('a body', () => {
     strict: false,
   }
 
-  test('holds what was asked for, is stored nowhere, and asks for what is thought', () => {
+  test('contains what was requested, is not stored, and requests reasoning', () => {
     expect(bodyOf({ system: 'Be brief.', tools: [tool] })).toEqual({
       model: 'gpt-5.2',
       store: false,
@@ -95,7 +95,7 @@ describe('a body', () => {
     })
   })
 
-  test('for a model that does not think has nothing of it, and neither instructions nor tools where there are none', () => {
+  test('omits reasoning for other models, and empty instructions and tools', () => {
     expect(bodyOf({ system: ' \n', toolChoice: 'none' }, { model: 'gpt-4.1' })).toEqual({
       model: 'gpt-4.1',
       store: false,
@@ -105,18 +105,18 @@ describe('a body', () => {
     })
   })
 
-  test('for a model of somebody else carries what is thought, and asks for no summary', () => {
+  test("carries reasoning of other providers' models, without a summary", () => {
     const body = bodyOf({}, { model: 'grok-4' })
     expect(body.include).toEqual(['reasoning.encrypted_content'])
     expect(body).not.toHaveProperty('reasoning')
   })
 
-  test('with toolChoice none lists the tools and forbids their use', () => {
+  test('lists the tools and forbids their use with toolChoice none', () => {
     expect(bodyOf({ tools: [tool], toolChoice: 'none' })).toMatchObject({ tools: [listed], tool_choice: 'none' })
     expect(bodyOf({ tools: [tool] })).not.toHaveProperty('tool_choice')
   })
 
-  test('lists freeform tools as custom, with their format, and the tools of the service as they are given', () => {
+  test('lists freeform tools as custom, with their format, and server tools unchanged', () => {
     const format = { type: 'grammar', syntax: 'regex', definition: '.*' }
     const serverTools = [{ type: 'code_interpreter', container: { type: 'auto' } }]
     const other = { ...tool, name: 'Patch' }
@@ -128,17 +128,17 @@ describe('a body', () => {
     ])
   })
 
-  test('takes a name of tools literally, whatever an object has by itself', () => {
+  test("takes a tool name literally, even one of an object's own properties", () => {
     const odd = { ...tool, name: 'constructor' }
     expect(bodyOf({ tools: [odd] }).tools).toEqual([{ ...listed, name: 'constructor' }])
   })
 
-  test('has further fields, after our own of the same name', () => {
+  test('has additional fields, overridden by our own', () => {
     const extraBody = { temperature: 0, model: 'other', store: true, previous_response_id: 'resp_1', input: 'x' }
     expect(bodyOf({}, { extraBody })).toEqual({ ...bodyOf({}), temperature: 0 })
   })
 
-  test('asks for the effort and the summary of its options, then for those of extraBody', () => {
+  test('requests effort and summary of its options, then those of extraBody', () => {
     const reasoning = { effort: 'low', summary: 'concise', context: 'all_turns' }
     expect(bodyOf({}, { extraBody: { reasoning } }).reasoning).toEqual(reasoning)
     expect(bodyOf({}, { extraBody: { reasoning }, effort: 'xhigh', summary: 'none' }).reasoning).toEqual({
@@ -147,7 +147,7 @@ describe('a body', () => {
     })
   })
 
-  test('where thinking is off asks for the least effort that was not refused', () => {
+  test('requests the lowest effort that was not refused when thinking is off', () => {
     const thinking = { type: 'disabled' } as const
     const effortOf = (...refused: readonly string[]): unknown =>
       (
@@ -162,7 +162,7 @@ describe('a body', () => {
     expect(bodyOf({ thinking: { type: 'adaptive' } }, { thinking }).reasoning).toEqual({ summary: 'auto' })
   })
 
-  test('goes down from an effort that was refused, and leaves it out where all were', () => {
+  test('lowers a refused effort, and omits it if all were refused', () => {
     const reasoningOf = (...refused: readonly string[]): unknown =>
       bodyOf({}, { effort: 'max', refused: { ...nothingRefused, efforts: new Set(refused) } }).reasoning
     expect(reasoningOf('max')).toEqual({ effort: 'xhigh', summary: 'auto' })
@@ -170,7 +170,7 @@ describe('a body', () => {
     expect(reasoningOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')).toEqual({ summary: 'auto' })
   })
 
-  test('leaves out what was refused, and nothing that a person asked for', () => {
+  test('omits what was refused, but nothing that a person requested', () => {
     const refused = { ...nothingRefused, store: true, include: true, summary: true }
     const extraBody = { include: ['message.output_text.logprobs'] }
     const body = bodyOf({}, { refused, extraBody })
@@ -180,7 +180,7 @@ describe('a body', () => {
     expect(bodyOf({}, { extraBody }).include).toEqual(['reasoning.encrypted_content', 'message.output_text.logprobs'])
   })
 
-  test('lets the service search, as often as is paid for, and tells the domains', () => {
+  test('allows as many searches as are paid for, with their domains', () => {
     const webSearch = { maxUses: 3, allowedDomains: ['example.com'] }
     expect(bodyOf({ webSearch, toolChoice: 'none' })).toMatchObject({
       tools: [{ type: 'web_search', filters: { allowed_domains: ['example.com'] } }],
@@ -203,7 +203,7 @@ describe('a body', () => {
     })
   })
 
-  test('bounds the tools of the service by max_tool_calls, beside searches too, and by nothing where nobody did', () => {
+  test('limits server tools by max_tool_calls, also next to searches, and not by default', () => {
     const serverTools = [{ type: 'code_interpreter' }]
     const mostOf = (extraBody: JsonObject, parts: Partial<ModelRequest> = {}): unknown =>
       bodyOf(parts, { serverTools, extraBody }).max_tool_calls
@@ -214,7 +214,7 @@ describe('a body', () => {
     expect(bodyOf({}, { extraBody: { max_tool_calls: 2 } })).not.toHaveProperty('max_tool_calls')
   })
 
-  test('of later requests is the same as one made anew', () => {
+  test('of later requests equals a new one', () => {
     const make = createResponsesBody(options)
     const messages: ModelMessage[] = [user(text('go'))]
     for (let turn = 0; turn < 20; turn++) {
@@ -230,8 +230,8 @@ describe('a body', () => {
   })
 })
 
-describe('a message of the user', () => {
-  test('is a message with a part for each block; one of white space is none', () => {
+describe('a user message', () => {
+  test('is a message with a part per block, without blank ones', () => {
     const url: ContentBlock = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }
     const plain: ContentBlock = { type: 'document', source: { type: 'text', data: 'Words.' }, title: 'Notes' }
     const link: ContentBlock = { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } }
@@ -248,21 +248,21 @@ describe('a message of the user', () => {
     expect(inputOf([{ role: 'user', content: ' \n' }])).toEqual([])
   })
 
-  test('has results before what was said beside them', () => {
+  test('has results before its text', () => {
     expect(inputOf([user(text('And now?'), result('c1', 'fine'))])).toEqual([
       { type: 'function_call_output', call_id: 'c1', output: 'fine' },
       userItem(inputText('And now?')),
     ])
   })
 
-  test('has images and PDFs in the results that have them', () => {
+  test('has images and PDFs inside their results', () => {
     expect(inputOf([user(result('c1', [text('Look:'), image, pdf]), result('c2', [text('a'), text('b')]))])).toEqual([
       { type: 'function_call_output', call_id: 'c1', output: [inputText('Look:'), imagePart, pdfPart] },
       { type: 'function_call_output', call_id: 'c2', output: 'a\nb' },
     ])
   })
 
-  test('says of a failed call that it failed, once', () => {
+  test('marks a failed call once', () => {
     const outputs = inputOf([
       user(
         result('c1', 'no such file', true),
@@ -280,8 +280,8 @@ describe('a message of the user', () => {
   })
 })
 
-describe('a message of the model', () => {
-  test('has what it thought, said and called, each as an item, without ids', () => {
+describe('a model message', () => {
+  test('has reasoning, text and calls as items, without ids', () => {
     expect(inputOf([assistant([thought(item), said('I look.'), callOf('c1')], 'asked')])).toEqual([
       sentItem,
       answer('I look.'),
@@ -289,7 +289,7 @@ describe('a message of the model', () => {
     ])
   })
 
-  test('by another model has no reasoning, no phase and no items of the service', () => {
+  test('of another model has no reasoning, no phase and no service items', () => {
     const search: ContentBlock = {
       type: 'server_tool_use',
       id: 'ws_1',
@@ -305,7 +305,7 @@ describe('a message of the model', () => {
     ])
   })
 
-  test('has no reasoning that nothing follows, and none that the service cannot read', () => {
+  test('has no trailing reasoning, and none that the service cannot read', () => {
     expect(inputOf([assistant([said('Hm.'), thought(item)])])).toEqual([answer('Hm.')])
     expect(inputOf([assistant([thought(item), said(' ')])])).toEqual([])
     const bare = { type: 'reasoning', summary: [], encrypted_content: null }
@@ -313,25 +313,25 @@ describe('a message of the model', () => {
     expect(inputOf([assistant([thought(bare), thought(shown), said('Yes.')])])).toEqual([shown, answer('Yes.')])
   })
 
-  test('has no reasoning that the service refused, but what it wrote since', () => {
-    const ownReasoning = createOwnReasoning()
+  test('has no reasoning that the service refused, but newer one', () => {
+    const readableReasoning = createReadableReasoning()
     const own = { ...item, encrypted_content: `${'x'.repeat(100)}own` }
     const old = { ...item, encrypted_content: `${'y'.repeat(100)}own` }
-    ownReasoning.note({ type: 'block', index: 0, messageId: 'm', block: thought(own) }, 1)
-    const more = { ownReasoning, refused: { ...nothingRefused, carriedReasoning: 1 } }
+    readableReasoning.note({ type: 'block', index: 0, messageId: 'm', block: thought(own) }, 1)
+    const more = { readableReasoning, refused: { ...nothingRefused, carriedReasoning: 1 } }
     expect(inputOf([assistant([thought(item), thought(old), thought(own), said('Yes.')])], more)).toEqual([
       { ...sentItem, encrypted_content: own.encrypted_content },
       answer('Yes.'),
     ])
   })
 
-  test('keeps a refusal as one', () => {
+  test('preserves a refusal', () => {
     expect(inputOf([assistant([said('No.', { refusal: true })])])).toEqual([
       { type: 'message', role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] },
     ])
   })
 
-  test('of other protocols goes as text and calls', () => {
+  test('of other protocols is reduced to text and calls', () => {
     const other: readonly ContentBlock[] = [
       { type: 'thinking', thinking: 'hm', signature: 's' },
       { type: 'redacted_thinking', data: 'd' },
@@ -357,7 +357,7 @@ describe('a message of the model', () => {
     expect(inputOf([assistant([call], 'other')])).toEqual([{ ...sentCall, arguments: '{ "a": 1.0 }' }])
   })
 
-  test('has calls of freeform tools and their results as custom ones', () => {
+  test('has freeform calls and their results as custom ones', () => {
     const call = (id: string, name: string, input: JsonObject): ContentBlock => ({
       type: 'tool_use',
       id,
@@ -379,7 +379,7 @@ describe('a message of the model', () => {
     ])
   })
 
-  test('has ids of calls that the service takes, the same for the call and its result', () => {
+  test('has valid call ids, the same for the call and its result', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 200, unit: 'grapheme' }), (id) => {
         const input = inputOf([assistant([callOf(id)]), user(result(id, 'fine'))]) as readonly JsonObject[]
@@ -394,7 +394,7 @@ describe('a message of the model', () => {
   })
 })
 
-describe('whatever a record holds', () => {
+describe('for any record', () => {
   const json = fc.jsonValue({ maxDepth: 2 })
   const origin = fc.record(
     {
@@ -447,10 +447,10 @@ describe('whatever a record holds', () => {
     }),
   )
 
-  test('is sent as items without ids, and reasoning is its own, can be read, and has something behind it', () => {
+  test('sends items without ids, and only readable reasoning of its own that something follows', () => {
     fc.assert(
       fc.property(fc.array(message, { maxLength: 4 }), (given) => {
-        // Stored transcripts are checked for less than this.
+        // The checks of stored transcripts are weaker.
         for (const one of given as readonly ModelMessage[]) {
           const items = inputOf([one]) as readonly JsonObject[]
           for (const [at, sent] of items.entries()) {

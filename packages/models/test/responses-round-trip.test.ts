@@ -1,5 +1,5 @@
-// What a response of the Responses API says goes back as it was written: read from a stream, kept, and put into the
-// next request. Recorded replies, and any that may be made up.
+// The content of a Responses API response is sent back as it was written: read from a stream, stored, and put into the
+// next request. Covers recorded and random replies.
 import { createMemorySteps, startRun, streamRun } from '@halting/core'
 import type { AnyTool, ContentBlock, Json, JsonObject } from '@halting/core'
 import { isJsonObject, isToolUse } from '@halting/core/adapters'
@@ -26,14 +26,14 @@ import { responsesRecordings } from './support/responses-recordings.ts'
 
 const freeform = { write_sql: { field: 'sql' }, patch: { field: 'text' } }
 
-/** The items that a reply is in the next request. */
+/** The items of a reply in the next request. */
 function sentBack(content: readonly ContentBlock[]): readonly JsonObject[] {
   const message = { role: 'assistant', content, by: 'asked' } as const
   const options = { id: 'asked', freeform, isReadable: () => true, isFreeformResult: () => false }
   return itemsOf(message, options)
 }
 
-/** An item as the service wants it back: nothing names it, and what it says of itself is left out. */
+/** An item as the service expects it back, without its id and status. */
 function wanted(item: Json): JsonObject {
   if (!isJsonObject(item)) throw new Error('an item is no object')
   const { id: _, status, ...rest } = item
@@ -57,7 +57,7 @@ function wanted(item: Json): JsonObject {
   }
 }
 
-/** What cannot go back is left out: reasoning that is not encrypted and has no text. */
+/** Items that cannot be sent back are omitted: reasoning that is not encrypted and has no text. */
 function mayGoBack(item: Json): boolean {
   if (!isJsonObject(item) || item.type !== 'reasoning') return true
   return typeof item.encrypted_content === 'string' || listOf(item.content).length > 0
@@ -118,7 +118,7 @@ const anyItem: fc.Arbitrary<JsonObject> = fc.oneof(
   ),
 )
 
-/** What is left out of a stream: nothing, its deltas, the ends of its items, or all but its last event. */
+/** Omits a part of the stream: nothing, its deltas, the ends of its items, or all but its last event. */
 const anyLoss = fc.constantFrom(
   /^$/,
   /\.delta$/,
@@ -159,14 +159,14 @@ function eventsOf(items: readonly JsonObject[], cut: number): readonly JsonObjec
   ]
 }
 
-test('any reply goes back as it was written, whatever of its events was lost', () => {
+test('sends any reply back as written, whatever events were lost', () => {
   const replies = fc.tuple(fc.array(anyItem, { minLength: 1, maxLength: 6 }), words, fc.nat(12), anyLoss)
   fc.assert(
     fc.property(replies, ([made, last, cut, lost]) => {
       const numbered = made.map((item, index) =>
         /^(function|custom_tool)_call$/.test(item.type as string) ? { ...item, call_id: `call_${index}` } : item,
       )
-      // What was thought goes back with what follows it.
+      // Reasoning goes back together with the item after it.
       const end = {
         type: 'message',
         role: 'assistant',
@@ -177,7 +177,7 @@ test('any reply goes back as it was written, whatever of its events was lost', (
       const events = eventsOf(items, cut).filter(({ type }) => !lost.test(type as string))
       const { message } = replyOfRead(readEvents(events, { freeform }))
       const back = sentBack(message.content)
-      // Blocks stand where their first pieces came: without the beginnings of items that may be elsewhere.
+      // Blocks are in the order of their first pieces, so items without their start may be elsewhere.
       const inOrder = (list: readonly JsonObject[]): readonly string[] =>
         list.map((item) => JSON.stringify(sortKeys(item))).toSorted()
       expect(inOrder(back)).toEqual(inOrder(items.filter(mayGoBack).map(wanted)))
@@ -186,13 +186,13 @@ test('any reply goes back as it was written, whatever of its events was lost', (
   )
 })
 
-/** The same object, however its fields are ordered. */
+/** The same object, with sorted keys. */
 function sortKeys(item: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(item).toSorted(([a], [b]) => a.localeCompare(b)))
 }
 
 test.each(['messages', 'chat'] as const)(
-  'to a model of another protocol (%s) go its texts and calls alone',
+  'sends only texts and calls to a model of another protocol (%s)',
   async (protocol) => {
     const replies = responsesRecordings.filter(({ name }) => !name.startsWith('openai-error'))
     const server = await startRawServer((response) => void response.writeHead(400).end('{}'))
@@ -218,7 +218,7 @@ test.each(['messages', 'chat'] as const)(
   },
 )
 
-test('over four turns, what was thought goes along, encrypted, with each call and its result', async () => {
+test('carries encrypted reasoning over four turns, with each call and its result', async () => {
   const turns = responsesRecordings.filter(({ name }) => name.startsWith('openai-reasoning-encrypted-content'))
   const server = await startRawServer((response) => {
     beginStream(response)
@@ -253,7 +253,7 @@ test('over four turns, what was thought goes along, encrypted, with each call an
       (item as JsonObject).type === 'function_call_output' ? [(item as JsonObject).output] : [],
     ),
   ).toEqual(results)
-  // Each request begins with all of the one before it: the service finds it in its cache.
+  // Each request starts with the whole previous one, so that the service finds it in its cache.
   for (const [index, input] of inputs.slice(1).entries())
     expect(input.slice(0, inputs[index]!.length)).toEqual(inputs[index])
   const counts = turns.map(

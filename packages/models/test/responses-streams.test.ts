@@ -1,4 +1,4 @@
-// The recorded answers of the Responses API: each comes to the reply that its last event says.
+// The recorded responses of the Responses API: each gives the reply that is in its last event.
 import type { Json } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { replyOfEvents, responsesBytes } from './support/responses-expected.ts'
@@ -8,12 +8,12 @@ import { responsesRecordings } from './support/responses-recordings.ts'
 const whole = responsesRecordings.filter(({ name }) => !name.startsWith('openai-error'))
 const failed = responsesRecordings.filter(({ name }) => name.startsWith('openai-error'))
 
-describe('a recorded answer', () => {
+describe('a recorded response', () => {
   test.each(whole)('$name', ({ events }) => {
     expect(replyOfRead(readEvents(events))).toEqual(replyOfEvents(events))
   })
 
-  test.each(whole)('$name by its last event alone', ({ events }) => {
+  test.each(whole)('$name from its last event alone', ({ events }) => {
     const { message } = replyOfRead(readEvents(events.slice(-1)))
     const { response } = events.at(-1) as { response: { id: string; output: Json } }
     const { message: expected } = replyOfEvents(events, response.output)
@@ -36,7 +36,7 @@ describe.each([
   test.each(whole)('$name', ({ events }) => {
     const bytes = responsesBytes(events, lineEnd)
     const expected = readEvents(events)
-    // Each cut on its own takes long: all that are so many bytes apart at once, for each shift.
+    // Testing each cut alone takes long. This cuts at all places with this distance at once, for each offset.
     for (const size of [1, 7, 1_000]) {
       const pieces: Buffer[] = []
       for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size))

@@ -1,4 +1,5 @@
-// Holds R-REQ-1 to R-REQ-4, R-REQ-7 and R-WIRE-1 end to end: the loop, an adapter, and a service that fails on a real connection.
+// Tests R-REQ-1 to R-REQ-4, R-REQ-7 and R-WIRE-1 end to end: the loop, an adapter, and a service that fails on a real
+// connection.
 import { RetriesExhaustedError } from '@halting/core'
 import type { AnyTool, ContentBlock, JsonObject, RunEvent, MessageContent } from '@halting/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -6,7 +7,7 @@ import type { ServiceOptions } from '../src/service/endpoint.ts'
 import type { FaultAnswer } from './support/fault-answers.ts'
 import { answeringReply, callingReply } from './support/fault-reply.ts'
 import type { FaultProtocol, FaultReply } from './support/fault-reply.ts'
-import { faultyService, runTo, toldOf } from './support/fault-run.ts'
+import { faultyService, runTo, noticesOf } from './support/fault-run.ts'
 import type { FaultyService } from './support/fault-run.ts'
 import type { FaultRequest, PlannedExchange } from './support/fault-server.ts'
 
@@ -27,7 +28,7 @@ function times(count: number, answer: FaultAnswer): readonly PlannedExchange[] {
   return Array.from({ length: count }, () => ({ answer }))
 }
 
-/** A tool that remembers what it was called with. */
+/** A tool that remembers its inputs. */
 function readTool(output: string | readonly ContentBlock[] = 'what it says'): {
   readonly tool: AnyTool
   readonly inputs: unknown[]
@@ -47,7 +48,7 @@ function readTool(output: string | readonly ContentBlock[] = 'what it says'): {
 }
 
 function messagesOf(request: FaultRequest | undefined): readonly JsonObject[] {
-  // The body of a request of an adapter, which is what is looked at.
+  // The body of a request of an adapter.
   return request?.body.messages as readonly JsonObject[]
 }
 
@@ -64,13 +65,13 @@ describe('the waits between attempts', () => {
       bases.map(() => true),
     )
     expect(waits.length).toBe(bases.length)
-    // Many clients that fail together do not come back together.
+    // Clients that fail together do not retry together.
     expect(new Set(waits.slice(3)).size).toBeGreaterThan(3)
     expect(only(events, 'retry').map(({ delayMs }) => delayMs)).toEqual(waits)
     expect([terminal.reason, server.requests.length]).toEqual(['completed', 11])
   })
 
-  test.each(protocols)('are what the service asked for, in seconds or until a date (%s)', async (protocol) => {
+  test.each(protocols)("follow the service's request, in seconds or until a date (%s)", async (protocol) => {
     const { model, server } = await service(protocol, [{ answer: '429 with seconds' }, { answer: '429 with a date' }])
     const { terminal, waits } = await runTo('go', { model })
     expect([terminal.reason, server.requests.length, waits.length, waits[0]]).toEqual(['completed', 3, 2, 7_000])
@@ -78,7 +79,7 @@ describe('the waits between attempts', () => {
     expect(waits[1]).toBeLessThanOrEqual(61_000)
   })
 
-  test('end when the run has no retries left, with the last failure told', async () => {
+  test('end when the run has no retries left, with the last failure', async () => {
     const { model, server } = await service('messages', [...times(2, '500'), ...times(9, '503')])
     const { terminal, events } = await runTo('go', { model, maxRetries: 2 })
     expect(server.requests.length).toBe(3)
@@ -95,13 +96,13 @@ describe('the waits between attempts', () => {
       },
       message: 'The model service failed 3 times. The last time: 503 api_error: down for maintenance',
     })
-    expect(toldOf(events)).toEqual(['500 api_error: Internal server error', '500 api_error: Internal server error'])
+    expect(noticesOf(events)).toEqual(['500 api_error: Internal server error', '500 api_error: Internal server error'])
   })
 
-  test("end with the run's time, in the middle of one", async () => {
+  test("end with the run's time, even in the middle", async () => {
     const { model, server } = await service('chat', times(9, '500'))
     const { terminal, waits } = await runTo('go', { model, maxDurationMs: 1_000 })
-    // 200 and 400 ms, each with up to a quarter more, fit into a second; 800 more do not.
+    // 200 and 400 ms, each plus up to a quarter, fit into a second. Another 800 ms do not.
     expect([terminal.reason, terminal.durationMs, server.requests.length, waits.length]).toEqual([
       'time_limit',
       1_000,
@@ -110,7 +111,7 @@ describe('the waits between attempts', () => {
     ])
   })
 
-  test('are none for what no waiting helps', async () => {
+  test('are skipped if waiting does not help', async () => {
     const final: readonly FaultAnswer[] = [
       '429 spending cap',
       '401',
@@ -135,11 +136,11 @@ describe('the waits between attempts', () => {
     expect(terminal.signal.context).toMatchObject({ kind: 'billing_error', status: 429, attempts: 1 })
   })
 
-  test('are long enough for a service to come back', async () => {
+  test('are long enough for a service to recover', async () => {
     const { model, server } = await service('messages', [{ fault: 'refused', at: 'accept' }, { reply: answeringReply }])
     const { terminal, events } = await runTo('go', { model }, () => server.comeBack())
     expect([terminal.reason, server.requests.length]).toEqual(['completed', 1])
-    expect(toldOf(events)).toEqual([
+    expect(noticesOf(events)).toEqual([
       `Nothing listens at ${server.url} (ECONNREFUSED). Is the service running, and is the base URL right?`,
     ])
   })
@@ -150,7 +151,7 @@ describe('a fallback model', () => {
   const redacted = { type: 'redacted_thinking', data: 'aGlkZGVu' }
   const [text, toolUse] = callingReply.blocks as readonly [JsonObject, JsonObject]
 
-  /** A turn with a call goes well; then the service is overloaded for good. */
+  /** A turn with a call succeeds. Then the service is overloaded permanently. */
   const overloadedAfter = (reply: FaultReply): readonly PlannedExchange[] => [{ reply }, ...times(9, '529')]
 
   test('takes over after three overloads in a row, is named, and stays', async () => {
@@ -170,7 +171,7 @@ describe('a fallback model', () => {
       'model-b',
     ])
     expect(only(events, 'lap').map(({ transition }) => transition)).toEqual(['model_fallback', 'next_turn'])
-    expect(toldOf(events)).toEqual([
+    expect(noticesOf(events)).toEqual([
       '529 overloaded_error: Overloaded',
       '529 overloaded_error: Overloaded',
       'The model is overloaded; switching to the fallback model.',
@@ -185,7 +186,7 @@ describe('a fallback model', () => {
     expect([terminal.reason, first.server.requests.length, second.server.requests.length]).toEqual(['completed', 6, 0])
   })
 
-  test('is not shown what was signed for the first, and everything else byte for byte', async () => {
+  test('receives everything byte for byte, except what was signed for the first model', async () => {
     const reply: FaultReply = { blocks: [thinking, redacted, text, toolUse], stopReason: 'tool_use' }
     const first = await service('messages', overloadedAfter(reply), 'model-a')
     const second = await service('messages', [], 'model-b')
@@ -200,12 +201,12 @@ describe('a fallback model', () => {
     expect(own?.text).toContain(said([thinking, redacted, text, toolUse]))
     expect(others?.text).toContain(said([text, toolUse]))
     expect(others?.text).not.toMatch(/thinking|c2lnbmVk|aGlkZGVu/)
-    // But for the model and what was signed, it is the same request.
+    // Apart from the model and signed content, the request is the same.
     const rest = (request: FaultRequest | undefined) => ({ ...request?.body, model: '', messages: messagesOf(request).toSpliced(1, 1) }) // prettier-ignore
     expect(rest(others)).toEqual(rest(own))
   })
 
-  test('of the other protocol takes server tools and images in its stride', async () => {
+  test('of the other protocol handles server tools and images', async () => {
     const search = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'x' } }
     const found = { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] }
     const reply: FaultReply = { blocks: [thinking, search, found, text, toolUse], stopReason: 'tool_use' }
@@ -254,34 +255,34 @@ describe('a fallback model', () => {
   })
 })
 
-describe.each(protocols)('a connection that drops (%s)', (protocol) => {
+describe.each(protocols)('a dropped connection (%s)', (protocol) => {
   const brokeOff = /^The reply broke off and may be incomplete: 127\.0\.0\.1:\d+ closed the connection/
 
-  test('before anything is complete is a further attempt, and nothing of the first is kept', async () => {
+  test('causes another attempt before anything is complete, and preserves nothing of the first', async () => {
     const { model, server } = await service(protocol, [{ fault: 'closed', at: 'in text' }])
     const { terminal, events } = await runTo('go', { model })
     expect([terminal.reason, terminal.summary.turns, server.requests.length]).toEqual(['completed', 1, 2])
     expect(server.requests[1]?.body.messages).toEqual(server.requests[0]?.body.messages)
-    expect(toldOf(events)).toEqual([expect.stringMatching(/closed the connection/)])
+    expect(noticesOf(events)).toEqual([expect.stringMatching(/closed the connection/)])
   })
 
-  test('after a completed call runs it, once, and goes on', async () => {
+  test('runs a completed call once, and continues', async () => {
     const { model, server } = await service(protocol, [{ fault: 'reset', at: 'call' }])
     const { tool, inputs } = readTool()
     const { terminal, events, waits } = await runTo('go', { model, tools: [tool] })
     expect([terminal.reason, terminal.summary.turns, server.requests.length, waits]).toEqual(['completed', 2, 2, []])
     expect(inputs).toEqual([{ path: '日本.md' }])
-    expect(toldOf(events)).toEqual([expect.stringMatching(brokeOff)])
+    expect(noticesOf(events)).toEqual([expect.stringMatching(brokeOff)])
     const [, , results] = messagesOf(server.requests[1]).map((message) => JSON.stringify(message))
     expect(results).toContain('what it says')
   })
 
-  test('inside a call keeps the text, runs nothing, and asks the model to go on', async () => {
+  test('preserves text inside a call, runs nothing, and asks the model to continue', async () => {
     const { model, server } = await service(protocol, [{ fault: 'closed', at: 'in call' }])
     const { tool, inputs } = readTool()
     const { terminal, events, waits } = await runTo('go', { model, tools: [tool] })
     expect([terminal.reason, server.requests.length, inputs, waits]).toEqual(['completed', 2, [], []])
-    expect(toldOf(events)).toEqual([expect.stringMatching(brokeOff)])
+    expect(noticesOf(events)).toEqual([expect.stringMatching(brokeOff)])
     const messages = messagesOf(server.requests[1]).map((message) => JSON.stringify(message))
     expect(messages.length).toBe(3)
     expect(messages[1]).toContain('I will read 日本.md.')
@@ -290,7 +291,7 @@ describe.each(protocols)('a connection that drops (%s)', (protocol) => {
     )
   })
 
-  test('after text twice is resumed once, then the run ends and keeps both', async () => {
+  test('resumes once after text, then ends the run and preserves both', async () => {
     const plan = [
       { fault: 'closed', at: 'text' },
       { fault: 'closed', at: 'text' },
@@ -298,13 +299,13 @@ describe.each(protocols)('a connection that drops (%s)', (protocol) => {
     const { model, server } = await service(protocol, plan)
     const { terminal, events, messages } = await runTo('go', { model })
     expect([terminal.reason, terminal.error?.code, server.requests.length]).toEqual(['model_error', 'model', 2])
-    expect(toldOf(events)).toEqual([expect.stringMatching(brokeOff), expect.stringMatching(brokeOff)])
+    expect(noticesOf(events)).toEqual([expect.stringMatching(brokeOff), expect.stringMatching(brokeOff)])
     const texts = messages.flatMap(({ role, content }) => (role === 'assistant' ? [content] : []))
     expect(texts).toEqual([[callingReply.blocks[0]], [callingReply.blocks[0]]])
   })
 })
 
-describe('every failure is told in a sentence, before the run goes on', () => {
+describe('reports every failure in a sentence before the run continues', () => {
   const faults = [
     'reset',
     'closed',
@@ -323,8 +324,8 @@ describe('every failure is told in a sentence, before the run goes on', () => {
     const { model } = await service(protocol, [{ fault, at: 'in text' }, { fault, at: 'call' }], 'model-a', limits) // prettier-ignore
     const { terminal, events } = await runTo('go', { model, tools: [readTool().tool] })
     expect(terminal.reason).toBe('completed')
-    const told = toldOf(events)
-    expect(told).toEqual([
+    const notices = noticesOf(events)
+    expect(notices).toEqual([
       expect.stringMatching(/^[A-Z0-9][^[\]{}]+[.?]$/),
       expect.stringMatching(/^The reply broke off and may be incomplete: [A-Z0-9][^[\]{}]+[.?]$/),
     ])

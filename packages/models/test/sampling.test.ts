@@ -1,4 +1,5 @@
-// How sampling and choices of tools are told to each service, and what a person is told that a service does not take.
+// How sampling and tool choices are sent to each service, and the warnings about settings that a service does not
+// support.
 import { describe, expect, test } from 'vitest'
 import type { Model, ModelRequest } from '@halting/core'
 import { anthropic, openaiCompatible, openaiResponses } from '../src/index.ts'
@@ -65,7 +66,7 @@ interface Sent {
   readonly warnings: readonly string[]
 }
 
-/** What one model sends for each of these requests, and what it tells with the replies. */
+/** The requests that a model sends for each of these, and its notices. */
 async function sentBy(
   make: (fetch: typeof globalThis.fetch) => Model,
   reply: string,
@@ -82,7 +83,7 @@ async function sentBy(
       signal: new AbortController().signal,
       emit: () => undefined,
     })
-    // What comes out is what was written by the code under test.
+    // The code under test wrote the body.
     sent.push({ body: JSON.parse(text) as Sent['body'], warnings })
   }
   return sent
@@ -103,14 +104,14 @@ const responses =
     openaiResponses(model, { apiKey: 'key-of-the-test-1', fetch, ...more })
 
 describe('the Messages API', () => {
-  test('is told all but a seed, which is told of once', async () => {
+  test('receives everything except a seed, which is reported once', async () => {
     const [first, second] = await sentBy(messages(), messagesReply, { sampling }, { sampling })
     expect(first?.body).toMatchObject({ temperature: 0.5, top_p: 0.9, stop_sequences: ['END'] })
     expect(first?.body).not.toHaveProperty('seed')
-    expect([first?.warnings, second?.warnings]).toEqual([['claude-x does not take seed: it was left out.'], []])
+    expect([first?.warnings, second?.warnings]).toEqual([['claude-x does not support seed, so this was omitted.'], []])
   })
 
-  test('takes neither a temperature nor a call that is required while the model thinks', async () => {
+  test('receives neither a temperature nor a required call while the model thinks', async () => {
     const thinking = { type: 'enabled', budgetTokens: 2_000 } as const
     const request = { sampling, tools, toolChoice: 'required', thinking, maxOutputTokens: 8_000 } as const
     const [sent] = await sentBy(messages(), messagesReply, request)
@@ -123,7 +124,7 @@ describe('the Messages API', () => {
 })
 
 describe('chat completions', () => {
-  test('are told all of it, before what extraBody says', async () => {
+  test('receive everything, before extraBody', async () => {
     const extraBody = { temperature: 2, top_k: 4 }
     const [sent, plain] = await sentBy(chat('tiny', { extraBody }), chatReply, { sampling }, {})
     expect(sent?.body).toMatchObject({ temperature: 0.5, top_p: 0.9, stop: ['END'], seed: 7, top_k: 4 })
@@ -131,16 +132,16 @@ describe('chat completions', () => {
     expect(sent?.warnings).toEqual([])
   })
 
-  test('of a model of OpenAI that thinks are told the seed alone', async () => {
+  test("of OpenAI's reasoning models receive only the seed", async () => {
     const [sent] = await sentBy(chat('gpt-5'), chatReply, { sampling })
     expect(sent?.body).toMatchObject({ seed: 7 })
     for (const field of ['temperature', 'top_p', 'stop']) expect(sent?.body).not.toHaveProperty(field)
-    expect(sent?.warnings).toEqual(['gpt-5 does not take temperature, topP, stopSequences: it was left out.'])
+    expect(sent?.warnings).toEqual(['gpt-5 does not support temperature, topP, stopSequences, so this was omitted.'])
   })
 })
 
 describe('the Responses API', () => {
-  test('is told temperature and topP; it has no stop sequences and no seed', async () => {
+  test('receives temperature and topP; it has no stop sequences and no seed', async () => {
     const [sent, again] = await sentBy(
       responses('gpt-4.1', { extraBody: { temperature: 2 } }),
       responsesReply,
@@ -150,12 +151,12 @@ describe('the Responses API', () => {
     expect(sent?.body).toMatchObject({ temperature: 0.5, top_p: 0.9 })
     for (const field of ['stop', 'seed']) expect(sent?.body).not.toHaveProperty(field)
     expect([sent?.warnings, again?.warnings]).toEqual([
-      ['gpt-4.1 does not take stopSequences, seed: it was left out.'],
+      ['gpt-4.1 does not support stopSequences, seed, so this was omitted.'],
       [],
     ])
   })
 
-  test('of a model that thinks is told them where it is to think nothing', async () => {
+  test('of a reasoning model receives them if reasoning is off', async () => {
     const only = { sampling: { temperature: 0.5 } }
     expect((await sentBy(responses('gpt-5.2'), responsesReply, only))[0]?.body).not.toHaveProperty('temperature')
     const thoughtless = await sentBy(responses('gpt-5.2', { effort: 'none' }), responsesReply, only)
@@ -163,7 +164,7 @@ describe('the Responses API', () => {
   })
 })
 
-describe('choices of tools', () => {
+describe('tool choices', () => {
   const named = { tool: 'Look' }
   test.each([
     [
@@ -206,20 +207,20 @@ describe('choices of tools', () => {
     const choices = ['auto', 'none', 'required', named] as const
     const sent = await sentBy(make, reply, ...choices.map((toolChoice) => ({ tools, toolChoice })))
     expect(sent.map(({ body }) => body['tool_choice'])).toEqual(expected)
-    // Without tools there is nothing to choose, and services refuse the field.
+    // Without tools there is no choice, and services reject the field.
     const bare = await sentBy(make, reply, ...choices.map((toolChoice) => ({ toolChoice })))
     expect(bare.map(({ body }) => body['tool_choice'])).toEqual(choices.map(() => undefined))
   })
 })
 
-test('models of the AI SDK are told all of it in their own words', async () => {
-  const told: { readonly [field: string]: unknown }[] = []
+test('passes everything to AI SDK models in their own terms', async () => {
+  const received: { readonly [field: string]: unknown }[] = []
   const model = fromAiSdk({
     specificationVersion: 'v3',
     provider: 'test',
     modelId: 'm',
     doStream(options: { readonly [field: string]: unknown }) {
-      told.push(options)
+      received.push(options)
       return Promise.reject(new Error('enough'))
     },
   })
@@ -227,11 +228,11 @@ test('models of the AI SDK are told all of it in their own words', async () => {
     const request = requestOf({ tools, sampling, ...(toolChoice !== undefined && { toolChoice }) })
     await model.call(request, { signal: new AbortController().signal, emit: () => undefined }).catch(() => undefined)
   }
-  expect(told.map(({ toolChoice }) => toolChoice)).toEqual([
+  expect(received.map(({ toolChoice }) => toolChoice)).toEqual([
     { type: 'auto' },
     { type: 'none' },
     { type: 'required' },
     { type: 'tool', toolName: 'Look' },
   ])
-  expect(told[0]).toMatchObject(sampling)
+  expect(received[0]).toMatchObject(sampling)
 })

@@ -1,7 +1,7 @@
-// Limits and outages that a script makes, for tests and measurements of what waits for them.
+// Limits and outages that a script produces, for tests and measurements of code that waits for them.
 import type { JsonObject, Model } from '@halting/core'
 import { afterEach, describe, expect, test } from 'vitest'
-import { Replies } from '../src/scripted/replies.ts'
+import { ReplyQueue } from '../src/scripted/server.ts'
 import { parseScript, scriptedModel } from '../src/scripted/index.ts'
 import type { ScriptedError } from '../src/scripted/index.ts'
 import { call, recordOf } from './support/call.ts'
@@ -15,7 +15,7 @@ async function play(...replies: readonly unknown[]) {
   return scripted
 }
 
-/** What requests come to, one after another, until one is answered. */
+/** The outcomes of repeated requests until one is answered. */
 async function untilAnswered(model: Model): Promise<readonly string[]> {
   for (const kinds: string[] = []; ;) {
     const { reply, error } = await call(model)
@@ -28,21 +28,21 @@ const limit = (forMs: number, more: Partial<ScriptedError['error']> = {}): Scrip
   error: { status: 429, message: 'Slow down.', for_ms: forMs, ...more },
 })
 
-describe('an error that lasts', () => {
-  test('is the answer of every request until it ends, and then the next reply follows', () => {
-    const replies = new Replies([{ content: 'one' }, limit(60_000), { content: 'two' }])
+describe('a lasting error', () => {
+  test('answers every request until it ends, and then the next reply follows', () => {
+    const replies = new ReplyQueue([{ content: 'one' }, limit(60_000), { content: 'two' }])
     const atMs = (nowMs: number) => replies.take('', nowMs).number
     expect([5, 100_000, 100_001, 159_999, 160_000].map(atMs)).toEqual([1, 2, 2, 2, 3])
     expect(replies.left).toBe(0)
   })
 
-  test('begins with the first request that gets it, each time where it is repeated', () => {
-    const replies = new Replies([{ ...limit(10), repeat: 2 }, { content: 'two' }])
+  test('starts with the first request that gets it, each time it is repeated', () => {
+    const replies = new ReplyQueue([{ ...limit(10), repeat: 2 }, { content: 'two' }])
     expect([0, 9, 50, 59, 60].map((nowMs) => replies.take('', nowMs).number)).toEqual([1, 1, 2, 2, 3])
   })
 
-  test('is that of requests with a reply of their own, too', () => {
-    const replies = new Replies([{ when: 'summary', content: 'short' }, limit(10), { content: 'two' }])
+  test('also applies to requests with their own reply', () => {
+    const replies = new ReplyQueue([{ when: 'summary', content: 'short' }, limit(10), { content: 'two' }])
     const asked = ['hello', 'a summary', 'hello'].map((text, index) => replies.take(text, index * 9).number)
     expect([...asked, replies.take('a summary', 20).number]).toEqual([2, 2, 3, 1])
   })
@@ -65,16 +65,16 @@ describe('an error that lasts', () => {
     ['a time', { fields: { resets_at: '{{ends_at_unix}}' } }],
     ['a router', { fields: { metadata: { headers: { 'X-RateLimit-Reset': '{{ends_at_unix_ms}}' } } } }],
     ['RetryInfo', { fields: { details: [{ '@type': 'x/google.rpc.RetryInfo', retryDelay: '{{seconds_left}}s' }] } }],
-  ])('says when it ends: by %s', async (_name, error) => {
+  ])('reports its end: by %s', async (_name, error) => {
     const { model } = await play(limit(hour, error))
     const { kind, retryAfterMs } = recordOf((await call(model)).error)
     expect(kind).toBe('rate_limit')
-    // What the request took is not part of it; the service's clock has whole seconds.
+    // The time of the request itself does not count. The clock of the service has whole seconds.
     expect(retryAfterMs).toBeGreaterThan(hour / 2)
     expect(retryAfterMs).toBeLessThanOrEqual(hour + 2000)
   })
 
-  test('writes numbers where a field is one', async () => {
+  test('writes numbers for fields that are one', async () => {
     const { server } = await play(
       limit(hour, { fields: { left: '{{seconds_left}}', text: '{{seconds_left}} s', n: 1 } }),
     )
@@ -84,12 +84,12 @@ describe('an error that lasts', () => {
     expect(error).toMatchObject({ left: expect.any(Number), text: `${Number(left)} s`, n: 1 })
   })
 
-  test('leaves other names as they are written', async () => {
+  test('leaves other placeholders unchanged', async () => {
     const { model } = await play(limit(hour, { message: '{{other}}' }))
     expect(recordOf((await call(model)).error).message).toContain('{{other}}')
   })
 
-  test('fields of an error that does not last are sent too', async () => {
+  test('sends fields of other errors, too', async () => {
     const { model } = await play({ error: { status: 429, message: '{{ends_at}}', fields: { retry_after: 7 } } })
     expect(recordOf((await call(model)).error)).toMatchObject({
       retryAfterMs: 7000,
@@ -116,7 +116,7 @@ describe('an outage', () => {
     expect(server.remaining()).toBe(0)
   })
 
-  test('cuts what is under way', async () => {
+  test('cuts other requests in progress', async () => {
     const { model } = await play({ content: 'Hello.', delay_ms: 3_600_000 }, { outage_ms: 1 }, { content: 'Again.' })
     const slow = call(model)
     const kinds = await untilAnswered(model)
@@ -130,6 +130,6 @@ test.each([
   [{ error: { status: 429, fields: [] } }, 'replies[0].error.fields must be an object, not [].'],
   [{ outage_ms: -1 }, 'replies[0].outage_ms must be a number, 0 or more, not -1.'],
   [{ outage_ms: 1, content: 'a' }, 'replies[0].content is not a known field.'],
-])('%j is refused', (reply, message) => {
+])('is rejected with %j', (reply, message) => {
   expect(() => parseScript({ replies: [reply] })).toThrow(message)
 })

@@ -26,8 +26,8 @@ const results = (text: string): ModelMessage => ({
   content: [{ type: 'tool_result', tool_use_id: 'x', content: [{ type: 'text', text }] }],
 })
 
-describe('a script is played over real HTTP, reply after reply', () => {
-  test('texts, thinking, calls and other blocks arrive as they were written', async () => {
+describe('plays a script over real HTTP, reply after reply', () => {
+  test('with texts, thinking, calls and other blocks as written', async () => {
     const blocks = [
       { type: 'thinking', thinking: 'I should look at the file before I say anything about it.', signature: 'sig' },
       { type: 'text', text: 'I will look at it — 日本 😀 — and then tell.' },
@@ -65,7 +65,7 @@ describe('a script is played over real HTTP, reply after reply', () => {
     expect(server.requests.map(({ body }) => body.model)).toEqual(['claude-sonnet-5-5', 'claude-sonnet-5-5'])
   })
 
-  test('ids that were not written differ from call to call', async () => {
+  test('with generated ids that differ from call to call', async () => {
     const { model } = await play({ replies: [{ content: [{ type: 'tool_use', name: 'Read' }], repeat: 3 }] })
     const ids: unknown[] = []
     for (let count = 0; count < 3; count++) ids.push((await call(model)).reply?.message.content[0])
@@ -74,7 +74,7 @@ describe('a script is played over real HTTP, reply after reply', () => {
     )
   })
 
-  test('a script that is exhausted says so', async () => {
+  test('and reports an exhausted script', async () => {
     const { model } = await play({ replies: [{ content: 'one' }] })
     await call(model)
     expect(recordOf((await call(model)).error)).toMatchObject({
@@ -84,7 +84,7 @@ describe('a script is played over real HTTP, reply after reply', () => {
     })
   })
 
-  test('an expectation is held against the last user message, tool results too', async () => {
+  test('and compares an expectation with the last user message, including tool results', async () => {
     const script = { replies: [{ expect: 'line 42', content: 'Yes.', repeat: 2 }] }
     const { model } = await play(script)
     const found = await call(model, { request: requestOf({ messages: [results('the bug is on line 42')] }) })
@@ -95,7 +95,7 @@ describe('a script is played over real HTTP, reply after reply', () => {
     )
   })
 
-  test('a reply with `when` is kept for a request that says so, and the others keep their order', async () => {
+  test('and reserves a reply with `when` for its request, without changing the order of others', async () => {
     const { model, server } = await play({
       replies: [
         { content: 'first' },
@@ -104,22 +104,22 @@ describe('a script is played over real HTTP, reply after reply', () => {
         { content: 'second' },
       ],
     })
-    const told: string[] = []
+    const replies: string[] = []
     for (const text of ['hi', 'write a summary', 'please write a summary now', 'go on', 'write a summary'])
-      told.push(
+      replies.push(
         textOf(
           (await call(model, { request: requestOf({ messages: [{ role: 'user', content: text }] }) })).reply?.message ??
             '',
         ),
       )
-    expect(told).toEqual(['first', 'a summary', 'a summary', 'second', 'another'])
+    expect(replies).toEqual(['first', 'a summary', 'a summary', 'second', 'another'])
     expect(server.remaining()).toBe(0)
     expect((await call(model)).error).toMatchObject({
       message: expect.stringContaining('has 5 replies and this is request 6'),
     })
   })
 
-  test('variables take the place of their names', async () => {
+  test('and replaces variables', async () => {
     const { model } = await play(
       {
         replies: [
@@ -134,7 +134,7 @@ describe('a script is played over real HTTP, reply after reply', () => {
   })
 })
 
-describe('a script may have a small window, and its service a count of its own', () => {
+describe('a script with a small window and its own token count', () => {
   const long = (length: number) => requestOf({ messages: [{ role: 'user', content: 'x'.repeat(length) }] })
   const refused = (used: number, limit: number) => ({
     kind: 'prompt_too_long',
@@ -145,7 +145,7 @@ describe('a script may have a small window, and its service a count of its own',
     contextLimit: { used, limit },
   })
 
-  test('what is over it is refused with both figures, and uses up no reply', async () => {
+  test('rejects a larger request with both figures, and uses up no reply', async () => {
     const { model, server } = await play({ contextWindow: 1_000, replies: [{ content: 'one' }, { content: 'two' }] })
     const texts: unknown[] = []
     for (const length of [10, 8_000, 8_000, 10]) {
@@ -158,7 +158,7 @@ describe('a script may have a small window, and its service a count of its own',
     expect(used).toBeGreaterThan(2_000)
   })
 
-  test('what fills it to the last token fits, and one character more does not', async () => {
+  test('accepts what fills it to the last token, and no character more', async () => {
     const first = await play({ replies: [{ content: 'measured' }] })
     await call(first.model, { request: long(4_000) })
     const size = first.server.requests[0]?.text.length ?? 0
@@ -168,14 +168,14 @@ describe('a script may have a small window, and its service a count of its own',
     expect(recordOf((await call(model, { request: long(whole + 1) })).error).kind).toBe('prompt_too_long')
   })
 
-  test('its factor is in what is refused, in what is billed, and in what is counted beforehand', async () => {
+  test('applies its factor to rejections, usage and token counting', async () => {
     const { model, server } = await play({ tokenFactor: 1.4, contextWindow: 1_000, replies: [{ content: 'one' }] })
     const { reply } = await call(model, { request: long(1_000) })
     const size = server.requests[0]?.text.length ?? 0
     const content = JSON.stringify(reply?.message.content).length
     const tokens = (length: number) => Math.ceil((length / 4) * 1.4)
     expect(reply?.message.usage).toMatchObject({ input_tokens: tokens(size), output_tokens: tokens(content) })
-    // Over by the service's count alone.
+    // Only the count of the service is over the limit.
     const { error } = await call(model, { request: long(3_000) })
     const longer = server.requests[1]?.text.length ?? 0
     expect(longer / 4).toBeLessThan(1_000)
@@ -184,13 +184,13 @@ describe('a script may have a small window, and its service a count of its own',
     expect(await counted.json()).toEqual({ input_tokens: 14 })
   })
 
-  test('no factor makes a token shorter than a byte', async () => {
+  test('allows no token shorter than a byte', async () => {
     const { model, server } = await play({ tokenFactor: 4, replies: [{ content: 'one' }] })
     const { reply } = await call(model, { request: long(1_001) })
     expect(reply?.message.usage.input_tokens).toBe(server.requests[0]?.text.length)
   })
 
-  test('a 413 in a script tells the window that its message names', async () => {
+  test('reads the window from the message of a scripted 413', async () => {
     const error = { status: 413, message: 'prompt is too long: 210000 tokens > 200000 maximum' }
     const { model } = await play({ replies: [{ error }, { error: { status: 413 } }] })
     expect(recordOf((await call(model)).error)).toMatchObject({
@@ -206,12 +206,12 @@ describe('a script may have a small window, and its service a count of its own',
     [{ contextWindow: '8k' }, 'contextWindow must be a whole number above 0, not "8k".'],
     [{ tokenFactor: 0 }, 'tokenFactor must be a number above 0, 4 at most, not 0.'],
     [{ tokenFactor: 4.1 }, 'tokenFactor must be a number above 0, 4 at most, not 4.1.'],
-  ])('%j is told to be wrong', (fields, message) => {
+  ])('rejects %j', (fields, message) => {
     expect(() => parseScript({ ...fields, replies: [] })).toThrow(new ConfigurationError(`script: ${message}`))
   })
 })
 
-describe("a reply keeps the request's max_tokens, as the service does", () => {
+describe("applies the request's max_tokens to a reply, like the service", () => {
   const long = '日本 "quoted" 😀\n'.repeat(1_000)
   const ask = async (reply: unknown, maxTokens = 100) => {
     const { model } = await play({ replies: [reply] })
@@ -220,7 +220,7 @@ describe("a reply keeps the request's max_tokens, as the service does", () => {
   }
   const cut = { stop_reason: 'max_tokens', stop_sequence: null, usage: { output_tokens: 100 } }
 
-  test('a text is cut where the tokens end, between two characters', async () => {
+  test('by cutting a text at its tokens, between two characters', async () => {
     const message = await ask({ content: long })
     expect(message).toMatchObject({ ...cut, content: [{ type: 'text' }] })
     const text = textOf(message)
@@ -230,7 +230,7 @@ describe("a reply keeps the request's max_tokens, as the service does", () => {
     expect(JSON.stringify([{ type: 'text', text }]).length).toBeLessThanOrEqual(400)
   })
 
-  test('what the script declares is cut in its proportion', async () => {
+  test('by cutting proportionally to the declared tokens', async () => {
     const usage = { input_tokens: 5, output_tokens: 200 }
     const message = await ask({ content: 'x'.repeat(1_000), stop_sequence: 'x', usage })
     expect(message).toMatchObject({ ...cut, usage: { input_tokens: 5, output_tokens: 100 } })
@@ -238,7 +238,7 @@ describe("a reply keeps the request's max_tokens, as the service does", () => {
     expect(textOf(message).length).toBeLessThan(500)
   })
 
-  test('a declared output that fits is believed, however long the text', async () => {
+  test('but accepts a declared output that fits, however long the text', async () => {
     expect(await ask({ content: long, usage: { output_tokens: 100 } })).toMatchObject({
       stop_reason: 'end_turn',
       content: [{ type: 'text', text: long }],
@@ -246,7 +246,7 @@ describe("a reply keeps the request's max_tokens, as the service does", () => {
     })
   })
 
-  test('a call that does not fit is never there, nor what comes after it', async () => {
+  test('by omitting a call that does not fit, and what follows it', async () => {
     const write = { type: 'tool_use', name: 'Write', input: { content: long } }
     expect(await ask({ content: ['First.', write, 'Last.'] })).toMatchObject({
       ...cut,
@@ -254,7 +254,7 @@ describe("a reply keeps the request's max_tokens, as the service does", () => {
     })
   })
 
-  test('on the wire the call breaks off within its input; in one piece it is left out', async () => {
+  test('by cutting a call inside its input on the wire, and omitting it without streaming', async () => {
     const write = { type: 'tool_use', name: 'Write', input: { content: long } }
     const server = await startScriptedServer({ replies: [{ content: [write], repeat: 2 }] })
     open.push(server)
@@ -270,14 +270,14 @@ describe("a reply keeps the request's max_tokens, as the service does", () => {
     expect(await (await post(false)).json()).toMatchObject({ content: [], stop_reason: 'max_tokens' })
   })
 
-  test('a declared input that the request cannot have is refused', async () => {
+  test('and rejects a declared input that the request cannot have', async () => {
     const declared = { input_tokens: 90_000, cache_read_input_tokens: 10_000 }
     expect(await ask({ content: 'x', usage: declared })).toMatch(
       /^400 invalid_request_error: Reply 1 of the script declares 100000 input tokens, but the request has \d+ bytes, and no token is shorter than a byte\. Declare less, or nothing\.$/,
     )
   })
 
-  test('no script and no cap make a reply that is longer than the cap, or a text that the script does not have', async () => {
+  test('and never exceeds the cap or invents text, for any script and cap', async () => {
     const part = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 300 }),
       fc.record({
@@ -311,9 +311,9 @@ describe("a reply keeps the request's max_tokens, as the service does", () => {
   })
 })
 
-describe('what goes wrong in a script goes wrong on the wire', () => {
+describe('reproduces scripted faults on the wire', () => {
   const failing = async (fault: ScriptedFault) => {
-    // Only what hangs is to run into a timeout, however busy the machine is.
+    // Only a hanging request should time out, however busy the machine is.
     const timeoutMs = fault.kind === 'hang' ? 300 : 20_000
     const { model } = await play(
       { replies: [{ content: ['one', 'two'], fault }] },
@@ -340,17 +340,17 @@ describe('what goes wrong in a script goes wrong on the wire', () => {
     expect(await failing(fault)).toEqual([kind, left])
   })
 
-  test('a drop after everything but message_stop has lost nothing', async () => {
+  test('losing nothing with a drop after everything but message_stop', async () => {
     const { model } = await play({ replies: [{ content: 'all', fault: { kind: 'drop', at: 'end' } }] })
     expect((await call(model)).reply).toMatchObject({ message: { stop_reason: 'end_turn' } })
   })
 
-  test('an HTTP error, with its headers', async () => {
+  test('including an HTTP error with its headers', async () => {
     const { model } = await play({ replies: [{ error: { status: 429, headers: { 'retry-after': '3' } } }] })
     expect(recordOf((await call(model)).error)).toMatchObject({ kind: 'rate_limit', retryAfterMs: 3000 })
   })
 
-  test('closing the server ends what hangs and what waits', async () => {
+  test('and ends hanging and waiting requests when the server closes', async () => {
     const hanging = { content: 'x', fault: { kind: 'hang', at: 'start' } }
     const scripted = await play({ replies: [hanging, { content: 'x', delay_ms: 60_000 }] })
     const both = [call(scripted.model), call(scripted.model)]
@@ -360,10 +360,10 @@ describe('what goes wrong in a script goes wrong on the wire', () => {
   })
 })
 
-describe('the server is the Messages API for other clients too', () => {
+describe('serves other clients like the Messages API', () => {
   const post = (url: string, body: unknown) => fetch(url, { method: 'POST', body: JSON.stringify(body) })
 
-  test('a message in one piece, a count of tokens, and an error for anything else', async () => {
+  test('with a reply without streaming, a token count, and an error for anything else', async () => {
     const server = await startScriptedServer({ replies: [{ content: 'hello' }] })
     open.push(server)
     const counted = await post(`${server.url}/v1/messages/count_tokens`, { messages: [] })
@@ -382,7 +382,7 @@ describe('the server is the Messages API for other clients too', () => {
   })
 })
 
-describe('a script that is not right is refused with the place and what is right', () => {
+describe('rejects an invalid script with the place and the valid values', () => {
   test.each([
     ['a list', [], 'script must be an object, not [].'],
     ['no replies', {}, 'script: replies must be a list, not left out.'],
@@ -417,12 +417,12 @@ describe('a script that is not right is refused with the place and what is right
       'script: replies[0].content[0].name must be a text, not left out.',
     ],
     [
-      'an input that is no object',
+      'an input that is not an object',
       { replies: [{ content: [{ type: 'tool_use', name: 'R', input: 'x' }] }] },
       'script: replies[0].content[0].input must be an object, not "x".',
     ],
     [
-      'tokens that are no number',
+      'tokens that are not a number',
       { replies: [{ content: 'a', usage: { output_tokens: 'many' } }] },
       'script: replies[0].usage.output_tokens must be a number, 0 or more, not "many".',
     ],
@@ -450,17 +450,17 @@ describe('a script that is not right is refused with the place and what is right
     expect(() => parseScript(script)).toThrow(new ConfigurationError(message))
   })
 
-  test('text that is no JSON is told with its line', () => {
+  test('and reports invalid JSON with its line', () => {
     expect(() => parseScriptText('{\n  "replies": [1 2]\n}', 'demo.json')).toThrow(
       /^demo\.json is not valid JSON: .*\(line 2,? column 17\)\.$/,
     )
   })
 
-  test('a file that is not there is told', async () => {
+  test('and reports a missing file', async () => {
     await expect(readScript('/no/such/script.json')).rejects.toThrow(/^The script cannot be read: .*no such file/)
   })
 
-  test('what is right is taken as it is', () => {
+  test('and returns a valid script unchanged', () => {
     const script: Script = {
       replies: [{ content: [{ type: 'tool_use', name: 'Bash', input: { command: 'ls' } }], repeat: 2 }],
     }

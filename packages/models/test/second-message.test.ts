@@ -1,4 +1,4 @@
-// Holds R-WIRE-5c of docs/spec: what comes of a stream in which a second message begins.
+// Tests R-WIRE-5c of docs/spec: the result of a stream in which a second message starts.
 import type { JsonObject } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { modelAt, call } from './support/call.ts'
@@ -48,17 +48,17 @@ async function asked(events: readonly JsonObject[]) {
     response.end(bytesOf(events))
   })
   const { reply, error, updates } = await call(modelAt(server.url))
-  const told = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
+  const emitted = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
   // R-WIRE-2
-  expect(told.toSorted((a, b) => a.index - b.index).map(({ block }) => block)).toEqual(
+  expect(emitted.toSorted((a, b) => a.index - b.index).map(({ block }) => block)).toEqual(
     error === undefined ? reply?.message.content : [],
   )
-  expect(new Set(told.map(({ index }) => index)).size).toBe(told.length)
-  expect(told.every(({ messageId }) => messageId === reply?.message.id)).toBe(true)
+  expect(new Set(emitted.map(({ index }) => index)).size).toBe(emitted.length)
+  expect(emitted.every(({ messageId }) => messageId === reply?.message.id)).toBe(true)
   return { reply, error }
 }
 
-describe('a message that begins again goes on where it is', () => {
+describe('continues a message that starts again', () => {
   test.each<[string, readonly JsonObject[], readonly JsonObject[], string]>([
     ['the first was only begun', [start('1'), start('2'), ...text(0, 'Hi'), ...ends()], [words('Hi')], '2'],
     [
@@ -68,7 +68,7 @@ describe('a message that begins again goes on where it is', () => {
       '1',
     ],
     [
-      'the text of the first goes on',
+      'the text of the first continues',
       [start('1'), ...text(0, 'Hal').slice(0, 2), start('1'), say(0, 'lo'), stop(0), ...ends()],
       [words('Hallo')],
       '1',
@@ -92,7 +92,7 @@ describe('a message that begins again goes on where it is', () => {
       '1',
     ],
     [
-      'calls go on behind it',
+      'calls continue after it',
       [start('1'), ...text(0, 'One'), start('1'), ...tool(1, 'a'), ...ends('tool_use')],
       [words('One'), read('a')],
       '1',
@@ -103,7 +103,7 @@ describe('a message that begins again goes on where it is', () => {
       [words('One'), words('Two'), words('Three')],
       '1',
     ],
-    ['the same once more', [start('1'), start('1'), ...text(0, 'Hi'), ...ends()], [words('Hi')], '1'],
+    ['the same start repeated', [start('1'), start('1'), ...text(0, 'Hi'), ...ends()], [words('Hi')], '1'],
     [
       'a call without an input is begun anew',
       [
@@ -124,7 +124,7 @@ describe('a message that begins again goes on where it is', () => {
     expect(reply?.message.usage).toMatchObject({ output_tokens: 5 })
   })
 
-  test('but no call is told twice: what is complete is kept, and more was to come', async () => {
+  test('but emits no call twice, and reports that more was to come', async () => {
     const { reply } = await asked([
       start('1'),
       ...text(0, 'One'),
@@ -138,13 +138,13 @@ describe('a message that begins again goes on where it is', () => {
     expect(reply?.streamError).toMatchObject({ kind: 'connection' })
   })
 
-  test('a message that was whole stays as it was', async () => {
+  test('and leaves a complete message unchanged', async () => {
     const { reply } = await asked([start('1'), ...text(0, 'One'), ...ends().slice(0, 1), start('1'), ...text(0, 'Two')])
     expect(reply?.message).toMatchObject({ id: '1', content: [words('One')], stop_reason: 'end_turn' })
     expect(reply?.streamError).toBeUndefined()
   })
 
-  test('a block that begins twice in one message breaks the stream as before', async () => {
+  test('and breaks the stream if a block starts twice in one message', async () => {
     const { reply } = await asked([start('1'), start('1'), ...text(0, 'One'), ...text(0, 'Two'), ...ends()])
     expect(reply).toMatchObject({ message: { content: [words('One')] }, streamError: { kind: 'connection' } })
   })
@@ -153,19 +153,19 @@ describe('a message that begins again goes on where it is', () => {
 describe('two messages with different ids', () => {
   const first = [start('1'), ...text(0, 'One'), ...tool(1, 'a')]
   test.each<[string, readonly JsonObject[]]>([
-    ['the second behind a call', [...first, start('2'), ...text(2, 'Two'), ...ends('tool_use')]],
-    ['the second with a call of its own', [...first, start('2'), ...tool(0, 'b'), ...ends('tool_use')]],
-    ['the second behind a text', [start('1'), ...text(0, 'One'), start('2'), ...tool(1, 'b'), ...ends('tool_use')]],
+    ['the second after a call', [...first, start('2'), ...text(2, 'Two'), ...ends('tool_use')]],
+    ['the second with its own call', [...first, start('2'), ...tool(0, 'b'), ...ends('tool_use')]],
+    ['the second after a text', [start('1'), ...text(0, 'One'), start('2'), ...tool(1, 'b'), ...ends('tool_use')]],
     [
       'the second in a call',
       [start('1'), ...tool(0, 'a').slice(0, 2), start('2'), ...tool(0, 'b'), ...ends('tool_use')],
     ],
     [
-      'the second behind why the first ended',
+      'the second after the stop reason of the first',
       [...first, ...ends('tool_use').slice(0, 1), start('2'), ...text(2, 'Two')],
     ],
-    ['the second whole in its beginning', [...first, start('2', [words('Two')]), ...ends()]],
-  ])('are an error that is tried again, without any call: %s', async (_name, events) => {
+    ['the second complete in its start event', [...first, start('2', [words('Two')]), ...ends()]],
+  ])('cause a retry without any call: %s', async (_name, events) => {
     const server = await startRawServer((response) => {
       beginStream(response)
       response.end(bytesOf(events))
@@ -192,7 +192,7 @@ describe('two messages with different ids', () => {
   test.each<[string, readonly JsonObject[]]>([
     ['one after the other', [...calling('1', 'a'), ...calling('2', 'b'), chunk('2', {}, 'tool_calls')]],
     ['in turns', [chunk('1', { content: 'a' }), chunk('2', { content: 'b' }), chunk('1', { content: 'c' }, 'stop')]],
-  ])('of chat completions are the same: %s', (_name, chunks) => {
+  ])('of chat completions do the same: %s', (_name, chunks) => {
     const read = readChunks(chunks)
     expect(read.end).toEqual({ kind: 'violation', why: 'it contained two messages with different ids' })
     expect(read.assembled).toEqual({ kind: 'nothing' })
@@ -202,7 +202,7 @@ describe('two messages with different ids', () => {
     ['with every chunk', ['1', '2', '3', '4']],
     ['and are empty at first', ['', '1', '1', '1']],
     ['and are empty in the end', ['1', '1', '1', '']],
-  ])('are not what a service means whose ids change %s', (_name, ids) => {
+  ])('are not assumed if ids change %s', (_name, ids) => {
     const [first, ...rest] = ids.map((id) => chunk(id, { content: 'x' }))
     const read = readChunks([first ?? {}, ...rest, chunk('9', {}, 'stop')])
     expect(read.assembled).toMatchObject({ kind: 'complete', message: { content: [words('xxxx')] } })

@@ -1,4 +1,4 @@
-// Holds R-WIRE-10 of docs/spec: no secret that a model is reached by is in anything that is told.
+// Tests R-WIRE-10 of docs/spec: no output has a secret that gives access to a model.
 import { inspect } from 'node:util'
 import type { LanguageModelV3StreamPart } from '@ai-sdk/provider'
 import { ConfigurationError } from '@halting/core'
@@ -18,13 +18,13 @@ afterEach(() => vi.unstubAllEnvs())
 
 const signs = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'.split('')
 const plain = fc.string({ unit: fc.constantFrom(...signs), minLength: 24, maxLength: 60 })
-/** Keys as they are sent in a header: most signs of ASCII. */
+/** Keys as sent in a header: most ASCII characters. */
 const anyKey = fc.oneof(
   plain,
   plain.map((key) => `sk-ant-${key}`),
   fc.string({ unit: fc.constantFrom(...signs, ...'-_.+/=&<>"\\\'%!'.split('')), minLength: 16, maxLength: 80 }),
 )
-/** Such as nobody would take for a word. */
+/** Keys that nobody would mistake for a word. */
 const telling = fc
   .tuple(fc.constantFrom('', 'sk-', 'sk-ant-api03-', 'gsk_', 'xai-', 'AIza'), plain)
   .map(([prefix, key]) => `${prefix}${key}7a`)
@@ -32,7 +32,7 @@ const telling = fc
 const protocols = ['messages', 'chat', 'responses'] as const
 const places = ['apiKey', 'authToken', 'header', 'query', 'helper'] as const
 
-/** What a service does with the key that it was shown. */
+/** What a service does with the received key. */
 const echoes: Readonly<
   Record<
     string,
@@ -52,13 +52,13 @@ const echoes: Readonly<
       error: { type: 'authentication_error', message: `invalid key ${key}!`, code: key },
     }),
   }),
-  'a 401 of nobody': (key) => ({ status: 401, type: 'text/plain', body: `unknown: ${key}` }),
+  'a 401 in an unknown format': (key) => ({ status: 401, type: 'text/plain', body: `unknown: ${key}` }),
   'a page': (key) => ({
     status: 403,
     type: 'text/html',
     body: `<p>Key <b>${key.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')}</b> is blocked`,
   }),
-  'a page that is cut': (key) => ({ status: 500, type: 'text/html', body: `${'x'.repeat(190)} ${key}` }),
+  'a truncated page': (key) => ({ status: 500, type: 'text/html', body: `${'x'.repeat(190)} ${key}` }),
   'a 404': (key) => ({ status: 404, type: 'text/plain', body: encodeURIComponent(key) }),
   'a redirect': (key) => ({
     status: 307,
@@ -82,12 +82,12 @@ const echoes: Readonly<
     type: 'text/event-stream',
     body: `data: ${JSON.stringify({ type: 'response.failed', response: { error: { code: key, message: `no ${key}` } } })}\n\n`,
   }),
-  'a stream of nobody': (key) => ({
+  'a stream in an unknown format': (key) => ({
     status: 200,
     type: 'text/event-stream',
     body: `event: error\ndata: no ${key}\n\n`,
   }),
-  'a whole answer': (key) => ({
+  'a complete reply': (key) => ({
     status: 200,
     type: 'application/json',
     body: JSON.stringify({ error: { message: key, metadata: { raw: `{"message":${JSON.stringify(key)}}` } } }),
@@ -95,8 +95,8 @@ const echoes: Readonly<
   'a type': () => ({ status: 200, type: 'text/html', body: '<p>Welcome' }),
 }
 
-/** Everything that a run tells, as somebody may print it. */
-async function toldBy(model: Model): Promise<string> {
+/** All output of a run, as a program may print it. */
+async function outputOf(model: Model): Promise<string> {
   const { error, updates } = await call(model)
   const run = await runTo('go', { model, maxRetries: 1 })
   const events: readonly RunEvent[] = run.events
@@ -110,8 +110,8 @@ async function toldBy(model: Model): Promise<string> {
   ].join('\n')
 }
 
-/** What is told of the key, in any form; most of it is too much where a text was cut. */
-function leaksOf(told: string, key: string): readonly string[] {
+/** The forms of the key in the output. Even a part of it is too much if a text was truncated. */
+function leaksOf(output: string, key: string): readonly string[] {
   const forms = [
     key,
     encodeURIComponent(key),
@@ -121,7 +121,7 @@ function leaksOf(told: string, key: string): readonly string[] {
     key.slice(0, 10),
     key.slice(-10),
   ]
-  return forms.filter((form) => told.includes(form))
+  return forms.filter((form) => output.includes(form))
 }
 
 function modelWith(
@@ -141,46 +141,49 @@ function modelWith(
   return { messages: anthropic, chat: openaiCompatible, responses: openaiResponses }[protocol](options)
 }
 
-describe('a key that a service says back', () => {
+describe('a key that a service repeats', () => {
   const cases = protocols.flatMap((protocol) =>
     places.flatMap((place) => Object.keys(echoes).map((echo) => ({ protocol, place, echo }))),
   )
-  test.each(sampled(cases, { deep: 1, quick: 3 }))('$protocol, $place: in $echo', async ({ protocol, place, echo }) => {
-    let key = ''
-    const server = await startRawServer((response) => {
-      const { status, type, body, requestId, location } = { location: undefined, ...echoes[echo]!(key) } as {
-        readonly status: number
-        readonly type: string
-        readonly body: string
-        readonly requestId?: string
-        readonly location?: string
-      }
-      response.writeHead(status, {
-        'content-type': type,
-        ...(requestId !== undefined && { 'request-id': requestId }),
-        ...(location !== undefined && { location }),
+  test.each(sampled(cases, { deep: 1, quick: 3 }))(
+    'is redacted in $protocol, $place: in $echo',
+    async ({ protocol, place, echo }) => {
+      let key = ''
+      const server = await startRawServer((response) => {
+        const { status, type, body, requestId, location } = { location: undefined, ...echoes[echo]!(key) } as {
+          readonly status: number
+          readonly type: string
+          readonly body: string
+          readonly requestId?: string
+          readonly location?: string
+        }
+        response.writeHead(status, {
+          'content-type': type,
+          ...(requestId !== undefined && { 'request-id': requestId }),
+          ...(location !== undefined && { location }),
+        })
+        response.end(body)
       })
-      response.end(body)
-    })
-    await fc.assert(
-      fc.asyncProperty(anyKey, async (drawnKey) => {
-        key = drawnKey
-        expect(leaksOf(await toldBy(modelWith(protocol, place, server.url, key)), key)).toEqual([])
-      }),
-      { numRuns: drawn(12) },
-    )
-  })
+      await fc.assert(
+        fc.asyncProperty(anyKey, async (drawnKey) => {
+          key = drawnKey
+          expect(leaksOf(await outputOf(modelWith(protocol, place, server.url, key)), key)).toEqual([])
+        }),
+        { numRuns: drawn(12) },
+      )
+    },
+  )
 })
 
-describe('a key that nobody reached', () => {
+describe('a key of an unreachable service', () => {
   test.each(protocols.flatMap((protocol) => places.map((place) => ({ protocol, place }))))(
-    '$protocol, $place: where nothing listens, and behind a proxy that wants a password',
+    'is redacted in $protocol, $place: where nothing listens, and behind a proxy that requires a password',
     async ({ protocol, place }) => {
       await fc.assert(
         fc.asyncProperty(anyKey, async (key) => {
-          expect(leaksOf(await toldBy(modelWith(protocol, place, 'http://127.0.0.1:9', key)), key)).toEqual([])
+          expect(leaksOf(await outputOf(modelWith(protocol, place, 'http://127.0.0.1:9', key)), key)).toEqual([])
           vi.stubEnv('HTTP_PROXY', `http://user:${encodeURIComponent(key)}@127.0.0.1:9`)
-          expect(leaksOf(await toldBy(modelWith(protocol, place, 'http://service.example', key)), key)).toEqual([])
+          expect(leaksOf(await outputOf(modelWith(protocol, place, 'http://service.example', key)), key)).toEqual([])
           vi.unstubAllEnvs()
         }),
         { numRuns: drawn(8) },
@@ -188,7 +191,7 @@ describe('a key that nobody reached', () => {
     },
   )
 
-  test('a `fetch` of the host that tells what it was given', async () => {
+  test("is redacted if the host's `fetch` repeats it", async () => {
     await fc.assert(
       fc.asyncProperty(anyKey, async (key) => {
         const fetch = (input: unknown, init?: RequestInit): Promise<Response> =>
@@ -205,8 +208,8 @@ describe('a key that nobody reached', () => {
             baseUrl: `https://service.example/${place === 'query' ? `?api_key=${encodeURIComponent(key)}` : ''}`,
             ...(place !== 'query' && { [place]: key }),
           }
-          expect(leaksOf(await toldBy(anthropic(options)), key)).toEqual([])
-          expect(leaksOf(await toldBy(openaiCompatible(options)), key)).toEqual([])
+          expect(leaksOf(await outputOf(anthropic(options)), key)).toEqual([])
+          expect(leaksOf(await outputOf(openaiCompatible(options)), key)).toEqual([])
         }
       }),
       { numRuns: drawn(8) },
@@ -214,7 +217,7 @@ describe('a key that nobody reached', () => {
   })
 })
 
-describe('a key in another place than its own', () => {
+describe('a key in the wrong place', () => {
   const quiet = async (make: () => unknown): Promise<string> => {
     try {
       await make()
@@ -225,7 +228,7 @@ describe('a key in another place than its own', () => {
     return ''
   }
 
-  test("as a model's name", async () => {
+  test("is not shown as a model's name", async () => {
     await fc.assert(
       fc.asyncProperty(telling, async (key) => {
         const env = { ANTHROPIC_API_KEY: key, OPENAI_API_KEY: key, OPENROUTER_API_KEY: key }
@@ -237,9 +240,9 @@ describe('a key in another place than its own', () => {
           `nobody/${key}`,
           ` ${key} `,
         ]) {
-          const told = await quiet(() => modelFromEnvironment(name, env))
-          expect(told).toContain('not shown here')
-          expect(leaksOf(told, key)).toEqual([])
+          const output = await quiet(() => modelFromEnvironment(name, env))
+          expect(output).toContain('not shown here')
+          expect(leaksOf(output, key)).toEqual([])
         }
         expect(leaksOf(await quiet(() => modelFromEnvironment(key, {})), key)).toEqual([])
         expect(leaksOf(await quiet(() => modelFromEnvironment(undefined, { ANTHROPIC_MODEL: key })), key)).toEqual([])
@@ -249,7 +252,7 @@ describe('a key in another place than its own', () => {
     )
   })
 
-  test('in an address that is none, or as one', async () => {
+  test('is not shown in an invalid address, or as one', async () => {
     await fc.assert(
       fc.asyncProperty(telling, async (key) => {
         const addresses = [
@@ -271,7 +274,7 @@ describe('a key in another place than its own', () => {
     )
   })
 
-  test('as a header, or one that cannot be sent', async () => {
+  test('is not shown as a header, or an invalid one', async () => {
     await fc.assert(
       fc.asyncProperty(telling, async (key) => {
         expect(leaksOf(await quiet(() => anthropic({ model: 'm', apiKey: `${key}\n${key}` })), key)).toEqual([])
@@ -289,7 +292,7 @@ describe('a key in another place than its own', () => {
     )
   })
 
-  test('in what a key helper complains of', async () => {
+  test('is not shown in the errors of a key helper', async () => {
     await fc.assert(
       fc.asyncProperty(telling, async (key) => {
         for (const command of [
@@ -314,7 +317,7 @@ describe('a key in another place than its own', () => {
 })
 
 describe('the AI SDK', () => {
-  test('a key in its headers, in the environment, or of a shape that is known', async () => {
+  test('redacts a key in headers, in the environment, or of a known shape', async () => {
     await fc.assert(
       fc.asyncProperty(plain, async (drawnKey) => {
         const key = `sk-${drawnKey}`
@@ -330,12 +333,15 @@ describe('the AI SDK', () => {
         const part = { type: 'error', error: { type: 'x', message: key } } as unknown as LanguageModelV3StreamPart
         const strange = { type: 'strange', key } as unknown as LanguageModelV3StreamPart
         expect(
-          leaksOf(await toldBy(fromAiSdk(throwingModel(thrown), { headers: { authorization: `Bearer ${key}` } })), key),
+          leaksOf(
+            await outputOf(fromAiSdk(throwingModel(thrown), { headers: { authorization: `Bearer ${key}` } })),
+            key,
+          ),
         ).toEqual([])
-        expect(leaksOf(await toldBy(fromAiSdk(throwingModel(thrown))), key)).toEqual([])
-        expect(leaksOf(await toldBy(fromAiSdk(scriptedParts([strange, part]))), key)).toEqual([])
+        expect(leaksOf(await outputOf(fromAiSdk(throwingModel(thrown))), key)).toEqual([])
+        expect(leaksOf(await outputOf(fromAiSdk(scriptedParts([strange, part]))), key)).toEqual([])
         vi.stubEnv('SOME_API_KEY', drawnKey)
-        expect(leaksOf(await toldBy(fromAiSdk(throwingModel(new Error(`no: ${drawnKey}`)))), drawnKey)).toEqual([])
+        expect(leaksOf(await outputOf(fromAiSdk(throwingModel(new Error(`no: ${drawnKey}`)))), drawnKey)).toEqual([])
         vi.unstubAllEnvs()
       }),
       { numRuns: drawn(20) },
@@ -343,22 +349,22 @@ describe('the AI SDK', () => {
   })
 })
 
-test('a key with the signs of a tag is not told in part', async () => {
+test('redacts a key with tag characters completely', async () => {
   const key = 'abcdefghij<klm>nopqrstuvw7'
   const server = await startRawServer((response) => {
     response.writeHead(401, { 'content-type': 'text/plain' })
     response.end(`unknown: ${key}`)
   })
   expect(
-    leaksOf(await toldBy(anthropic({ model: 'm', baseUrl: `${server.url}/?key=${encodeURIComponent(key)}` })), key),
+    leaksOf(await outputOf(anthropic({ model: 'm', baseUrl: `${server.url}/?key=${encodeURIComponent(key)}` })), key),
   ).toEqual([])
 })
 
-test('a word in the place of a key is no secret', () => {
+test('does not redact a word instead of a key', () => {
   expect(anthropic({ model: 'scripted', apiKey: 'scripted', baseUrl: 'http://127.0.0.1:9' }).id).toBe('scripted')
 })
 
-test('what is no secret is told as before', async () => {
+test('leaves other texts unchanged', async () => {
   const server = await startRawServer((response) => {
     response.writeHead(400, { 'content-type': 'application/json', 'request-id': 'req_011CSHoEeqs5C35K2UUqR7Fy' })
     response.end('{"error":{"message":"the key claude-sonnet-4-5-20250929 wants api-version 2024-02-01 … and a key"}}')
@@ -371,7 +377,7 @@ test('what is no secret is told as before', async () => {
   })
 })
 
-describe('a key is known', () => {
+describe('recognizes a key', () => {
   const spelled = (form: (code: string) => string) => (key: string) =>
     [...Buffer.from(key)].map((code) => form(code.toString(16))).join('')
   const base64 = (text: string): string => Buffer.from(text).toString('base64')
@@ -395,7 +401,7 @@ describe('a key is known', () => {
   ]
   const keys = ['sk-ant-api03-SecretKeyabcdef1234567890XYZ', 'corp.Gateway/Secret+Key=0987']
   test.each(keys.flatMap((key) => forms.map(([name, form]) => [name, key, form] as const)))(
-    '%s: %s',
+    'in %s: %s',
     async (_name, key, form) => {
       const said = form(key)
       const server = await startRawServer((response) => {
@@ -403,14 +409,14 @@ describe('a key is known', () => {
         response.end(JSON.stringify({ error: { message: `no ${said} here`, type: 'authentication_error' } }))
       })
       const { error } = await call(anthropic({ model: 'claude-test', apiKey: key, baseUrl: server.url }))
-      const told = inspect(error)
-      expect(told).toContain('***')
-      expect(told).not.toContain(said)
-      for (let at = 0; at + 14 <= said.length; at++) expect(told).not.toContain(said.slice(at, at + 14))
+      const output = inspect(error)
+      expect(output).toContain('***')
+      expect(output).not.toContain(said)
+      for (let at = 0; at + 14 <= said.length; at++) expect(output).not.toContain(said.slice(at, at + 14))
     },
   )
 
-  test('and ordinary words are left, though they have parts of one', async () => {
+  test('and leaves ordinary words, even if they have parts of one', async () => {
     const message = 'The local development server at http://localhost:8080/v1 takes no claude-test: check the key'
     vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', 'http://localhost:8080/v1/credentials.json')
     const server = await startRawServer((response) => {

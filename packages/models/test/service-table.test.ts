@@ -1,15 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { ownServices } from './support/features/own-services.ts'
+import { ownServices } from './support/features/builtin-services.ts'
 import { packageRows } from './support/features/package-rows.ts'
 import { tableOf } from './support/features/table.ts'
 
-// Holds R-TABLE-1 of docs/spec: the table of services is made of the list of their tests. `HALTING_WRITE=1` writes it anew.
+// Tests R-TABLE-1 of docs/spec: the table of services is generated from their tests. `HALTING_WRITE=1` writes it again.
 
 const page = new URL('../../../docs/guide/models.md', import.meta.url)
 const [before, after] = ['<!-- services -->\n\n', '\n\n<!-- /services -->']
 
-test('the table of services in the guide says what the tests show', () => {
+test('has a table of services in the guide that matches the tests', () => {
   const text = readFileSync(page, 'utf8')
   const [start, end] = [text.indexOf(before) + before.length, text.indexOf(after)]
   expect(start).toBeGreaterThan(before.length)
@@ -19,7 +19,7 @@ test('the table of services in the guide says what the tests show', () => {
   expect(isToWrite ? table : text.slice(start, end)).toBe(table)
 })
 
-test('a service is in it once, and its web search is there where the model says so', () => {
+test('lists a service once, with web search exactly if the model has it', () => {
   const titles = [...ownServices, ...packageRows].map(({ title }) => title)
   expect(new Set(titles).size).toBe(titles.length)
   for (const { title, cells, modelAt } of ownServices) {

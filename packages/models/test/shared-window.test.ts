@@ -1,4 +1,5 @@
-// Holds rules of docs/spec: R-REQ-14, R-CTX-10b, R-WIRE-11b: services of a small window, each in the words in which it refuses.
+// Tests R-REQ-14, R-CTX-10b and R-WIRE-11b of docs/spec: services with a small window, each with its own rejection
+// message.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { streamRun, startRun, type Model, type Tool } from '@halting/core'
@@ -10,7 +11,7 @@ const open: (() => Promise<void>)[] = []
 afterEach(() => Promise.all(open.splice(0).map((close) => close())))
 
 interface Refusing {
-  /** What it says of a request with so many tokens that asked for so long a reply, in a window. */
+  /** The message for a request with this many tokens, this reply limit and this window. */
   readonly body: (used: number, asked: number, window: number) => unknown
   readonly countsOutput: boolean
   readonly protocol: 'chat' | 'messages'
@@ -83,7 +84,7 @@ interface Served {
   readonly seen: { refused: number; taken: number; summaries: number }
 }
 
-/** A service with so large a window, which calls a tool so often before it answers. */
+/** A service with a window of this size, which calls this many tools before it answers. */
 async function serve({ body, countsOutput, protocol }: Refusing, window: number, calls: number): Promise<Served> {
   const seen = { refused: 0, taken: 0, summaries: 0 }
   let turns = 0
@@ -175,21 +176,24 @@ async function go(model: Model) {
   return going.ended
 }
 
-test.each(Object.keys(services))('%s, with a window of 16,384 tokens, answers in the first turn', async (name) => {
+test.each(Object.keys(services))('answers with %s and a window of 16,384 tokens in the first turn', async (name) => {
   const { model, seen } = await serve(services[name] ?? never(name), 16_384, 0)
   const { terminal } = await go(model)
   expect([terminal.reason, seen.taken]).toEqual(['completed', 1])
   expect(seen.refused).toBe(services[name]?.countsOutput === true ? 1 : 0)
 })
 
-test.each(Object.keys(services))('%s, with a window of 20,000 tokens, refuses once in thirty turns', async (name) => {
-  const { model, seen } = await serve(services[name] ?? never(name), 20_000, 30)
-  const { terminal, state } = await go(model)
-  expect([terminal.reason, state.spent.turns]).toEqual(['completed', 31])
-  expect(seen.refused).toBe(1)
-  // Some seven results fit between two compactions.
-  expect(seen.summaries).toBeLessThan(7)
-})
+test.each(Object.keys(services))(
+  'is refused with %s and a window of 20,000 tokens once in thirty turns',
+  async (name) => {
+    const { model, seen } = await serve(services[name] ?? never(name), 20_000, 30)
+    const { terminal, state } = await go(model)
+    expect([terminal.reason, state.spent.turns]).toEqual(['completed', 31])
+    expect(seen.refused).toBe(1)
+    // About seven results fit between two compactions.
+    expect(seen.summaries).toBeLessThan(7)
+  },
+)
 
 function never(name: string): never {
   throw new Error(name)

@@ -1,20 +1,20 @@
-// Holds spec R-REQ-5, R-REQ-8 and the transitions of replies, over the wire: what each stop reason means for a run.
+// Tests spec R-REQ-5, R-REQ-8 and the transitions of replies over the wire: what each stop reason means for a run.
 import { streamRun, startRun } from '@halting/core'
 import type { ModelMessage } from '@halting/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { scriptedModel } from '../src/scripted/index.ts'
 import type { Script } from '../src/scripted/index.ts'
-import { look } from './support/look.ts'
+import { look } from './support/inspect.ts'
 
 const cut = { content: 'half', stop_reason: 'max_tokens' }
 const whole = { content: 'whole' }
 
 interface Meaning {
   readonly replies: Script['replies']
-  /** Why the run went round again, and how it ended. */
-  readonly laps: readonly string[]
+  /** The transitions of the run, followed by its ending. */
+  readonly transitions: readonly string[]
   readonly ends: string
-  /** Of each request: the cap of the reply, and who had said what stands in it. */
+  /** For each request: the token limit of the reply, and the roles of its messages. */
   readonly asked: readonly (readonly [cap: number, roles: string])[]
 }
 
@@ -22,52 +22,52 @@ const first = [1_000, 'user'] as const
 const once = [first]
 
 const meanings: Readonly<Record<string, Meaning>> = {
-  'end_turn is an answer': { replies: [whole], laps: [], ends: 'completed', asked: once },
-  'stop_sequence is one, too': {
+  'end_turn is an answer': { replies: [whole], transitions: [], ends: 'completed', asked: once },
+  'stop_sequence is an answer, too': {
     replies: [{ ...whole, stop_reason: 'stop_sequence', stop_sequence: 'END' }],
-    laps: [],
+    transitions: [],
     ends: 'completed',
     asked: once,
   },
-  'tool_use has its calls run': {
+  'tool_use runs its calls': {
     replies: [{ content: [{ type: 'tool_use', name: 'Look' }] }, whole],
-    laps: ['next_turn'],
+    transitions: ['next_turn'],
     ends: 'completed',
     asked: [first, [1_000, 'user assistant user']],
   },
-  'pause_turn is sent back as it is': {
+  'pause_turn is sent back unchanged': {
     replies: [{ content: 'searching', stop_reason: 'pause_turn' }, whole],
-    laps: ['pause_turn'],
+    transitions: ['pause_turn'],
     ends: 'completed',
     asked: [first, [1_000, 'user assistant']],
   },
-  'refusal ends the run as such': {
+  'refusal ends the run with that reason': {
     replies: [{ content: 'I would rather not.', stop_reason: 'refusal' }],
-    laps: [],
+    transitions: [],
     ends: 'refusal',
     asked: once,
   },
-  'max_tokens is asked again with all the room there is, and then gone on from': {
+  'max_tokens repeats the request with the highest limit, then continues the reply': {
     replies: [cut, cut, whole],
-    laps: ['max_output_tokens_escalate', 'max_output_tokens_recovery'],
+    transitions: ['max_output_tokens_escalate', 'max_output_tokens_recovery'],
     ends: 'completed',
     asked: [first, [8_000, 'user'], [8_000, 'user assistant user']],
   },
-  'max_tokens to the end keeps what there is': {
+  'max_tokens up to the last attempt keeps the text so far': {
     replies: [cut, cut, cut, cut, cut],
-    laps: ['max_output_tokens_escalate', ...Array.from({ length: 3 }, () => 'max_output_tokens_recovery')],
+    transitions: ['max_output_tokens_escalate', ...Array.from({ length: 3 }, () => 'max_output_tokens_recovery')],
     ends: 'max_output_tokens',
     asked: [first, ...Array.from({ length: 4 }, (_, n) => [8_000, `user${' assistant user'.repeat(n)}`] as const)],
   },
-  'model_context_window_exceeded takes the way of a prompt that is too long': {
+  'model_context_window_exceeded is handled like a prompt that is too long': {
     replies: [{ content: 'half', stop_reason: 'model_context_window_exceeded' }],
-    laps: [],
+    transitions: [],
     ends: 'prompt_too_long',
     asked: once,
   },
-  'a reason that nobody knows is an answer': {
+  'an unknown reason is an answer': {
     replies: [{ ...whole, stop_reason: 'something_new' }],
-    laps: [],
+    transitions: [],
     ends: 'completed',
     asked: once,
   },
@@ -78,7 +78,7 @@ interface Body {
   readonly messages: readonly ModelMessage[]
 }
 
-test.each(Object.entries(meanings))('%s', async (_name, { replies, laps, ends, asked }) => {
+test.each(Object.entries(meanings))('%s', async (_name, { replies, transitions, ends, asked }) => {
   const adapter = { maxOutputTokens: 8_000, defaultOutputTokens: 1_000 }
   const scripted = await scriptedModel({ replies }, { adapter })
   onTestFinished(() => scripted.close())
@@ -88,5 +88,5 @@ test.each(Object.entries(meanings))('%s', async (_name, { replies, laps, ends, a
   const terminal = await run.result
   const bodies = scripted.server.requests.map(({ body }) => body as unknown as Body)
   const requests = bodies.map(({ max_tokens, messages }) => [max_tokens, messages.map(({ role }) => role).join(' ')])
-  expect([terminal.reason, taken, requests]).toEqual([ends, laps, asked])
+  expect([terminal.reason, taken, requests]).toEqual([ends, transitions, asked])
 })

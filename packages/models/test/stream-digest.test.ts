@@ -1,8 +1,7 @@
-// Holds R-FAST-1 of docs/spec: whether a stream broke as one before it is asked when it broke, over a bounded part of it.
+// Tests R-FAST-1 of docs/spec: only a broken stream is compared with an earlier one, and only a limited part of it.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ByteDigest } from '../src/http/byte-digest.ts'
-import { EventDigest } from '../src/http/event-digest.ts'
+import { ByteDigest, EventDigest } from '../src/http/stream-digest.ts'
 import { countSteps } from './support/count-steps.ts'
 import { drawn } from './support/deep.ts'
 
@@ -16,7 +15,7 @@ const said = (text: string, id = 1): string => JSON.stringify({ id: `m-${id}`, t
 const long = Array.from({ length: 1_000 }, (_, index) => said(`word ${index}`))
 
 describe('events', () => {
-  test('are the same with other ids and times, and with signs of life among them', () => {
+  test('are equal with other ids and times, and with keep-alive events', () => {
     const ping = '{"type": "ping"}'
     const others = long.flatMap((_, index) => [said(`word ${index}`, 9_000 - index), ...(index % 3 ? [ping, ''] : [])])
     expect(digestOf(...others)).toBe(digestOf(...long))
@@ -25,21 +24,21 @@ describe('events', () => {
   test.each([
     ['one at the beginning', [said('other'), ...long.slice(1)]],
     ['the last one', [...long.slice(0, -1), said('other')]],
-    ['one that is missing', long.slice(1)],
+    ['a missing one', long.slice(1)],
     ['one more at the end', [...long, long.at(-1)!]],
-    ['two that are one', [long[0]! + long[1]!, ...long.slice(2)]],
-  ])('are told apart by %s', (_name, others) => {
+    ['two joined into one', [long[0]! + long[1]!, ...long.slice(2)]],
+  ])('differ by %s', (_name, others) => {
     expect(digestOf(...others)).not.toBe(digestOf(...long))
   })
 
-  test('that are long are told apart by their beginning and their length', () => {
+  test('that are long differ by their beginning and their length', () => {
     const event = said('a'.repeat(5_000))
     expect(digestOf(event)).not.toBe(digestOf(said('a'.repeat(5_001))))
     expect(digestOf(event)).not.toBe(digestOf(said(`b${'a'.repeat(4_999)}`)))
     expect(digestOf(event)).toBe(digestOf(said('a'.repeat(5_000))))
   })
 
-  test('are not looked through while they come, and of many a bounded part when it is asked for', () => {
+  test('are digested on demand, from a bounded part', () => {
     const digest = new EventDigest()
     const adding = countSteps(() => {
       for (const data of long) digest.add({ data: data + ' '.repeat(200) })
@@ -56,7 +55,7 @@ describe('bytes', () => {
     return String(digest)
   }
 
-  test('are the same however they are cut, and others where one of the first is another or one is missing', () => {
+  test('are equal however they are split, and differ if one of the first changes or is missing', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 2, maxLength: 3_000 }), fc.nat(), fc.nat(), (bytes, cut, place) => {
         const whole = digestOfPieces([bytes])
@@ -70,7 +69,7 @@ describe('bytes', () => {
     )
   })
 
-  test('beyond the first 16 KB are told apart by how many there are', () => {
+  test('beyond the first 16 KB differ by their number', () => {
     const bytes = new Uint8Array(100_000).fill(1)
     const pieces = [bytes.subarray(0, 10), bytes.subarray(10, 20_000), bytes.subarray(20_000)]
     expect(digestOfPieces(pieces)).toBe(digestOfPieces([bytes]))

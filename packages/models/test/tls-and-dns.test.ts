@@ -9,8 +9,8 @@ afterEach(() => {
 
 const useless = { kind: 'connection', retryable: false, billed: 'nothing', status: null }
 
-describe('a certificate that cannot be trusted is told with what to do, and not tried again', () => {
-  test('a self-signed one', async () => {
+describe('explains an untrusted certificate, without a retry', () => {
+  test('that is self-signed', async () => {
     const url = await startTls('self-signed')
     expect(recordOf((await call(modelAt(url))).error)).toMatchObject({
       ...useless,
@@ -20,7 +20,7 @@ describe('a certificate that cannot be trusted is told with what to do, and not 
     })
   })
 
-  test('one for another name', async () => {
+  test('for another name', async () => {
     const url = await startTls('other-name')
     trust(pem('other-name.cert'))
     expect(recordOf((await call(modelAt(url))).error)).toMatchObject({
@@ -31,7 +31,7 @@ describe('a certificate that cannot be trusted is told with what to do, and not 
     })
   })
 
-  test('one that has expired', async () => {
+  test('that has expired', async () => {
     const url = await startTls('expired')
     trust(pem('expired.cert'))
     expect(recordOf((await call(modelAt(url))).error)).toMatchObject({
@@ -41,7 +41,7 @@ describe('a certificate that cannot be trusted is told with what to do, and not 
   })
 })
 
-test('a name without an address is told, and tried again', async () => {
+test('reports a name without an address, and retries', async () => {
   vi.spyOn(dns, 'lookup').mockImplementation(((hostname: string, _options: unknown, answer: (error: Error) => void) => {
     answer(Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: 'ENOTFOUND' }))
   }) as typeof dns.lookup)
@@ -53,7 +53,7 @@ test('a name without an address is told, and tried again', async () => {
   })
 })
 
-test('a port that the `fetch` of a program refuses is told, and not tried again', async () => {
+test("reports a port that the program's `fetch` blocks, without a retry", async () => {
   const model = modelAt('http://127.0.0.1:1', { fetch: globalThis.fetch })
   expect(recordOf((await call(model)).error)).toMatchObject({
     ...useless,
@@ -61,7 +61,7 @@ test('a port that the `fetch` of a program refuses is told, and not tried again'
   })
 })
 
-test('without one, a service may be at any port', async () => {
+test('allows any port otherwise', async () => {
   expect(recordOf((await call(modelAt('http://127.0.0.1:1'))).error)).toMatchObject({
     retryable: true,
     message: 'Nothing listens at http://127.0.0.1:1 (ECONNREFUSED). Is the service running, and is the base URL right?',

@@ -1,4 +1,4 @@
-// Every adapter reports the input of a call as it is written: what the pieces come to is the input of the complete block.
+// Every adapter reports the input of a call as it is written: the pieces add up to the input of the complete block.
 import type { ContentBlock, Json, JsonObject } from '@halting/core'
 import { isJsonObject, type ModelUpdate } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
@@ -27,13 +27,13 @@ interface Streamed {
   readonly json: string
 }
 
-/** What was streamed of the calls, by the place of their blocks. */
+/** The streamed inputs of the calls, by the index of their blocks. */
 function streamedIn(updates: readonly ModelUpdate[]): ReadonlyMap<number, Streamed> {
   const inputs = new Map<number, Streamed>()
   for (const update of updates) {
     if (update.type === 'tool_input_start') inputs.set(update.index, { ...update, json: '' })
     if (update.type !== 'tool_input_delta') continue
-    // A piece without a beginning would be of no call.
+    // A piece without a start belongs to no call.
     const begun = inputs.get(update.index) ?? { callId: 'none', name: 'none', json: '' }
     inputs.set(update.index, { ...begun, json: begun.json + update.json })
   }
@@ -49,7 +49,7 @@ interface CallBlock {
 
 const isCall = (block: ContentBlock): block is ContentBlock & CallBlock => block.type === 'tool_use'
 
-/** Compares what was streamed with the complete calls, and gives how many there were. */
+/** Compares the streamed pieces with the complete calls, and returns the number of calls. */
 function compareCalls(updates: readonly ModelUpdate[]): number {
   const streamed = streamedIn(updates)
   let calls = 0
@@ -62,7 +62,8 @@ function compareCalls(updates: readonly ModelUpdate[]): number {
     const { id, name, input } = update.block
     const { callId, name: begunAs, json } = streamed.get(update.index) ?? {}
     expect({ callId, name: begunAs }).toEqual({ callId: id, name })
-    // A call without an input, and one whose input the service gives at the start, have no pieces. What is not JSON is told in a shape of its own.
+    // Calls without an input, and those whose input is sent at the start, have no pieces. Invalid JSON is stored in its
+    // own field.
     const written: unknown =
       json === '' ? (givenWhole.get(id) ?? {}) : 'INVALID_JSON' in input ? input : JSON.parse(json ?? '')
     expect(written).toEqual(input)
@@ -70,7 +71,7 @@ function compareCalls(updates: readonly ModelUpdate[]): number {
   return calls
 }
 
-/** The blocks that an event begins: some come whole with the message. */
+/** The blocks that an event starts. Some are complete in the start of the message. */
 function beginningsIn({ content_block: block, message }: JsonObject): readonly JsonObject[] {
   const content = isJsonObject(message) && Array.isArray(message.content) ? (message.content as readonly Json[]) : []
   return [block, ...content].filter(isJsonObject)
@@ -78,8 +79,8 @@ function beginningsIn({ content_block: block, message }: JsonObject): readonly J
 
 const hasCall = (recorded: unknown, mark: string): boolean => JSON.stringify(recorded).includes(mark)
 
-describe('the pieces of an input', () => {
-  test('come to the input of the call: Messages API', async () => {
+describe('the deltas of an input', () => {
+  test('add up to the input of the call: Messages API', async () => {
     let calls = 0
     for (const { events } of recordings.filter((each) => hasCall(each.events, '"type":"tool_use"'))) {
       const { updates } = await call(modelAt(await serve(bytesOf(events))))
@@ -88,7 +89,7 @@ describe('the pieces of an input', () => {
     expect(calls).toBeGreaterThan(2)
   })
 
-  test('come to the input of the call: chat completions', async () => {
+  test('add up to the input of the call: chat completions', async () => {
     let calls = 0
     for (const { chunks } of chatRecordings.filter((each) => hasCall(each.chunks, 'tool_calls'))) {
       const model = openaiCompatible({ model: 'asked', baseUrl: await serve(chatBytes(chunks)), apiKey: 'key' })
@@ -97,7 +98,7 @@ describe('the pieces of an input', () => {
     expect(calls).toBeGreaterThan(2)
   })
 
-  test('come to the input of the call: the Responses API', async () => {
+  test('add up to the input of the call: the Responses API', async () => {
     let calls = 0
     for (const { events } of responsesRecordings.filter((each) => hasCall(each.events, 'function_call'))) {
       const model = openaiResponses({ model: 'asked', baseUrl: await serve(responsesBytes(events)), apiKey: 'key' })
@@ -106,7 +107,7 @@ describe('the pieces of an input', () => {
     expect(calls).toBeGreaterThan(2)
   })
 
-  test('come to the input of the call: a package of the AI SDK', async () => {
+  test('add up to the input of the call: a package of the AI SDK', async () => {
     const input = '{"path":"a","line":12}'
     const { updates } = await call(
       fromAiSdk(
@@ -133,7 +134,7 @@ describe('the pieces of an input', () => {
     ])
   })
 
-  test('have no key of this program in them, wherever they are cut', async () => {
+  test('contain no key of this program, wherever they are split', async () => {
     const key = 'sk-a-key-of-this-program'
     const input = `{"command":"curl -H ${key}"}`
     for (let at = 1; at < input.length; at++) {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SEARCH-6 to R-SEARCH-8: the web search of the Messages API, as it is asked for and paid.
+// Tests R-SEARCH-6 to R-SEARCH-8 of docs/spec: the web search of the Messages API, its request and its price.
 import { expect, onTestFinished, test } from 'vitest'
 import { anthropic, createPrices } from '../src/index.ts'
 import { scriptedModel } from '../src/scripted/index.ts'
@@ -26,7 +26,7 @@ async function scripted(adapter: object = {}) {
   return made
 }
 
-test('a request that says so has the tool with its bounds, and the reply has what was found and what it cost', async () => {
+test('has the tool with its limits in a request that allows it, and results and cost in the reply', async () => {
   const { model, server } = await scripted()
   expect(model.webSearch).toEqual({ domains: 'allowed and blocked' })
   const webSearch = { maxUses: 3, blockedDomains: ['b.example'] }
@@ -53,7 +53,7 @@ test('a request that says so has the tool with its bounds, and the reply has wha
   expect(server.requests[1]?.body).not.toHaveProperty('tools')
 })
 
-test('it takes the place of one that the options list', async () => {
+test('replaces a search tool in the options', async () => {
   const other = { type: 'code_execution_20250825', name: 'code_execution' }
   const { model, server } = await scripted({ serverTools: [{ type: 'web_search_20260209', name: 'web_search' }, other] })
   const webSearch = { maxUses: 1, allowedDomains: ['a.example'] }
@@ -71,14 +71,14 @@ test.each([
   ['the API of Anthropic', {}, true],
   ['its address', { baseUrl: 'https://api.anthropic.com/v1' }, true],
   ['another service', { baseUrl: 'https://api.z.ai/api/anthropic' }, false],
-  ['a gateway of which its owner says so', { baseUrl: 'https://gateway.example', webSearch: true }, true],
-  ['one who wants none', { webSearch: false }, false],
-])('%s: whether it can search the web', (_, options, can) => {
+  ['a gateway that is configured to support it', { baseUrl: 'https://gateway.example', webSearch: true }, true],
+  ['an option that disables it', { webSearch: false }, false],
+])('knows for %s whether it can search the web', (_, options, can) => {
   const { webSearch } = anthropic({ model: 'claude-test', apiKey: 'key', ...options })
   expect(webSearch).toEqual(can ? { domains: 'allowed and blocked' } : undefined)
 })
 
-test('a script whose webSearch is no yes or no is refused', async () => {
+test('rejects a script with an invalid webSearch', async () => {
   await expect(scriptedModel({ webSearch: 'yes', replies: [] })).rejects.toThrow(
     'script: webSearch must be true or false, not "yes".',
   )

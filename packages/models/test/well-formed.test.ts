@@ -1,4 +1,5 @@
-// Holds R-REQ-13 of docs/spec on the wire: what a service wrote broken does not come back to it, in the text that adapters keep of it either.
+// Tests R-REQ-13 of docs/spec on the wire: invalid text of a service is not sent back to it, not even in the text that
+// adapters store.
 import { streamRun, startRun } from '@halting/core'
 import type { AnyTool, JsonObject } from '@halting/core'
 import { noUsage } from '@halting/core/adapters'
@@ -29,19 +30,19 @@ async function serve(...answers: readonly Buffer[]) {
   return { url: server.url, bodies: () => server.bodies.map(String) }
 }
 
-/** Every text of a body, that of JSON within its texts with it. */
+/** All texts of a body, including those in JSON within its texts. */
 function textsIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return value.startsWith('{') ? [value, ...textsIn(JSON.parse(value))] : [value]
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, part]) => [key, ...textsIn(part)])
 }
 
-/** No escape of a half is left. */
+/** Expects that no lone surrogate is left. */
 function expectSound(body: string): void {
   expect(textsIn(JSON.parse(body)).filter((text) => /\p{Surrogate}/u.test(text))).toEqual([])
 }
 
-test('the Messages API', async () => {
+test('is well-formed for the Messages API', async () => {
   const usage = { ...noUsage, input_tokens: 10, output_tokens: 5 }
   const message = (id: string, stop: string, ...blocks: readonly (readonly [JsonObject, ...JsonObject[]])[]): Buffer =>
     bytesOf([
@@ -65,7 +66,7 @@ test('the Messages API', async () => {
       ],
       [
         { type: 'tool_use', id: 'toolu_1', name: 'Look', input: {} },
-        // A number that JavaScript writes in another way: the adapter keeps the text.
+        // JavaScript would write this number differently, so the adapter stores the text.
         { type: 'input_json_delta', partial_json: '{"path":"\\ud83d","size":1.0}' },
       ],
     ),
@@ -88,7 +89,7 @@ test('the Messages API', async () => {
   ])
 })
 
-test('chat completions', async () => {
+test('is well-formed for chat completions', async () => {
   const { url, bodies } = await serve(
     chatBytes([
       chunk({ reasoning_content: 'half \ud83d' }),
@@ -120,7 +121,7 @@ test('chat completions', async () => {
   expect(result).toMatchObject({ role: 'tool', tool_call_id: called[0]?.id })
 })
 
-test('the Responses API', async () => {
+test('is well-formed for the Responses API', async () => {
   const call = {
     type: 'function_call',
     call_id: 'call_\ud83d',
@@ -147,7 +148,7 @@ test('the Responses API', async () => {
   expect(bodies()).toHaveLength(2)
   bodies().forEach(expectSound)
   const { input } = JSON.parse(bodies()[1]!) as { readonly input: readonly JsonObject[] }
-  // What was encrypted belongs to a text that is another one now.
+  // The encrypted content belongs to a text that has changed.
   expect(input).toMatchObject([
     { role: 'user', content: [{ type: 'input_text', text: 'go \ufffd' }] },
     { type: 'function_call', name: 'Look', arguments: '{"path":"\ufffd","size":1}' },

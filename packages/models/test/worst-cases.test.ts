@@ -1,11 +1,11 @@
-// Holds R-WIRE-9 of docs/spec: what reading takes grows with what is read, and not with its square.
+// Tests R-WIRE-9 of docs/spec: the cost of reading grows linearly with the input.
 import type { JsonObject } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { PartReader } from '../src/ai-sdk/part-reader.ts'
-import { messagesReader } from '../src/anthropic/messages-reader.ts'
+import { messagesReader } from '../src/anthropic/anthropic.ts'
 import { createEventStream, createLineStream } from '../src/http/event-stream.ts'
 import { parseJson } from '../src/json-fields.ts'
-import { createObjectScanner } from '../src/openai/object-scanner.ts'
+import { createObjectScanner } from '../src/openai/call-pieces.ts'
 import { ChatReader } from '../src/openai/chat-reader.ts'
 import { ResponsesReader } from '../src/responses/responses-reader.ts'
 import { messageWaitMs } from '../src/service/reset-body.ts'
@@ -19,7 +19,7 @@ import type { Steps } from './support/count-steps.ts'
 import { text as textParts } from './support/scripted-parts.ts'
 
 const quarter = 250_000
-/** So many times may each character be looked at. */
+/** The most examined characters: this many times each one. */
 const most = 40 * quarter
 const longest = 4_096
 
@@ -27,13 +27,13 @@ function worst(unit: string): string {
   return unit.repeat(Math.ceil(quarter / unit.length)).slice(0, quarter)
 }
 
-/** What was too much in reading this; nothing when it grows with what is read. */
+/** The excessive figures of this reading. Empty if its cost is linear. */
 function excess(read: () => void): Partial<Steps> {
   const { looked, longestSubject } = countSteps(read)
   return { ...(looked >= most && { looked }), ...(longestSubject > longest && { longestSubject }) }
 }
 
-test('steps are counted: a pattern, a search and a list', () => {
+test('counts steps of a pattern, a search and a list', () => {
   expect(countSteps(() => void /a/.test('bb'))).toEqual({ looked: 2, longestSubject: 2 })
   expect(countSteps(() => void 'bb'.replaceAll(/a/g, ''))).toEqual({ looked: 2, longestSubject: 2 })
   expect(countSteps(() => void 'abc'.indexOf('c'))).toEqual({ looked: 3, longestSubject: 0 })
@@ -50,7 +50,7 @@ const units = [
 
 const labels = { name: 'the service', baseUrlSetting: 'URL', keySetting: 'KEY' }
 
-describe.each(units)('a quarter of a megabyte of %j', (unit) => {
+describe.each(units)('a quarter of a megabyte of %j takes linear time', (unit) => {
   const text = worst(unit)
 
   test('as the body of an error, or in one', () => {
@@ -81,7 +81,7 @@ describe.each(units)('a quarter of a megabyte of %j', (unit) => {
   })
 })
 
-describe('a quarter of a megabyte of a stream', () => {
+describe('a quarter of a megabyte of a stream takes linear time', () => {
   const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
   test.each(['\r', '\n', '\r\n', 'data', 'data:\r', 'data: x\r', ':', 'a', 'data: x\n', 'event: x\r\n'])(
@@ -111,7 +111,7 @@ describe('a quarter of a megabyte of a stream', () => {
   test.each<[string, (index: number) => JsonObject]>([
     ['calls', (index) => chunkOf({ tool_calls: [{ id: seven(index), function: { name: 'a', arguments: '{}' } }] })],
     ['calls at places of their own', (index) => chunkOf({ tool_calls: [{ index, function: { name: 'a' } }] })],
-    ['calls without anything', (index) => chunkOf({ tool_calls: [{ function: { name: `a${index}` } }] })],
+    ['empty calls', (index) => chunkOf({ tool_calls: [{ function: { name: `a${index}` } }] })],
     ['pieces of a call', () => chunkOf({ tool_calls: [{ index: 0, function: { name: 'a', arguments: ' {' } }] })],
     ['details', (index) => chunkOf({ reasoning_details: [{ type: 'a', index, text: 'b' }] })],
     ['texts and thoughts', (index) => chunkOf(index % 2 === 0 ? { content: 'a' } : { reasoning: 'a' })],
@@ -130,7 +130,7 @@ describe('a quarter of a megabyte of a stream', () => {
     ['calls of one id', (index) => done(index, callItem('{}'))],
     ['pieces of a call', () => argumentsDelta(0, ' {')],
     [
-      'whole arguments',
+      'complete arguments',
       (index) => ({
         type: 'response.function_call_arguments.done',
         output_index: 0,
@@ -139,7 +139,7 @@ describe('a quarter of a megabyte of a stream', () => {
     ],
     ['items that begin', (index) => added(index, message(''))],
     ['items of an unknown kind', (index) => done(index, { type: 'brand_new' })],
-    ['what the service does', (index) => done(index, { type: 'web_search_call', id: 'a' })],
+    ['the work of the service', (index) => done(index, { type: 'web_search_call', id: 'a' })],
     ['parts of a message', (index) => textDelta(0, 'a', index)],
     ['texts that end', (index) => ({ type: 'response.output_text.done', output_index: 0, text: seven(index) })],
     [

@@ -4,7 +4,7 @@ import { messageOf } from '@halting/core/adapters'
 import { isConflict, isConnectionLost, poolOf, type PostgresPool } from './pool.ts'
 import { migrate } from './schema.ts'
 
-/** Where the database is, and how long to try. */
+/** Where the database is, and how long to retry. */
 export interface ConnectionOptions {
   readonly connectionString?: string
   readonly pool?: PostgresPool
@@ -12,7 +12,10 @@ export interface ConnectionOptions {
   readonly retryMs: number
 }
 
-/** Queries over a pool whose connections may drop: each is one statement, so that it takes effect as a whole or not at all. */
+/**
+ * Runs queries over a pool whose connections may drop. Each query is one statement, so it takes effect completely or
+ * not at all.
+ */
 export class Connection {
   readonly #options: ConnectionOptions
   #pool: PostgresPool | undefined
@@ -25,7 +28,8 @@ export class Connection {
   }
 
   /**
-   * Runs a statement until the database has answered. One whose connection dropped may have taken effect: it must be one that comes to the same when it is run again.
+   * Runs a statement until the database has responded. A statement whose connection dropped may have taken effect, so
+   * it must be idempotent.
    */
   async rows<Row>(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
     const rows = this.#rowsOf<Row>(text, values)
@@ -43,13 +47,13 @@ export class Connection {
       try {
         const pool = await this.#connected()
         const { rows } = await pool.query(text, [...values])
-        // The columns are those that the statement names.
+        // The statement selects exactly these columns.
         return rows as readonly Row[]
       } catch (error) {
         if (error instanceof HaltingError) throw error
         const isWorthIt = isConflict(error) || isConnectionLost(error)
         if (!isWorthIt || performance.now() > until || this.#isClosed) throw this.#failureOf(error)
-        // Of several that wait none asks always first; not so often that a server that starts is hindered.
+        // Random delays, so that no client always comes first; not so often that they slow down a starting server.
         await wait(Math.min(1_000, 10 * 2 ** tries) * (0.5 + Math.random()))
       }
     }
@@ -58,7 +62,7 @@ export class Connection {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    // A pool that ends never answers the queries that still wait for a connection.
+    // A closed pool never responds to queries that wait for a connection.
     await Promise.allSettled(this.#underWay)
     if (this.#options.pool === undefined) await this.#pool?.end()
   }
@@ -66,7 +70,7 @@ export class Connection {
   #connected(): Promise<PostgresPool> {
     if (this.#isClosed) throw new HaltingError('driver', 'The store is closed. Open it again.')
     this.#opened ??= this.#open()
-    // A server that cannot be reached may be later.
+    // An unreachable server may be reachable later.
     this.#opened.catch(() => (this.#opened = undefined))
     return this.#opened
   }

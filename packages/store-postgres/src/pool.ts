@@ -1,21 +1,24 @@
 import { ConfigurationError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 
-/** What a query gives, in the part that this store reads. */
+/** The part of a query result that this store reads. */
 export interface PostgresResult {
-  /** The rows, each by the names of its columns. */
+  /** Rows by column name. */
   readonly rows: readonly unknown[]
 }
 
-/** A `Pool` of `pg`, or another client with these methods. Each query may go over another connection: the store keeps no state on one. */
+/**
+ * A `Pool` of `pg`, or another client with these methods. Queries may use different connections: the store has no state
+ * on any of them.
+ */
 export interface PostgresPool {
-  /** Executes one statement, with values for `$1`, `$2` … */
+  /** Executes one statement with values for `$1`, `$2` … */
   query(text: string, values?: unknown[]): Promise<PostgresResult>
   /** Closes all connections. */
   end(): Promise<void>
 }
 
-/** What `pg` exports, in the part that is used. */
+/** The part of `pg` that we use. */
 interface PgModule {
   readonly Pool: new (options: {
     readonly connectionString: string
@@ -27,9 +30,9 @@ interface PgModule {
   }
 }
 
-/** A pool of `pg` for this address, which waits so long for a connection. @throws ConfigurationError where `pg` cannot be loaded. */
+/** Creates a pool of `pg` with a connection timeout. @throws ConfigurationError if `pg` cannot be loaded. */
 export async function poolOf(connectionString: string, timeoutMs = 30_000): Promise<PostgresPool> {
-  // By a variable: its types are in a package of their own, which programs need not have.
+  // Import by a variable: the types are in a separate package, which programs need not have.
   const name = 'pg'
   let pg: PgModule
   try {
@@ -38,20 +41,21 @@ export async function poolOf(connectionString: string, timeoutMs = 30_000): Prom
   } catch (error) {
     throw new ConfigurationError(`pg cannot be loaded (${messageOf(error).split('\n')[0]}). Run: npm install pg`)
   }
-  // Without a limit pg waits for ever for a server that takes connections and does not answer. Timers have 31 bits.
+  // Without a timeout, pg waits forever for a server that accepts connections but does not respond. Timers have 31
+  // bits.
   const connectionTimeoutMillis = Math.min(Math.ceil(timeoutMs), 2 ** 31 - 1)
   const pool = new pg.Pool({ connectionString, max: 10, connectionTimeoutMillis, keepAlive: true })
-  // A connection that drops while nobody uses it is replaced by the next query.
+  // The next query replaces a dropped idle connection.
   pool.on('error', () => {})
   return pool
 }
 
-/** Errors after which the same query may succeed on another connection; what came of this one is not known. */
+/** Whether the same query may succeed on another connection. It is unknown whether this one took effect. */
 export function isConnectionLost(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false
   const { code, message } = error as { readonly code?: unknown; readonly message?: unknown }
   if (typeof code === 'string')
-    // Connection exceptions, a server that shuts down or starts, and what the system says of sockets.
+    // Connection exceptions, a server that stops or starts, and socket errors of the system.
     return (
       /^(?:08|57P0[1-5])/.test(code) ||
       /^(?:ECONN|EPIPE|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ENOENT|EAI_AGAIN)/.test(code)
@@ -62,7 +66,7 @@ export function isConnectionLost(error: unknown): boolean {
   )
 }
 
-/** Errors of transactions that met: the same query may succeed at once. */
+/** Whether transactions conflicted, so that the same query may succeed at once. */
 export function isConflict(error: unknown): boolean {
   const { code } = (error ?? {}) as { readonly code?: unknown }
   return code === '40001' || code === '40P01' || code === '55P03'

@@ -25,21 +25,24 @@ import { Connection } from './connection.ts'
 import type { PostgresPool } from './pool.ts'
 import { livenessOf, nameOfHolder, ownProcess, parsedHolder } from './process-identity.ts'
 
-/** Where sessions are stored: one of `connectionString` and `pool` is required. */
+/** Where sessions are stored. Either `connectionString` or `pool` is required. */
 export interface PostgresStoreOptions {
-  /** The address of the database, such as `postgres://user@host/name`. Needs the package `pg`. */
+  /** Address of the database, such as `postgres://user@host/name`. Requires the package `pg`. */
   readonly connectionString?: string
-  /** A `Pool` of `pg` that the program has. It stays open when the store is closed; listen to its event `error`, as `pg` asks of every program. */
+  /** An existing `Pool` of `pg`. Closing the store does not close it. Handle its `error` event, as `pg` requires. */
   readonly pool?: PostgresPool
-  /** The schema with the tables of the store (default: `halting`). It is made where it is missing. Lower-case letters, digits and `_`. */
+  /** Schema of the store's tables (default: `halting`), created if missing. Lower-case letters, digits and `_`. */
   readonly schema?: string
-  /** How long a lock lasts that is not renewed, in milliseconds by the clock of the database (default: 60,000). A dead process of this host loses its locks at once. */
+  /**
+   * How long a lock lasts without renewal, in milliseconds by the database clock (default: 60,000). A dead process of
+   * this host loses its locks at once.
+   */
   readonly lockMs?: number
-  /** How long a query is tried again while the database cannot be reached, in milliseconds (default: 30,000). */
+  /** How long to retry while the database is unreachable, in milliseconds (default: 30,000). */
   readonly retryMs?: number
 }
 
-/** A row of the table of sessions, as `columns` asks for it. */
+/** A row of the sessions table, as selected by `columns`. */
 interface Row {
   readonly key: string
   readonly id: string
@@ -60,22 +63,22 @@ interface Row {
 
 const isoTime = (column: string): string =>
   `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS ${column}`
-/** Numbers as numbers: `pg` gives a bigint as text. */
+/** Casts numbers, because `pg` returns a bigint as text. */
 const columns = `s.key::text, s.id, s.format, s.cwd, s.title, s.version, ${isoTime('created_at')}, ${isoTime('updated_at')},
   s.records::float8, s.bytes::float8, s.last_reason, s.fence::float8, s.holder,
   (s.holder IS NOT NULL AND s.held_until >= clock_timestamp()) AS is_held`
 
-/** A batch goes in one message, of at most 1 GB with its escapes. */
+/** Maximum size of a batch: it is sent in one message, which may have 1 GB including escapes. */
 const mostBytes = 400_000_000
-/** Of what is read at a time. */
+/** Maximum size of a page. */
 const pageBytes = 16_000_000
 const pageRecords = 500
 const earliestMs = Date.parse('0001-01-01T00:00:00.000Z')
 const latestMs = Date.parse('9999-12-31T23:59:59.999Z')
 
 /**
- * Sessions in PostgreSQL (13 and later): many of them, which move between machines.
- * @throws ConfigurationError for options of other types. What is wrong with the database is reported by the first call.
+ * Creates a store of sessions in PostgreSQL (13 and later), for many sessions that move between machines.
+ * @throws ConfigurationError for options of wrong types. The first call reports problems with the database.
  */
 export function postgresStore(options: PostgresStoreOptions): SessionStore {
   if (typeof options !== 'object' || options === null)
@@ -83,7 +86,7 @@ export function postgresStore(options: PostgresStoreOptions): SessionStore {
   const { connectionString, pool, schema = 'halting', lockMs = 60_000, retryMs = 30_000 } = options
   if (pool === undefined && (typeof connectionString !== 'string' || connectionString === ''))
     refuse('connectionString', 'a text that is not empty, unless pool is given', connectionString)
-  // Plain JavaScript may give anything.
+  // JavaScript programs may pass anything.
   if (pool !== undefined && typeof (pool as Partial<PostgresPool> | null)?.query !== 'function')
     refuse('pool', 'a Pool of pg', pool)
   if (typeof schema !== 'string' || !/^(?!pg_)[a-z_][a-z0-9_]{0,62}$/.test(schema))
@@ -139,20 +142,20 @@ class PostgresStore implements SessionStore {
         release,
       })
       this.#open.set(fence, session)
-      // A longer interval than timers have would fire all the time.
+      // Timers with a longer interval would fire all the time.
       this.#heartbeat ??= setInterval(() => void this.#renew(), Math.min(this.#lockMs / 3, 2 ** 31 - 1)).unref()
       return session
     } catch (error) {
-      // The cause is what the caller needs; the lock expires.
+      // The caller needs the original error; the lock expires.
       await release().catch(() => undefined)
       throw error
     }
   }
 
-  /** Takes the lock of a session, which begins where there is none. Gives its row. */
+  /** Locks a session, and creates it if it is missing. Returns its row. */
   async #locked(sessionId: string, head: SessionHead): Promise<Row> {
     const { cwd = null, title = null, version = null, createdAt = null } = head
-    // Of its own, so that a statement whose answer was lost finds its own lock.
+    // A unique holder, so that a statement whose response was lost recognizes its own lock.
     const holder = JSON.stringify({ ...ownProcess(), opening: randomUUID() })
     let dead = -1
     for (;;) {
@@ -169,10 +172,10 @@ class PostgresStore implements SessionStore {
       )
       if (row !== undefined) return row
       const found = await this.#rowOf(sessionId)
-      // It was removed, or given back, since.
+      // It was removed or released in the meantime.
       if (found === undefined) continue
       if (found.format > sessionFormat) throw sessionOfLaterVersion(sessionId, found.format)
-      // Tried once for each lock: the next answer tells of another one.
+      // Retried only once per lock: the next response is about another lock.
       if (found.fence === dead || isHeld(found)) throw sessionInUse(sessionId, nameOfHolder(parsedHolder(found.holder)))
       dead = found.fence
     }
@@ -183,8 +186,8 @@ class PostgresStore implements SessionStore {
   }
 
   /**
-   * Writes a batch with one statement, which takes effect for the right lock and the right number of records alone. Where its answer was lost it is sent again: the number
-   * of records says then whether the first one took effect.
+   * Writes a batch with one statement, which takes effect only for the right lock and number of records. If its
+   * response is lost, it is sent again; the number of records then shows whether the first one took effect.
    */
   async #write({ key, id, fence }: Row, { first, records, lastReason, isDurable }: RecordBatch): Promise<void> {
     const bytes = records.reduce((sum, record) => sum + Buffer.byteLength(record), 0)
@@ -225,7 +228,7 @@ class PostgresStore implements SessionStore {
     const found = await this.#rowOf(id)
     if (found === undefined || found.key !== key || found.fence !== fence)
       throw sessionTakenOver(id, found === undefined ? undefined : nameOfHolder(parsedHolder(found.holder)))
-    // Under this lock nobody else writes: it took effect, and the answer was lost.
+    // Nobody else writes under this lock: the statement took effect, and its response was lost.
     if (records.length > 0 && found.records === first + records.length) return
     throw new HaltingError('internal', `The session ${id} holds ${found.records} records, not ${first}.`)
   }
@@ -251,7 +254,7 @@ class PostgresStore implements SessionStore {
         [[...this.#open.keys()], this.#lockMs],
       )
     } catch {
-      // Records are refused where the lock was lost, and the next renewal may succeed.
+      // If the lock was lost, writes are rejected; the next renewal may succeed.
     }
   }
 
@@ -263,7 +266,7 @@ class PostgresStore implements SessionStore {
     return row
   }
 
-  /** The records that the row counts, a page at a time. */
+  /** Returns the records counted in the row, page by page. */
   async #textsOf({ key, id, records }: Row): Promise<readonly string[]> {
     const texts: string[] = []
     while (texts.length < records) {
@@ -293,7 +296,7 @@ class PostgresStore implements SessionStore {
     try {
       return { info: infoOf(row), records: decodeRecords(sessionId, await this.#textsOf(row)) }
     } catch (error) {
-      // It may have been removed while it was read.
+      // It may have been removed during reading.
       const now = await this.#rowOf(sessionId)
       if (now?.key !== row.key) return undefined
       throw error
@@ -323,9 +326,9 @@ class PostgresStore implements SessionStore {
       row.key,
       row.fence,
     ])
-    // Somebody may have taken its lock in between.
-    const left = await this.#rowOf(sessionId)
-    if (left?.key === row.key) throw sessionInUse(sessionId, nameOfHolder(parsedHolder(left.holder)))
+    // Another process may have locked it in the meantime.
+    const current = await this.#rowOf(sessionId)
+    if (current?.key === row.key) throw sessionInUse(sessionId, nameOfHolder(parsedHolder(current.holder)))
     return true
   }
 
@@ -334,14 +337,14 @@ class PostgresStore implements SessionStore {
     const removed = await this.#connection.rows(
       `DELETE FROM ${this.#schema}.sessions
        WHERE updated_at < $1::timestamptz AND (holder IS NULL OR held_until < clock_timestamp()) RETURNING 1`,
-      // PostgreSQL reads no times before the year 1, and none after 9999 as JavaScript writes them.
+      // PostgreSQL accepts no times before the year 1, and none after 9999 in JavaScript's format.
       [new Date(Math.min(Math.max(moment.getTime(), earliestMs), latestMs)).toISOString()],
     )
     return removed.length
   }
 
   async close(): Promise<void> {
-    // A session whose lock is being taken is closed, too: afterwards nobody could release it.
+    // Also close sessions that are being opened: nobody could release them afterwards.
     while (this.#opening.size > 0) await Promise.allSettled(this.#opening)
     const closed = await Promise.allSettled([...this.#open.values()].map((session) => session.close()))
     this.#rest()
@@ -350,7 +353,7 @@ class PostgresStore implements SessionStore {
   }
 }
 
-/** A lock that has expired, or whose process of this host has ended, is none. */
+/** Whether a lock is valid: not if it has expired, or its process of this host has ended. */
 function isHeld({ holder, is_held: isInTime }: Row): boolean {
   if (!isInTime) return false
   const known = parsedHolder(holder)
@@ -374,7 +377,7 @@ function infoOf(row: Row): StoredSessionInfo {
     updatedAt: row.updated_at,
     records: row.records,
     bytes: row.bytes,
-    // A later version may have written another one: then it is what it is.
+    // A later version may have written an unknown reason; it is passed on unchanged.
     lastReason: row.last_reason as EndingReason | null,
     isLocked: isHeld(row),
   }

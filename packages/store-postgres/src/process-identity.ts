@@ -1,43 +1,44 @@
-// Both stores have this file, since they depend on core alone: what differs is what another boot says. packages/core/test/packages.test.ts compares them.
+// Both stores have this file, because they depend only on core. Only the result for another boot differs.
+// packages/core/test/packages.test.ts compares them.
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
-/** A process, told apart from a later one with its number by when it began. */
+/** A process, distinguished from later ones with the same id by its start time. */
 export interface ProcessIdentity {
   readonly pid: number
   readonly host: string
-  /** The id of this boot of the machine, and the kernel's count when the process began; '' where the system does not say. */
+  /** Id of the machine's boot, and the kernel's start time of the process; '' if unknown. */
   readonly began: string
-  /** The namespace in which its number counts: a container has one of its own. '' where the system does not say. */
+  /** Pid namespace: a container has its own. '' if unknown. */
   readonly namespace: string
 }
 
-/** This process. */
+/** Returns this process. */
 export function ownProcess(): ProcessIdentity {
   return { pid: process.pid, host: hostname(), began: beginningOf(process.pid), namespace: pidNamespace() }
 }
 
-/** Whether a process runs: `unknown` for one of another host, of another container, and of another boot: that may be a machine of the same name. */
+/** Whether a process runs: `unknown` on another host or after a reboot, which may be another machine. */
 export function livenessOf({ pid, host, began, namespace }: ProcessIdentity): 'alive' | 'dead' | 'unknown' {
   if (host !== hostname()) return 'unknown'
   const boot = bootId()
   if (began !== '' && boot !== '' && !began.startsWith(`${boot} `)) return 'unknown'
   if (pid <= 0) return 'dead'
-  // Containers may share the name of their host; what has this number here is another process.
+  // Containers may share a host name; this pid then means another process.
   if (namespace !== '' && namespace !== pidNamespace()) return 'unknown'
   try {
     process.kill(pid, 0)
   } catch (error) {
-    // A process of another person may not be signalled, and runs.
+    // A process of another user cannot be signalled, but runs.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return 'dead'
   }
-  // One that only waits for its parent to look writes nothing any more.
+  // A zombie that waits for its parent does not write any more.
   if (/^[ZX]$/.test(statusOf(pid)[0] ?? '')) return 'dead'
   const now = beginningOf(pid)
   return began === '' || now === '' || now === began ? 'alive' : 'dead'
 }
 
-/** Reads what a lock says of its holder; undefined for what is no process. */
+/** Parses the holder of a lock; undefined if it is invalid. */
 export function parsedHolder(text: string | null): ProcessIdentity | undefined {
   if (text === null) return undefined
   try {
@@ -50,19 +51,19 @@ export function parsedHolder(text: string | null): ProcessIdentity | undefined {
     )
       return { pid, host, began, namespace }
   } catch {
-    // Nobody that this version knows.
+    // An unknown format.
   }
   return undefined
 }
 
-/** A holder in words. */
+/** Describes a holder. */
 export function nameOfHolder(holder: ProcessIdentity | undefined): string {
   if (holder === undefined) return 'another process'
   const isOwn = holder.pid === process.pid && holder.host === hostname() && holder.began === beginningOf(process.pid)
   return isOwn ? 'this process' : `process ${holder.pid} on ${holder.host}`
 }
 
-/** When a process began; '' where that cannot be found out. */
+/** Returns when a process started; '' if unknown. */
 function beginningOf(pid: number): string {
   const started = statusOf(pid)[19]
   const boot = bootId()
@@ -71,7 +72,7 @@ function beginningOf(pid: number): string {
 
 let boot: string | undefined
 
-/** The id of this boot of the machine, which no process outlives; '' where the system does not say. */
+/** Returns the id of the machine's boot, which no process outlives; '' if unknown. */
 function bootId(): string {
   boot ??= textOf('/proc/sys/kernel/random/boot_id').trim()
   return boot
@@ -85,10 +86,10 @@ function pidNamespace(): string {
   }
 }
 
-/** Fields of proc(5) from the third on, the state; none where they cannot be found out. */
+/** Returns the fields of proc(5) from the third on, the state; empty if unknown. */
 function statusOf(pid: number): readonly string[] {
   const status = textOf(`/proc/${pid}/stat`)
-  // The name of the program is in parentheses and may hold anything.
+  // The program name is in parentheses and may contain anything.
   return status === '' ? [] : status.slice(status.lastIndexOf(')') + 2).split(' ')
 }
 

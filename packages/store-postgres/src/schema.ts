@@ -1,7 +1,7 @@
 import { HaltingError } from '@halting/core'
 import type { PostgresPool } from './pool.ts'
 
-/** What brings the tables from each version to the next; the first begins with none. Entries are only ever added. */
+/** Migrations to each version; the first creates the tables. Only append to this list. */
 const migrations: readonly ((schema: string) => string)[] = [
   (schema) => `
     CREATE SEQUENCE ${schema}.fences;
@@ -31,19 +31,19 @@ const migrations: readonly ((schema: string) => string)[] = [
     );`,
 ]
 
-/** Of the lock under which tables are made: any number that nobody else uses. */
+/** Advisory lock for migrations: an arbitrary number that nobody else uses. */
 const migrationLock = 4_814_251_107
 
 /**
- * Makes the schema and its tables, or brings them to this version, in one transaction.
+ * Creates or migrates the schema and its tables in one transaction.
  * @throws HaltingError `driver` for tables of a later version.
  */
 export async function migrate(pool: PostgresPool, schema: string): Promise<void> {
-  // Who may only read and write tables that are there is not asked to make any.
+  // Users without rights to create tables can use existing ones.
   const before = await versionOf(pool, schema)
   if (before === migrations.length) return
   if (before > migrations.length) throw laterTables(before)
-  // Several statements without values are one transaction. Of those that come at once the second waits, and finds all made.
+  // Several statements without values are one transaction. A concurrent one waits, and finds everything done.
   const steps = migrations.map(
     (sqlOf, version) => `
       IF at = ${version} THEN
@@ -70,7 +70,7 @@ export async function migrate(pool: PostgresPool, schema: string): Promise<void>
 
 async function versionOf(pool: PostgresPool, schema: string): Promise<number> {
   const { rows: found } = await pool.query('SELECT to_regclass($1) IS NOT NULL AS there', [`${schema}.store`])
-  // The columns are those that are asked for, here and below.
+  // These columns are selected, here and below.
   if ((found as readonly { readonly there: boolean }[])[0]?.there !== true) return 0
   const { rows } = await pool.query(`SELECT version FROM ${schema}.store`)
   return (rows as readonly { readonly version: number }[])[0]?.version ?? 0

@@ -1,4 +1,5 @@
-// Holds rules of docs/spec: R-STEP-16, R-STEP-16a, R-STEP-16b, R-STEP-16c, R-STEP-16d: sessions in PostgreSQL, on a server that the tests start.
+// Tests R-STEP-16, R-STEP-16a, R-STEP-16b, R-STEP-16c and R-STEP-16d of docs/spec: sessions in PostgreSQL, on a server
+// that the tests start.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { hostname, tmpdir } from 'node:os'
@@ -18,7 +19,7 @@ import { poolOf } from '../src/pool.ts'
 import { droppingPool, mortalPool } from './support/pools.ts'
 import { startServer } from './support/server.ts'
 
-// `HALTING_KILLS=1000` for as many as one likes.
+// `HALTING_KILLS=1000` executes any number of kills.
 const kills = Number(process.env['HALTING_KILLS'] ?? (isWhole ? 1_000 : isDeep ? 10 : 6))
 const longest = 600_000 + kills * 2_000
 
@@ -52,7 +53,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
 
   let schemas = 0
 
-  /** A schema of its own. */
+  /** Its own schema. */
   async function database(): Promise<CheckedSessionStore> {
     const schema = `s${++schemas}`
     await postgresStore({ pool, schema }).list()
@@ -64,7 +65,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
         const mortal = mortalPool(pool)
         return {
           store: postgresStore({ pool: mortal.pool, schema }),
-          // Its time is over.
+          // The lock has expired.
           stall: async () =>
             void (await pool.query(`UPDATE ${schema}.sessions SET held_until = 'epoch' WHERE holder IS NOT NULL`)),
           kill: async () => {
@@ -84,7 +85,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
   }
 
   test(
-    'keeps what every store of sessions must',
+    'meets the requirements of every session store',
     async () => {
       expect(await checkSessionStore(database)).toEqual([])
     },
@@ -94,7 +95,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
   const child = (): ChildProgram => ({ node: process.execPath, args: [program], store: server.connectionString })
 
   test(
-    'a session killed at any of its records comes to its end with nothing done twice',
+    'completes a session killed at any record without repeating anything',
     async () => {
       const { sessions, kills: killed, problems } = await killedAtEveryRecord(child(), folder, isWhole ? 5 : 2)
       expect(problems).toEqual([])
@@ -106,7 +107,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
   )
 
   test(
-    `killed ${kills} times at random, with two sessions at a time, nothing is done twice`,
+    `repeats nothing after ${kills} random kills of two concurrent sessions`,
     async () => {
       const tormented = await killedAtRandom(child(), folder, { kills, longestMs: 150 })
       expect(tormented.problems).toEqual([])
@@ -117,7 +118,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
   )
 
   test(
-    'connections that drop at any statement lose no record and store none twice',
+    'loses and duplicates no record when connections drop at any statement',
     async () => {
       const schema = 'dropping'
       await postgresStore({ pool, schema }).list()
@@ -153,7 +154,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
     longest,
   )
 
-  test('runs go on while the server ends their connections', async () => {
+  test('continues runs while the server ends their connections', async () => {
     const schema = 'ended'
     const store = postgresStore({ connectionString: server.connectionString, schema })
     const session = await store.open('one')
@@ -184,7 +185,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
     await store.close()
   })
 
-  test('a store of a later version is refused, and many that begin at once make its tables once', async () => {
+  test('rejects a store of a later version, and creates its tables once for concurrent starts', async () => {
     const schema = 'later'
     const stores = Array.from({ length: 8 }, () => postgresStore({ pool, schema }))
     await Promise.all(stores.map((store) => store.list()))
@@ -195,7 +196,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
     )
   })
 
-  test('a store that is closed while it works answers, and leaves no lock', async () => {
+  test('responds and leaves no lock when it is closed during work', async () => {
     const schema = 'closed'
     const store = postgresStore({ connectionString: server.connectionString, schema })
     const opening = Array.from({ length: 20 }, (_, index) => store.open(`s${index}`))
@@ -208,7 +209,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
     await expect(store.list()).rejects.toThrow('The store is closed. Open it again.')
   })
 
-  test('a lock of another container or machine with the same name lasts for its time', async () => {
+  test('preserves a lock of another container or machine with the same name for its duration', async () => {
     const store = postgresStore({ pool, schema: 'names' })
     await (await store.open('one')).close()
     const dead = { pid: 2 ** 22 - 1, host: hostname(), began: '', namespace: '' }
@@ -225,7 +226,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
     await store.close()
   })
 
-  test('retention takes every Date', async () => {
+  test('accepts every Date for retention', async () => {
     const store = postgresStore({ pool, schema: 'dates' })
     await (await store.open('one')).close()
     expect(await store.removeOlderThan(new Date(-8.64e15))).toBe(0)
@@ -233,7 +234,7 @@ describe.skipIf(server.why !== undefined)(`${server.title}${server.why === undef
     await store.close()
   })
 
-  test('a server that cannot be reached is told after the time for it', async () => {
+  test('reports an unreachable server after its timeout', async () => {
     const store = postgresStore({ connectionString: 'postgres://nobody@/none?host=/nowhere', retryMs: 50 })
     await expect(store.list()).rejects.toThrow(/^The database cannot be reached: .* It was tried for 50 ms/)
     await store.close()
@@ -249,11 +250,11 @@ async function recordsOfRun(): Promise<readonly StepRecord[]> {
   return JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[]
 }
 
-test('a server that takes connections and never answers is reported after the time for it', async () => {
+test('reports a server that accepts connections but never responds after its timeout', async () => {
   const sockets: Socket[] = []
   const mute = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1')
   await new Promise((resolve) => mute.once('listening', resolve))
-  // It listens to a port.
+  // It listens on a port.
   const { port } = mute.address() as AddressInfo
   const store = postgresStore({ connectionString: `postgres://nobody@127.0.0.1:${port}/none`, retryMs: 200 })
   await expect(store.list()).rejects.toThrow(/^The database cannot be reached: .*timeout.* It was tried for 200 ms/i)
@@ -262,8 +263,8 @@ test('a server that takes connections and never answers is reported after the ti
   mute.close()
 })
 
-test('options that are none are refused at once', () => {
-  // Plain JavaScript may give anything.
+test('rejects invalid options at once', () => {
+  // Plain JavaScript may pass any value.
   const given = postgresStore as (options: unknown) => unknown
   expect(() => given(undefined)).toThrow(
     'postgresStore must be given an object, such as { connectionString }, but it is undefined.',

@@ -6,7 +6,7 @@ import { migrate, rollBack } from './schema.ts'
 
 interface Job {
   readonly isDurable: boolean
-  /** Does the work inside the transaction. */
+  /** Work inside the transaction. */
   readonly work: (database: SqliteDatabase) => unknown
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
@@ -14,15 +14,15 @@ interface Job {
 
 /** Where the database is, and how long to wait for it. */
 export interface ConnectionOptions {
-  /** For messages, too. */
+  /** Also used in messages. */
   readonly path: string
   readonly database?: SqliteDatabase
   readonly busyTimeoutMs: number
 }
 
 /**
- * One connection. What is written in one turn of the event loop, whichever session it is of, shares one transaction, and one sync of the disk.
- * SQLite allows one writer at a time over all processes: for the others this waits without blocking the process.
+ * One connection. All writes in one turn of the event loop, for any session, share one transaction and one disk sync.
+ * SQLite allows one writer over all processes; this class waits for others without blocking the process.
  */
 export class Connection {
   readonly #options: ConnectionOptions
@@ -36,7 +36,7 @@ export class Connection {
     this.#options = options
   }
 
-  /** Reads. `look` does so at once, and sees one state of the database. */
+  /** Reads. `look` runs synchronously, and sees one state of the database. */
   async read<T>(look: (database: SqliteDatabase) => T): Promise<T> {
     this.#refuseIfClosed()
     const database = await this.#database()
@@ -54,18 +54,21 @@ export class Connection {
     }
   }
 
-  /** Writes: all that `work` does, or nothing where it throws. With `isDurable` it is on disk once this has resolved. */
+  /**
+   * Writes: `work` takes effect completely, or not at all if it throws. With `isDurable` the data is on disk when it
+   * resolves.
+   */
   async write<T>(isDurable: boolean, work: (database: SqliteDatabase) => T): Promise<T> {
     this.#refuseIfClosed()
     await this.#database()
     return new Promise<T>((resolve, reject) => {
-      // What `work` gives is what it resolves with.
+      // It resolves with the result of `work`.
       this.#jobs.push({ isDurable, work, resolve: resolve as (value: unknown) => void, reject })
       this.#working ??= this.#workOff()
     })
   }
 
-  /** Ends it once all that was asked for is written. A database that the program has given stays open. */
+  /** Closes the connection when all pending writes are done. A database that the program supplied stays open. */
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -80,7 +83,7 @@ export class Connection {
 
   #database(): Promise<SqliteDatabase> {
     this.#opened ??= this.#open()
-    // What could not be opened may be there later.
+    // Opening may succeed later.
     this.#opened.catch(() => (this.#opened = undefined))
     return this.#opened
   }
@@ -90,16 +93,16 @@ export class Connection {
     const database = given ?? (await openDatabase(path))
     try {
       for (const sql of [
-        // The library would block the process for so long; what takes longer is tried again by this class.
+        // The library blocks the process for this time; after that, this class retries.
         'PRAGMA busy_timeout = 20',
-        // Counts for a new file only: what is removed gives its room back.
+        // Only affects new files: removing data then frees disk space.
         'PRAGMA auto_vacuum = INCREMENTAL',
-        // With a write-ahead log readers and a writer do not wait for each other.
+        // With a write-ahead log, readers and writers do not block each other.
         'PRAGMA journal_mode = WAL',
-        // On macOS a plain sync leaves data in the cache of the drive.
+        // On macOS a plain sync leaves data in the drive's cache.
         'PRAGMA fullfsync = 1',
       ])
-        // One after the other: each may find a process that opens or closes the file.
+        // One after another: each may collide with a process that opens or closes the file.
         await this.#unlessBusy(() => database.exec(sql))
       await this.#unlessBusy(() => migrate(database))
       return database
@@ -110,14 +113,14 @@ export class Connection {
   }
 
   async #workOff(): Promise<void> {
-    // What neighbours ask for in this turn of the event loop goes together.
+    // Collect all writes of this turn of the event loop.
     await new Promise<void>((resolve) => setImmediate(resolve))
     while (this.#jobs.length > 0) {
       let jobs = this.#jobs
       try {
         const database = await this.#database()
         const settle = await this.#unlessBusy(() => {
-          // Those that came while another process was writing, too.
+          // Include writes requested while another process was writing.
           jobs = this.#jobs
           const settled = this.#transaction(database, jobs)
           this.#jobs = []
@@ -133,10 +136,11 @@ export class Connection {
     this.#working = undefined
   }
 
-  /** Gives what settles the jobs. */
+  /** Returns a function that settles the jobs. */
   #transaction(database: SqliteDatabase, jobs: readonly Job[]): () => void {
     const isDurable = jobs.some((job) => job.isDurable)
-    // FULL: a commit returns once the log is on disk, with all commits before it. NORMAL: it may be lost with the power, never with the process, and never breaks the database.
+    // FULL: a commit returns once the log, with all earlier commits, is on disk. NORMAL: a power failure may lose it,
+    // but a crash of the process cannot, and the database stays valid.
     if (isDurable !== this.#isDurable) database.exec(`PRAGMA synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`)
     this.#isDurable = isDurable
     database.exec('BEGIN IMMEDIATE')
@@ -148,7 +152,7 @@ export class Connection {
           database.exec('RELEASE job')
           return () => resolve(value)
         } catch (error) {
-          // One that is refused does not take its neighbours with it.
+          // A failed job does not affect the others.
           if (!rollBackJob(database)) throw error
           return () => reject(this.#failureOf(error))
         }
@@ -176,7 +180,7 @@ export class Connection {
             `The database ${this.#options.path} was locked by another process for ${this.#options.busyTimeoutMs} ms. End the program that keeps a transaction open, or raise busyTimeoutMs.`,
             { cause: error },
           )
-        // Of several that wait none is always the last.
+        // Random delays, so that no process always comes last.
         await wait(1 + Math.random() * 20)
       }
     }
@@ -190,7 +194,7 @@ export class Connection {
   }
 }
 
-/** False where SQLite has ended the whole transaction already, as it does when the disk is full. */
+/** Rolls back one job. False if SQLite has already ended the whole transaction, as on a full disk. */
 function rollBackJob(database: SqliteDatabase): boolean {
   try {
     database.exec('ROLLBACK TO job; RELEASE job')

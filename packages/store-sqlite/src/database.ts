@@ -3,20 +3,23 @@ import { dirname, resolve } from 'node:path'
 import { ConfigurationError, HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 
-/** A value of SQLite, as both libraries give it for what this store asks. */
+/** An SQLite value as both libraries return it for this store. */
 export type SqliteValue = string | number | null
 
-/** A statement, in the part of it that `node:sqlite` and `better-sqlite3` share. */
+/** The part of a statement that `node:sqlite` and `better-sqlite3` share. */
 export interface SqliteStatement {
   /** Executes the statement. */
   run(...values: SqliteValue[]): unknown
-  /** The first row; undefined for none. */
+  /** Returns the first row; undefined without rows. */
   get(...values: SqliteValue[]): unknown
-  /** All rows. */
+  /** Returns all rows. */
   all(...values: SqliteValue[]): unknown[]
 }
 
-/** An open database: a `DatabaseSync` of `node:sqlite`, a `Database` of `better-sqlite3`, or another one with these methods. */
+/**
+ * An open database: a `DatabaseSync` of `node:sqlite`, a `Database` of `better-sqlite3`, or another one with these
+ * methods.
+ */
 export interface SqliteDatabase {
   /** Executes statements without values. */
   exec(sql: string): unknown
@@ -29,14 +32,14 @@ export interface SqliteDatabase {
 type Constructor = new (path: string) => SqliteDatabase
 
 /**
- * Opens the file for this person alone, and makes it where it is missing.
- * @throws HaltingError `driver` where no library for SQLite can be loaded, or the file cannot be opened.
+ * Opens the file, readable for this user only, and creates it if missing.
+ * @throws HaltingError `driver` if no SQLite library can be loaded, or the file cannot be opened.
  */
 export async function openDatabase(path: string): Promise<SqliteDatabase> {
   const Database = await sqliteLibrary()
   try {
     if (path === ':memory:') return new Database(path)
-    // Absolute: the library would take `file:…` for an address, and open another file than the one that is made here.
+    // Absolute: the library would parse `file:…` as a URI, and open another file than the one created here.
     const file = resolve(path)
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     createPrivately(file)
@@ -46,9 +49,9 @@ export async function openDatabase(path: string): Promise<SqliteDatabase> {
   }
 }
 
-/** SQLite would make the file readable for others; its other files take the mode of this one. */
+/** Creates the file as private: SQLite would make it readable for others. Its other files inherit this mode. */
 function createPrivately(file: string): void {
-  // A pipe would block the process until another one reads from it.
+  // Opening a pipe would block until another process reads from it.
   const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NONBLOCK ?? 0)
   const opened = openSync(file, flags, 0o600)
   try {
@@ -58,14 +61,14 @@ function createPrivately(file: string): void {
   }
 }
 
-/** `node:sqlite` where Node has it, else `better-sqlite3`. */
+/** Returns `node:sqlite` if available, otherwise `better-sqlite3`. */
 async function sqliteLibrary(): Promise<Constructor> {
   const builtIn = builtInLibrary()
   if (builtIn !== undefined) return builtIn
-  // By a variable: the package is optional, and has no types of its own.
+  // Import by a variable: the package is optional, and has no types of its own.
   const name = 'better-sqlite3'
   try {
-    // The package exports its class; whether it works is seen when it opens a file.
+    // The package exports its class; opening a file shows whether it works.
     const { default: Database } = (await import(name)) as { readonly default: Constructor }
     new Database(':memory:').close()
     return Database
@@ -79,7 +82,7 @@ async function sqliteLibrary(): Promise<Constructor> {
 function builtInLibrary(): Constructor | undefined {
   const warning = Object.getOwnPropertyDescriptor(process, 'emitWarning')
   try {
-    // Node warns on stderr that its module may change; this package is tested with it.
+    // Node warns on stderr that the module may change; this package is tested with it.
     process.emitWarning = () => {}
     const found: { readonly DatabaseSync?: Constructor } | undefined = process.getBuiltinModule('node:sqlite')
     return found?.DatabaseSync
@@ -92,11 +95,11 @@ function firstLineOf(error: unknown): string {
   return messageOf(error).split('\n')[0] ?? ''
 }
 
-/** Whether another connection is writing at this moment: both libraries say it in their own way. */
+/** Whether another connection is writing; the libraries report it differently. */
 export function isBusy(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false
   const { code, errcode } = error as { readonly code?: unknown; readonly errcode?: unknown }
-  // SQLITE_BUSY is 5; its extended codes have that in their lowest byte.
+  // SQLITE_BUSY is 5, the lowest byte of its extended codes.
   return typeof errcode === 'number'
     ? (errcode & 0xff) === 5
     : typeof code === 'string' && code.startsWith('SQLITE_BUSY')

@@ -1,7 +1,7 @@
 import { HaltingError } from '@halting/core'
 import type { SqliteDatabase } from './database.ts'
 
-/** What brings the tables from each version to the next; the first begins with none. Entries are only ever added. */
+/** Migrations to each version; the first creates the tables. Only append to this list. */
 const migrations: readonly string[] = [
   `CREATE TABLE halting_store (version INTEGER NOT NULL, fence INTEGER NOT NULL);
    INSERT INTO halting_store VALUES (0, 0);
@@ -28,7 +28,7 @@ const migrations: readonly string[] = [
 ]
 
 /**
- * Makes the tables, or brings them to this version, in one transaction.
+ * Creates or migrates the tables in one transaction.
  * @throws HaltingError `driver` for tables of a later version.
  */
 export function migrate(database: SqliteDatabase): void {
@@ -53,11 +53,11 @@ export function migrate(database: SqliteDatabase): void {
   }
 }
 
-/** Ends a transaction that failed; SQLite may have done so already. */
+/** Rolls back a failed transaction; SQLite may have done so already. */
 export function rollBack(database: SqliteDatabase): void {
   try {
     database.exec('ROLLBACK')
   } catch {
-    // There is none any more.
+    // The transaction has already ended.
   }
 }

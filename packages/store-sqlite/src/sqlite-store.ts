@@ -26,23 +26,24 @@ import { livenessOf, nameOfHolder, ownProcess, parsedHolder } from './process-id
 
 /** Where sessions are stored. */
 export interface SqliteStoreOptions {
-  /** The file. It is made where it is missing, for this person alone (0600, new folders 0700). */
+  /** The file, created if missing for this user only (0600, new folders 0700). */
   readonly path: string
   /**
-   * A database that the program has open, in place of one that is opened here: a `DatabaseSync` of `node:sqlite`, or a `Database` of `better-sqlite3`. It stays open when
-   * the store is closed. The tables of the store begin with `halting_`. Nothing else may have a transaction open on it across an await.
+   * An existing database to use instead: a `DatabaseSync` of `node:sqlite`, or a `Database` of `better-sqlite3`.
+   * Closing the store does not close it. The store's tables start with `halting_`. No other transaction may be open on
+   * it across an await.
    */
   readonly database?: SqliteDatabase
   /** How long to wait for another process that is writing, in milliseconds (default: 10,000). */
   readonly busyTimeoutMs?: number
   /**
-   * How long a lock lasts that is not renewed, in milliseconds (default: 60,000). It counts for processes on other hosts and in other containers only: a process of this
-   * host is known to run or not.
+   * How long a lock lasts without renewal, in milliseconds (default: 60,000). Only matters for processes on other hosts
+   * and in other containers: for this host it is known whether a process runs.
    */
   readonly lockMs?: number
 }
 
-/** A row of the table of sessions. */
+/** A row of the sessions table. */
 interface Row {
   readonly key: number
   readonly id: string
@@ -61,9 +62,9 @@ interface Row {
 }
 
 /**
- * Sessions in a SQLite database: many of them, in one file, that any number of processes of one machine may use at a time.
- * Uses `node:sqlite` where Node has it (22.13 and later), else `better-sqlite3` 12.
- * @throws ConfigurationError for options of other types. What is wrong with the file or the library is reported by the first call.
+ * Creates a store of sessions in one SQLite file, which any number of processes of one machine may use concurrently.
+ * Uses `node:sqlite` if available (Node 22.13 and later), otherwise `better-sqlite3` 12.
+ * @throws ConfigurationError for options of wrong types. The first call reports problems with the file or the library.
  */
 export function sqliteStore(options: SqliteStoreOptions): SessionStore {
   if (typeof options !== 'object' || options === null)
@@ -81,7 +82,10 @@ class SqliteStore implements SessionStore {
   readonly #holder = JSON.stringify(ownProcess())
   readonly #open = new Map<number, OpenSession>()
   readonly #opening = new Set<Promise<OpenSession>>()
-  /** Fences of locks that could not be released yet, as on a full disk. This process is alive, so nobody else would take them. */
+  /**
+   * Fences of locks whose release failed, as on a full disk. This process is alive, so nobody else would take them
+   * over.
+   */
   readonly #unreleased = new Set<number>()
   #heartbeat: NodeJS.Timeout | undefined
 
@@ -119,13 +123,13 @@ class SqliteStore implements SessionStore {
       this.#startHeartbeat()
       return session
     } catch (error) {
-      // The cause is what the caller needs; the lock is released later.
+      // The caller needs the original error; the lock is released later.
       await release().catch(() => undefined)
       throw error
     }
   }
 
-  /** Takes the lock of a session, which begins where there is none. Gives its row. */
+  /** Locks a session, and creates it if it is missing. Returns its row. */
   #locked(database: SqliteDatabase, sessionId: string, head: SessionHead): Row {
     const now = Date.now()
     this.#releaseIn(database)
@@ -148,7 +152,7 @@ class SqliteStore implements SessionStore {
         'UPDATE halting_sessions SET fence = (SELECT fence FROM halting_store), holder = ?, held_until = ? WHERE id = ?',
       )
       .run(this.#holder, now + this.#lockMs, sessionId)
-    // It is there since a moment ago.
+    // It was just inserted.
     return rowOf(database, sessionId) as Row
   }
 
@@ -178,7 +182,7 @@ class SqliteStore implements SessionStore {
   async #release(fence: number): Promise<void> {
     this.#open.delete(fence)
     this.#unreleased.add(fence)
-    // It tries again where this fails.
+    // It retries if the release fails.
     this.#startHeartbeat()
     await this.#releaseAll()
   }
@@ -196,7 +200,7 @@ class SqliteStore implements SessionStore {
   }
 
   #startHeartbeat(): void {
-    // A longer interval than timers have would fire all the time.
+    // Timers with a longer interval would fire all the time.
     const intervalMs = Math.min(this.#lockMs / 3, 2 ** 31 - 1)
     this.#heartbeat ??= setInterval(() => void this.#renew(), intervalMs).unref()
   }
@@ -215,7 +219,7 @@ class SqliteStore implements SessionStore {
         for (const fence of this.#open.keys()) renew.run(until, fence, this.#holder)
       })
     } catch {
-      // Records are refused where the lock was lost, and the next renewal may succeed.
+      // If the lock was lost, writes are rejected; the next renewal may succeed.
     }
   }
 
@@ -245,7 +249,7 @@ class SqliteStore implements SessionStore {
         )
         .all(cwd, cwd, after ?? null, limit)
     })
-    // The columns are those of the table.
+    // These are the columns of the table.
     return (rows as readonly Row[]).map(infoOf)
   }
 
@@ -268,7 +272,7 @@ class SqliteStore implements SessionStore {
       database.prepare('SELECT id FROM halting_sessions WHERE updated_at < ?').all(ms),
     )
     let removed = 0
-    // One at a time, so that sessions that are written do not wait for all of them.
+    // One at a time, so that active sessions do not wait for all of them.
     for (const { id } of old as readonly Pick<Row, 'id'>[]) {
       const isRemoved = await this.#connection.write(false, (database) => {
         const row = rowOf(database, id)
@@ -282,7 +286,7 @@ class SqliteStore implements SessionStore {
   }
 
   async close(): Promise<void> {
-    // A session whose lock is being taken is closed, too: afterwards nobody could release it.
+    // Also close sessions that are being opened: nobody could release them afterwards.
     while (this.#opening.size > 0) await Promise.allSettled(this.#opening)
     const closed = await Promise.allSettled([...this.#open.values()].map((session) => session.close()))
     this.#stopHeartbeat()
@@ -294,14 +298,14 @@ class SqliteStore implements SessionStore {
 const nextWritten = '(SELECT COALESCE(MAX(written), 0) + 1 FROM halting_sessions)'
 
 function rowOf(database: SqliteDatabase, sessionId: string): Row | undefined {
-  // The columns are those of the table.
+  // These are the columns of the table.
   return database.prepare('SELECT * FROM halting_sessions WHERE id = ?').get(sessionId) as Row | undefined
 }
 
 function textsOf(database: SqliteDatabase, { key, id, records }: Row): readonly string[] {
   const rows = database
     .prepare('SELECT number, body FROM halting_records WHERE session = ? ORDER BY number')
-    // The columns are those of the table.
+    // These are the columns of the table.
     .all(key) as readonly { readonly number: number; readonly body: string }[]
   const gap = rows.findIndex(({ number }, index) => number !== index)
   if (gap >= 0 || rows.length < records) throw damagedRecord(id, gap < 0 ? rows.length : gap, 'it is missing')
@@ -311,7 +315,7 @@ function textsOf(database: SqliteDatabase, { key, id, records }: Row): readonly 
 function removeRow(database: SqliteDatabase, { key }: Row): void {
   database.prepare('DELETE FROM halting_records WHERE session = ?').run(key)
   database.prepare('DELETE FROM halting_sessions WHERE key = ?').run(key)
-  // The file gets smaller, where it was made by this store.
+  // The file shrinks if this store created it.
   database.exec('PRAGMA incremental_vacuum')
 }
 
@@ -343,7 +347,7 @@ function infoOf(row: Row): StoredSessionInfo {
     updatedAt: new Date(row.updated_at).toISOString(),
     records: row.records,
     bytes: row.bytes,
-    // A later version may have written another one: then it is what it is.
+    // A later version may have written an unknown reason; it is passed on unchanged.
     lastReason: row.last_reason as EndingReason | null,
     isLocked: isHeld(row),
   }

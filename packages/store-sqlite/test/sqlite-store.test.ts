@@ -1,4 +1,5 @@
-// Holds rules of docs/spec: R-STEP-16, R-STEP-16a, R-STEP-16b, R-STEP-16c, R-STEP-16d: sessions in a SQLite database, with each library that this machine has.
+// Tests R-STEP-16, R-STEP-16a, R-STEP-16b, R-STEP-16c and R-STEP-16d of docs/spec: sessions in a SQLite database, with
+// each library that this machine has.
 import { execFile } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,11 +12,11 @@ import { sqliteStore } from '../src/index.ts'
 import { enginesToTry } from './support/engines.ts'
 
 const run = promisify(execFile)
-// `HALTING_KILLS=1000` for as many as one likes.
+// `HALTING_KILLS=1000` executes any number of kills.
 const kills = Number(process.env['HALTING_KILLS'] ?? (isWhole ? 1_000 : isDeep ? 10 : 6))
 const longest = 600_000 + kills * 2_000
 
-// A killed process loses nothing that the kernel has; in memory nobody waits for a disk.
+// A killed process loses nothing that it passed to the kernel. A file system in memory needs no disk.
 const folder = mkdtempSync(join(!isWhole && existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'halting-sqlite-'))
 const engines = await enginesToTry()
 afterAll(() => {
@@ -28,7 +29,7 @@ for (const [index, { title, why, node, program }] of engines.entries())
     const child = { node, args: [program, 'work'], store: join(folder, `kills-${index}.db`) }
 
     test(
-      'keeps what every store of sessions must',
+      'meets the requirements of every session store',
       async () => {
         const { stdout } = await run(node, [program, 'check'], { maxBuffer: 64_000_000 })
         expect(JSON.parse(stdout)).toEqual([])
@@ -37,7 +38,7 @@ for (const [index, { title, why, node, program }] of engines.entries())
     )
 
     test(
-      'a session killed at any of its records comes to its end with nothing done twice',
+      'completes a session killed at any record without repeating anything',
       async () => {
         const { sessions, kills: killed, problems } = await killedAtEveryRecord(child, folder, isWhole ? 5 : 2)
         expect(problems).toEqual([])
@@ -49,7 +50,7 @@ for (const [index, { title, why, node, program }] of engines.entries())
     )
 
     test(
-      `killed ${kills} times at random, with two sessions at a time in one file, nothing is done twice`,
+      `repeats nothing after ${kills} random kills of two concurrent sessions in one file`,
       async () => {
         const tormented = await killedAtRandom(child, folder, { kills })
         expect(tormented.problems).toEqual([])
@@ -60,8 +61,8 @@ for (const [index, { title, why, node, program }] of engines.entries())
     )
   })
 
-test('options that are none are refused at once', () => {
-  // Plain JavaScript may give anything.
+test('rejects invalid options at once', () => {
+  // Plain JavaScript may pass any value.
   const given = sqliteStore as (options: unknown) => unknown
   expect(() => given(undefined)).toThrow('sqliteStore must be given an object, such as { path }, but it is undefined.')
   expect(() => given({ path: '' })).toThrow('path must be a text that is not empty, but it is "".')
@@ -69,9 +70,9 @@ test('options that are none are refused at once', () => {
 })
 
 test.skipIf(process.getBuiltinModule('node:sqlite') !== undefined)(
-  'without a library the first call says what to install',
+  'names the package to install in the first call without a library',
   async () => {
-    // The workspace has better-sqlite3 without its binary at most.
+    // The workspace has better-sqlite3 without its binary, if at all.
     const store = sqliteStore({ path: join(folder, 'none.db') })
     await expect(store.list()).rejects.toThrow(/Use Node 22\.13 or later, or run: npm install better-sqlite3@12$/)
   },

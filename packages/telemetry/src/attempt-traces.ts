@@ -1,8 +1,8 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { RunEvent, Usage } from '@halting/core'
-import { nameOf } from './content.ts'
+import { exportedName } from './content.ts'
 import { inputTokensOf } from './metrics.ts'
-import { conventionAttributes as told, ownAttributes as own } from './names.ts'
+import { conventionAttributes as genAi, ownAttributes as own } from './names.ts'
 import { TraceNode } from './node.ts'
 import type { TraceScope } from './scope.ts'
 
@@ -11,7 +11,7 @@ type AssistantEntry = Extract<EventOf<'message'>['entry'], { readonly kind: 'ass
 
 type Outcome = EventOf<'model_end'>['outcome']
 
-/** A model that is asked, and what is said of it. */
+/** A requested model with its attributes. */
 interface AskedModel {
   readonly name: string
   readonly provider: string
@@ -29,10 +29,13 @@ interface AttemptError {
   readonly message: string | undefined
 }
 
-/** That it was aborted, or that a limit forbade it, is no failure. */
+/** Aborted attempts, and those forbidden by a limit, are not failures. */
 const failures: ReadonlySet<Outcome> = new Set<Outcome>(['failed', 'unknown'])
 
-/** The attempts at model requests of one run, and its questions. A span ends when its reply is there, at the time at which the attempt ended. */
+/**
+ * Spans of the attempts of one run at model requests, and of its questions. A span ends when its reply is known, with
+ * the time at which the attempt ended.
+ */
 export class AttemptTraces {
   readonly #scope: TraceScope
   readonly #conversation: string | undefined
@@ -40,7 +43,7 @@ export class AttemptTraces {
   readonly #models = new Map<string, AskedModel>()
   readonly #questions = new Map<string, OpenAttempt>()
   #open: OpenAttempt | undefined
-  /** Its figures are told; its message, or why it failed, comes next. */
+  /** An ended attempt with its figures; its message or its error follows. */
   #ended: { readonly attempt: OpenAttempt; readonly at: number; readonly outcome: Outcome } | undefined
 
   constructor(scope: TraceScope, conversation: string | undefined, isLive: () => boolean) {
@@ -56,7 +59,7 @@ export class AttemptTraces {
     if (this.#isLive()) this.#open.node.begin()
   }
 
-  /** The attempt that is made now is made by this process. True where there is one. */
+  /** Reports that this process makes the current attempt. Returns true if there is one. */
   running(): boolean {
     this.#open?.node.begin()
     return this.#open !== undefined
@@ -72,7 +75,7 @@ export class AttemptTraces {
     const attempt = this.#open
     this.#open = undefined
     if (attempt === undefined) return
-    // It was lost with its process, which told nothing of its end.
+    // It was lost with its process, which reported no end.
     if (outcome === 'unknown') attempt.node.begin()
     if (!attempt.node.isBegun) return
     this.flush()
@@ -82,7 +85,7 @@ export class AttemptTraces {
   }
 
   questionStart({ name, attempt, model }: EventOf<'question_start'>, parent: TraceNode): void {
-    const open = this.#attempt(model, attempt, parent, own.question[0], nameOf(name))
+    const open = this.#attempt(model, attempt, parent, own.question[0], exportedName(name))
     open.node.begin()
     const key = `${name}.${attempt}`
     this.#questions.get(key)?.node.abandon(this.#scope.now())
@@ -99,12 +102,12 @@ export class AttemptTraces {
     this.#finish(open, at, outcome)
   }
 
-  /** Why the last one failed. */
+  /** Reports why the last attempt failed. */
   failed({ kind, message }: EventOf<'retry'>['error']): void {
     this.#fails(kind, message)
   }
 
-  /** What the last one answered, or our message of how it failed. */
+  /** Adds the reply of the last attempt, or our message about its failure. */
   reply({ message, error }: AssistantEntry): void {
     const ended = this.#ended
     if (error !== undefined && ended?.outcome === 'failed') return this.#fails(error)
@@ -112,15 +115,15 @@ export class AttemptTraces {
       const { node } = ended.attempt
       const { id, model, stop_reason: stopReason, content } = message
       const { texts } = this.#scope
-      node.set(told.responseId, nameOf(id))
-      node.set(told.responseModel, nameOf(model))
-      if (stopReason !== null) node.set(told.finishReasons, [nameOf(stopReason)])
-      if (texts.wants.replies) node.set(told.outputMessages, texts.messages('assistant', [content], stopReason))
+      node.set(genAi.responseId, exportedName(id))
+      node.set(genAi.responseModel, exportedName(model))
+      if (stopReason !== null) node.set(genAi.finishReasons, [exportedName(stopReason)])
+      if (texts.wants.replies) node.set(genAi.outputMessages, texts.messages('assistant', [content], stopReason))
     }
     this.flush()
   }
 
-  /** Nothing more comes of the attempt that has ended. */
+  /** Ends the span of the last attempt: nothing more follows. */
   flush(): void {
     const ended = this.#ended
     this.#ended = undefined
@@ -136,7 +139,7 @@ export class AttemptTraces {
     this.#open = undefined
   }
 
-  /** Why the one that has ended failed. */
+  /** Ends the span of a failed attempt. */
   #fails(kind: string, message?: string): void {
     const ended = this.#ended
     this.#ended = undefined
@@ -147,13 +150,13 @@ export class AttemptTraces {
     const { api, tracing, now } = this.#scope
     const model = this.#asked(id)
     const attributes: Attributes = {
-      [told.operation]: 'chat',
-      [told.provider]: model.provider,
-      [told.requestModel]: model.name,
+      [genAi.operation]: 'chat',
+      [genAi.provider]: model.provider,
+      [genAi.requestModel]: model.name,
       [own.attempt[0]]: attempt,
     }
     attributes[of] = which
-    if (this.#conversation !== undefined) attributes[told.conversation] = this.#conversation
+    if (this.#conversation !== undefined) attributes[genAi.conversation] = this.#conversation
     const options = { kind: api.SpanKind.CLIENT, attributes, startTime: now() }
     return { node: new TraceNode(tracing, parent, model.spanName, options), model, firstChunkAt: undefined }
   }
@@ -161,28 +164,28 @@ export class AttemptTraces {
   #asked(id: string): AskedModel {
     const known = this.#models.get(id)
     if (known !== undefined) return known
-    const name = nameOf(id)
-    const asked = { name, provider: this.#scope.providerOf(id), spanName: `chat ${name}` }
-    this.#models.set(id, asked)
-    return asked
+    const name = exportedName(id)
+    const modelNames = { name, provider: this.#scope.providerOf(id), spanName: `chat ${name}` }
+    this.#models.set(id, modelNames)
+    return modelNames
   }
 
   #figures({ node, model, firstChunkAt }: OpenAttempt, outcome: string, usage: Usage | null, costUsd: number): void {
     node.set(own.outcome[0], outcome)
     node.set(own.costUsd[0], costUsd)
     if (usage !== null) {
-      node.set(told.inputTokens, inputTokensOf(usage))
-      node.set(told.outputTokens, usage.output_tokens)
-      node.set(told.cacheRead, usage.cache_read_input_tokens)
-      node.set(told.cacheCreation, usage.cache_creation_input_tokens)
+      node.set(genAi.inputTokens, inputTokensOf(usage))
+      node.set(genAi.outputTokens, usage.output_tokens)
+      node.set(genAi.cacheRead, usage.cache_read_input_tokens)
+      node.set(genAi.cacheCreation, usage.cache_creation_input_tokens)
     }
-    if (firstChunkAt !== undefined) node.set(told.firstChunk, node.secondsUntil(firstChunkAt))
+    if (firstChunkAt !== undefined) node.set(genAi.firstChunk, node.secondsUntil(firstChunkAt))
     this.#scope.instruments?.usage(model.name, model.provider, usage, costUsd)
   }
 
   #finish({ node, model }: OpenAttempt, at: number, outcome: Outcome, error?: AttemptError): void {
     const errorType = outcome === 'answered' ? undefined : (error?.kind ?? outcome)
-    if (errorType !== undefined) node.set(told.errorType, errorType)
+    if (errorType !== undefined) node.set(genAi.errorType, errorType)
     if (failures.has(outcome)) {
       const message = error?.message
       node.fail(message === undefined ? undefined : this.#scope.texts.text(message))

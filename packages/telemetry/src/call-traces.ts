@@ -1,23 +1,23 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { RunEvent, MessageContent } from '@halting/core'
-import { nameOf } from './content.ts'
-import { conventionAttributes as told, failedStatuses, ownAttributes as own } from './names.ts'
+import { exportedName } from './content.ts'
+import { conventionAttributes as genAi, failedStatuses, ownAttributes as own } from './names.ts'
 import { TraceNode } from './node.ts'
 import type { TraceScope } from './scope.ts'
 
 type EventOf<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>
 
-/** Hooks and agents of a call may come after its end: those of so many calls find it. */
-const mostKept = 100
+/** Number of calls to remember: hooks and agents of a call may follow its end. */
+const mostRemembered = 100
 
-/** The calls of one run. Services use ids twice: the newest one is meant. */
+/** Spans of the tool calls of one run. Services reuse ids; an id means the newest call. */
 export class CallTraces {
   readonly #scope: TraceScope
   readonly #isLive: () => boolean
   readonly #calls = new Map<string, TraceNode>()
-  /** Those that began while their message still streamed. */
+  /** Calls that started while their message was still streaming. */
   readonly #early = new Set<string>()
-  /** Calls that have ended, when, and whose results are not told yet. */
+  /** Ended calls whose results have not been reported yet, with the time of their end. */
   readonly #ended = new Map<string, { readonly node: TraceNode; readonly at: number }>()
 
   constructor(scope: TraceScope, isLive: () => boolean) {
@@ -25,20 +25,20 @@ export class CallTraces {
     this.#isLive = isLive
   }
 
-  /** The newest call of this id, also after its end: its hooks come behind it. */
+  /** Returns the span of the newest call with this id, even after its end, because its hooks follow. */
   nodeOf(callId: string): TraceNode | undefined {
     return this.#calls.get(callId)
   }
 
   start({ callId, name, input }: EventOf<'tool_start'>, parent: TraceNode): void {
     const { api, tracing, texts, now } = this.#scope
-    const tool = nameOf(name)
+    const tool = exportedName(name)
     const attributes: Attributes = {
-      [told.operation]: 'execute_tool',
-      [told.toolName]: tool,
-      [told.toolCallId]: nameOf(callId),
+      [genAi.operation]: 'execute_tool',
+      [genAi.toolName]: tool,
+      [genAi.toolCallId]: exportedName(callId),
     }
-    if (texts.wants.toolInputs) attributes[told.toolArguments] = texts.json(input)
+    if (texts.wants.toolInputs) attributes[genAi.toolArguments] = texts.json(input)
     const options = { kind: api.SpanKind.INTERNAL, attributes, startTime: now() }
     const node = new TraceNode(tracing, parent, `execute_tool ${tool}`, options)
     this.#over(callId)
@@ -46,17 +46,17 @@ export class CallTraces {
     if (this.#early.delete(callId) || this.#isLive()) node.begin()
   }
 
-  /** The id is of another call now. */
+  /** Ends the previous call with this id. */
   #over(callId: string): void {
     const ended = this.#ended.get(callId)
     ended?.node.end(ended.at)
     this.#ended.delete(callId)
     this.#calls.get(callId)?.abandon(this.#scope.now())
-    // The newest comes last.
+    // Keep the newest call last.
     this.#calls.delete(callId)
   }
 
-  /** The tool itself works, in this process. */
+  /** Reports that the tool itself runs in this process. */
   running({ callId }: { readonly callId: string }): void {
     const node = this.#calls.get(callId)
     if (node === undefined || node.isEnded || this.#ended.has(callId)) this.#early.add(callId)
@@ -66,14 +66,14 @@ export class CallTraces {
   end({ callId, name, status, durationMs }: EventOf<'tool_end'>): void {
     const node = this.#calls.get(callId)
     if (node === undefined || this.#ended.has(callId)) return
-    // It was lost with its process, which told nothing of its end.
+    // It was lost with its process, which reported no end.
     if (status === 'unknown') node.begin()
     if (!node.isBegun) return
     const { instruments, texts, now } = this.#scope
     const at = now()
     node.set(own.toolStatus[0], status)
     node.set(own.durationMs[0], durationMs)
-    if (status !== 'done') node.set(told.errorType, status)
+    if (status !== 'done') node.set(genAi.errorType, status)
     if (failedStatuses.has(status)) node.fail()
     instruments?.tool(name, status, durationMs / 1000)
     if (texts.wants.toolResults) this.#ended.set(callId, { node, at })
@@ -85,11 +85,11 @@ export class CallTraces {
     for (const block of content) {
       if (block.type !== 'tool_result' || !('tool_use_id' in block) || typeof block.tool_use_id !== 'string') continue
       const ended = this.#ended.get(block.tool_use_id)
-      ended?.node.set(told.toolResult, this.#scope.texts.result('content' in block ? block.content : ''))
+      ended?.node.set(genAi.toolResult, this.#scope.texts.result('content' in block ? block.content : ''))
     }
   }
 
-  /** No more is told of those that have ended. */
+  /** Ends the spans of all ended calls. */
   flush(): void {
     for (const { node, at } of this.#ended.values()) node.end(at)
     this.#ended.clear()
@@ -97,10 +97,10 @@ export class CallTraces {
     this.#forget()
   }
 
-  /** A run may make calls for days. The oldest that are over are named by nothing that still comes. */
+  /** Forgets old calls: a run may last for days, and later events do not refer to the oldest ended calls. */
   #forget(): void {
-    if (this.#calls.size <= 2 * mostKept) return
-    let left = this.#calls.size - mostKept
+    if (this.#calls.size <= 2 * mostRemembered) return
+    let left = this.#calls.size - mostRemembered
     for (const [callId, node] of this.#calls) {
       if (left-- <= 0) return
       if (node.isEnded || !node.isBegun) this.#calls.delete(callId)

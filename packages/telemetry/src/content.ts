@@ -1,13 +1,13 @@
 import type { ContentBlock, MessageContent, StopCategory, StopSignal } from '@halting/core'
 import { headOf, isText, wellFormed } from '@halting/core/adapters'
 import { redactSecrets } from '@halting/core/redact'
-import type { Guard } from './guard.ts'
-import type { TelemetryOptions, ToldContent } from './options.ts'
+import type { FailureGuard } from './guard.ts'
+import type { TelemetryOptions, ExportedContent } from './options.ts'
 
-const all: Required<ToldContent> = { prompts: true, replies: true, toolInputs: true, toolResults: true }
-const none: Required<ToldContent> = { prompts: false, replies: false, toolInputs: false, toolResults: false }
+const all: Required<ExportedContent> = { prompts: true, replies: true, toolInputs: true, toolResults: true }
+const none: Required<ExportedContent> = { prompts: false, replies: false, toolInputs: false, toolResults: false }
 
-/** Who writes the sentences of signals: the loop itself in `all`; in `known` it and services, where the signal comes from one of these. */
+/** Sources of signals whose sentences are safe to export: `all`, or only the listed ones. */
 const ownWords: { readonly [reason in StopCategory]: 'all' | readonly string[] } = {
   completed: 'all',
   finish_reason: 'all',
@@ -17,9 +17,9 @@ const ownWords: { readonly [reason in StopCategory]: 'all' | readonly string[] }
   time_limit: 'all',
   no_progress: 'all',
   user_requested: 'all',
-  // Retries that ran out; a check of the answer quotes it, and a stop hook writes what it likes.
+  // Retries ran out: the check of an answer quotes it, and a stop hook writes any text.
   retry_limit: ['model'],
-  // A failed request, or no answer; a tool, a hook or a function of the program may have written anything.
+  // A failed request, or no answer; a tool, a hook or a custom function may have written any text.
   error: ['model', 'media', 'answer'],
   stop_requested: ['permissions'],
   unknown: [],
@@ -27,49 +27,55 @@ const ownWords: { readonly [reason in StopCategory]: 'all' | readonly string[] }
 
 const longestName = 256
 
-/** A name or an id as it is told, whoever gave it: many a collector refuses all that comes with half a character. */
-export function nameOf(name: string): string {
+/** Prepares a name or an id for export: many collectors reject everything that contains a lone surrogate. */
+export function exportedName(name: string): string {
   return wellFormed(headOf(name, longestName))
 }
 
-/** Texts for attributes: redacted, then cut. */
-export class ToldTexts {
-  readonly wants: Required<ToldContent>
+/** Texts for attributes, redacted and then truncated. */
+export class AttributeTexts {
+  readonly wants: Required<ExportedContent>
   readonly #redact: (text: string) => string
   readonly #most: number
 
-  constructor({ content = false, redact = redactSecrets, mostCharacters = 8192 }: TelemetryOptions, guard: Guard) {
+  constructor(
+    { content = false, redact = redactSecrets, mostCharacters = 8192 }: TelemetryOptions,
+    guard: FailureGuard,
+  ) {
     this.wants = typeof content === 'boolean' ? (content ? all : none) : { ...none, ...content }
-    // What could not be redacted is not told.
+    // A text that cannot be redacted is not exported.
     this.#redact = (text) => guard.try(() => redact(text)) ?? ''
     this.#most = mostCharacters
   }
 
-  /** All content is asked for. */
+  /** Whether all content is requested. */
   get wantsAll(): boolean {
     return Object.values(this.wants).every(Boolean)
   }
 
-  /** A text that is told without being asked for: a message of an ending or of an error. */
+  /** Prepares a text that is always exported: the message of an ending or an error. */
   text(text: string): string {
     return this.#cut(this.#redact(text))
   }
 
-  /** What a hook, a tool or a check wrote, who know the whole conversation: with all content only. */
-  foreign(text: string): string | undefined {
+  /** Prepares a text of a hook, a tool or a check, which may quote the conversation: only with all content. */
+  untrusted(text: string): string | undefined {
     return this.wantsAll ? this.text(text) : undefined
   }
 
-  /** The sentence of a signal, where it can be told. */
+  /** Returns the sentence of a signal if it may be exported. */
   sentence({ reason, source, message }: Pick<StopSignal, 'reason' | 'source' | 'message'>): string | undefined {
     const own = ownWords[reason]
-    return own === 'all' || own.includes(source ?? '') ? this.text(message) : this.foreign(message)
+    return own === 'all' || own.includes(source ?? '') ? this.text(message) : this.untrusted(message)
   }
 
-  /** Messages in the form of the conventions: JSON, also where there is more than is told. A reply that broke off has no reason. */
+  /**
+   * Converts messages to the JSON of the conventions; it remains valid JSON when it is truncated. An interrupted reply
+   * has no finish reason.
+   */
   messages(role: string, contents: readonly MessageContent[], finishReason?: string | null): string {
     const room = { left: this.#most }
-    const finish = finishReason === undefined ? {} : { finish_reason: nameOf(finishReason ?? 'error') }
+    const finish = finishReason === undefined ? {} : { finish_reason: exportedName(finishReason ?? 'error') }
     const messages = contents.map((content) => {
       const blocks = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
       return { role, parts: blocks.flatMap((block) => this.#part(block, room)), ...finish }
@@ -81,7 +87,7 @@ export class ToldTexts {
     return this.text(JSON.stringify(value) ?? 'null')
   }
 
-  /** The texts of a result. Bytes of images are left out. */
+  /** Returns the texts of a result, without image data. */
   result(content: unknown): string {
     if (typeof content === 'string') return this.text(content)
     if (!Array.isArray(content)) return ''
@@ -108,14 +114,14 @@ export class ToldTexts {
       if (!this.wants.toolResults) return [response]
       return [{ ...response, response: this.#fit(this.result('content' in block ? block.content : ''), room) }]
     }
-    // Thinking, images and documents: that they are there.
+    // Of reasoning, images and documents export only the type.
     return [{ type: block.type }]
   }
 
   #fit(text: string, room: Room): string {
-    const told = cutAt(text, Math.max(room.left, 0))
-    room.left -= told.length
-    return told
+    const cut = cutAt(text, Math.max(room.left, 0))
+    room.left -= cut.length
+    return cut
   }
 
   #cut(text: string): string {
@@ -123,12 +129,12 @@ export class ToldTexts {
   }
 }
 
-/** What a person said comes first: files, output of their commands and images stand behind it. */
-export function wordsOf(content: MessageContent): MessageContent {
+/** Returns the text of a user message, which comes first: files, command output and images follow. */
+export function promptText(content: MessageContent): MessageContent {
   return typeof content === 'string' ? content : content.filter(isText).slice(0, 1)
 }
 
-/** How many characters of messages may still be told. */
+/** Number of characters that messages may still use. */
 interface Room {
   left: number
 }
@@ -138,7 +144,7 @@ interface Part {
   readonly [field: string]: unknown
 }
 
-/** What is around the text of a part. */
+/** Characters around the text of a part. */
 const mostOfPart = 64
 
 function cutAt(text: string, most: number): string {

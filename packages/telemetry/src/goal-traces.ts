@@ -1,6 +1,6 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { RunEvent, RunResult } from '@halting/core'
-import { nameOf } from './content.ts'
+import { exportedName } from './content.ts'
 import { eventNames, ownAttributes as own } from './names.ts'
 import type { TraceNode } from './node.ts'
 import type { TraceScope } from './scope.ts'
@@ -8,7 +8,9 @@ import type { TraceScope } from './scope.ts'
 type EventOf<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>
 type Check = EventOf<'goal_end'>['checks'][number]
 
-/** The rounds of checks of one run: one at a time. What a check prints is content, and so is what a model judges by. */
+/**
+ * Spans of the check rounds of one run, one at a time. Output of checks is content, and so are the criteria of a judge.
+ */
 export class GoalTraces {
   readonly #scope: TraceScope
   #open: TraceNode | undefined
@@ -17,12 +19,12 @@ export class GoalTraces {
     this.#scope = scope
   }
 
-  /** The round that is under way: a judge is asked in it. */
+  /** The current round, in which judges are asked. */
   get node(): TraceNode | undefined {
     return this.#open
   }
 
-  /** What a round is known by at its beginning. */
+  /** Returns the attributes of a round at its start. */
   aboutStart({ place, tries, maxTries }: EventOf<'goal_start'>): Attributes {
     return { [own.goalPlace[0]]: place, [own.goalTries[0]]: tries, [own.goalMaxTries[0]]: maxTries }
   }
@@ -53,10 +55,10 @@ export class GoalTraces {
 
   #aboutCheck({ name, judged, met, exitCode, timedOut, durationMs, tail }: Check): Attributes {
     const { texts } = this.#scope
-    // What a model judges a person wrote as they write prompts; a command may have a secret in it.
+    // A person wrote the criteria of a judge like a prompt; a command may contain a secret.
     const isNamed = judged !== true || texts.wants.prompts
     return {
-      ...(isNamed && { [own.goalName[0]]: nameOf(texts.text(name)) }),
+      ...(isNamed && { [own.goalName[0]]: exportedName(texts.text(name)) }),
       [own.goalVerdict[0]]: met ? 'met' : 'unmet',
       ...(exitCode !== null && { [own.exitCode[0]]: exitCode }),
       ...(timedOut === true && { [own.timedOut[0]]: true }),
@@ -71,7 +73,7 @@ export class GoalTraces {
   }
 }
 
-/** How a run ended with its goals; nothing for one without any. */
+/** Returns how a run with goals ended; an empty object without goals. */
 export function goalAttributes({ goal }: RunResult): Attributes {
   if (goal === undefined) return {}
   return { [own.goalVerdict[0]]: verdictOf(goal), [own.goalTries[0]]: goal.tries }

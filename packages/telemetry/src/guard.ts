@@ -1,13 +1,16 @@
-/** Whatever a provider, or a function of the program, throws ends nothing, and keeps nothing else from being told. The first of it is told. */
-export class Guard {
-  readonly #tell: ((message: string) => void) | undefined
-  #isTold = false
+/**
+ * Catches errors of providers and custom functions, so that they neither end a run nor stop other telemetry. Only the
+ * first one is reported.
+ */
+export class FailureGuard {
+  readonly #report: ((message: string) => void) | undefined
+  #isReported = false
 
-  constructor(tell?: (message: string) => void) {
-    this.#tell = tell
+  constructor(report?: (message: string) => void) {
+    this.#report = report
   }
 
-  /** Undefined where it throws. */
+  /** Runs a function; undefined if it throws. */
   try<T>(work: () => T): T | undefined {
     try {
       return work()
@@ -17,16 +20,16 @@ export class Guard {
     }
   }
 
-  /** For what happens too often for a closure each time. */
+  /** Reports an error, for code that runs too often for a closure. */
   failed(thrown: unknown): void {
-    if (this.#isTold) return
-    this.#isTold = true
+    if (this.#isReported) return
+    this.#isReported = true
     try {
-      this.#tell?.(
-        `Telemetry failed, and the run goes on: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+      this.#report?.(
+        `Telemetry failed; the run continues: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
       )
     } catch {
-      // Nobody is left to tell.
+      // The error cannot be reported.
     }
   }
 }

@@ -1,10 +1,10 @@
 import type * as Api from '@opentelemetry/api'
 import type { Attributes } from '@opentelemetry/api'
 import type { ToolStatus, Usage } from '@halting/core'
-import { nameOf } from './content.ts'
-import type { Guard } from './guard.ts'
+import { exportedName } from './content.ts'
+import type { FailureGuard } from './guard.ts'
 import {
-  conventionAttributes as told,
+  conventionAttributes as genAi,
   failedStatuses,
   longBuckets,
   metricNames,
@@ -15,7 +15,7 @@ import {
   tryBuckets,
 } from './names.ts'
 
-/** All that a request read: what came from a cache and what went into one, too. */
+/** Returns all input tokens, including cache reads and writes. */
 export function inputTokensOf(usage: Usage): number {
   return usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
 }
@@ -23,7 +23,7 @@ export function inputTokensOf(usage: Usage): number {
 type Histogram = Pick<Api.Histogram, 'record'>
 type Counter = Pick<Api.Counter, 'add'>
 
-/** The instruments. Each is made once, and what one of them throws ends nothing. */
+/** The instruments, each created once. An error of one of them has no other effect. */
 export class Instruments {
   readonly #tokens: Histogram
   readonly #operations: Histogram
@@ -33,7 +33,7 @@ export class Instruments {
   readonly #calls = new Map<string, CallAttributes>()
   readonly runs: Histogram
   readonly turns: Histogram
-  readonly laps: Counter
+  readonly iterations: Counter
   readonly endings: Counter
   readonly retries: Counter
   readonly compactions: Counter
@@ -45,19 +45,19 @@ export class Instruments {
   readonly goalDuration: Histogram
   readonly goalTries: Histogram
 
-  constructor(meter: Api.Meter, { INT, DOUBLE }: typeof Api.ValueType, guard: Guard) {
-    /** What is counted in whole ones is told so. */
+  constructor(meter: Api.Meter, { INT, DOUBLE }: typeof Api.ValueType, guard: FailureGuard) {
+    /** Report counters as integers. */
     const optionsOf = (metric: keyof typeof metricNames) => {
       const [, , unit, description] = metricNames[metric]
       return { unit, description, valueType: unit.startsWith('{') ? INT : DOUBLE }
     }
     const histogram = (metric: keyof typeof metricNames, buckets: readonly number[]): Histogram => {
       const advice = { explicitBucketBoundaries: [...buckets] }
-      const made = meter.createHistogram(metricNames[metric][0], { ...optionsOf(metric), advice })
+      const instrument = meter.createHistogram(metricNames[metric][0], { ...optionsOf(metric), advice })
       return {
         record(value, attributes) {
           try {
-            made.record(countable(value), attributes)
+            instrument.record(finiteAmount(value), attributes)
           } catch (thrown) {
             guard.failed(thrown)
           }
@@ -65,11 +65,11 @@ export class Instruments {
       }
     }
     const counter = (metric: keyof typeof metricNames): Counter => {
-      const made = meter.createCounter(metricNames[metric][0], optionsOf(metric))
+      const instrument = meter.createCounter(metricNames[metric][0], optionsOf(metric))
       return {
         add(value, attributes) {
           try {
-            made.add(countable(value), attributes)
+            instrument.add(finiteAmount(value), attributes)
           } catch (thrown) {
             guard.failed(thrown)
           }
@@ -82,7 +82,7 @@ export class Instruments {
     this.runs = histogram('runDuration', longBuckets)
     this.turns = histogram('turnDuration', longBuckets)
     this.#tools = histogram('toolDuration', secondBuckets)
-    this.laps = counter('laps')
+    this.iterations = counter('laps')
     this.endings = counter('endings')
     this.retries = counter('retries')
     this.compactions = counter('compactions')
@@ -95,21 +95,21 @@ export class Instruments {
     this.goalTries = histogram('goalTries', tryBuckets)
   }
 
-  /** What an attempt at a model cost. */
+  /** Records the cost of an attempt. */
   usage(model: string, provider: string, usage: Usage | null, costUsd: number): void {
     const about = this.#model(model, provider)
     if (usage !== null) {
       this.#tokens.record(inputTokensOf(usage), about.input)
       this.#tokens.record(usage.output_tokens, about.output)
     }
-    // Nobody told its usage: what it is charged at is the worst case.
+    // Without reported usage, the worst case is charged.
     if (costUsd > 0) this.#cost.add(costUsd, usage === null ? about.unknown : about.settled)
   }
 
-  /** How long an attempt at a model took, and what kind of error it came to. */
+  /** Records the duration of an attempt, and its kind of error. */
   attempt(model: string, provider: string, seconds: number, error: string | undefined): void {
     const { attempt } = this.#model(model, provider)
-    this.#operations.record(seconds, error === undefined ? attempt : { ...attempt, [told.errorType]: error })
+    this.#operations.record(seconds, error === undefined ? attempt : { ...attempt, [genAi.errorType]: error })
   }
 
   tool(name: string, status: ToolStatus, seconds: number): void {
@@ -120,20 +120,20 @@ export class Instruments {
 
   run(provider: string, agent: string, seconds: number, error: string | undefined): void {
     this.#operations.record(seconds, {
-      [told.operation]: 'invoke_agent',
-      [told.provider]: provider,
-      [told.agentName]: agent,
-      ...(error !== undefined && { [told.errorType]: error }),
+      [genAi.operation]: 'invoke_agent',
+      [genAi.provider]: provider,
+      [genAi.agentName]: agent,
+      ...(error !== undefined && { [genAi.errorType]: error }),
     })
   }
 
   #model(model: string, provider: string): ModelAttributes {
-    return kept(this.#models, model, () => {
-      const attempt = { [told.operation]: 'chat', [told.provider]: provider, [told.requestModel]: model }
+    return cached(this.#models, model, () => {
+      const attempt = { [genAi.operation]: 'chat', [genAi.provider]: provider, [genAi.requestModel]: model }
       return {
         attempt,
-        input: { ...attempt, [told.tokenType]: 'input' },
-        output: { ...attempt, [told.tokenType]: 'output' },
+        input: { ...attempt, [genAi.tokenType]: 'input' },
+        output: { ...attempt, [genAi.tokenType]: 'output' },
         settled: { ...attempt, [own.costKind[0]]: 'settled' },
         unknown: { ...attempt, [own.costKind[0]]: 'unknown' },
       }
@@ -141,19 +141,19 @@ export class Instruments {
   }
 
   #call(name: string, status: ToolStatus): CallAttributes {
-    return kept(this.#calls, `${status} ${name}`, () => ({
-      tool: { [told.toolName]: nameOf(name), [own.toolStatus[0]]: status },
+    return cached(this.#calls, `${status} ${name}`, () => ({
+      tool: { [genAi.toolName]: exportedName(name), [own.toolStatus[0]]: status },
       operation: {
-        [told.operation]: 'execute_tool',
-        [told.provider]: 'halting',
-        [told.toolName]: nameOf(name),
-        ...(failedStatuses.has(status) && { [told.errorType]: status }),
+        [genAi.operation]: 'execute_tool',
+        [genAi.provider]: 'halting',
+        [genAi.toolName]: exportedName(name),
+        ...(failedStatuses.has(status) && { [genAi.errorType]: status }),
       },
     }))
   }
 }
 
-/** Attributes of what is measured again and again, made once. */
+/** Attributes of frequent measurements, created once. */
 interface ModelAttributes {
   readonly attempt: Attributes
   readonly input: Attributes
@@ -168,18 +168,18 @@ interface CallAttributes {
 }
 
 /** A model may call tools by any name. */
-const mostKept = 500
+const mostCached = 500
 
-function kept<Value>(all: Map<string, Value>, key: string, make: () => Value): Value {
+function cached<Value>(all: Map<string, Value>, key: string, make: () => Value): Value {
   const known = all.get(key)
   if (known !== undefined) return known
-  if (all.size >= mostKept) all.clear()
-  const made = make()
-  all.set(key, made)
-  return made
+  if (all.size >= mostCached) all.clear()
+  const value = make()
+  all.set(key, value)
+  return value
 }
 
-/** A clock may go backwards, and one figure that is no number would stay in every sum after it. */
-function countable(value: number): number {
+/** Replaces invalid values: clocks may go backwards, and one NaN would spoil every later sum. */
+function finiteAmount(value: number): number {
   return value > 0 && Number.isFinite(value) ? value : 0
 }

@@ -1,7 +1,7 @@
-// The names of what is exported. docs/guide/telemetry.md has these tables, and a test compares them.
+// Names of exported data. docs/guide/telemetry.md has these tables, and a test compares them.
 import type { ToolStatus } from '@halting/core'
 
-/** Spans, by what they are of: their name, and what they show. */
+/** Spans: their names and meanings. */
 export const spanNames = {
   run: ['invoke_agent AGENT', 'One run, from its prompt to its ending'],
   agent: ['invoke_agent AGENT', 'A subagent, below the call that started it'],
@@ -20,7 +20,7 @@ export const spanNames = {
   limitPause: ['halting.limit.pause', 'A run paused at a limit, until a person raised it or the run ended'],
 } as const
 
-/** Events of the span of a run; those of checks are of the span of their round. */
+/** Events of a run's span; those of checks belong to the span of their round. */
 export const eventNames = {
   lap: ['halting.lap', 'The loop starts another iteration: why, and how many are left'],
   ending: ['halting.ending', 'The run ended: its reason, its category and its figures'],
@@ -30,7 +30,7 @@ export const eventNames = {
   check: ['halting.goal.check', 'A goal was checked; an event of the span of its round'],
 } as const
 
-/** Attributes that the GenAI conventions do not have. */
+/** Attributes in addition to the GenAI conventions. */
 export const ownAttributes = {
   runId: ['halting.run.id', 'Id of the run within its session'],
   resumed: [
@@ -106,7 +106,7 @@ export const ownAttributes = {
   unfinished: ['halting.unfinished', 'No end was reported; the span ends with its run'],
 } as const
 
-/** The attributes of the conventions that are set. */
+/** The attributes of the conventions that we set. */
 export const conventionAttributes = {
   operation: 'gen_ai.operation.name',
   provider: 'gen_ai.provider.name',
@@ -134,7 +134,7 @@ export const conventionAttributes = {
   statusCode: 'http.response.status_code',
 } as const
 
-/** Metrics: their name, instrument, unit, and what they count. */
+/** Metrics: name, instrument, unit, and meaning. */
 export const metricNames = {
   tokenUsage: [
     'gen_ai.client.token.usage',
@@ -185,10 +185,10 @@ export const metricNames = {
   ],
 } as const
 
-/** What is a failure of a call. That it was denied, or that the run stopped before it, is none of its own. */
+/** Statuses that count as failures of a call; a denied call, or one that was not run, did not fail. */
 export const failedStatuses: ReadonlySet<ToolStatus> = new Set<ToolStatus>(['failed', 'invalid', 'unknown'])
 
-/** Buckets, as the conventions advise them. */
+/** Buckets as the conventions recommend. */
 export const tokenBuckets: readonly number[] = [
   1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864,
 ]

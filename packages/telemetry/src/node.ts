@@ -1,12 +1,12 @@
 import type * as Api from '@opentelemetry/api'
-import type { Guard } from './guard.ts'
+import type { FailureGuard } from './guard.ts'
 import { ownAttributes } from './names.ts'
 
-/** What spans are made with. */
+/** Dependencies of spans. */
 export interface Tracing {
   readonly api: typeof Api
   readonly tracer: Api.Tracer
-  readonly guard: Guard
+  readonly guard: FailureGuard
 }
 
 interface NodeOptions {
@@ -17,8 +17,8 @@ interface NodeOptions {
 }
 
 /**
- * A step of a run, and its span once it is known that this process does it: what a resumed run has from its record was told by the process
- * that did it. Whoever begins it begins what it lies in.
+ * A step of a run. Its span is created only when it is known that this process executes the step: the process that
+ * recorded a step exported it. Beginning a node also begins its parents.
  */
 export class TraceNode {
   readonly #tracing: Tracing | undefined
@@ -45,7 +45,7 @@ export class TraceNode {
     this.#options = options
   }
 
-  /** This process does it. */
+  /** Whether this process executes the step. */
   get isBegun(): boolean {
     return this.#isBegun
   }
@@ -54,12 +54,12 @@ export class TraceNode {
     return this.#isEnded
   }
 
-  /** Somebody keeps what is set: what is only for that need not be made otherwise. */
+  /** Whether attributes are recorded; if not, expensive ones need not be computed. */
   get isRecording(): boolean {
     return this.#isRecording
   }
 
-  /** Where its span is; undefined where there is none, as with a provider that does nothing. */
+  /** The context of the span; undefined without one, as with a no-op provider. */
   get spanContext(): Api.SpanContext | undefined {
     const [span, tracing] = [this.#span, this.#tracing]
     if (span === undefined || tracing === undefined) return undefined
@@ -67,7 +67,7 @@ export class TraceNode {
     return place !== undefined && tracing.api.isSpanContextValid(place) ? place : undefined
   }
 
-  /** Seconds from its beginning until then. */
+  /** Returns the seconds from the start until the given time. */
   secondsUntil(at: number): number {
     return (at - this.#options.startTime) / 1000
   }
@@ -77,7 +77,7 @@ export class TraceNode {
     this.#isBegun = true
     this.#parent?.begin()
     const tracing = this.#tracing
-    // What was over before anything live was seen of it was told elsewhere: what lies in it lies in what is around it.
+    // The step ended before any live event, so another process exported it. Its children become children of its parent.
     if (tracing === undefined || this.#isEnded) return
     try {
       const span = tracing.tracer.startSpan(this.#name, this.#options, this.#around(tracing))
@@ -88,7 +88,7 @@ export class TraceNode {
     }
   }
 
-  /** Once: what is told of it later is too late. */
+  /** Ends the span; later calls have no effect. */
   end(at: number): void {
     if (this.#isEnded) return
     this.#isEnded = true
@@ -100,7 +100,7 @@ export class TraceNode {
     }
   }
 
-  /** It ends, and nothing told how. */
+  /** Ends the span without a reported outcome. */
   abandon(at: number): void {
     if (this.#isEnded) return
     this.set(ownAttributes.unfinished[0], true)
@@ -132,7 +132,7 @@ export class TraceNode {
     tracing.guard.try(() => this.#span?.setStatus({ code: ERROR, ...(message !== undefined && { message }) }))
   }
 
-  /** Made when something begins in it: most spans have nothing in them. */
+  /** Created on demand: most spans have no children. */
   #inside(tracing: Tracing): Api.Context {
     if (this.#span === undefined) return this.#around(tracing)
     return (this.#context ??= tracing.api.trace.setSpan(this.#around(tracing), this.#span))

@@ -1,44 +1,44 @@
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
 
-/** What of a conversation may be told. Nothing of it is, unless it is asked for. */
-export interface ToldContent {
-  /** What persons wrote. */
+/** Content of the conversation to export. Default: none. */
+export interface ExportedContent {
+  /** Prompts of users. */
   readonly prompts?: boolean
-  /** What models answered. */
+  /** Replies of models. */
   readonly replies?: boolean
-  /** What tools were called with. */
+  /** Inputs of tools. */
   readonly toolInputs?: boolean
-  /** What they gave. */
+  /** Results of tools. */
   readonly toolResults?: boolean
 }
 
 /** Options of telemetry. */
 export interface TelemetryOptions {
-  /** Takes the spans; none without it. */
+  /** Receives the spans. Default: no spans. */
   readonly tracerProvider?: TracerProvider | undefined
-  /** Takes the metrics; none without it. */
+  /** Receives the metrics. Default: no metrics. */
   readonly meterProvider?: MeterProvider | undefined
-  /** True: all of it. Each text is redacted and cut at `mostCharacters`. */
-  readonly content?: boolean | ToldContent
-  /** 8,192 characters of one attribute unless said otherwise. */
+  /** Content to export, or true for all of it. Each text is redacted and truncated to `mostCharacters`. */
+  readonly content?: boolean | ExportedContent
+  /** Maximum characters of an attribute (default: 8,192). */
   readonly mostCharacters?: number
-  /** What of a text may be told; without the secrets that are known by their form unless said otherwise. */
+  /** Redacts a text (default: removes secrets of known formats). */
   readonly redact?: (text: string) => string
-  /** The trace that runs belong to, as W3C headers. Each run is a trace of its own without it. */
+  /** Parent trace of the runs, as W3C headers. Default: each run has its own trace. */
   readonly parent?: {
     /** The header `traceparent`. */
     readonly traceparent: string
-    /** The header `tracestate`. Default: none. */
+    /** The header `tracestate` (default: none). */
     readonly tracestate?: string
   }
-  /** What the main agent is called; `halting` unless said otherwise. */
+  /** Name of the main agent (default: `halting`). */
   readonly agentName?: string
-  /** The session, for a run that goes on from an earlier process: only its beginning tells it. */
+  /** Id of the session, for a run that an earlier process started: only the start of a run reports it. */
   readonly sessionId?: string
-  /** Who serves a model, as the conventions name it; by its name unless said otherwise. */
+  /** Returns the provider of a model in the terms of the conventions (default: by the model name). */
   readonly providerOf?: (model: string) => string
-  /** Is told once when a provider throws. Runs go on. */
+  /** Called once when a provider throws. Runs continue. */
   readonly onProblem?: (message: string) => void
-  /** Milliseconds since 1970, with fractions. For tests. */
+  /** Returns milliseconds since 1970, with fractions. For tests. */
   readonly now?: () => number
 }

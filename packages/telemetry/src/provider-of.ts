@@ -1,4 +1,4 @@
-/** Names of the conventions for the prefixes that models are named by. */
+/** Names of the conventions for prefixes of model names. */
 const providers: { readonly [prefix: string]: string } = {
   anthropic: 'anthropic',
   openai: 'openai',
@@ -10,7 +10,7 @@ const providers: { readonly [prefix: string]: string } = {
   perplexity: 'perplexity',
 }
 
-/** Beginnings of names that stand without a prefix. */
+/** Model names without a prefix. */
 const families: readonly (readonly [begins: RegExp, provider: string])[] = [
   [/^claude-/, 'anthropic'],
   [/^(?:gpt-|chatgpt-|o\d)/, 'openai'],
@@ -20,7 +20,10 @@ const families: readonly (readonly [begins: RegExp, provider: string])[] = [
   [/^deepseek-/, 'deepseek'],
 ]
 
-/** Who serves a model, as the conventions name it: by its name. A prefix that they do not know stands for itself; `unknown` where nothing says it. */
+/**
+ * Returns the provider of a model in the terms of the conventions, by the model name. An unknown prefix is returned
+ * unchanged; `unknown` without a prefix.
+ */
 export function providerOf(model: string): string {
   const slash = model.indexOf('/')
   if (slash > 0) {

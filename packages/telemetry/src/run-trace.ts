@@ -3,35 +3,33 @@ import type { RunEvent, MessageContent, IterationReason } from '@halting/core'
 import { isBuiltinHook } from '@halting/core/adapters'
 import { AttemptTraces } from './attempt-traces.ts'
 import { CallTraces } from './call-traces.ts'
-import { nameOf, wordsOf } from './content.ts'
+import { exportedName, promptText } from './content.ts'
 import { goalAttributes, GoalTraces, verdictOf } from './goal-traces.ts'
-import { HookTraces } from './hook-traces.ts'
-import { LimitsUsed } from './limits-used.ts'
+import { LimitsUsed, endingAttributes, errorTypeOf } from './run-ending.ts'
 import { inputTokensOf } from './metrics.ts'
-import { conventionAttributes as told, eventNames, ownAttributes as own, spanNames } from './names.ts'
+import { conventionAttributes as genAi, eventNames, ownAttributes as own, spanNames } from './names.ts'
 import { TraceNode } from './node.ts'
-import { endingOf, errorTypeOf } from './run-ending.ts'
 import type { TraceScope } from './scope.ts'
 import { WaitTraces } from './wait-traces.ts'
 
 type EventOf<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>
 
-/** Where a run stands in its trace. */
+/** The place of a run in its trace. */
 export interface RunPlace {
-  /** The call that started it, or the trace from outside. */
+  /** The call that started it, or an external trace. */
   readonly parent: ConstructorParameters<typeof TraceNode>[1]
   readonly agentName: string
   readonly description?: string | undefined
   readonly isBackground: boolean
   readonly depth: number
-  /** It goes on from an earlier process: what comes before the first sign of work was told there. */
+  /** An earlier process started the run, and exported everything before the first live event. */
   readonly isResumed: boolean
   readonly sessionId?: string | undefined
-  /** The span that the run was told to lie in. */
+  /** Id of the external parent span. */
   readonly outerSpanId?: string | undefined
 }
 
-/** The spans and metrics of one run, or of one subagent, made of what it tells. */
+/** Creates the spans and metrics of one run or subagent from its events. */
 export class RunTrace {
   readonly #scope: TraceScope
   readonly #place: RunPlace
@@ -43,26 +41,26 @@ export class RunTrace {
   readonly #goals: GoalTraces
   readonly #waits: WaitTraces
   readonly #agents = new Map<string, RunTrace>()
-  /** What metrics say of it. */
+  /** Metric attributes of the run. */
   readonly #about: Attributes
-  readonly #laps = new Map<IterationReason, Attributes>()
+  readonly #iterationAttributes = new Map<IterationReason, Attributes>()
   readonly #agentName: string
-  /** What was handed in, where that is told. */
-  readonly #said: MessageContent[] = []
+  /** User prompts, if they are exported. */
+  readonly #prompts: MessageContent[] = []
   #model: string | undefined
   #turn: TraceNode | undefined
   #compaction: TraceNode | undefined
-  /** This process does something of it. */
+  /** Whether this process executes any part of the run. */
   #isLive: boolean
   #runId: string | undefined
   readonly #beganAt: number
   /** When the last pause at a limit began, in milliseconds since 1970. */
   #pausedAt = 0
-  /** Calls that were let run, those of subagents with them. */
+  /** Calls that were allowed to run, including those of subagents. */
   #toolCalls = 0
   isOver = false
-  /** False once it has begun with providers that do nothing: nobody would miss it. */
-  isHeard = true
+  /** False if all providers are no-ops, so that events can be ignored. */
+  isObserved = true
 
   constructor(scope: TraceScope, place: RunPlace, start: EventOf<'run_start'> | undefined) {
     this.#scope = scope
@@ -70,19 +68,19 @@ export class RunTrace {
     this.#isLive = !place.isResumed
     this.#beganAt = scope.now()
     const { sessionId: given = place.sessionId, agentId, runId } = start?.run ?? {}
-    const sessionId = given === undefined ? undefined : nameOf(given)
-    this.#agentName = nameOf(place.agentName)
+    const sessionId = given === undefined ? undefined : exportedName(given)
+    this.#agentName = exportedName(place.agentName)
     this.#runId = runId
     this.#model = start?.model
-    this.#about = { [told.agentName]: this.#agentName }
+    this.#about = { [genAi.agentName]: this.#agentName }
     const attributes: Attributes = {
-      [told.operation]: 'invoke_agent',
+      [genAi.operation]: 'invoke_agent',
       ...this.#about,
       [own.depth[0]]: place.depth,
-      ...(sessionId !== undefined && { [told.conversation]: sessionId }),
-      ...(runId !== undefined && { [own.runId[0]]: nameOf(runId) }),
-      ...(agentId !== undefined && { [told.agentId]: nameOf(agentId) }),
-      ...(place.description !== undefined && { [told.agentDescription]: scope.texts.text(place.description) }),
+      ...(sessionId !== undefined && { [genAi.conversation]: sessionId }),
+      ...(runId !== undefined && { [own.runId[0]]: exportedName(runId) }),
+      ...(agentId !== undefined && { [genAi.agentId]: exportedName(agentId) }),
+      ...(place.description !== undefined && { [genAi.agentDescription]: scope.texts.text(place.description) }),
       ...(place.isBackground && { [own.background[0]]: true }),
       ...(place.isResumed && { [own.resumed[0]]: true }),
       ...(start !== undefined && this.#modelAttributes(start.model)),
@@ -99,12 +97,12 @@ export class RunTrace {
   #begin(): void {
     this.#root.begin()
     if (this.#scope.instruments !== undefined) return
-    // The span of a tracer that does nothing is of nobody, or is that which it lies in.
+    // The span of a no-op tracer is invalid, or equals its parent.
     const place = this.#root.spanContext
-    this.isHeard = place !== undefined && place.spanId !== this.#place.outerSpanId
+    this.isObserved = place !== undefined && place.spanId !== this.#place.outerSpanId
   }
 
-  /** The span of a call that runs, of this run or of one below it. */
+  /** Returns the span of a running call, of this run or a subagent. */
   nodeOf(callId: string): TraceNode | undefined {
     const node = this.#calls.nodeOf(callId)
     if (node?.isEnded === false) return node
@@ -115,31 +113,31 @@ export class RunTrace {
     return undefined
   }
 
-  /** Where the span of such a call is, or else that of the run. */
+  /** Returns the context of a running call's span, or else of the run's span. */
   placeOf(callId: string): SpanContext | undefined {
     return (this.nodeOf(callId) ?? this.#root).spanContext
   }
 
-  see(event: RunEvent): void {
+  observe(event: RunEvent): void {
     switch (event.type) {
       case 'model_update':
         return this.#attempts.update(event)
       case 'figures':
-        this.#limits.see(event)
-        if (this.#attempts.running()) this.#lives()
+        this.#limits.observe(event)
+        if (this.#attempts.running()) this.#markLive()
         return
       case 'guards':
-        return this.#limits.see(event)
+        return this.#limits.observe(event)
       case 'turn_start':
-        return this.#turnStarts(event)
+        return this.#startTurn(event)
       case 'model_start':
         this.#model ??= event.model
         return this.#attempts.start(event, this.#turn ?? this.#root)
       case 'model_end':
         return this.#attempts.end(event)
       case 'question_start':
-        this.#lives()
-        return this.#attempts.questionStart(event, this.#asking)
+        this.#markLive()
+        return this.#attempts.questionStart(event, this.#requestParent)
       case 'question_end':
         return this.#attempts.questionEnd(event)
       case 'retry':
@@ -150,7 +148,7 @@ export class RunTrace {
         this.#attempts.flush()
         return this.#calls.start(event, this.#turn ?? this.#root)
       case 'tool_running':
-        this.#lives()
+        this.#markLive()
         return this.#calls.running(event)
       case 'tool_update':
         return this.#calls.running(event)
@@ -158,51 +156,51 @@ export class RunTrace {
         this.#countCall(event)
         return this.#calls.end(event)
       case 'hook_start':
-        return this.#hookStarts(event)
+        return this.#startHook(event)
       case 'hook_end':
         return this.#hooks.end(event)
       case 'compact_start':
-        return this.#compactionStarts(event)
+        return this.#startCompaction(event)
       case 'compact_end':
-        return this.#compactionEnds(event)
+        return this.#endCompaction(event)
       case 'goal_start':
         this.#attempts.flush()
         return this.#goals.start(this.#node(spanNames.goal[0], this.#goals.aboutStart(event), this.#turn ?? this.#root))
       case 'goal_end':
-        this.#limits.see(event)
+        this.#limits.observe(event)
         return this.#goals.end(event)
       case 'signal':
         return this.#signal(event)
       case 'lap':
-        return this.#lap(event)
+        return this.#recordIteration(event)
       case 'agent':
         return this.#agent(event)
       case 'run_end':
         return this.#end(event)
       default:
-        this.#seeWait(event)
+        this.#observeWait(event)
     }
   }
 
-  #seeWait(event: RunEvent): void {
+  #observeWait(event: RunEvent): void {
     switch (event.type) {
       case 'budget_waited':
-        return this.#budgetWaited(event)
+        return this.#recordBudgetWait(event)
       case 'limit_question':
         this.#pausedAt = event.request.sinceMs
         return
       case 'limit_answered':
-        return this.#limitAnswered(event)
+        return this.#recordLimitPause(event)
       case 'service_wait':
-        return this.#serviceWaits(event)
+        return this.#startServiceWait(event)
       case 'service_waited':
-        return this.#serviceWaited(event)
+        return this.#endServiceWait(event)
       default:
     }
   }
 
-  /** A sign of work that no record has. */
-  #lives(): void {
+  /** Handles a live event, which is not recorded: this process executes the run. */
+  #markLive(): void {
     if (this.#isLive) return
     this.#isLive = true
     this.#begin()
@@ -210,7 +208,7 @@ export class RunTrace {
   }
 
   #modelAttributes(model: string): Attributes {
-    return { [told.requestModel]: nameOf(model), [told.provider]: this.#scope.providerOf(model) }
+    return { [genAi.requestModel]: exportedName(model), [genAi.provider]: this.#scope.providerOf(model) }
   }
 
   #node(name: string, attributes: Attributes, parent: TraceNode): TraceNode {
@@ -224,12 +222,12 @@ export class RunTrace {
     return new TraceNode(tracing, parent, name, { kind: api.SpanKind.INTERNAL, attributes, startTime: now() })
   }
 
-  #turnStarts({ request, turn }: EventOf<'turn_start'>): void {
-    this.#turnEnds()
+  #startTurn({ request, turn }: EventOf<'turn_start'>): void {
+    this.#endTurn()
     this.#turn = this.#node(spanNames.turn[0], { [own.request[0]]: request, [own.turn[0]]: turn }, this.#root)
   }
 
-  #turnEnds(transition?: string): void {
+  #endTurn(transition?: string): void {
     this.#attempts.flush()
     this.#calls.flush()
     const turn = this.#turn
@@ -245,7 +243,7 @@ export class RunTrace {
     this.#attempts.failed(error)
     if (!this.#isLive) return
     const { instruments, texts, now } = this.#scope
-    const about = { [told.errorType]: error.kind }
+    const about = { [genAi.errorType]: error.kind }
     this.#root.event(
       eventNames.retry[0],
       {
@@ -264,35 +262,35 @@ export class RunTrace {
     if (status !== 'not_run') this.#toolCalls++
   }
 
-  /** What others had reserved of a limit of the run, or of a standing budget. */
-  #budgetWaited(event: EventOf<'budget_waited'>): void {
-    // Budgets that take their time to answer name none that had too little.
+  /** Records a wait for money or tokens that others had reserved, of a limit or a standing budget. */
+  #recordBudgetWait(event: EventOf<'budget_waited'>): void {
+    // A budget that is only slow to respond names no exhausted one.
     if (!this.#isLive || event.budget === '') return
-    const figures = this.#waits.budgetWaited(event, this.#asking)
+    const figures = this.#waits.budgetWaited(event, this.#requestParent)
     this.#root.event(eventNames.budgetWait[0], figures, this.#scope.now())
   }
 
-  #serviceWaits(event: EventOf<'service_wait'>): void {
+  #startServiceWait(event: EventOf<'service_wait'>): void {
     if (!event.isWaiting) return
-    this.#lives()
-    // In a compaction the service refused a question of it, which has ended by itself.
+    this.#markLive()
+    // During a compaction the service refused a question, which has its own end.
     if (this.#compaction === undefined) this.#attempts.failed(event.error)
-    this.#waits.serviceWaits(event, this.#asking)
+    this.#waits.serviceWaits(event, this.#requestParent)
   }
 
-  /** What an earlier process waited to the end it told itself. */
-  #serviceWaited(event: EventOf<'service_waited'>): void {
-    if (this.#isLive) this.#waits.serviceWaited(event, this.#asking)
+  /** Ends a wait. A wait that ended in an earlier process was exported there. */
+  #endServiceWait(event: EventOf<'service_waited'>): void {
+    if (this.#isLive) this.#waits.serviceWaited(event, this.#requestParent)
   }
 
-  /** Nothing of a pause is live: one that ended since this process took the run up was ended in it. */
-  #limitAnswered(event: EventOf<'limit_answered'>): void {
-    if (this.#pausedAt + event.waitedMs > this.#beganAt) this.#lives()
+  /** Records a pause. Pauses have no live event; one that ended after this process took over ended in it. */
+  #recordLimitPause(event: EventOf<'limit_answered'>): void {
+    if (this.#pausedAt + event.waitedMs > this.#beganAt) this.#markLive()
     if (this.#isLive) this.#waits.limitPaused(event, this.#turn ?? this.#root)
   }
 
-  /** What the request lies in that is made now. */
-  get #asking(): TraceNode {
+  /** The parent of the current request. */
+  get #requestParent(): TraceNode {
     return this.#goals.node ?? this.#compaction ?? this.#turn ?? this.#root
   }
 
@@ -308,38 +306,38 @@ export class RunTrace {
       return
     }
     const isPrompt = entry.origin === 'prompt' || entry.origin === 'steer' || entry.origin === 'follow_up'
-    // What a subagent is to do a model wrote.
+    // A model wrote the prompt of a subagent.
     const isWanted = this.#place.depth === 0 ? wants.prompts : wants.toolInputs
     if (!isPrompt || !isWanted || !this.#isLive) return
     const { content } = entry.message
-    this.#said.push(wants.toolResults ? content : wordsOf(content))
-    this.#root.set(told.inputMessages, texts.messages('user', this.#said))
+    this.#prompts.push(wants.toolResults ? content : promptText(content))
+    this.#root.set(genAi.inputMessages, texts.messages('user', this.#prompts))
   }
 
-  #hookStarts({ hook, trigger, callId }: EventOf<'hook_start'>): void {
+  #startHook({ hook, trigger, callId }: EventOf<'hook_start'>): void {
     if (isBuiltinHook(hook)) return
     const parent =
       (callId === null ? undefined : this.#calls.nodeOf(callId)) ?? this.#compaction ?? this.#turn ?? this.#root
-    const name = nameOf(hook)
+    const name = exportedName(hook)
     const about = { [own.hook[0]]: name, [own.trigger[0]]: trigger }
     this.#hooks.start({ hook, trigger, callId }, this.#node(`halting.hook ${name}`, about, parent))
   }
 
-  #compactionStarts({ trigger, tokens }: EventOf<'compact_start'>): void {
+  #startCompaction({ trigger, tokens }: EventOf<'compact_start'>): void {
     const about = { [own.compactTrigger[0]]: trigger, [own.tokens[0]]: tokens }
     this.#compaction?.abandon(this.#scope.now())
     this.#compaction = this.#node(spanNames.compaction[0], about, this.#turn ?? this.#root)
   }
 
-  #compactionEnds({ trigger, compacted, message }: EventOf<'compact_end'>): void {
+  #endCompaction({ trigger, compacted, message }: EventOf<'compact_end'>): void {
     const node = this.#compaction
     this.#compaction = undefined
     if (node?.isBegun !== true) return
     const { instruments, texts, now } = this.#scope
     node.set(own.compacted[0], compacted)
-    // Why it was not done a hook may have said.
-    const said = compacted ? texts.text(message) : texts.foreign(message)
-    if (said !== undefined) node.set(own.message[0], said)
+    // A hook may have written the reason why it was not compacted.
+    const text = compacted ? texts.text(message) : texts.untrusted(message)
+    if (text !== undefined) node.set(own.message[0], text)
     node.end(now())
     instruments?.compactions.add(1, { [own.compactTrigger[0]]: trigger, [own.compacted[0]]: compacted })
   }
@@ -352,24 +350,24 @@ export class RunTrace {
     this.#root.event(eventNames.signal[0], about, now())
   }
 
-  #lap(event: EventOf<'lap'>): void {
+  #recordIteration(event: EventOf<'lap'>): void {
     const { transition, after, left } = event
-    this.#limits.see(event)
-    this.#turnEnds(transition)
+    this.#limits.observe(event)
+    this.#endTurn(transition)
     if (!this.#isLive) return
     if (this.#root.isRecording) {
       const about: Attributes = { [own.transition[0]]: transition, [own.othersLeft[0]]: after[2] }
       if (left.next_turn !== null) about[own.turnsLeft[0]] = left.next_turn
       this.#root.event(eventNames.lap[0], about, this.#scope.now())
     }
-    this.#scope.instruments?.laps.add(1, this.#lapAttributes(transition))
+    this.#scope.instruments?.iterations.add(1, this.#attributesOfIteration(transition))
   }
 
-  #lapAttributes(transition: IterationReason): Attributes {
-    const known = this.#laps.get(transition)
+  #attributesOfIteration(transition: IterationReason): Attributes {
+    const known = this.#iterationAttributes.get(transition)
     if (known !== undefined) return known
     const about = { [own.transition[0]]: transition, ...this.#about }
-    this.#laps.set(transition, about)
+    this.#iterationAttributes.set(transition, about)
     return about
   }
 
@@ -379,7 +377,7 @@ export class RunTrace {
       const place: RunPlace = {
         parent,
         agentName: agentType,
-        // A model wrote it, as what it called the tool with.
+        // A model wrote it, like the tool's input.
         description: this.#scope.texts.wants.toolInputs ? description : undefined,
         isBackground: inBackground === true,
         depth: event.run.depth,
@@ -393,35 +391,35 @@ export class RunTrace {
     if (call.type === 'tool_end') this.#countCall(call)
     const agent = this.#agents.get(callId)
     if (agent === undefined) return
-    agent.see(event)
-    // Its call begins with it, and so does what the call lies in.
-    if (agent.#isLive && !this.#isLive) this.#lives()
+    agent.observe(event)
+    // A live subagent makes its call and the parents of that live, too.
+    if (agent.#isLive && !this.#isLive) this.#markLive()
     if (agent.isOver) this.#agents.delete(callId)
   }
 
   #end({ terminal }: EventOf<'run_end'>): void {
     const { texts, instruments, now } = this.#scope
-    // A process that tells the end of a run is the one in which it ended, but for an agent that is on record.
-    if (this.#place.depth === 0) this.#lives()
+    // The process that reports the end of a run ended it, except for recorded subagents.
+    if (this.#place.depth === 0) this.#markLive()
     if (!this.#isLive) return void (this.isOver = true)
-    this.#turnEnds()
+    this.#endTurn()
     const at = now()
     this.close(at)
     const { reason, signal, summary } = terminal
     const sentence = texts.sentence(signal)
-    const ending = endingOf(terminal, sentence)
+    const ending = endingAttributes(terminal, sentence)
     const errorType = errorTypeOf(terminal)
     const about: Attributes = {
       ...ending,
       [own.toolCalls[0]]: this.#toolCalls,
       ...goalAttributes(terminal),
       ...(terminal.verified !== undefined && { [own.verified[0]]: String(terminal.verified) }),
-      [told.inputTokens]: inputTokensOf(summary.usage),
-      [told.outputTokens]: summary.usage.output_tokens,
-      ...(this.#runId !== undefined && { [own.runId[0]]: nameOf(this.#runId) }),
-      // A run that goes on was told no model at its beginning.
+      [genAi.inputTokens]: inputTokensOf(summary.usage),
+      [genAi.outputTokens]: summary.usage.output_tokens,
+      ...(this.#runId !== undefined && { [own.runId[0]]: exportedName(this.#runId) }),
+      // A resumed run has no model at its start.
       ...(this.#place.isResumed && this.#model !== undefined && this.#modelAttributes(this.#model)),
-      ...(errorType !== undefined && { [told.errorType]: errorType }),
+      ...(errorType !== undefined && { [genAi.errorType]: errorType }),
     }
     for (const [name, value] of Object.entries(about)) if (value !== undefined) this.#root.set(name, value)
     this.#root.event(eventNames.ending[0], ending, at)
@@ -441,16 +439,16 @@ export class RunTrace {
     const provider = this.#model === undefined ? 'unknown' : this.#scope.providerOf(this.#model)
     instruments.run(provider, this.#agentName, seconds, errorType)
     for (const [limit, used] of this.#limits.atEnd(terminal))
-      instruments.limits.record(used, { [own.limit[0]]: nameOf(limit), ...this.#about })
+      instruments.limits.record(used, { [own.limit[0]]: exportedName(limit), ...this.#about })
   }
 
-  /** Nothing tells how it ended. */
+  /** Ends all spans without a reported outcome. */
   abandon(at: number = this.#scope.now()): void {
     this.close(at)
     this.#root.abandon(at)
   }
 
-  /** Nothing more is told of what is open. */
+  /** Ends the open spans inside the run. */
   close(at: number = this.#scope.now()): void {
     for (const agent of this.#agents.values()) agent.abandon(at)
     this.#agents.clear()
@@ -466,7 +464,52 @@ export class RunTrace {
   }
 }
 
-/** What a subagent of a subagent reports. */
+/** Returns the innermost event of nested subagents. */
 function innermost(event: RunEvent): RunEvent {
   return event.type === 'agent' ? innermost(event.event) : event
+}
+
+type HookOf = Pick<EventOf<'hook_start'>, 'hook' | 'trigger' | 'callId'>
+
+/** Spans of the hook calls of one run. If a hook is called several times concurrently, the first call ends first. */
+class HookTraces {
+  readonly #scope: TraceScope
+  readonly #open = new Map<string, TraceNode[]>()
+
+  constructor(scope: TraceScope) {
+    this.#scope = scope
+  }
+
+  start(about: HookOf, node: TraceNode): void {
+    const key = keyOf(about)
+    const open = this.#open.get(key)
+    if (open === undefined) this.#open.set(key, [node])
+    else open.push(node)
+  }
+
+  end(event: EventOf<'hook_end'>): void {
+    const key = keyOf(event)
+    const open = this.#open.get(key)
+    const node = open?.shift()
+    if (open?.length === 0) this.#open.delete(key)
+    if (node?.isBegun !== true) return
+    const { outcome, durationMs } = event
+    const { texts, now } = this.#scope
+    node.set(own.durationMs[0], durationMs)
+    if (outcome.error !== undefined) {
+      node.set(genAi.errorType, 'hook_failed')
+      // A failed command may print its input.
+      node.fail(texts.untrusted(outcome.error))
+    }
+    node.end(now())
+  }
+
+  close(at: number): void {
+    for (const node of [...this.#open.values()].flat()) node.abandon(at)
+    this.#open.clear()
+  }
+}
+
+function keyOf({ hook, trigger, callId }: HookOf): string {
+  return `${hook}\n${trigger}\n${callId ?? ''}`
 }

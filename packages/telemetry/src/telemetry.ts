@@ -1,46 +1,51 @@
 import type * as Api from '@opentelemetry/api'
 import { ConfigurationError, type RunEvent } from '@halting/core'
-import { ToldTexts } from './content.ts'
-import { Guard } from './guard.ts'
+import { AttributeTexts } from './content.ts'
+import { FailureGuard } from './guard.ts'
 import { Instruments } from './metrics.ts'
 import type { TelemetryOptions } from './options.ts'
 import { providerOf } from './provider-of.ts'
 import { RunTrace } from './run-trace.ts'
 import type { TraceScope } from './scope.ts'
 
-/** Makes spans and metrics of what runs tell. */
+/** Converts events of runs into spans and metrics. */
 export interface Telemetry {
-  /** For `onEvent` of a query, an engine or a coding agent; of one session at a time. Never throws. */
+  /** Pass it as `onEvent` to a query, an engine or a coding agent, for one session at a time. Never throws. */
   readonly onEvent: (event: RunEvent) => void
   /**
-   * The span of a call that runs, as a W3C header: for a program that the tool starts. That of the run where the call has none; undefined where
-   * nothing is told.
+   * Returns the span of a running call as a W3C header, for a program that the tool starts, or else the span of the
+   * run. Undefined if nothing is exported.
    */
   readonly traceparentOf: (callId: string) => string | undefined
-  /** Ends what is open, for a session that is let go of in the middle of a run. */
+  /** Ends open spans, for a session that is abandoned during a run. */
   readonly close: () => void
 }
 
-const off: Telemetry = Object.freeze({ onEvent: () => {}, traceparentOf: () => undefined, close: () => {} })
+const disabledTelemetry: Telemetry = Object.freeze({
+  onEvent: () => {},
+  traceparentOf: () => undefined,
+  close: () => {},
+})
 
 /**
- * A listener that tells runs to OpenTelemetry: a span for each run, turn, attempt, call, hook, compaction and subagent, and metrics. Without a provider it
- * does nothing. Names follow the GenAI conventions; docs/guide/telemetry.md lists them.
- * @throws ConfigurationError where a provider is given and `@opentelemetry/api` is not installed.
+ * Creates a listener that exports runs to OpenTelemetry: spans for runs, turns, attempts, calls, hooks, compactions and
+ * subagents, and metrics. Without a provider it does nothing. Names follow the GenAI conventions;
+ * docs/guide/telemetry.md lists them.
+ * @throws ConfigurationError if a provider is given and `@opentelemetry/api` is not installed.
  */
 export async function telemetry(options: TelemetryOptions = {}): Promise<Telemetry> {
   const { tracerProvider, meterProvider, onProblem } = options
-  if (tracerProvider === undefined && meterProvider === undefined) return off
+  if (tracerProvider === undefined && meterProvider === undefined) return disabledTelemetry
   const api = await loadApi()
-  const guard = new Guard(onProblem)
+  const guard = new FailureGuard(onProblem)
   const { now = clock(), providerOf: given } = options
-  // Each by itself: where one of them fails the other one is told.
+  // Guard each separately: if one fails, the other still works.
   const tracer = guard.try(() => tracerProvider?.getTracer('halting'))
   const scope: TraceScope = {
     api,
     tracing: tracer === undefined ? undefined : { api, tracer, guard },
     instruments: guard.try(() => instrumentsOf(meterProvider, api, guard)),
-    texts: new ToldTexts(options, guard),
+    texts: new AttributeTexts(options, guard),
     providerOf: given === undefined ? providerOf : (model) => guard.try(() => given(model)) ?? 'unknown',
     now,
   }
@@ -50,7 +55,7 @@ export async function telemetry(options: TelemetryOptions = {}): Promise<Telemet
 function instrumentsOf(
   provider: Api.MeterProvider | undefined,
   api: typeof Api,
-  guard: Guard,
+  guard: FailureGuard,
 ): Instruments | undefined {
   const meter = provider?.getMeter('halting')
   return meter === undefined || meter === api.createNoopMeter()
@@ -58,7 +63,7 @@ function instrumentsOf(
     : new Instruments(meter, api.ValueType, guard)
 }
 
-/** Milliseconds since 1970, with fractions. */
+/** Returns a clock in milliseconds since 1970, with fractions. */
 function clock(): () => number {
   const { timeOrigin } = performance
   return () => timeOrigin + performance.now()
@@ -74,16 +79,16 @@ async function loadApi(): Promise<typeof Api> {
   }
 }
 
-/** The runs of one session, one after another. */
+/** The consecutive runs of one session. */
 class TracedSession implements Telemetry {
   readonly #scope: TraceScope
   readonly #options: TelemetryOptions
-  readonly #guard: Guard
+  readonly #guard: FailureGuard
   #run: RunTrace | undefined
-  /** What comes until the next run begins is for nobody otherwise. */
-  #isHeard = true
+  /** False if events until the next run can be ignored. */
+  #isObserved = true
 
-  constructor(scope: TraceScope, options: TelemetryOptions, guard: Guard) {
+  constructor(scope: TraceScope, options: TelemetryOptions, guard: FailureGuard) {
     this.#scope = scope
     this.#options = options
     this.#guard = guard
@@ -91,7 +96,7 @@ class TracedSession implements Telemetry {
 
   readonly onEvent = (event: RunEvent): void => {
     try {
-      this.#see(event)
+      this.#observe(event)
     } catch (thrown) {
       this.#guard.failed(thrown)
     }
@@ -110,32 +115,32 @@ class TracedSession implements Telemetry {
     })
   }
 
-  #see(event: RunEvent): void {
+  #observe(event: RunEvent): void {
     if (event.type === 'run_start') {
-      // Nothing told the end of the one before.
+      // The previous run reported no end.
       this.#run?.abandon()
-      this.#run = this.#begun(event)
-      this.#isHeard = this.#run.isHeard
+      this.#run = this.#newRunTrace(event)
+      this.#isObserved = this.#run.isObserved
       return
     }
-    // Work that a run left goes on after it.
+    // Background work of a run continues after it.
     if (this.#run === undefined && (event.type === 'background' || event.type === 'notice')) return
-    if (!this.#isHeard) {
+    if (!this.#isObserved) {
       if (event.type === 'run_end') this.#forget()
       return
     }
-    this.#run ??= this.#begun(undefined)
-    this.#run.see(event)
-    this.#isHeard = this.#run.isHeard
+    this.#run ??= this.#newRunTrace(undefined)
+    this.#run.observe(event)
+    this.#isObserved = this.#run.isObserved
     if (this.#run.isOver) this.#forget()
   }
 
   #forget(): void {
     this.#run = undefined
-    this.#isHeard = true
+    this.#isObserved = true
   }
 
-  #begun(start: Extract<RunEvent, { readonly type: 'run_start' }> | undefined): RunTrace {
+  #newRunTrace(start: Extract<RunEvent, { readonly type: 'run_start' }> | undefined): RunTrace {
     const { parent, agentName = 'halting', sessionId } = this.#options
     const { api } = this.#scope
     const outer = parent === undefined ? undefined : spanContextOf(api, parent)
@@ -154,7 +159,7 @@ class TracedSession implements Telemetry {
 
 const header = /^(?!ff)[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-.*)?$/
 
-/** Undefined for what is no header: then a run is a trace of its own. */
+/** Parses the headers; undefined if they are invalid, so that a run starts its own trace. */
 function spanContextOf(
   api: typeof Api,
   { traceparent, tracestate }: NonNullable<TelemetryOptions['parent']>,

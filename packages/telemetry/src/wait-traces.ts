@@ -1,7 +1,7 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { RunEvent } from '@halting/core'
-import { nameOf } from './content.ts'
-import { conventionAttributes as told, ownAttributes as own, spanNames } from './names.ts'
+import { exportedName } from './content.ts'
+import { conventionAttributes as genAi, ownAttributes as own, spanNames } from './names.ts'
 import { TraceNode } from './node.ts'
 import type { TraceScope } from './scope.ts'
 
@@ -14,16 +14,16 @@ interface OpenWait extends About {
 }
 
 /**
- * The waits of one run that are over: for services, for what others had reserved, and at limits. A span is made when its wait is over, and begins as long before as the
- * wait took: one that an earlier process began has all of its time.
+ * Spans of the waits of one run: for services, for reservations of others, and at limits. A span is created when its
+ * wait is over, with a start before it. A wait that an earlier process started has its whole duration.
  */
 export class WaitTraces {
   readonly #scope: TraceScope
   readonly #run: Attributes
-  /** Waits for services that this process is in. */
+  /** Current waits for services in this process. */
   #open: readonly OpenWait[] = []
 
-  /** `run`: what metrics say of the run. */
+  /** `run` has the metric attributes of the run. */
   constructor(scope: TraceScope, run: Attributes) {
     this.#scope = scope
     this.#run = run
@@ -34,20 +34,20 @@ export class WaitTraces {
   }
 
   serviceWaited({ outcome, waitedMs, ...about }: EventOf<'service_waited'>, parent: TraceNode): void {
-    const begun = this.#open.find((wait) => isSame(wait, about))
-    this.#open = this.#open.filter((wait) => wait !== begun)
+    const openWait = this.#open.find((wait) => isSame(wait, about))
+    this.#open = this.#open.filter((wait) => wait !== openWait)
     const figures = { [own.serviceOutcome[0]]: outcome, [own.serviceWaitedMs[0]]: waitedMs }
     this.#span(
       spanNames.serviceWait[0],
       waitedMs,
       { ...this.#aboutService(about), ...figures },
-      begun?.parent ?? parent,
+      openWait?.parent ?? parent,
     )
     const { instruments, providerOf } = this.#scope
     instruments?.serviceWaits.record(waitedMs / 1_000, {
-      [told.requestModel]: nameOf(about.model),
-      [told.provider]: providerOf(about.model),
-      [told.errorType]: about.error.kind,
+      [genAi.requestModel]: exportedName(about.model),
+      [genAi.provider]: providerOf(about.model),
+      [genAi.errorType]: about.error.kind,
       [own.serviceOutcome[0]]: outcome,
       ...this.#run,
     })
@@ -56,7 +56,7 @@ export class WaitTraces {
   budgetWaited({ outcome, waitedMs, reservedUsd, budget }: EventOf<'budget_waited'>, parent: TraceNode): Attributes {
     const about: Attributes = {
       [own.waitOutcome[0]]: outcome,
-      ...(budget !== undefined && { [own.budget[0]]: nameOf(budget) }),
+      ...(budget !== undefined && { [own.budget[0]]: exportedName(budget) }),
     }
     const figures = { ...about, [own.waitedMs[0]]: waitedMs, [own.reservedUsd[0]]: reservedUsd }
     this.#span(spanNames.budgetWait[0], waitedMs, figures, parent)
@@ -70,7 +70,7 @@ export class WaitTraces {
     this.#scope.instruments?.limitPauses.record(waitedMs / 1_000, { ...about, ...this.#run })
   }
 
-  /** Nothing more is told of those that go on. */
+  /** Ends the waits that are still open. */
   close(at: number): void {
     for (const { parent, beganAt, ...about } of this.#open) {
       const node = this.#node(spanNames.serviceWait[0], beganAt, this.#aboutService(about), parent)
@@ -82,17 +82,17 @@ export class WaitTraces {
   #aboutService({ model, error: { kind, status, message } }: About): Attributes {
     const { texts, providerOf } = this.#scope
     return {
-      [told.requestModel]: nameOf(model),
-      [told.provider]: providerOf(model),
-      [told.errorType]: kind,
-      ...(status !== null && { [told.statusCode]: status }),
+      [genAi.requestModel]: exportedName(model),
+      [genAi.provider]: providerOf(model),
+      [genAi.errorType]: kind,
+      ...(status !== null && { [genAi.statusCode]: status }),
       [own.message[0]]: texts.text(message),
     }
   }
 
   #span(name: string, waitedMs: number, attributes: Attributes, parent: TraceNode): void {
     const at = this.#scope.now()
-    // A clock that was set, or a record of anybody's, may say anything.
+    // The duration may be invalid because of a changed clock or a forged record.
     const ms = waitedMs > 0 && waitedMs <= at ? waitedMs : 0
     this.#node(name, at - ms, attributes, parent).end(at)
   }
@@ -105,7 +105,7 @@ export class WaitTraces {
   }
 }
 
-/** Both events of a wait have the same failure. */
+/** Both events of a wait report the same failure. */
 function isSame(a: About, b: About): boolean {
   return a.model === b.model && a.error.kind === b.error.kind && a.error.message === b.error.message
 }

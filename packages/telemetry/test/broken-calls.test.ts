@@ -1,4 +1,5 @@
-// Each call of OpenTelemetry's API by itself throws, or gives nothing: the run is told as far as the others go, and the first of it is told.
+// Breaks each call of OpenTelemetry's API by itself: it throws or returns nothing. The other calls still export the
+// run, and the first failure is reported.
 import type * as api from '@opentelemetry/api'
 import { expect, test } from 'vitest'
 import { telemetry } from '../src/index.ts'
@@ -7,7 +8,7 @@ import { collector, listenerOf } from './support.ts'
 
 type How = 'throws' | 'gives nothing'
 
-/** The same, with one method of one of the objects below it broken. */
+/** The value, with one method of one object below it broken. */
 function withBroken<Value extends object>(value: Value, path: readonly string[], how: How): Value {
   const [method, ...below] = path
   return new Proxy(value, {
@@ -50,7 +51,7 @@ const all = (paths: readonly (readonly string[])[]) =>
 
 const metricNames = ['gen_ai.client.token.usage', 'halting.cost', 'halting.laps', 'halting.endings'] as const
 
-test.each(all(ofSpans))('$call of spans $how: metrics are whole', async ({ path, how }) => {
+test.each(all(ofSpans))('keeps metrics complete when $call of spans $how', async ({ path, how }) => {
   const [whole, to] = [collector(), collector()]
   const problems: string[] = []
   const events = await eventsOfARun()
@@ -60,12 +61,12 @@ test.each(all(ofSpans))('$call of spans $how: metrics are whole', async ({ path,
   for (const event of events) for (const tell of [onEvent, listener.onEvent]) tell(event)
   listener.traceparentOf('call_0_0')
   for (const name of metricNames) expect(await to.points(name)).toEqual(await whole.points(name))
-  const thrown = [`Telemetry failed, and the run goes on: no ${path.at(-1)}`]
+  const thrown = [`Telemetry failed; the run continues: no ${path.at(-1)}`]
   expect(problems).toEqual(how === 'throws' ? thrown : problems.slice(0, 1))
 })
 
 test.each(all(ofSpans.slice(4, 7)))(
-  '$call of spans $how: all spans are there, and what lies in what',
+  'keeps all spans and their parents when $call of spans $how',
   async ({ path, how }) => {
     const [whole, to] = [collector(), collector()]
     const events = await eventsOfARun()
@@ -76,7 +77,7 @@ test.each(all(ofSpans.slice(4, 7)))(
   },
 )
 
-test.each(all(ofMetrics))('$call of metrics $how: spans are whole', async ({ path, how }) => {
+test.each(all(ofMetrics))('keeps spans complete when $call of metrics $how', async ({ path, how }) => {
   const [whole, to] = [collector(), collector()]
   const problems: string[] = []
   const events = await eventsOfARun()
@@ -88,7 +89,7 @@ test.each(all(ofMetrics))('$call of metrics $how: spans are whole', async ({ pat
   expect(problems.length).toBeLessThanOrEqual(1)
 })
 
-test('what is thrown may be anything, and whoever is told of it may throw', async () => {
+test('survives any thrown value, even if the listener throws', async () => {
   let calls = 0
   const thrown: readonly unknown[] = [undefined, null, Object.create(null), { toString: () => 1 }, Symbol('s')]
   for (const what of thrown) {
@@ -106,6 +107,6 @@ test('what is thrown may be anything, and whoever is told of it may throw', asyn
     })
     for (const event of await eventsOfARun()) onEvent(event)
   }
-  // One of them cannot be put in words.
+  // One of them cannot be converted to a string.
   expect(calls).toBe(4)
 })

@@ -1,4 +1,5 @@
-// Whatever comes, in whatever order, and whatever a provider throws: every span ends, and what works is told whole.
+// For missing, repeated and reordered events, and for failing providers: every span ends, and everything that works is
+// exported.
 import { BasicTracerProvider, type SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import * as api from '@opentelemetry/api'
 import { assert, asyncProperty, array, integer, nat, tuple } from 'fast-check'
@@ -6,14 +7,14 @@ import { CallableHook } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { CallTraces } from '../src/call-traces.ts'
-import { ToldTexts } from '../src/content.ts'
-import { Guard } from '../src/guard.ts'
+import { AttributeTexts } from '../src/content.ts'
+import { FailureGuard } from '../src/guard.ts'
 import { telemetry, type TelemetryOptions } from '../src/index.ts'
 import { TraceNode } from '../src/node.ts'
 import { calls, done, eventsOfARun, tools } from './runs.ts'
-import { collector, listenerOf, prices, told } from './support.ts'
+import { collector, listenerOf, prices, runToEnd } from './support.ts'
 
-test('every span that began ends, whatever is missing, comes twice or comes in another order', async () => {
+test('ends every span for missing, repeated and reordered events', async () => {
   const events = await eventsOfARun()
   expect(new Set(events.map(({ type }) => type))).toContain('agent')
   const many = array(tuple(nat({ max: events.length - 1 }), integer({ min: 1, max: 12 })), { maxLength: 40 })
@@ -44,7 +45,7 @@ test('every span that began ends, whatever is missing, comes twice or comes in a
   )
 })
 
-/** Throws whatever is asked of it. */
+/** Throws on any access. */
 const broken: object = new Proxy(
   {},
   {
@@ -53,36 +54,36 @@ const broken: object = new Proxy(
     },
   },
 )
-/** Gives what it is asked for, which throws. */
+/** Returns an object for this property that throws. */
 const giving = (what: string): object => ({ [what]: () => broken })
 
 test.each([
   ['at once', broken],
   ['later', giving('getMeter')],
-  ['only where it is used', { getMeter: () => ({ createHistogram: () => broken, createCounter: () => broken }) }],
-])('metrics that throw %s leave the spans whole', async (_when, given) => {
+  ['only on use', { getMeter: () => ({ createHistogram: () => broken, createCounter: () => broken }) }],
+])('keeps spans complete when metrics throw %s', async (_when, given) => {
   const [whole, to] = [collector(), collector()]
   const events = await eventsOfARun()
   const problems: string[] = []
   const more: TelemetryOptions = {
-    // What a program in plain JavaScript may give.
+    // As a program in plain JavaScript may pass it.
     meterProvider: given as api.MeterProvider,
     onProblem: (message) => void problems.push(message),
   }
   const [{ onEvent: ofWhole }, { onEvent }] = [await listenerOf(whole), await listenerOf(to, more)]
   for (const event of events) for (const tell of [ofWhole, onEvent]) tell(event)
   expect(to.spans().map(({ name }) => name)).toEqual(whole.spans().map(({ name }) => name))
-  expect(problems).toEqual(['Telemetry failed, and the run goes on: broken'])
+  expect(problems).toEqual(['Telemetry failed; the run continues: broken'])
 })
 
 test.each([
   ['at once', broken],
   ['later', giving('getTracer')],
-  ['only where they are used', { getTracer: () => ({ startSpan: () => broken }) }],
-])('spans that throw %s leave the metrics whole', async (_when, given) => {
+  ['only on use', { getTracer: () => ({ startSpan: () => broken }) }],
+])('keeps metrics complete when spans throw %s', async (_when, given) => {
   const [whole, to] = [collector(), collector()]
   const events = await eventsOfARun()
-  // What a program in plain JavaScript may give.
+  // As a program in plain JavaScript may pass it.
   const tracerProvider = given as api.TracerProvider
   const [{ onEvent: ofWhole }, { onEvent }] = [await listenerOf(whole), await listenerOf(to, { tracerProvider })]
   for (const event of events) for (const tell of [ofWhole, onEvent]) tell(event)
@@ -90,18 +91,18 @@ test.each([
     expect(await to.points(name)).toEqual(await whole.points(name))
 })
 
-test('a text that cannot be redacted is not told', async () => {
+test('does not export a text that cannot be redacted', async () => {
   const to = collector()
   const redact = (): string => {
     throw new Error('no')
   }
   const { onEvent } = await listenerOf(to, { content: true, redact })
-  await told({ model: scriptedModel([calls('Look'), done]), tools, prices }, onEvent, { prompt: 'my own words' })
+  await runToEnd({ model: scriptedModel([calls('Look'), done]), tools, prices }, onEvent, { prompt: 'my own words' })
   expect(to.spans().at(-1)?.name).toBe('invoke_agent halting')
   expect(JSON.stringify(to.spans().map(({ attributes }) => attributes))).not.toMatch(/my own words|seen|\\"done/)
 })
 
-test('what a hook printed as it failed is told with all content only', async () => {
+test('exports the output of a failed hook only with all content', async () => {
   const failing = new CallableHook(
     () => {
       throw new Error('cannot look at /secret/plan.md')
@@ -112,7 +113,7 @@ test('what a hook printed as it failed is told with all content only', async () 
   for (const content of [{ toolInputs: true }, true]) {
     const to = collector()
     const { onEvent } = await listenerOf(to, { content })
-    await told({ model: scriptedModel([calls('Look'), done]), tools, prices, hooks: [failing] }, onEvent)
+    await runToEnd({ model: scriptedModel([calls('Look'), done]), tools, prices, hooks: [failing] }, onEvent)
     const [hook] = to.spans().filter(({ name }) => name.startsWith('halting.hook'))
     statuses.push([hook?.status.code, hook?.status.message?.includes('/secret/plan.md')])
   }
@@ -122,12 +123,12 @@ test('what a hook printed as it failed is told with all content only', async () 
   ])
 })
 
-test('a run that never ends keeps no call for ever', () => {
+test('forgets calls of a run that never ends', () => {
   const scope = {
     api,
     tracing: undefined,
     instruments: undefined,
-    texts: new ToldTexts({}, new Guard()),
+    texts: new AttributeTexts({}, new FailureGuard()),
     providerOf: () => '',
     now: () => 0,
   }
@@ -142,6 +143,6 @@ test('a run that never ends keeps no call for ever', () => {
   }
   const kept = Array.from({ length: 5_000 }, (_, call) => traces.nodeOf(`call${call}`)).filter((node) => node)
   expect(kept.length).toBeLessThan(300)
-  // It still runs, and its hooks may still come.
+  // It is still running, and its hooks may still start.
   expect([traces.nodeOf('call0')?.isEnded, traces.nodeOf('call4999')?.isEnded]).toEqual([false, true])
 })

@@ -1,9 +1,10 @@
-// Holds R-GOAL-88: a round of checks is a span with an event for each check, and nothing that a check prints is told unless it is asked for.
+// Tests R-GOAL-88 of docs/spec: a round of checks is a span with an event for each check. The output of a check is
+// exported only on request.
 import type { Goal, GoalVerdict, RunOptions } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { calls, done, tools } from './runs.ts'
-import { collector, linesOf, listenerOf, prices, told, treeOf, type Collector } from './support.ts'
+import { collector, linesOf, listenerOf, prices, runToEnd, treeOf, type Collector } from './support.ts'
 
 const failed: GoalVerdict = { met: false, exitCode: 1, report: 'canary of a report' }
 
@@ -18,11 +19,11 @@ const options = (until: readonly Goal[], more: Partial<RunOptions> = {}) =>
 const pointsOf = async (to: Collector, name: string): Promise<readonly unknown[]> =>
   (await to.points(name)).map(({ attributes, value }) => [attributes, value])
 
-test('a round is a span of its turn, with an event for each check', async () => {
+test('creates a span for a round inside its turn, with an event for each check', async () => {
   const to = collector()
   const passed = { met: true, exitCode: 0 }
   const until = [goalOf('npm run lint', passed), goalOf('npm test', failed, passed)]
-  const { terminal } = await told(options(until), (await listenerOf(to)).onEvent)
+  const { terminal } = await runToEnd(options(until), (await listenerOf(to)).onEvent)
   expect(terminal.reason).toBe('completed')
   expect(linesOf(treeOf(to.spans()))).toEqual([
     'invoke_agent halting',
@@ -70,10 +71,10 @@ test('a round is a span of its turn, with an event for each check', async () => 
   expect(root?.attributes).toMatchObject({ 'halting.goal.verdict': 'met', 'halting.goal.tries': 0 })
 })
 
-test('rounds are counted by their verdict, tries by that of the run, and how full their limit is', async () => {
+test('counts rounds and tries by verdict, and the use of their limit', async () => {
   const to = collector()
   const until = [goalOf('npm test', failed, { ...failed, report: 'a' }, { ...failed, report: 'b' })]
-  const { terminal } = await told(options(until, { maxGoalTries: 1 }), (await listenerOf(to)).onEvent)
+  const { terminal } = await runToEnd(options(until, { maxGoalTries: 1 }), (await listenerOf(to)).onEvent)
   expect(terminal.reason).toBe('goal_unmet')
   expect(await pointsOf(to, 'halting.goal.rounds')).toEqual([
     [{ 'halting.goal.place': 'baseline', 'halting.goal.verdict': 'unmet' }, 1],
@@ -89,7 +90,7 @@ test('rounds are counted by their verdict, tries by that of the run, and how ful
 const everything = (to: Collector): string =>
   JSON.stringify(to.spans().map(({ name, attributes, events, status }) => [name, attributes, events, status]))
 
-test('what checks print and what a model judges is told where it is asked for, and no secret of a command', async () => {
+test('exports output of checks and criteria of judges only on request, and no secret of a command', async () => {
   const secret = `sk-ant-api03-${'a'.repeat(90)}`
   const given = () =>
     options(
@@ -99,19 +100,19 @@ test('what checks print and what a model judges is told where it is asked for, a
       },
     )
   const silent = collector()
-  const { terminal } = await told(given(), (await listenerOf(silent)).onEvent)
+  const { terminal } = await runToEnd(given(), (await listenerOf(silent)).onEvent)
   expect(terminal.reason).toBe('goal_unmet')
   expect(everything(silent)).not.toContain('canary')
   expect(everything(silent)).toContain('npm test')
   expect(everything(silent)).not.toContain(secret)
   const open = collector()
-  await told(given(), (await listenerOf(open, { content: true })).onEvent)
+  await runToEnd(given(), (await listenerOf(open, { content: true })).onEvent)
   expect(everything(open)).toContain('canary of a report')
   expect(everything(open)).toContain('canary of a wish')
   expect(everything(open)).not.toContain(secret)
 })
 
-test('a round that is under way when nobody tells more ends with its run', async () => {
+test('ends an unfinished round with its run', async () => {
   const to = collector()
   const { onEvent, close } = await listenerOf(to)
   onEvent({ type: 'run_start', run: { sessionId: 's', runId: 'run1', agentPath: '', depth: 0 }, model: 'm' })

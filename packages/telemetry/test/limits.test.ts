@@ -1,14 +1,15 @@
-// Holds R-LIM-75 of docs/spec: which limit or budget ended a run, its tool calls, and waits for what others had reserved.
+// Tests R-LIM-75 of docs/spec: which limit or budget ended a run or its tool calls, and waits for reservations of
+// others.
 import type { RunOptions } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { calls, dayBudget, done, tools } from './runs.ts'
-import { collector, listenerOf, prices, told, type Collector } from './support.ts'
+import { collector, listenerOf, prices, runToEnd, type Collector } from './support.ts'
 
 async function ended(script: Parameters<typeof scriptedModel>[0], more: Partial<RunOptions>) {
   const to = collector()
   const model = scriptedModel(script, { maxOutputTokens: 100 })
-  const { terminal } = await told({ model, tools, prices, ...more }, (await listenerOf(to)).onEvent)
+  const { terminal } = await runToEnd({ model, tools, prices, ...more }, (await listenerOf(to)).onEvent)
   const run = to.spans().findLast(({ name }) => name === 'invoke_agent halting')
   return { to, terminal, run, about: run?.attributes ?? {} }
 }
@@ -16,7 +17,7 @@ async function ended(script: Parameters<typeof scriptedModel>[0], more: Partial<
 const pointsOf = async (to: Collector, name: string): Promise<readonly unknown[]> =>
   (await to.points(name)).map(({ attributes, value }) => [attributes, value])
 
-test('the calls of a run are those of its subagents, too, and its limit on them is named', async () => {
+test("includes subagents in a run's calls, and names its limit on them", async () => {
   const script = [calls('Agent', 'Look'), calls('Look', 'Breaks'), done, calls('Look', 'Look', 'Look'), done]
   const { to, terminal, about } = await ended(script, { maxToolCalls: 6 })
   expect(terminal.reason).toBe('max_tool_calls')
@@ -28,7 +29,7 @@ test('the calls of a run are those of its subagents, too, and its limit on them 
   ])
 })
 
-test('the dollar limit of the run is not that of the session', async () => {
+test('distinguishes the dollar limit of the run from that of the session', async () => {
   const { to, about } = await ended([calls('Look'), calls('Look'), done], { maxRunUsd: 600 })
   expect(about).toMatchObject({ 'halting.limit': 'maxRunUsd' })
   const limits = (await to.points('halting.limit.used')).map(({ attributes }) => attributes)
@@ -36,7 +37,7 @@ test('the dollar limit of the run is not that of the session', async () => {
   expect(limits).not.toContainEqual({ 'halting.limit': 'maxBudgetUsd', 'gen_ai.agent.name': 'halting' })
 })
 
-test('a standing budget that ended a run is named with when it resets, and so is one that a request waited for', async () => {
+test('names a standing budget that ended a run, with its reset time, and one that a request waited for', async () => {
   const { to, run, about } = await ended([calls('Look'), calls('Look'), done], { standing: dayBudget() })
   expect(about).toMatchObject({
     'halting.terminal.reason': 'max_budget_usd',
@@ -44,7 +45,7 @@ test('a standing budget that ended a run is named with when it resets, and so is
     'halting.budget.resets_at': '2026-11-30T00:00:00+01:00',
   })
   expect(about).not.toHaveProperty('halting.limit')
-  // The first one took its time to answer, and waited for nobody.
+  // The first request took its time, but waited for no reservation.
   expect(run?.events.filter(({ name }) => name === 'halting.budget.wait').map(({ attributes }) => attributes)).toEqual([
     {
       'halting.budget': '$20 a day',

@@ -1,4 +1,4 @@
-// A run of days: what telemetry holds does not grow with it.
+// A run of several days: the memory of telemetry does not grow with it.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { AggregationTemporality, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
@@ -9,10 +9,10 @@ import { expect, test } from 'vitest'
 import { telemetry } from '../src/index.ts'
 import { isWhole } from '../../core/test/support/deep.ts'
 import { calls, done, tools } from './runs.ts'
-import { prices, told } from './support.ts'
+import { prices, runToEnd } from './support.ts'
 
 setFlagsFromString('--expose-gc')
-// What the flag brings is a function without arguments.
+// The flag adds a function without arguments.
 const collectGarbage = runInNewContext('gc') as () => void
 
 const drop = {
@@ -24,19 +24,19 @@ const drop = {
 
 const turns = isWhole ? 100_000 : 40_000
 
-/** The same, with the id of a call of that turn. */
+/** The same event, with the id of a call in that turn. */
 function inTurn(event: RunEvent, turn: number): RunEvent {
   if (!('callId' in event) || event.callId === null) return event
   const callId = `${event.callId}.${turn}`
   return event.type === 'agent' ? { ...event, callId, event: inTurn(event.event, turn) } : { ...event, callId }
 }
 
-/** Megabytes that are held after so many turns with these calls, more than after the first tenth of them. */
+/** The memory growth in megabytes, from a tenth of this many turns with these calls to all of them. */
 async function heldMore(count: number, names: readonly string[]): Promise<number> {
   const events: RunEvent[] = []
   const hooks = [new CallableHook(() => {}, { triggers: ['afterToolUse'], id: 'looks-on' })]
   const model = scriptedModel([calls(...names), done, done])
-  await told({ model, tools, prices, hooks }, (event) => void events.push(event))
+  await runToEnd({ model, tools, prices, hooks }, (event) => void events.push(event))
   const from = events.findIndex(({ type }) => type === 'turn_start')
   const to = events.findIndex(({ type }) => type === 'lap') + 1
   const ofOneTurn = events.slice(from, to)
@@ -48,8 +48,8 @@ async function heldMore(count: number, names: readonly string[]): Promise<number
   const heldAfter = async (last: number, first: number): Promise<number> => {
     for (let turn = first; turn < last; turn++) {
       for (const event of ofOneTurn) onEvent(inTurn(event, turn))
-      // The processor sends what it has when nothing else is left to do.
-      if (turn % 500 === 0) await new Promise((goesOn) => void setTimeout(goesOn))
+      // The processor exports its spans when the event loop is idle.
+      if (turn % 500 === 0) await new Promise((resolve) => void setTimeout(resolve))
     }
     collectGarbage()
     return process.memoryUsage().heapUsed / 1e6
@@ -60,11 +60,11 @@ async function heldMore(count: number, names: readonly string[]): Promise<number
   return late - early
 }
 
-test(`a run of ${turns.toLocaleString('en')} turns holds as much at its end as at its beginning`, async () => {
-  // A hundred bytes a turn would be nine megabytes.
+test(`uses no more memory after ${turns.toLocaleString('en')} turns than at the start`, async () => {
+  // A hundred bytes per turn would be nine megabytes.
   expect(await heldMore(turns, ['Look'])).toBeLessThan(2)
 })
 
-test('and so does one with failures and subagents', async () => {
+test('does so with failures and subagents, too', async () => {
   expect(await heldMore(turns / 10, ['Look', 'Breaks', 'Agent'])).toBeLessThan(2)
 })

@@ -1,4 +1,5 @@
-// The names that are said to be those of the conventions are, and whatever is told has one of theirs or one of ours.
+// Names that are declared as names of the conventions exist there. Every exported name is one of the conventions or our
+// own.
 import * as conventions from '@opentelemetry/semantic-conventions/incubating'
 import { expect, test } from 'vitest'
 import { conventionAttributes, eventNames, metricNames, ownAttributes, providerOf, spanNames } from '../src/index.ts'
@@ -11,13 +12,13 @@ const values = (prefix: string): ReadonlySet<unknown> =>
   new Set(Object.entries(conventions).flatMap(([name, value]) => (name.startsWith(prefix) ? [value] : [])))
 const isOwn = (name: string): boolean => name.startsWith('halting.')
 
-test('what has no name of ours is in the GenAI conventions', () => {
+test('uses only names of the GenAI conventions, or our own', () => {
   const metrics = Object.values(metricNames).map(([name]) => name)
-  const told = [...Object.values(conventionAttributes), ...metrics.filter((name) => !isOwn(name))]
-  expect(unknownOf(told)).toEqual([])
+  const standardNames = [...Object.values(conventionAttributes), ...metrics.filter((name) => !isOwn(name))]
+  expect(unknownOf(standardNames)).toEqual([])
 })
 
-test('operations and providers are values of the conventions', () => {
+test('uses operations and providers of the conventions', () => {
   const operations = Object.values(spanNames).flatMap(([name]) =>
     isOwn(name) ? [] : [name.slice(0, name.indexOf(' '))],
   )
@@ -43,7 +44,7 @@ test('operations and providers are values of the conventions', () => {
   expect(models.map(providerOf).filter((name) => !providers.has(name))).toEqual([])
 })
 
-test('whatever a run tells, with all of its content, has a name of the conventions or of our tables', async () => {
+test('exports all content of a run only under names of the conventions or our tables', async () => {
   const to = collector()
   const { onEvent } = await listenerOf(to, { content: true, sessionId: 'session' })
   for (const event of await eventsOfARun()) onEvent(event)
@@ -61,11 +62,11 @@ test('whatever a run tells, with all of its content, has a name of the conventio
   const own = new Set<string>(Object.values(ownAttributes).map(([name]) => name))
   expect(attributes.filter((name) => isOwn(name) && !own.has(name))).toEqual([])
   const events = new Set<string>(Object.values(eventNames).map(([name]) => name))
-  const told = spans.flatMap((span) => span.events.map(({ name }) => name))
-  expect(told.filter((name) => !events.has(name))).toEqual([])
+  const names = spans.flatMap((span) => span.events.map(({ name }) => name))
+  expect(names.filter((name) => !events.has(name))).toEqual([])
 })
 
-test('attempts, questions and runs say whose conversation they belong to', async () => {
+test('names the conversation of attempts, questions and runs', async () => {
   const to = collector()
   const { onEvent } = await listenerOf(to)
   for (const event of await eventsOfARun()) onEvent(event)

@@ -1,17 +1,17 @@
-// Runs that are deep, mixed with others, or told under a clock that goes backwards.
+// Runs that are deep, interleaved with others, or under a clock that goes backwards.
 import { SpanStatusCode } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import type { AgentTool, AnyTool, RunEvent } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { done, eventsOfARun, tools as all } from './runs.ts'
-import { collector, linesOf, listenerOf, prices, told, treeOf, type Collector } from './support.ts'
+import { collector, linesOf, listenerOf, prices, runToEnd, treeOf, type Collector } from './support.ts'
 
-/** Nobody tells the end of a run that another begins in: those of its spans end as unfinished. */
+/** A run that starts within another has no end event: its spans end as unfinished. */
 const unfinished = (to: Collector): number =>
   to.spans().filter(({ attributes }) => attributes['halting.unfinished'] === true).length
 
-test('subagents five deep lie in one another', async () => {
+test('nests subagents five levels deep', async () => {
   const agent: AgentTool<{ readonly depth: number }> = {
     name: 'Agent',
     description: 'a subagent',
@@ -26,9 +26,9 @@ test('subagents five deep lie in one another', async () => {
     if (depth === 5 || messages.length > 1) return done
     return { toolCalls: [{ name: 'Agent', input: { depth: depth + 1 } }] }
   })
-  // Made for this list alone.
+  // Created only for this list.
   const tools = [agent] as readonly AnyTool[]
-  await told({ model, tools, prices, maxSubagentDepth: 5 }, onEvent, { prompt: '0' })
+  await runToEnd({ model, tools, prices, maxSubagentDepth: 5 }, onEvent, { prompt: '0' })
   const agents = to.spans().filter(({ attributes }) => attributes['gen_ai.operation.name'] === 'invoke_agent')
   expect(Object.fromEntries(agents.map(({ name, attributes }) => [name, attributes['halting.agent.depth']]))).toEqual({
     'invoke_agent halting': 0,
@@ -42,7 +42,7 @@ test('subagents five deep lie in one another', async () => {
   expect(lines.find((line) => line.endsWith('level5'))).toBe(`${'  '.repeat(15)}invoke_agent level5`)
 })
 
-test('two sessions with a listener each share their providers, and each has its own trees', async () => {
+test('keeps two sessions with separate listeners and shared providers apart', async () => {
   const [events, to, once] = [await eventsOfARun(), collector(), collector()]
   const [first, second] = [await listenerOf(to), await listenerOf(to)]
   const { onEvent } = await listenerOf(once)
@@ -58,7 +58,7 @@ test('two sessions with a listener each share their providers, and each has its 
   expect(trees).toEqual([tree, tree])
 })
 
-test('two sessions with one listener: what it cannot tell apart ends, and nothing is thrown', async () => {
+test('ends everything and throws nothing for two sessions with one listener', async () => {
   const events = await eventsOfARun()
   const to = collector()
   const problems: string[] = []
@@ -76,7 +76,7 @@ test('two sessions with one listener: what it cannot tell apart ends, and nothin
   expect(unfinished(to)).toBeGreaterThan(0)
 })
 
-test('a clock that goes backwards makes no span that ends before it begins, and loses no measurement', async () => {
+test('ends no span before its start when the clock goes backwards, and loses no measurement', async () => {
   const [events, forwards, backwards] = [await eventsOfARun(), collector(), collector()]
   let time = 1e12
   const [usual, odd] = [await listenerOf(forwards), await listenerOf(backwards, { now: () => (time -= 1000) })]
@@ -93,7 +93,7 @@ test('a clock that goes backwards makes no span that ends before it begins, and 
   }
 })
 
-test('figures that are no numbers stay out of the sums', async () => {
+test('excludes invalid numbers from sums', async () => {
   const [events, to] = [await eventsOfARun(), collector()]
   const { onEvent } = await listenerOf(to)
   const usage = { input_tokens: NaN, output_tokens: -5, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 }
@@ -104,7 +104,7 @@ test('figures that are no numbers stay out of the sums', async () => {
   expect([...tokens, ...costs].filter(({ value }) => !Number.isFinite(value) || value < 0)).toEqual([])
 })
 
-test('a run whose ids come twice, and whose names and texts are broken, has all of its spans', async () => {
+test('exports all spans of a run with repeated ids and malformed names and texts', async () => {
   const broken = '\ud83d a name \udc00'
   const to = collector()
   const { onEvent } = await listenerOf(to, { content: true })
@@ -116,7 +116,7 @@ test('a run whose ids come twice, and whose names and texts are broken, has all 
     text: broken,
   }
   const model = scriptedModel([twice, { ...twice, text: 'again' }, done], { id: broken })
-  const { terminal } = await told({ model, tools: all, prices }, onEvent, { prompt: broken })
+  const { terminal } = await runToEnd({ model, tools: all, prices }, onEvent, { prompt: broken })
   expect(terminal.reason).toBe('completed')
   const statuses = to
     .spans()

@@ -1,4 +1,4 @@
-// Whatever phase a run is ended in: every span ends, says how, and only what failed has the status of an error.
+// Whichever phase a run ends in: every span ends with a reason, and only failures have an error status.
 import { SpanStatusCode } from '@opentelemetry/api'
 import {
   CallableHook,
@@ -30,7 +30,7 @@ const look = (execute: Tool['execute'], readOnly = true): Tool => ({
 
 type Status = 'ok' | 'error'
 
-/** Of each span: its name, what kind of error, its status. */
+/** For each span: its name, its kind of error and its status. */
 function statusesOf(to: Collector): readonly (readonly [string, unknown, Status])[] {
   return to
     .spans()
@@ -41,12 +41,12 @@ function statusesOf(to: Collector): readonly (readonly [string, unknown, Status]
     ])
 }
 
-const tells =
+const isOfType =
   (type: RunEvent['type']) =>
   (event: RunEvent): boolean =>
     event.type === type
 
-/** A run that is aborted as soon as it tells this. */
+/** A run that is aborted at this event. */
 async function aborted(
   isTheMoment: (event: RunEvent) => boolean,
   given: Omit<RunOptions, 'steps' | 'clock' | 'signal'>,
@@ -64,8 +64,8 @@ async function aborted(
   return { reason: (await running.result).reason, to }
 }
 
-test('an abort while the model answers: its attempt is aborted, and nothing failed', async () => {
-  const { reason, to } = await aborted(tells('model_update'), {
+test('marks an attempt as aborted, not failed, when the run is aborted during a reply', async () => {
+  const { reason, to } = await aborted(isOfType('model_update'), {
     model: scriptedModel([{ hang: true, text: 'I begin' }]),
   })
   expect(reason).toBe('aborted_streaming')
@@ -76,8 +76,8 @@ test('an abort while the model answers: its attempt is aborted, and nothing fail
   ])
 })
 
-test('an abort while a tool works: its call is interrupted, and nothing failed', async () => {
-  const { reason, to } = await aborted(tells('tool_running'), {
+test('marks a call as interrupted, not failed, when the run is aborted during a tool', async () => {
+  const { reason, to } = await aborted(isOfType('tool_running'), {
     model: scriptedModel([calls('Look')]),
     tools: [
       look(
@@ -98,8 +98,8 @@ test('an abort while a tool works: its call is interrupted, and nothing failed',
   ])
 })
 
-test('an abort while a hook is asked, before a tool begins: the hook and the call end', async () => {
-  const { reason, to } = await aborted(tells('hook_start'), {
+test('ends hook and call when the run is aborted during a hook before a tool', async () => {
+  const { reason, to } = await aborted(isOfType('hook_start'), {
     model: scriptedModel([calls('Look')]),
     tools: [look(() => 'seen')],
     hooks: [
@@ -119,8 +119,8 @@ test('an abort while a hook is asked, before a tool begins: the hook and the cal
   ])
 })
 
-test('an abort before a retry: the first attempt failed, the next is aborted as its record says, and the run did not fail', async () => {
-  const { reason, to } = await aborted(tells('retry'), {
+test('records the outcomes of an abort before a retry: a failed attempt, an aborted one, and no failed run', async () => {
+  const { reason, to } = await aborted(isOfType('retry'), {
     model: scriptedModel([{ error: { kind: 'overloaded', message: 'busy', status: 529 } }, { hang: true }]),
   })
   expect(reason).toBe('aborted_streaming')
@@ -132,7 +132,7 @@ test('an abort before a retry: the first attempt failed, the next is aborted as 
   ])
 })
 
-test('an abort while a subagent is asked ends what lies in it, from the innermost on', async () => {
+test("ends nested spans from the innermost on when the run is aborted during a subagent's request", async () => {
   const agent: AgentTool = {
     name: 'Agent',
     description: 'a subagent',
@@ -144,7 +144,7 @@ test('an abort while a subagent is asked ends what lies in it, from the innermos
     model: scriptedModel(({ messages }) =>
       messages[0]?.content === 'go' ? calls('Agent') : { hang: true, text: 'I begin' },
     ),
-    // Made for this list alone.
+    // Created only for this list.
     tools: [agent] as readonly AnyTool[],
   })
   expect(reason).toBe('aborted_tools')
@@ -159,7 +159,7 @@ test('an abort while a subagent is asked ends what lies in it, from the innermos
   ])
 })
 
-test('a request that the budget forbids is an ending and no error', async () => {
+test('reports a request that exceeds the budget as an ending, not an error', async () => {
   const to = collector()
   const { onEvent } = await listenerOf(to)
   const clock = createFakeClock({ autoAdvance: true })
@@ -180,7 +180,7 @@ test('a request that the budget forbids is an ending and no error', async () => 
   ])
 })
 
-test('a consumer that leaves in the middle of a turn: close ends what is open, and the next run is a trace of its own', async () => {
+test('ends open spans on close after a consumer leaves during a turn, and traces the next run separately', async () => {
   const to = collector()
   const { onEvent, close } = await listenerOf(to)
   const clock = createFakeClock({ autoAdvance: true })

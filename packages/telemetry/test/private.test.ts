@@ -1,4 +1,5 @@
-// Nothing of a conversation is told unless it is asked for, whoever repeats it: in whatever way a run goes and ends.
+// No content of a conversation is exported unless it is requested, whichever component repeats it, and however a run
+// ends.
 import {
   AgentStopException,
   CallableHook,
@@ -14,9 +15,9 @@ import { contextLayers, outputThatFits } from '@halting/core/adapters'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { metricNames } from '../src/index.ts'
-import { collector, listenerOf, prices, told, type Collector } from './support.ts'
+import { collector, listenerOf, prices, runToEnd, type Collector } from './support.ts'
 
-/** In every text of a conversation, and in no name. */
+/** In every text of a conversation, but in no name. */
 const secret = 'canary'
 
 const tool = (name: string, execute: Tool['execute']): Tool => ({
@@ -42,7 +43,7 @@ const tools = [
     throw new AgentStopException({ message: `${secret} of a tool that stops` })
   }),
   agent,
-  // Made for this list alone.
+  // Created only for this list.
 ] as readonly AnyTool[]
 
 const input = { path: `/home/${secret}/notes.md`, [secret]: true }
@@ -63,7 +64,7 @@ const hook = (trigger: 'beforeToolUse' | 'afterToolUse' | 'beforeCompact', handl
   new CallableHook(handle, { triggers: [trigger], id: 'watches' })
 type CallableHookHandler = ConstructorParameters<typeof CallableHook>[0]
 
-/** Blocks the first compaction of each run with words of its own. */
+/** Blocks the first compaction of each run with its own message. */
 const skipped = new WeakSet<AbortSignal>()
 function skipsFirst(context: HookContext): HookContext {
   if (skipped.has(context.signal)) return context
@@ -77,8 +78,8 @@ interface Case {
   readonly replies: readonly ScriptedReply[]
   readonly options?: Partial<Omit<RunOptions, 'steps' | 'clock' | 'model'>>
   readonly start?: StartOptions
-  /** With all content the ending says it. */
-  readonly isToldWithContent?: boolean
+  /** Whether the ending has the secret if content is exported. */
+  readonly isEndingExported?: boolean
 }
 
 const cases: readonly Case[] = [
@@ -88,7 +89,7 @@ const cases: readonly Case[] = [
     replies: [calls('Look', 'Breaks', 'Agent'), answer, answer],
   },
   {
-    what: 'a call that is denied',
+    what: 'a denied call',
     ends: 'completed',
     replies: [calls('Look'), answer],
     options: {
@@ -110,7 +111,7 @@ const cases: readonly Case[] = [
     what: 'a tool that stops the run',
     ends: 'stop_requested',
     replies: [calls('Stops')],
-    isToldWithContent: true,
+    isEndingExported: true,
   },
   {
     what: 'a hook that stops the run',
@@ -119,7 +120,7 @@ const cases: readonly Case[] = [
     options: {
       hooks: [hook('afterToolUse', (context) => context.withContinuationPrevented(`${secret} of a hook`))],
     },
-    isToldWithContent: true,
+    isEndingExported: true,
   },
   {
     what: 'a hook that blocks a call, and one that throws',
@@ -139,17 +140,17 @@ const cases: readonly Case[] = [
     ends: 'stop_hook_prevented',
     replies: [answer],
     options: { stopHooks: [prevents] },
-    isToldWithContent: true,
+    isEndingExported: true,
   },
   {
     what: 'a stop hook that sends back as often as it may',
     ends: 'stop_hook_unmet',
     replies: Array.from({ length: 20 }, () => answer),
     options: { stopHooks: [sendsBack] },
-    isToldWithContent: true,
+    isEndingExported: true,
   },
   {
-    what: 'a goal whose check fails, and one that a model judges',
+    what: 'a goal with a failing check, and one that a model judges',
     ends: 'goal_unmet',
     replies: Array.from({ length: 4 }, () => answer),
     options: {
@@ -159,21 +160,21 @@ const cases: readonly Case[] = [
         { name: `${secret} of a wish`, judged: true, check: () => Promise.reject(saying('of a judge')) },
       ],
     },
-    isToldWithContent: true,
+    isEndingExported: true,
   },
   {
     what: 'an error policy that ends the run',
     ends: 'error',
     replies: [calls('Breaks')],
     options: { errorPolicy: () => true },
-    isToldWithContent: true,
+    isEndingExported: true,
   },
   {
     what: 'answers that fit no schema',
     ends: 'structured_output_retry_exhausted',
     replies: Array.from({ length: 7 }, () => answer),
     options: { output: outputThatFits({ type: 'object' }, () => ({ fits: false, message: '' })) },
-    isToldWithContent: true,
+    isEndingExported: true,
   },
   {
     what: 'a compaction that a hook skips, and the summary of one',
@@ -186,7 +187,7 @@ const cases: readonly Case[] = [
   },
 ]
 
-async function toldTexts(to: Collector): Promise<string> {
+async function exportedTexts(to: Collector): Promise<string> {
   const metrics = await Promise.all(Object.values(metricNames).map(async ([name]) => to.points(name)))
   const spans = to.spans().map(({ name, attributes, events, status }) => ({ name, attributes, events, status }))
   return JSON.stringify([spans, metrics])
@@ -197,9 +198,9 @@ async function runOf(each: Case, content: boolean) {
   const { onEvent } = await listenerOf(to, { content })
   const model = scriptedModel(each.replies, { contextWindow: 60_000, maxOutputTokens: 500 })
   const start = each.start ?? { prompt: `${secret} of a person` }
-  const { terminal } = await told({ tools, prices, model, ...each.options }, onEvent, start)
+  const { terminal } = await runToEnd({ tools, prices, model, ...each.options }, onEvent, start)
   const ending = to.spans().at(-1)?.attributes['halting.stop.message']
-  return { reason: terminal.reason, texts: await toldTexts(to), ending: String(ending) }
+  return { reason: terminal.reason, texts: await exportedTexts(to), ending: String(ending) }
 }
 
 test.each(cases)('$what', async (each) => {
@@ -208,5 +209,5 @@ test.each(cases)('$what', async (each) => {
   expect(without.texts).not.toContain(secret)
   const { texts, ending } = await runOf(each, true)
   expect(texts).toContain(secret)
-  expect(ending.includes(secret)).toBe(each.isToldWithContent === true)
+  expect(ending.includes(secret)).toBe(each.isEndingExported === true)
 })

@@ -1,4 +1,4 @@
-// Over random runs: what spans and metrics say together is what the record says.
+// For random runs: the totals of spans and metrics match the record.
 import {
   array,
   assert,
@@ -23,7 +23,7 @@ import {
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { accountOf } from '@halting/analysis'
 import { expect, test } from 'vitest'
-import { collector, listenerOf, prices, told } from './support.ts'
+import { collector, listenerOf, prices, runToEnd } from './support.ts'
 
 const tool = (name: string, readOnly: boolean, execute: Tool['execute']): Tool => ({
   name,
@@ -47,7 +47,7 @@ const tools = [
   }),
   agent('Agent', false),
   agent('Beside', true),
-  // Made for this list alone.
+  // Created only for this list.
 ] as readonly AnyTool[]
 
 const names = ['Look', 'Write', 'Breaks', 'Agent', 'Beside', 'Denied', 'Nothing'] as const
@@ -84,7 +84,7 @@ const world = record({
 
 const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0)
 
-test('attempts, calls, tokens, dollars, laps and endings are those of the record, and every span ends below one that is there', async () => {
+test('matches the record in attempts, calls, tokens, dollars, iterations and endings, and every span has an exported parent', async () => {
   const seen = new Set<string>()
   await assert(
     asyncProperty(world, async ({ replies, maxTurns, maxBudgetUsd, asks, sendsBack }) => {
@@ -131,7 +131,7 @@ test('attempts, calls, tokens, dollars, laps and endings are those of the record
       }
       const to = collector()
       const { onEvent } = await listenerOf(to)
-      const { terminal, steps } = await told(options, onEvent)
+      const { terminal, steps } = await runToEnd(options, onEvent)
       const account = accountOf(steps.records)
       seen.add(terminal.reason)
       const spans = to.spans()
@@ -155,21 +155,21 @@ test('attempts, calls, tokens, dollars, laps and endings are those of the record
       const calls = account.tools.flatMap(({ tool: name, calls: count }) =>
         name === null ? [] : [[name, count] as const],
       )
-      // What an agent of the background asks for as its run ends is on record and never begins.
+      // Calls that a background agent requests as its run ends are recorded but never start.
       const mayBeCutOff = calls.some(([name]) => name === 'Beside')
       const wrong = calls.filter(([name, count]) => {
         const given = of('execute_tool').filter(({ attributes }) => attributes['gen_ai.tool.name'] === name).length
         return mayBeCutOff ? given > count : given !== count
       })
       expect(wrong).toEqual([])
-      const laps = (await to.points('halting.laps')).filter(
+      const lapPoints = (await to.points('halting.laps')).filter(
         ({ attributes }) => 'gen_ai.agent.name' in attributes && attributes['gen_ai.agent.name'] === 'halting',
       )
-      expect(sum(laps.map(({ value }) => value))).toBe(sum(account.laps.map(({ laps: count }) => count)))
+      expect(sum(lapPoints.map(({ value }) => value))).toBe(sum(account.laps.map((each) => each.laps)))
       expect(sum((await to.points('halting.endings')).map(({ value }) => value))).toBe(of('invoke_agent').length)
     }),
     { numRuns: 150 },
   )
-  // The runs are not all of one kind.
+  // The runs end in several ways.
   expect([...seen].toSorted()).toEqual(expect.arrayContaining(['completed', 'max_budget_usd', 'max_turns']))
 })

@@ -7,7 +7,7 @@ import {
   type Tool,
 } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
-import { prices, told } from './support.ts'
+import { prices, runToEnd } from './support.ts'
 
 const tool = (name: string, execute: Tool['execute']): Tool => ({
   name,
@@ -36,7 +36,7 @@ export const tools = [
   }),
   agent('Agent', false),
   agent('Beside', true),
-  // Made for this list alone.
+  // Created only for this list.
 ] as readonly AnyTool[]
 
 const usage = { input_tokens: 7, output_tokens: 3 }
@@ -47,12 +47,12 @@ export const calls = (...names: readonly string[]): ScriptedReply => ({
 })
 export const done: ScriptedReply = { text: 'done', usage }
 
-/** A service that is over its limit, and says for how long. */
+/** A service that is over its limit and reports the remaining time. */
 export const limited = (retryAfterMs: number): ScriptedReply => ({
   error: { kind: 'rate_limit', message: 'too many requests', status: 429, retryAfterMs },
 })
 
-/** What a run tells that has turns, calls, subagents, a hook, a retry and a tool that fails. */
+/** The events of a run with turns, calls, subagents, a hook, a retry and a failing tool. */
 export async function eventsOfARun(): Promise<readonly RunEvent[]> {
   const events: RunEvent[] = []
   const script = [
@@ -64,11 +64,11 @@ export async function eventsOfARun(): Promise<readonly RunEvent[]> {
     done,
   ]
   const hook = new CallableHook(() => {}, { triggers: ['beforeToolUse', 'afterToolUse'], id: 'looks-on' })
-  await told({ model: scriptedModel(script), tools, prices, hooks: [hook] }, (event) => void events.push(event))
+  await runToEnd({ model: scriptedModel(script), tools, prices, hooks: [hook] }, (event) => void events.push(event))
   return events
 }
 
-/** A budget of a day that gives the first request what it asks for; the second one waits for others, and the third is refused. */
+/** A daily budget. It grants the first request, lets the second one wait for others, and refuses the third. */
 export function dayBudget(): StandingBudgets {
   const budget = { name: '$20 a day', limitUsd: 20, settledUsd: 20, unknownUsd: 0, reservedUsd: 0 }
   let asked = 0

@@ -1,4 +1,4 @@
-// Providers that do nothing, that keep nothing, and that come later.
+// Providers that do nothing, that drop everything, or that are registered late.
 import { createNoopMeter, ProxyTracerProvider, type MeterProvider } from '@opentelemetry/api'
 import {
   AlwaysOffSampler,
@@ -11,15 +11,15 @@ import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { telemetry, type Telemetry, type TelemetryOptions } from '../src/index.ts'
 import { calls, done, eventsOfARun } from './runs.ts'
-import { collector, listenerOf, prices, told, type Collector } from './support.ts'
+import { collector, listenerOf, prices, runToEnd, type Collector } from './support.ts'
 
-/** As `metrics.getMeterProvider()` gives it where nobody has registered an SDK; and the same for spans. */
+/** As `metrics.getMeterProvider()` returns it if nobody has registered an SDK. The same for spans. */
 const noMeters: MeterProvider = { getMeter: () => createNoopMeter() }
 const noTracers = new ProxyTracerProvider()
 
 const outer = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
 
-/** The header that a tool was given. */
+/** The header that a tool received. */
 async function headerIn(options: TelemetryOptions): Promise<string | undefined> {
   const listener = await telemetry(options)
   const headers: (string | undefined)[] = []
@@ -29,13 +29,13 @@ async function headerIn(options: TelemetryOptions): Promise<string | undefined> 
     inputSchema: { type: 'object' },
     readOnly: true,
     async execute(_input, { callId }) {
-      // The events of this call are read by then.
-      await new Promise((goesOn) => void setTimeout(goesOn))
+      // By then the events of this call are processed.
+      await new Promise((resolve) => void setTimeout(resolve))
       headers.push(listener.traceparentOf(callId))
       return 'seen'
     },
   }
-  await told({ model: scriptedModel([calls('Look'), done]), tools: [look], prices }, listener.onEvent)
+  await runToEnd({ model: scriptedModel([calls('Look'), done]), tools: [look], prices }, listener.onEvent)
   return headers[0]
 }
 
@@ -50,7 +50,7 @@ const metricNames = [
 
 async function countsOf(to: Collector): Promise<readonly unknown[]> {
   const all = await Promise.all(metricNames.map(async (name) => [name, await to.points(name)] as const))
-  // Times differ from run to run.
+  // Times differ between runs.
   return all.map(([name, points]) => [name, points.map(({ attributes, count }) => ({ attributes, count }))])
 }
 
@@ -58,7 +58,7 @@ function tellAll(events: readonly RunEvent[], ...listeners: readonly Telemetry[]
   for (const event of events) for (const { onEvent } of listeners) onEvent(event)
 }
 
-test('a provider of spans that does nothing gives commands no header of nobody, and that of the outer span where there is one', async () => {
+test('gives commands no header of a no-op tracer, but that of the outer span if there is one', async () => {
   const options = { tracerProvider: noTracers, meterProvider: noMeters }
   expect([await headerIn(options), await headerIn({ ...options, parent: outer })]).toEqual([
     undefined,
@@ -66,7 +66,7 @@ test('a provider of spans that does nothing gives commands no header of nobody, 
   ])
 })
 
-test('metrics are whole beside spans that do nothing, and spans beside metrics that do nothing', async () => {
+test('keeps metrics complete with no-op spans, and spans with no-op metrics', async () => {
   const [whole, metricsAlone, spansAlone] = [collector(), collector(), collector()]
   const events = await eventsOfARun()
   tellAll(
@@ -80,7 +80,7 @@ test('metrics are whole beside spans that do nothing, and spans beside metrics t
   expect(spansAlone.spans().map(({ name }) => name)).toEqual(whole.spans().map(({ name }) => name))
 })
 
-test('a provider of spans that is registered between two runs is told the second whole', async () => {
+test('exports the second run completely when a provider is registered between two runs', async () => {
   const to = collector()
   const tracers = new ProxyTracerProvider()
   const events = await eventsOfARun()
@@ -93,7 +93,7 @@ test('a provider of spans that is registered between two runs is told the second
   expect(to.spans().map(({ name }) => name)).toEqual(once.spans().map(({ name }) => name))
 })
 
-test('a trace that is not sampled is told nowhere, its header says so, and metrics are whole', async () => {
+test('exports no unsampled trace, says so in its header, and keeps metrics complete', async () => {
   const [whole, to] = [collector(), collector()]
   const exporter = new InMemorySpanExporter()
   const tracerProvider = new BasicTracerProvider({

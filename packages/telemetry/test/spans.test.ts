@@ -1,4 +1,4 @@
-// What a run tells to OpenTelemetry, as a tree, against what its record says.
+// The spans of a run as a tree, compared with its record.
 import { SpanStatusCode } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import {
@@ -18,7 +18,7 @@ import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/cor
 import { accountOf } from '@halting/analysis'
 import { expect, test } from 'vitest'
 import { telemetry } from '../src/index.ts'
-import { collector, linesOf, listenerOf, prices, told, treeOf } from './support.ts'
+import { collector, linesOf, listenerOf, prices, runToEnd, treeOf } from './support.ts'
 
 const look: Tool = {
   name: 'Look',
@@ -41,7 +41,7 @@ const agent: AgentTool<{ readonly prompt: string }> = {
   readOnly: true,
   spawn: ({ prompt }) => ({ prompt, agentType: 'scout' }),
 }
-// Made for this list alone.
+// Created only for this list.
 const tools = [look, breaks, agent] as readonly AnyTool[]
 const usage = { input_tokens: 7, output_tokens: 3, cache_read_input_tokens: 90 }
 const calls = (...names: readonly string[]): ScriptedReply => ({
@@ -50,7 +50,7 @@ const calls = (...names: readonly string[]): ScriptedReply => ({
 })
 const answer: ScriptedReply = { text: 'done', usage }
 
-/** By the first message of whoever asks. */
+/** Chooses a model by the first message of the request. */
 const byPrompt =
   (scripts: { readonly [prompt: string]: readonly ScriptedReply[] }) =>
   ({ messages }: ModelRequest): ScriptedReply => {
@@ -62,7 +62,7 @@ const byPrompt =
 const spansOf = (spans: readonly ReadableSpan[], operation: string) =>
   spans.filter(({ attributes }) => attributes['gen_ai.operation.name'] === operation)
 
-test('a run is a tree: turns, attempts, calls side by side, a subagent below its call', async () => {
+test('exports a run as a tree: turns, attempts, concurrent calls, and subagents below their calls', async () => {
   const to = collector()
   const { onEvent } = await listenerOf(to)
   const model = scriptedModel(
@@ -72,7 +72,7 @@ test('a run is a tree: turns, attempts, calls side by side, a subagent below its
     },
   )
   const hooks = [new CallableHook(() => {}, { triggers: ['afterToolUse'], id: 'watch', tools: ['Breaks'] })]
-  const { terminal, steps } = await told({ model, tools, hooks, prices }, onEvent)
+  const { terminal, steps } = await runToEnd({ model, tools, hooks, prices }, onEvent)
   expect(linesOf(treeOf(to.spans()))).toEqual([
     'invoke_agent halting',
     '  halting.turn',
@@ -112,7 +112,7 @@ test('a run is a tree: turns, attempts, calls side by side, a subagent below its
   })
 })
 
-test('failures have the status of an error, and no text of a conversation is told', async () => {
+test('gives failures an error status, without any text of the conversation', async () => {
   const to = collector()
   const { onEvent } = await listenerOf(to)
   const script: readonly ScriptedReply[] = [
@@ -120,7 +120,9 @@ test('failures have the status of an error, and no text of a conversation is tol
     calls('Breaks', 'Nothing'),
     { error: { kind: 'invalid_request', message: 'no', status: 400 } },
   ]
-  const { terminal } = await told({ model: scriptedModel(script), tools, prices }, onEvent, { prompt: 'my own words' })
+  const { terminal } = await runToEnd({ model: scriptedModel(script), tools, prices }, onEvent, {
+    prompt: 'my own words',
+  })
   expect(terminal.reason).toBe('model_error')
   const failed = to
     .spans()
@@ -139,11 +141,11 @@ test('failures have the status of an error, and no text of a conversation is tol
   expect(all).toContain('busy [REDACTED]')
 })
 
-test('with content: prompts, replies, inputs and results, redacted and cut', async () => {
+test('exports prompts, replies, inputs and results with content, redacted and truncated', async () => {
   const to = collector()
   const { onEvent } = await listenerOf(to, { content: true, mostCharacters: 300 })
   const long: ScriptedReply = { text: `key sk-ant-api03-abcdefghijkl ${'long '.repeat(1_000)}`, usage }
-  await told({ model: scriptedModel([calls('Look'), long]), tools, prices }, onEvent, { prompt: 'my own words' })
+  await runToEnd({ model: scriptedModel([calls('Look'), long]), tools, prices }, onEvent, { prompt: 'my own words' })
   const [root] = spansOf(to.spans(), 'invoke_agent')
   expect(root?.attributes['gen_ai.input.messages']).toBe(
     '[{"role":"user","parts":[{"type":"text","content":"my own words"}]}]',
@@ -162,7 +164,7 @@ test('with content: prompts, replies, inputs and results, redacted and cut', asy
   ])
 })
 
-test('with prompts: all that was handed in, one after another, as JSON up to its bound', async () => {
+test('exports all submitted prompts in order, as JSON up to its limit', async () => {
   const to = collector()
   const { onEvent } = await listenerOf(to, { content: { prompts: true }, mostCharacters: 200 })
   const clock = createFakeClock({ autoAdvance: true })
@@ -180,7 +182,7 @@ test('with prompts: all that was handed in, one after another, as JSON up to its
   const running = streamRun(startRun({ prompt: 'first' }), options)
   for await (const event of running) onEvent(event)
   const [root] = spansOf(to.spans(), 'invoke_agent')
-  // What is a name of the conventions is a text.
+  // The conventions require a string.
   const said = JSON.parse(String(root?.attributes['gen_ai.input.messages'])) as readonly {
     readonly parts: readonly { readonly content: string }[]
   }[]
@@ -191,10 +193,10 @@ test('with prompts: all that was handed in, one after another, as JSON up to its
   ])
 })
 
-test('what a resumed run has from its record has no span a second time, and its metrics are told once', async () => {
+test('exports recorded steps of a resumed run only once', async () => {
   const whole = collector()
   const script = [calls('Look'), calls('Look'), answer]
-  const { steps } = await told({ model: scriptedModel(script), tools, prices }, (await listenerOf(whole)).onEvent)
+  const { steps } = await runToEnd({ model: scriptedModel(script), tools, prices }, (await listenerOf(whole)).onEvent)
   for (let kept = 1; kept < steps.records.length; kept++) {
     const records = steps.records.slice(0, kept)
     const to = collector()
@@ -217,26 +219,26 @@ test('what a resumed run has from its record has no span a second time, and its 
   }
 })
 
-test('a parent is given as a header, and calls have one of their own for the programs that they start', async () => {
+test('accepts a parent as a header, and provides headers for programs started by calls', async () => {
   const to = collector()
   const traceId = '0af7651916cd43dd8448eb211c80319c'
   const listener = await listenerOf(to, { parent: { traceparent: `00-${traceId}-b7ad6b7169203331-01` } })
   const headers: (string | undefined)[] = []
-  const tells: Tool = {
+  const waitingTool: Tool = {
     ...look,
     async execute(_input, { callId }) {
-      await new Promise((goesOn) => void setTimeout(goesOn))
+      await new Promise((resolve) => void setTimeout(resolve))
       headers.push(listener.traceparentOf(callId))
-      return 'told'
+      return 'done'
     },
   }
-  await told({ model: scriptedModel([calls('Look'), answer]), tools: [tells], prices }, listener.onEvent)
+  await runToEnd({ model: scriptedModel([calls('Look'), answer]), tools: [waitingTool], prices }, listener.onEvent)
   const [call] = spansOf(to.spans(), 'execute_tool')
   expect(headers).toEqual([`00-${traceId}-${call?.spanContext().spanId}-01`])
   expect(new Set(to.spans().map((span) => span.spanContext().traceId))).toEqual(new Set([traceId]))
 })
 
-test('without a provider nothing is told; a provider that throws ends no run, and is told once', async () => {
+test('exports nothing without a provider; a provider that throws ends no run and is reported once', async () => {
   const off = await telemetry()
   expect([off.traceparentOf('a'), off.onEvent({ type: 'notice', message: 'x' })]).toEqual([undefined, undefined])
   const problems: string[] = []
@@ -248,21 +250,21 @@ test('without a provider nothing is told; a provider that throws ends no run, an
     }),
   }
   const { onEvent } = await telemetry({
-    // What a program in plain JavaScript may give.
+    // As a program in plain JavaScript may pass it.
     tracerProvider: throwing as unknown as NonNullable<Parameters<typeof telemetry>[0]>['tracerProvider'],
     onProblem: (message) => void problems.push(message),
   })
-  const { terminal } = await told({ model: scriptedModel([calls('Look'), answer]), tools, prices }, onEvent)
+  const { terminal } = await runToEnd({ model: scriptedModel([calls('Look'), answer]), tools, prices }, onEvent)
   expect(terminal.reason).toBe('completed')
-  expect(problems).toEqual(['Telemetry failed, and the run goes on: no spans today'])
+  expect(problems).toEqual(['Telemetry failed; the run continues: no spans today'])
   expect(ConfigurationError).toBeDefined()
 })
 
-test('every span ends, also where the session is let go of in the middle', async () => {
+test('ends every span, even if the session is abandoned in the middle', async () => {
   const to = collector()
   const listener = await listenerOf(to)
   const events: RunEvent[] = []
-  await told({ model: scriptedModel([calls('Look'), answer]), tools, prices }, (event) => void events.push(event))
+  await runToEnd({ model: scriptedModel([calls('Look'), answer]), tools, prices }, (event) => void events.push(event))
   const until = events.findIndex(({ type }) => type === 'tool_start')
   for (const event of events.slice(0, until + 1)) listener.onEvent(event)
   listener.close()

@@ -18,7 +18,7 @@ import { createMemorySteps, type MemorySteps } from '@halting/core/steps'
 import { createFakeClock } from '@halting/core/testing'
 import { telemetry, type TelemetryOptions } from '../src/index.ts'
 
-/** A dollar a token: sums are exact. */
+/** One dollar per token, so that sums are exact. */
 export const prices: Prices = {
   cost: (_model, usage) =>
     usage.input_tokens + usage.output_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens,
@@ -47,11 +47,11 @@ export function collector() {
       const last = metricExporter.getMetrics().at(-1)
       const metrics = last?.scopeMetrics.flatMap(({ metrics: all }) => all) ?? []
       const found = metrics.find(({ descriptor }) => descriptor.name === name)
-      // A list of one kind or of another; each point is read by itself.
+      // The points have one of several types, and each is read by itself.
       const points: readonly DataPoint<unknown>[] = found?.dataPoints ?? []
       return points.map(({ attributes, value }) => {
         if (typeof value === 'number') return { attributes, value, count: 1 }
-        // What is no number is a histogram: no other is made.
+        // A value that is not a number is a histogram, the only other kind here.
         const { sum = 0, count } = value as Histogram
         return { attributes, value: sum, count }
       })
@@ -65,8 +65,8 @@ export async function listenerOf(to: Collector, more: TelemetryOptions = {}) {
   return telemetry({ tracerProvider: to.tracerProvider, meterProvider: to.meterProvider, ...more })
 }
 
-/** Runs to its end under a fake clock, with all it tells told to `onEvent`. */
-export async function told(
+/** Executes a run to its end under a fake clock, and passes all of its events to `onEvent`. */
+export async function runToEnd(
   options: Omit<RunOptions, 'steps' | 'clock'>,
   onEvent: (event: RunEvent) => void,
   start: StartOptions = { prompt: 'go' },
@@ -83,7 +83,7 @@ export interface Tree {
   readonly children: readonly Tree[]
 }
 
-/** The spans as a tree, by the times at which they began. */
+/** The spans as a tree, ordered by start time. */
 export function treeOf(spans: readonly ReadableSpan[]): readonly Tree[] {
   const under = (parent: string | undefined): readonly Tree[] =>
     spans
@@ -93,7 +93,7 @@ export function treeOf(spans: readonly ReadableSpan[]): readonly Tree[] {
   return under(undefined)
 }
 
-/** As lines, indented. */
+/** As indented lines. */
 export function linesOf(trees: readonly Tree[], depth = 0): readonly string[] {
   return trees.flatMap(({ name, children }) => [`${'  '.repeat(depth)}${name}`, ...linesOf(children, depth + 1)])
 }

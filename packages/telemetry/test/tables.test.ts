@@ -1,4 +1,4 @@
-// All that the tables of docs/guide/telemetry.md have is told by some run, and each with the value of the record.
+// Some run exports each entry of the tables in docs/guide/telemetry.md, with the value of the record.
 import { SpanStatusCode } from '@opentelemetry/api'
 import {
   CallableHook,
@@ -17,13 +17,13 @@ import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/cor
 import { expect, test } from 'vitest'
 import { conventionAttributes, eventNames, metricNames, ownAttributes, spanNames } from '../src/index.ts'
 import { calls, dayBudget, done, eventsOfARun, limited, tools } from './runs.ts'
-import { collector, linesOf, listenerOf, prices, told, treeOf, type Collector } from './support.ts'
+import { collector, linesOf, listenerOf, prices, runToEnd, treeOf, type Collector } from './support.ts'
 
 const overloaded: ScriptedReply = { error: { kind: 'overloaded', message: 'busy', status: 529 } }
 const pointsOf = async (to: Collector, name: string): Promise<readonly unknown[]> =>
   (await to.points(name)).map(({ attributes, value }) => [attributes, value])
 
-/** The model says how much it was sent, and what was in the conversation when it is asked for that. */
+/** The model reports its input size, and summarizes the conversation on request. */
 function longConversation(): Omit<RunOptions, 'steps' | 'clock'> {
   let asked = 0
   const model = scriptedModel(
@@ -46,11 +46,11 @@ function longConversation(): Omit<RunOptions, 'steps' | 'clock'> {
 }
 
 async function compacted(to: Collector): Promise<void> {
-  const { terminal } = await told(longConversation(), (await listenerOf(to)).onEvent)
+  const { terminal } = await runToEnd(longConversation(), (await listenerOf(to)).onEvent)
   expect(terminal.reason).toBe('completed')
 }
 
-test('a compaction is a span with the attempts at its question, and is counted', async () => {
+test('exports a compaction as a span with the attempts at its question, and counts it', async () => {
   const to = collector()
   await compacted(to)
   const [first] = to.spans().filter(({ name }) => name === 'halting.compact')
@@ -83,10 +83,10 @@ test('a compaction is a span with the attempts at its question, and is counted',
 })
 
 async function retried(to: Collector): Promise<void> {
-  await told({ model: scriptedModel([overloaded, overloaded, done]), prices }, (await listenerOf(to)).onEvent)
+  await runToEnd({ model: scriptedModel([overloaded, overloaded, done]), prices }, (await listenerOf(to)).onEvent)
 }
 
-test('an attempt that failed is told as an event with its wait, and counted', async () => {
+test('exports a failed attempt as an event with its delay, and counts it', async () => {
   const to = collector()
   await retried(to)
   const events =
@@ -112,7 +112,7 @@ test('an attempt that failed is told as an event with its wait, and counted', as
   ])
 })
 
-async function stopped(to: Collector): Promise<Awaited<ReturnType<typeof told>>> {
+async function stopped(to: Collector): Promise<Awaited<ReturnType<typeof runToEnd>>> {
   const options: Omit<RunOptions, 'steps' | 'clock'> = {
     model: scriptedModel([calls('Look'), calls('Look'), done]),
     tools,
@@ -128,10 +128,10 @@ async function stopped(to: Collector): Promise<Awaited<ReturnType<typeof told>>>
       remaining: ({ totalTokens }) => ({ guard: 'tokens-used', used: totalTokens, limit: 20, unit: 'tokens' }),
     },
   }
-  return told(options, (await listenerOf(to)).onEvent)
+  return runToEnd(options, (await listenerOf(to)).onEvent)
 }
 
-test('a stop signal is told where it was seen, and how full each limit was when the run ended', async () => {
+test('exports a stop signal where it was seen, and how much of each limit was used at the end', async () => {
   const to = collector()
   const { terminal } = await stopped(to)
   expect(terminal.reason).toBe('token_limit')
@@ -156,23 +156,23 @@ test('a stop signal is told where it was seen, and how full each limit was when 
   })
 })
 
-/** A run whose goal takes too long at first. */
+/** A run whose first check times out. */
 async function checked(to: Collector): Promise<void> {
   let checks = 0
   const check = (): Promise<{ met: boolean; exitCode: number }> =>
     checks++ === 0 ? new Promise(() => {}) : Promise.resolve({ met: true, exitCode: 0 })
   const until = [{ name: 'npm test', timeoutMs: 100, check }]
   const options = { model: scriptedModel([calls('Breaks'), done]), tools, prices, until }
-  await told({ ...options, graceMs: 0 }, (await listenerOf(to, { content: true })).onEvent)
+  await runToEnd({ ...options, graceMs: 0 }, (await listenerOf(to, { content: true })).onEvent)
 }
 
 /** A run that a standing budget ends. */
 async function refused(to: Collector): Promise<void> {
   const options = { model: scriptedModel([calls('Look'), calls('Look'), done]), tools, prices }
-  await told({ ...options, standing: dayBudget() }, (await listenerOf(to)).onEvent)
+  await runToEnd({ ...options, standing: dayBudget() }, (await listenerOf(to)).onEvent)
 }
 
-/** A run whose last change a check followed, or did not. */
+/** A run whose last change is followed by a check, or not. */
 async function changed(to: Collector, passed = false): Promise<void> {
   const fileWork = { changedLines: 3, check: { command: 'npm test', passed } }
   const work: Tool = {
@@ -183,33 +183,36 @@ async function changed(to: Collector, passed = false): Promise<void> {
     execute: () => ({ content: 'ok', fileWork }),
   }
   const options = { model: scriptedModel([calls('Work'), done]), tools: [work], prices } as const
-  await told({ ...options, verification: { mode: 'tell' } }, (await listenerOf(to)).onEvent)
+  await runToEnd({ ...options, verification: { mode: 'tell' } }, (await listenerOf(to)).onEvent)
 }
 
-test.each([false, true])('whether the last change was checked is an attribute of the run: %s', async (passed) => {
-  const to = collector()
-  await changed(to, passed)
-  const run = to.spans().findLast(({ name }) => name === 'invoke_agent halting')
-  expect(run?.attributes).toMatchObject({ 'halting.run.verified': String(passed) })
-  const without = collector()
-  await retried(without)
-  expect(without.spans().some(({ attributes }) => 'halting.run.verified' in attributes)).toBe(false)
-})
+test.each([false, true])(
+  'exports whether the last change was checked as an attribute of the run: %s',
+  async (passed) => {
+    const to = collector()
+    await changed(to, passed)
+    const run = to.spans().findLast(({ name }) => name === 'invoke_agent halting')
+    expect(run?.attributes).toMatchObject({ 'halting.run.verified': String(passed) })
+    const without = collector()
+    await retried(without)
+    expect(without.spans().some(({ attributes }) => 'halting.run.verified' in attributes)).toBe(false)
+  },
+)
 
 /** A run that waits for a service. */
 async function waited(to: Collector): Promise<void> {
   const options = { model: scriptedModel([limited(3_600_000), done]), tools, prices, waitForLimitsMs: 8 * 3_600_000 }
-  await told(options, (await listenerOf(to)).onEvent)
+  await runToEnd(options, (await listenerOf(to)).onEvent)
 }
 
 /** A run whose limit is raised when it is reached. */
 async function paused(to: Collector): Promise<void> {
   const askLimit: RunOptions['askLimit'] = () => Promise.resolve({ raise: { maxTurns: 4 } })
   const options = { model: scriptedModel([calls('Look'), done]), tools, prices, maxTurns: 1, askLimit } as const
-  await told({ ...options, onLimit: 'pause' }, (await listenerOf(to)).onEvent)
+  await runToEnd({ ...options, onLimit: 'pause' }, (await listenerOf(to)).onEvent)
 }
 
-/** A run of which an earlier process asked the model, and this one calls the tool. */
+/** A run whose model was called by an earlier process, and whose tool is called by this one. */
 async function resumed(to: Collector): Promise<readonly RunEvent[]> {
   const clock = createFakeClock({ autoAdvance: true })
   const steps = createMemorySteps({ clock })
@@ -234,7 +237,7 @@ async function resumed(to: Collector): Promise<readonly RunEvent[]> {
   return events
 }
 
-test('a hook that a resumed run calls before the first work of this process has no span, and those after it have', async () => {
+test('exports hooks of a resumed run only after the first live event', async () => {
   const to = collector()
   const events = await resumed(to)
   expect(events.filter(({ type }) => type === 'hook_start')).toHaveLength(2)
@@ -250,7 +253,7 @@ test('a hook that a resumed run calls before the first work of this process has 
   expect(hook?.attributes['halting.hook.trigger']).toBe('afterToolUse')
 })
 
-test('every span, event, attribute and metric of the tables is told by one of these runs', async () => {
+test('covers every span, event, attribute and metric of the tables', async () => {
   const to = collector()
   await compacted(to)
   await retried(to)
@@ -264,7 +267,7 @@ test('every span, event, attribute and metric of the tables is told by one of th
   const { onEvent, close } = await listenerOf(to, { content: true, sessionId: 'session' })
   const events = await eventsOfARun()
   for (const event of events) onEvent(event)
-  // One that is let go of in the middle.
+  // A run that is abandoned in the middle.
   for (const event of events.slice(0, 12)) onEvent(event)
   close()
   const spans = to.spans()
@@ -275,26 +278,26 @@ test('every span, event, attribute and metric of the tables is told by one of th
     ...spans.flatMap((span) => [span.attributes, ...span.events.map((event) => event.attributes ?? {})]),
     ...metrics.flatMap(([, points]) => points.map((point) => point.attributes)),
   ].flatMap((each) => Object.keys(each))
-  const toldBy = (names: Iterable<string>) => [...new Set(names)].toSorted()
-  expect(toldBy(attributes)).toEqual(
-    toldBy([...Object.values(ownAttributes).map(([name]) => name), ...Object.values(conventionAttributes)]),
+  const sortedUnique = (names: Iterable<string>) => [...new Set(names)].toSorted()
+  expect(sortedUnique(attributes)).toEqual(
+    sortedUnique([...Object.values(ownAttributes).map(([name]) => name), ...Object.values(conventionAttributes)]),
   )
-  expect(toldBy(spans.flatMap((span) => span.events.map(({ name }) => name)))).toEqual(
-    toldBy(Object.values(eventNames).map(([name]) => name)),
+  expect(sortedUnique(spans.flatMap((span) => span.events.map(({ name }) => name)))).toEqual(
+    sortedUnique(Object.values(eventNames).map(([name]) => name)),
   )
   expect(metrics.filter(([, points]) => points.length === 0)).toEqual([])
   const kinds = Object.values(spanNames).map(([name]) => name.replace(/ [A-Z]+$/, ''))
   expect(
-    toldBy(spans.map(({ name }) => name.replace(/^(invoke_agent|chat|execute_tool|halting\.hook) .*$/, '$1'))),
-  ).toEqual(toldBy(kinds))
+    sortedUnique(spans.map(({ name }) => name.replace(/^(invoke_agent|chat|execute_tool|halting\.hook) .*$/, '$1'))),
+  ).toEqual(sortedUnique(kinds))
 })
 
-test('names of more than 256 characters are cut', async () => {
+test('truncates names of more than 256 characters', async () => {
   const to = collector()
   const long = 'x'.repeat(300)
   const model = scriptedModel([{ toolCalls: [{ name: long, id: long }] }, done], { id: long })
-  // Made for this list alone.
-  await told({ model, tools: [] as readonly AnyTool[], prices }, (await listenerOf(to)).onEvent)
+  // Created only for this list.
+  await runToEnd({ model, tools: [] as readonly AnyTool[], prices }, (await listenerOf(to)).onEvent)
   const cut = 'x'.repeat(256)
   expect(new Set(to.spans().map(({ name }) => name))).toEqual(
     new Set([`chat ${cut}`, `execute_tool ${cut}`, 'halting.turn', 'invoke_agent halting']),

@@ -1,4 +1,5 @@
-// Holds R-WHYW-6 of docs/spec: a wait for a service is a span with all of its wall time, also over a kill, and is in a metric.
+// Tests R-WHYW-6 of docs/spec: a wait for a service is a span with its whole wall time, even across a kill, and a
+// metric counts it.
 import { SpanStatusCode } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { resume, streamRun, startRun, type RunEvent, type RunOptions, type StepRecord } from '@halting/core'
@@ -6,7 +7,7 @@ import { createMemorySteps } from '@halting/core/steps'
 import { createFakeClock, scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { calls, done, limited, tools } from './runs.ts'
-import { collector, linesOf, listenerOf, prices, told, treeOf, type Collector } from './support.ts'
+import { collector, linesOf, listenerOf, prices, runToEnd, treeOf, type Collector } from './support.ts'
 
 const hour = 3_600_000
 const isWait = ({ name }: ReadableSpan): boolean => name === 'halting.service.wait'
@@ -19,11 +20,11 @@ async function pointsOf(to: Collector): Promise<readonly unknown[]> {
   return points.map(({ attributes, value, count }) => [attributes, Math.round(value * 1_000), count])
 }
 
-test('a wait is a span of its turn, between the attempts, with its wall time, its cause and what ended it', async () => {
+test('exports a wait as a span between attempts of its turn, with duration, cause and outcome', async () => {
   const to = collector()
   const events: RunEvent[] = []
   const { onEvent } = await listenerOf(to)
-  const { terminal } = await told(
+  const { terminal } = await runToEnd(
     { model: scriptedModel([limited(hour), done]), tools, prices, waitForLimitsMs: 8 * hour },
     (event) => {
       events.push(event)
@@ -74,17 +75,17 @@ test('a wait is a span of its turn, between the attempts, with its wall time, it
   ])
 })
 
-test('a wait of a subagent lies in its turn', async () => {
+test("places a subagent's wait in its turn", async () => {
   const to = collector()
   const model = scriptedModel([calls('Agent'), limited(hour), done, done])
-  await told({ model, tools, prices, waitForLimitsMs: 8 * hour }, (await listenerOf(to)).onEvent)
+  await runToEnd({ model, tools, prices, waitForLimitsMs: 8 * hour }, (await listenerOf(to)).onEvent)
   const lines = linesOf(treeOf(to.spans()))
   expect(lines.filter((line) => line.endsWith('halting.service.wait'))).toEqual([
     `${'  '.repeat(5)}halting.service.wait`,
   ])
 })
 
-/** A run that waits for a service when its process is killed, as that process told it, and its records. */
+/** A run that waits for a service when its process is killed: the events of that process, and its records. */
 async function killed(to: Collector): Promise<readonly StepRecord[]> {
   const records: StepRecord[] = []
   let isDead = false
@@ -111,7 +112,7 @@ async function killed(to: Collector): Promise<readonly StepRecord[]> {
   return records
 }
 
-test('of a wait that outlives its process the process that goes on with it tells all of its time, once', async () => {
+test('exports the whole wait once, from the process that ends it', async () => {
   const to = collector()
   const records = await killed(collector())
   const clock = createFakeClock({ start: hour / 2, autoAdvance: true })
@@ -127,7 +128,7 @@ test('of a wait that outlives its process the process that goes on with it tells
   expect(waitedMs).toBeGreaterThanOrEqual(hour)
   expect(clock.now()).toBe(waitedMs)
   expect(to.spans().filter(isWait).map(msOf)).toEqual([waitedMs])
-  // The attempt before it was told by the process that made it.
+  // The earlier process exported the attempt before it.
   expect(to.spans().map(({ name }) => name)).toEqual([
     'halting.service.wait',
     'chat scripted',
@@ -137,7 +138,7 @@ test('of a wait that outlives its process the process that goes on with it tells
   expect((await pointsOf(to)).map((point) => (point as readonly unknown[]).slice(1))).toEqual([[waitedMs, 1]])
 })
 
-test('a wait that is on record is not told again', async () => {
+test('does not export a recorded wait again', async () => {
   const clock = createFakeClock({ autoAdvance: true })
   const steps = createMemorySteps({ clock })
   const options = { tools, prices, waitForLimitsMs: 8 * hour, clock }
@@ -153,12 +154,12 @@ test('a wait that is on record is not told again', async () => {
   expect(await pointsOf(to)).toEqual([])
 })
 
-test('a pause at a limit is a span with the limit and how it ended', async () => {
+test('exports a pause at a limit as a span with the limit and its outcome', async () => {
   const to = collector()
   const model = scriptedModel([calls('Look'), done])
   const askLimit: RunOptions['askLimit'] = () => new Promise(() => {})
   const options = { model, tools, prices, maxTurns: 1, onLimit: 'pause', pauseForMs: hour, askLimit } as const
-  const { terminal } = await told(options, (await listenerOf(to)).onEvent)
+  const { terminal } = await runToEnd(options, (await listenerOf(to)).onEvent)
   expect(terminal.reason).toBe('max_turns')
   const [pause, ...others] = to.spans().filter(({ name }) => name === 'halting.limit.pause')
   expect(others).toEqual([])
@@ -172,7 +173,7 @@ test('a pause at a limit is a span with the limit and how it ended', async () =>
   expect(points.map(({ value }) => value)).toEqual([hour / 1_000])
 })
 
-test('a session that is let go of in a wait ends its span as unfinished', async () => {
+test('ends the span of a wait as unfinished when the session is abandoned', async () => {
   const to = collector()
   const { onEvent, close } = await listenerOf(to)
   const error = { kind: 'overloaded', message: 'busy', status: 529 } as const
@@ -185,13 +186,13 @@ test('a session that is let go of in a wait ends its span as unfinished', async 
   expect(span?.attributes).toMatchObject({ 'error.type': 'overloaded', 'halting.unfinished': true })
 })
 
-test('times that no clock tells give a span of no length', async () => {
+test('exports impossible durations as spans of zero length', async () => {
   for (const waitedMs of [-1, Number.NaN, Infinity, 1e300]) {
     const to = collector()
     const { onEvent, close } = await listenerOf(to)
     const error = { kind: 'connection', message: 'refused', status: null, retryable: true }
     onEvent({ type: 'run_start', run: { sessionId: 's', runId: 'run1', agentPath: '', depth: 0 }, model: 'm' })
-    // Whatever a record holds.
+    // A record may have any value.
     onEvent({ type: 'service_waited', outcome: 'over', waitedMs, model: 'm', error } as unknown as RunEvent)
     close()
     expect(to.spans().filter(isWait).map(msOf)).toEqual([0])

@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto'
 import { readlinkSync, symlinkSync, unlinkSync } from 'node:fs'
 import { codeOf, digestOf } from '@halting/core/adapters'
 import { isAlive, ownProcess, type ProcessIdentity } from './process-identity.ts'
-import { removeAlone } from './removal-gate.ts'
+import { removeExclusively } from './removal-gate.ts'
 
-/** A lock that is held for microseconds, by code that awaits nothing. */
+/** A lock that is held for microseconds by synchronous code. */
 export interface BriefLock {
-  /** Whether it is still this one: another process takes it over where it takes this one for dead. */
+  /** Whether this process still has the lock: another process may take it over if it considers this one dead. */
   isHeld(): boolean
   /** Releases the lock. */
   release(): void
 }
 
-/** What comes of an attempt to take a brief lock. `token` is another one each time that somebody takes it. */
+/** The result of trying to take a brief lock. `token` differs each time the lock is taken. */
 export type BriefLocked =
   | {
       readonly kind: 'locked'
@@ -21,29 +21,32 @@ export type BriefLocked =
     }
   | {
       readonly kind: 'held'
-      /** Names the holder: it differs each time the lock is taken. */
+      /** Identifies the holder; it differs each time the lock is taken. */
       readonly token: string
     }
 
 let instance = ''
-let taken = 0
+let locksTaken = 0
 
 /**
- * Takes a lock at once, or says that it is held. It is a symbolic link to the identity of its holder: the system makes it in one call, whole or not at all.
- * It is short: file systems keep a link of up to 59 bytes in its own entry, which takes a third of the time. One
- * that a dead process left is taken over. `abandoned` is the token of one whose holder nobody here can look at, and which was held for far too long.
+ * Takes a lock, or returns that it is held. The lock is a symbolic link to the identity of its holder, which the system
+ * creates atomically. It has at most 59 bytes, so that file systems store it in the inode, which takes a third of the
+ * time.
+ *
+ * A lock of a dead process is taken over. `abandoned` is the token of a lock that was held for far too long by a
+ * process whose state is unknown.
  */
 export function tryBriefLock(path: string, abandoned?: string): BriefLocked {
   if (instance === '') instance = `${shortIdentity(ownProcess())} ${randomUUID().slice(0, 8)}`
-  taken += 1
-  const target = `${instance}.${taken.toString(36)}`
+  locksTaken += 1
+  const target = `${instance}.${locksTaken.toString(36)}`
   for (let tries = 0; tries < 5; tries++) {
-    if (linked(target, path)) return { kind: 'locked', lock: lockOf(path, target) }
+    if (trySymlink(target, path)) return { kind: 'locked', lock: lockOf(path, target) }
     const present = targetOf(path)
     if (present === undefined) continue
-    const { token, liveness } = holderOf(present)
+    const { token, liveness } = parseHolder(present)
     if (liveness === 'alive' || (liveness === 'unknown' && token !== abandoned)) return { kind: 'held', token }
-    const isRemoved = removeAlone(path, () => {
+    const isRemoved = removeExclusively(path, () => {
       if (targetOf(path) === present) unlinkSync(path)
     })
     if (!isRemoved) return { kind: 'held', token }
@@ -61,7 +64,7 @@ function lockOf(path: string, target: string): BriefLock {
   }
 }
 
-function linked(target: string, path: string): boolean {
+function trySymlink(target: string, path: string): boolean {
   try {
     symlinkSync(target, path)
     return true
@@ -71,7 +74,7 @@ function linked(target: string, path: string): boolean {
   }
 }
 
-/** Undefined where there is none. @throws Error for what is no link. */
+/** Returns undefined if there is no lock. @throws Error if the path is not a link. */
 function targetOf(path: string): string | undefined {
   try {
     return readlinkSync(path)
@@ -83,22 +86,22 @@ function targetOf(path: string): string | undefined {
   }
 }
 
-/** A process in few bytes: number, when it began, boot of the machine, host. `-` for what the system does not say. */
+/** Encodes a process in a few bytes: pid, start time, boot of the machine, host. `-` if unknown. */
 export function shortIdentity({ pid, began, host }: ProcessIdentity): string {
   const [boot = '', ticks = ''] = began.split(' ')
-  return `${pid} ${ticks === '' ? '-' : ticks} ${boot === '' ? '-' : short(boot)} ${short(host)}`
+  return `${pid} ${ticks === '' ? '-' : ticks} ${boot === '' ? '-' : shortHash(boot)} ${shortHash(host)}`
 }
 
-const short = (text: string): string => digestOf(text).slice(0, 8)
+const shortHash = (text: string): string => digestOf(text).slice(0, 8)
 
-/** What names no process was left by nobody who is alive. */
-function holderOf(target: string): { readonly token: string; readonly liveness: 'alive' | 'dead' | 'unknown' } {
+/** Parses the holder; an invalid one counts as dead. */
+function parseHolder(target: string): { readonly token: string; readonly liveness: 'alive' | 'dead' | 'unknown' } {
   const [pid = '', ticks = '', boot = '', host = '', token = ''] = target.split(' ')
   if (!/^\d+$/.test(pid) || token === '') return { token: '', liveness: 'dead' }
   const own = ownProcess()
   const [ownBoot = ''] = own.began.split(' ')
-  if (boot !== '-' && ownBoot !== '' && boot !== short(ownBoot)) return { token, liveness: 'dead' }
-  if (host !== short(own.host)) return { token, liveness: 'unknown' }
+  if (boot !== '-' && ownBoot !== '' && boot !== shortHash(ownBoot)) return { token, liveness: 'dead' }
+  if (host !== shortHash(own.host)) return { token, liveness: 'unknown' }
   const began = ticks === '-' ? '' : `${ownBoot} ${ticks}`
   return { token, liveness: isAlive({ pid: Number(pid), began, host: own.host }) ? 'alive' : 'dead' }
 }

@@ -4,7 +4,7 @@ import { ConfigurationError } from '@halting/core'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** A folder of the person's own settings: where the variable says, unless it is empty, else below their home. */
+/** Returns a user settings folder: from its variable if set, otherwise in the home folder. */
 export function configFolder(
   name: 'halting' | 'claude',
   {
@@ -12,9 +12,9 @@ export function configFolder(
     home,
     env,
   }: {
-    /** Working directory, which a relative path in the variable counts from. */
+    /** Working directory, to resolve a relative path in the variable. */
     readonly cwd: string
-    /** The person's own folder. */
+    /** Home folder of the user. */
     readonly home: string
     /** The environment. */
     readonly env: Environment
@@ -25,8 +25,9 @@ export function configFolder(
 }
 
 /**
- * The person's own folder. An empty or relative HOME names none: what lies in the project would be taken for the person's own.
- * @throws ConfigurationError when there is none.
+ * Returns the home folder of the user. An empty or relative HOME is ignored: files of the project would count as the
+ * user's own.
+ * @throws ConfigurationError if there is no home folder.
  */
 export function homeFolder(env: Environment = process.env): string {
   for (const find of [() => env['HOME'], () => userInfo().homedir]) {
@@ -38,7 +39,7 @@ export function homeFolder(env: Environment = process.env): string {
   )
 }
 
-/** The system throws for a user whom it does not know, as in a container. */
+/** The system throws for an unknown user, as in a container. */
 function valueOf(find: () => string | undefined): string {
   try {
     return find() ?? ''

@@ -3,9 +3,9 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { makeFolder } from './make-folder.ts'
 
-// The name of a file is durable once its folder was synced.
+// A file name is durable once its folder is synced.
 
-/** A folder for the person alone. Its name outlives a power failure, and so do those of the folders above it that were missing. */
+/** Creates a private folder. Its name survives a power failure, and so do those of parent folders that were missing. */
 export async function makeDurableFolder(path: string): Promise<void> {
   const missing: string[] = []
   for (let each = path; !existsSync(each) && dirname(each) !== each; each = dirname(each)) missing.push(each)
@@ -13,28 +13,28 @@ export async function makeDurableFolder(path: string): Promise<void> {
   for (const each of missing) await syncFolder(dirname(each))
 }
 
-/** Where a file is while it is written. */
+/** Returns the path of a file while it is being written. */
 export function partOf(path: string): string {
   return `${path}.part`
 }
 
-/** Of which user and group a file is, and its mode. */
+/** User, group and mode of a file. */
 export interface FileRights {
-  /** User, as `stat` has it. */
+  /** User id, as in `stat`. */
   readonly uid: number
-  /** Group, as `stat` has it. */
+  /** Group id, as in `stat`. */
   readonly gid: number
   /** Permission bits. */
   readonly mode: number
 }
 
 /**
- * A file in a folder that is there: it holds this, or is not there at all, also after a power failure. It is of this process, and nobody else reads it, unless
- * `rights` say otherwise: those of the file that it takes the place of.
+ * Writes a file in an existing folder atomically: it has this content or does not exist, even after a power failure. It
+ * is private to this user, unless `rights` set those of the file that it replaces.
  */
 export async function writeWhole(path: string, content: string | Uint8Array, rights?: FileRights): Promise<void> {
   const part = partOf(path)
-  // In a folder of a project somebody may have put a link there, which would be written through.
+  // Somebody may have created a link here in a project folder, which would be followed.
   await rm(part, { force: true })
   const file = await open(part, 'wx', 0o600)
   try {
@@ -48,27 +48,27 @@ export async function writeWhole(path: string, content: string | Uint8Array, rig
   await syncFolder(dirname(path))
 }
 
-/** In this order: a change of the user takes bits of the mode away. */
+/** In this order, because changing the user removes mode bits. */
 async function setRights(file: FileHandle, { uid, gid, mode }: FileRights): Promise<void> {
   const own = await file.stat()
   if (own.uid !== uid) await file.chown(uid, gid)
-  // Not everybody may give a file to this group.
+  // Not every user may assign this group.
   else if (own.gid !== gid) await file.chown(uid, gid).catch(() => {})
   await file.chmod(mode)
 }
 
-/** Removes such a file, and what a process that was killed in the middle of writing it left. */
+/** Removes such a file, and an incomplete one of a killed process. */
 export async function removeWhole(path: string): Promise<void> {
   await rm(path, { force: true })
   await removeDraft(path)
 }
 
-/** Removes what a process that was killed in the middle of writing this file left. */
+/** Removes an incomplete file of a killed process. */
 export async function removeDraft(path: string): Promise<void> {
   await rm(partOf(path), { force: true })
 }
 
-/** Puts a file or a folder that is on disk in another place, of which the folder may be missing. That it is there outlives a power failure. */
+/** Moves a file or a folder, and creates the target folder if missing. The result survives a power failure. */
 export async function moveInto(from: string, to: string): Promise<void> {
   await makeDurableFolder(dirname(to))
   await rename(from, to)
@@ -76,7 +76,7 @@ export async function moveInto(from: string, to: string): Promise<void> {
 }
 
 async function syncFolder(path: string): Promise<void> {
-  // Some systems open no folders, and some file systems sync none.
+  // Some systems cannot open folders, and some file systems cannot sync them.
   const folder = await open(path, 'r').catch(() => undefined)
   if (folder === undefined) return
   await folder.sync().catch(() => {})

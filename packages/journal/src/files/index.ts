@@ -1,5 +1,6 @@
-// `@halting/journal/files`: files that a crash does not leave half written, that do not block a reader, and that one process writes at a time.
-export { boundedFile } from './bounded-file.ts'
+// `@halting/journal/files`: files that are never half written after a crash, do not block readers, and have one writer
+// at a time.
+export { boundedFile } from './regular-file.ts'
 export { type BriefLock, type BriefLocked, shortIdentity, tryBriefLock } from './brief-lock.ts'
 export { configFolder, homeFolder } from './config-folder.ts'
 export {
@@ -23,6 +24,6 @@ export {
   type ProcessIdentity,
 } from './process-identity.ts'
 export { newUuid } from './new-uuid.ts'
-export { othersProblem, readSized } from './own-file.ts'
+export { othersProblem, readSized } from './private-file.ts'
 export { openRegular, openRegularSync } from './regular-file.ts'
 export { realPath } from './real-path.ts'

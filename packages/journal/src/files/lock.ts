@@ -6,15 +6,15 @@ import { codeOf } from '@halting/core/adapters'
 import { newUuid } from './new-uuid.ts'
 import { isAlive, isSameProcess, ownProcess, type ProcessIdentity } from './process-identity.ts'
 import { openRegularSync } from './regular-file.ts'
-import { removeAlone } from './removal-gate.ts'
+import { removeExclusively } from './removal-gate.ts'
 
-/** Who writes a session. */
+/** The process that writes a session. */
 export interface LockHolder extends ProcessIdentity {
   /** When the lock was taken: ISO 8601 in UTC. */
   readonly since: string
 }
 
-/** What comes of an attempt to take a lock. */
+/** The result of trying to take a lock. */
 export type Locked =
   | {
       readonly kind: 'locked'
@@ -23,22 +23,25 @@ export type Locked =
     }
   | {
       readonly kind: 'held'
-      /** Who has the lock. */
+      /** The holder of the lock. */
       readonly holder: LockHolder
     }
 
-/** Takes the lock of a session; one that a dead process left is no lock. Of several who try at once, one gets it. */
+/**
+ * Takes the lock of a session; a lock of a dead process is ignored. If several processes try concurrently, one
+ * succeeds.
+ */
 export async function takeLock(path: string): Promise<Locked> {
   const own = `${path}.${process.pid}.${newUuid()}`
   const holder = { ...ownProcess(), since: new Date().toISOString() }
   await writeFile(own, JSON.stringify(holder), { mode: 0o600, flag: 'wx' })
   try {
     for (let tries = 0; tries < 50; tries++) {
-      if (await linked(own, path)) return { kind: 'locked', release: () => release(path, holder) }
+      if (await tryLink(own, path)) return { kind: 'locked', release: () => release(path, holder) }
       const present = readHolder(path)
       if (present === undefined) continue
       if (isAlive(present)) return { kind: 'held', holder: present }
-      if (!removeAlone(path, () => removeLeft(path, present))) await wait(10)
+      if (!removeExclusively(path, () => removeLeft(path, present))) await wait(10)
     }
   } finally {
     await unlink(own).catch(() => {})
@@ -46,18 +49,21 @@ export async function takeLock(path: string): Promise<Locked> {
   throw new Error(`The lock ${path} could not be taken. Remove it, if no other process uses the session.`)
 }
 
-/** Who has the lock at this moment; undefined for nobody, and for a dead process. */
+/** Returns the current holder of the lock; undefined if nobody holds it, or the holder is dead. */
 export async function holderOf(path: string): Promise<LockHolder | undefined> {
   return holderNow(path)
 }
 
-/** The same, at once: who asks of some thousand sessions waits longer for promises than for the system. @throws what the system says of a lock that cannot be read. */
+/**
+ * Like `holderOf`, but synchronous: for thousands of sessions, promises take longer than the system. @throws a system
+ * error if the lock cannot be read.
+ */
 export function holderNow(path: string): LockHolder | undefined {
   const present = readHolder(path)
   return present !== undefined && isAlive(present) ? present : undefined
 }
 
-async function linked(own: string, path: string): Promise<boolean> {
+async function tryLink(own: string, path: string): Promise<boolean> {
   try {
     await link(own, path)
     return true
@@ -72,16 +78,16 @@ async function release(path: string, holder: LockHolder): Promise<void> {
   if (present !== undefined && isSameProcess(present, holder)) await unlink(path).catch(() => {})
 }
 
-/** Removes the lock of a dead process, if it is still that one. */
+/** Removes the lock of a dead process, if it is still the same. */
 function removeLeft(path: string, left: LockHolder): void {
   const present = readHolder(path)
   if (present !== undefined && isSameProcess(present, left)) rmSync(path, { force: true })
 }
 
-/** A lock says who holds it, and no more. */
+/** Maximum size of a lock, which only contains its holder. */
 const longestLock = 64 * 1_024
 
-/** @throws Error that says why not: what the system says, that it is not a regular file, or that it is too large. */
+/** @throws Error with the reason: a system error, not a regular file, or too large. */
 function readSmall(path: string): string {
   const file = openRegularSync(path)
   try {
@@ -94,30 +100,30 @@ function readSmall(path: string): string {
   }
 }
 
-/** Undefined when there is none any more. What cannot be read was left by a process that died while it wrote. */
+/** Returns undefined if there is no lock. An unreadable lock was left by a process that died while writing. */
 function readHolder(path: string): LockHolder | undefined {
   let text: string
   try {
-    // Of most sessions nobody writes: to be told so by an error takes ten times as long.
+    // Most sessions are not locked: an error would take ten times as long.
     if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined
     text = readSmall(path)
   } catch (error) {
     const code = codeOf(error)
     if (code === 'ENOENT' || code === 'ENAMETOOLONG') return undefined
-    // What the system refuses may be held all the same. What is no file, or a large one, is no lock of ours.
+    // If the system denies access, the lock may still be held. A large file, or another kind of file, is not our lock.
     if (code !== undefined && code !== 'ELOOP') throw error
-    return nobody()
+    return noHolder()
   }
   try {
-    const told: unknown = JSON.parse(text)
-    if (typeof told === 'object' && told !== null && 'pid' in told && typeof told.pid === 'number')
-      return told as LockHolder
+    const parsed: unknown = JSON.parse(text)
+    if (typeof parsed === 'object' && parsed !== null && 'pid' in parsed && typeof parsed.pid === 'number')
+      return parsed as LockHolder
   } catch {
     // Damaged: nobody holds it.
   }
-  return nobody()
+  return noHolder()
 }
 
-function nobody(): LockHolder {
+function noHolder(): LockHolder {
   return { pid: 0, began: '', host: hostname(), since: '' }
 }

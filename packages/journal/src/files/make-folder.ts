@@ -3,25 +3,25 @@ import { dirname } from 'node:path'
 import { codeOf } from '@halting/core/adapters'
 
 /**
- * Makes a folder and those above it that are missing. Node's own `recursive` never ends, and cannot be aborted, where a
- * file system says ENOENT of a folder whose parent is there, as `/proc` does.
+ * Creates a folder and its missing parents. Node's `recursive` never ends, and cannot be aborted, if a file system
+ * reports ENOENT although the parent exists, as `/proc` does.
  */
 export async function makeFolder(path: string, mode = 0o777): Promise<void> {
-  if ((await make(path, mode)) === 'there') return
+  if ((await makeOneFolder(path, mode)) === 'there') return
   const parent = dirname(path)
   if (parent !== path) await makeFolder(parent, mode)
-  if ((await make(path, mode)) === 'there') return
+  if ((await makeOneFolder(path, mode)) === 'there') return
   throw Object.assign(new Error(`ENOENT: no folder can be made, mkdir '${path}'`), { code: 'ENOENT' })
 }
 
-async function make(path: string, mode: number): Promise<'there' | 'no parent'> {
+async function makeOneFolder(path: string, mode: number): Promise<'there' | 'no parent'> {
   try {
     await mkdir(path, { mode })
     return 'there'
   } catch (thrown) {
     if (codeOf(thrown) === 'EEXIST') return 'there'
     if (codeOf(thrown) === 'ENOENT') return 'no parent'
-    // Some systems refuse to make the root of a disk, which is there.
+    // Some systems reject creating the root of a disk, which exists.
     if (await isFolder(path)) return 'there'
     throw thrown
   }

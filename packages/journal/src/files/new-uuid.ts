@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
 /**
- * A random UUID, as `randomUUID` of `node:crypto` makes them. Where the kernel is Linux it gives one from the same source: to load `node:crypto` for it costs 2
- * to 6 ms of CPU, which is felt at a start. For what is made once or twice a process; for many `randomUUID` is faster.
+ * Returns a random UUID, like `randomUUID` of `node:crypto`. On Linux the kernel provides it, because loading
+ * `node:crypto` would cost 2 to 6 ms of CPU at a start. For a few UUIDs per process; for many, `randomUUID` is faster.
  */
 export function newUuid(): string {
   return uuidOfKernel() ?? randomUUID()

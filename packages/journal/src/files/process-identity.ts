@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { codeOf } from '@halting/core/adapters'
 
-/** A process, told apart from a later one with its number by when it began. */
+/** A process, distinguished from later ones with the same id by its start time. */
 export interface ProcessIdentity {
-  /** Number of the process. */
+  /** Process id. */
   readonly pid: number
-  /** The kernel's count when it began, behind the id of the boot of its machine; '' where the system does not say. */
+  /** Id of the machine's boot, and the kernel's start time of the process; '' if unknown. */
   readonly began: string
-  /** Name of its machine. */
+  /** Host name. */
   readonly host: string
 }
 
-/** This process. */
+/** Returns this process. */
 export function ownProcess(): ProcessIdentity {
   return { pid: process.pid, began: beginningOf(process.pid), host: hostname() }
 }
@@ -22,7 +22,7 @@ export function isSameProcess(a: ProcessIdentity, b: ProcessIdentity): boolean {
   return a.pid === b.pid && a.began === b.began && a.host === b.host
 }
 
-/** Whether a process runs. On another machine nobody can tell: then it is taken for alive. */
+/** Whether a process runs. On another machine it is unknown, and assumed. */
 export function isAlive({ pid, began, host }: ProcessIdentity): boolean {
   if (host !== hostname()) return true
   if (pid <= 0) return false
@@ -31,15 +31,16 @@ export function isAlive({ pid, began, host }: ProcessIdentity): boolean {
   } catch (error) {
     if (codeOf(error) !== 'EPERM') return false
   }
-  // One that only waits for its parent to look writes nothing any more. Where the first process looks at none, as in containers, it waits for ever.
+  // A zombie that waits for its parent does not write any more. In containers whose first process reaps nothing it
+  // waits forever.
   if (/^[ZX]$/.test(statusOf(pid)[0] ?? '')) return false
   const now = beginningOf(pid)
   return began === '' || now === '' || now === began
 }
 
 /**
- * The same where both share one disk: `unknown` for a process of another host name, such as one in a container. A machine that was started anew since then
- * runs none of its earlier processes, whatever it is called now.
+ * Whether a process runs, for processes that share a disk: `unknown` for another host name, such as that of a
+ * container. After a reboot no earlier process of the machine runs, whatever its host name is now.
  */
 export function livenessOnOneDisk(identity: ProcessIdentity): 'alive' | 'dead' | 'unknown' {
   const boot = identity.began.split(' ', 1)[0] ?? ''
@@ -50,14 +51,15 @@ export function livenessOnOneDisk(identity: ProcessIdentity): 'alive' | 'dead' |
 }
 
 /**
- * Whether a process of this machine was stopped, as by Ctrl-Z: it lives, and does nothing until somebody has it go on. False where the system does not say.
+ * Whether a process of this machine is stopped, as by Ctrl-Z: alive, but suspended until it is continued. False if
+ * unknown.
  */
 export function isStopped({ pid, began, host }: ProcessIdentity): boolean {
   if (host !== hostname() || !/^[Tt]$/.test(statusOf(pid)[0] ?? '')) return false
   return began === '' || beginningOf(pid) === began
 }
 
-/** When a process began, by the kernel's own count since the machine did; '' where that cannot be found out. */
+/** Returns when a process started, by the kernel's count since boot; '' if unknown. */
 function beginningOf(pid: number): string {
   const started = statusOf(pid)[19]
   const boot = bootId()
@@ -66,7 +68,7 @@ function beginningOf(pid: number): string {
 
 let boot: string | undefined
 
-/** The id of this boot of the machine, which no process outlives; '' where the system does not say. */
+/** Returns the id of the machine's boot, which no process outlives; '' if unknown. */
 function bootId(): string {
   boot ??= readBootId()
   return boot
@@ -80,11 +82,11 @@ function readBootId(): string {
   }
 }
 
-/** Fields of proc(5) from the third on, the state; none where they cannot be found out. */
+/** Returns the fields of proc(5) from the third on, the state; empty if unknown. */
 function statusOf(pid: number): readonly string[] {
   try {
     const status = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name of the program stands in parentheses and may hold anything.
+    // The program name is in parentheses and may contain anything.
     return status.slice(status.lastIndexOf(')') + 2).split(' ')
   } catch {
     return []

@@ -1,23 +1,23 @@
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 
-/** As many as the kernel follows for one path. */
+/** Maximum number of links that the kernel follows for one path. */
 const mostLinks = 40
 
 /**
- * Where a path ends once every link is followed, also for what does not exist yet: a link that dangles is followed to
- * the place where writing through it would create a file.
+ * Returns a path with all links resolved, even if it does not exist: a dangling link resolves to the place where
+ * writing would create a file.
  */
 export function realPath(path: string): string {
   return resolved(path, { links: mostLinks })
 }
 
-/** Links that may still be followed, in all: what one link leads to may hold others many times. */
-interface Left {
+/** Total number of links that may still be followed: one link may lead to many others. */
+interface LinkBudget {
   links: number
 }
 
-function resolved(path: string, left: Left): string {
+function resolved(path: string, left: LinkBudget): string {
   try {
     return realpathSync.native(path)
   } catch {
@@ -30,8 +30,8 @@ function resolved(path: string, left: Left): string {
   }
 }
 
-/** What a link leads to: each part of it is followed before `..` goes up from it, as the kernel does. */
-function throughLink(target: string, from: string, left: Left): string {
+/** Resolves the target of a link like the kernel does: each part is resolved before `..` goes up from it. */
+function throughLink(target: string, from: string, left: LinkBudget): string {
   const segments = target.split('/')
   let place = isAbsolute(target) ? '/' : from
   for (const [at, segment] of segments.entries()) {
@@ -40,7 +40,7 @@ function throughLink(target: string, from: string, left: Left): string {
       try {
         place = dirname(realpathSync.native(place))
       } catch {
-        // From what is not there nothing goes up: nothing can be opened by this path.
+        // The part does not exist, so the path cannot be opened.
         return join(place, ...segments.slice(at))
       }
   }

@@ -1,11 +1,14 @@
-import { closeSync, constants, fstatSync, openSync, type Stats } from 'node:fs'
-import { open, type FileHandle } from 'node:fs/promises'
+import { closeSync, constants, fstatSync, openSync } from 'node:fs'
+import type { Stats } from 'node:fs'
+import { open, stat } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 
-// In the place of a file may stand a pipe, whose reader waits for who writes it, or a device that never ends; also where a file stood a moment ago.
+// Instead of a file there may be a pipe, whose reader blocks until somebody writes, or an endless device; even if it
+// was a file a moment ago.
 
 const toRead = constants.O_RDONLY | constants.O_NONBLOCK
 
-/** Opens a file to read it. @throws Error that says why not: what the system says, or that it is not a regular file. */
+/** Opens a regular file for reading. @throws Error with the reason: a system error, or not a regular file. */
 export async function openRegular(path: string): Promise<FileHandle> {
   const file = await open(path, toRead)
   try {
@@ -17,12 +20,12 @@ export async function openRegular(path: string): Promise<FileHandle> {
   }
 }
 
-/** The same, at once. */
+/** Like `openRegular`, but synchronous. */
 export function openRegularSync(path: string): number {
   return openSizedSync(path).file
 }
 
-/** The same, with the size of the file at this moment, in bytes. */
+/** Like `openRegularSync`, with the current size of the file in bytes. */
 export function openSizedSync(path: string): { readonly file: number; readonly size: number } {
   const file = openSync(path, toRead)
   try {
@@ -37,4 +40,40 @@ export function openSizedSync(path: string): { readonly file: number; readonly s
 
 function checkRegular(stats: Stats): void {
   if (!stats.isFile()) throw new Error('it is not a regular file')
+}
+
+/** Path of a pipe that a shell creates for `<(command)`; it ends with the command. */
+const passedDescriptor = /^\/(?:dev|proc\/self)\/fd\/\d+$/
+
+/**
+ * Reads the text of a user-specified file or a settings file. Other pipes and devices are rejected, because they could
+ * block the program forever.
+ * @throws Error with the reason: a system error, not a regular file, or too large.
+ */
+export async function boundedFile(path: string, mostBytes: number): Promise<string> {
+  const isPipe = passedDescriptor.test(path) && (await stat(path)).isFIFO()
+  const file = await (isPipe ? open(path) : openRegular(path))
+  try {
+    return await readBounded(file, mostBytes)
+  } finally {
+    await file.close()
+  }
+}
+
+/** Some kernel files can only be read in whole pages. */
+const pageBytes = 4_096
+
+/** Reads until the end: kernel files report size 0, so only the read bytes count. */
+async function readBounded(file: FileHandle, mostBytes: number): Promise<string> {
+  // The reported size is a first estimate, so that a small file takes little memory.
+  const guess = Math.min((await file.stat()).size, mostBytes) + pageBytes
+  let buffer = Buffer.allocUnsafe(guess)
+  let size = 0
+  for (;;) {
+    if (size === buffer.length) buffer = Buffer.concat([buffer], Math.min(2 * size, mostBytes + pageBytes))
+    const { bytesRead } = await file.read(buffer, size, buffer.length - size)
+    if (bytesRead === 0) return buffer.toString('utf8', 0, size)
+    size += bytesRead
+    if (size > mostBytes) throw new Error(`it is larger than ${mostBytes / (1024 * 1024)} MB`)
+  }
 }

@@ -1,21 +1,21 @@
 import { mkdirSync, rmdirSync, statSync } from 'node:fs'
 import { codeOf } from '@halting/core/adapters'
 
-/** How long somebody may take to remove a lock that was left, before that is left behind too. */
+/** Maximum time for removing a stale lock; after that, the gate itself is stale. */
 const removalMs = 2_000
 
 /**
- * Lets one process at a time remove the lock that a dead one left: it looks again whether it is still that one. Gives false where another process removes it
- * at this moment. What `remove` throws passes through.
+ * Lets one process at a time remove the lock of a dead one, after checking again that it is still that lock. Returns
+ * false if another process is removing it. Errors of `remove` are rethrown.
  */
-export function removeAlone(path: string, remove: () => void): boolean {
+export function removeExclusively(path: string, remove: () => void): boolean {
   const gate = `${path}.removal`
   try {
     mkdirSync(gate)
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
     const began = statSync(gate, { throwIfNoEntry: false })
-    // A clock that was set back says that it is to come.
+    // If the clock was set back, the time is in the future.
     if (began !== undefined && Math.abs(Date.now() - began.mtimeMs) > removalMs) removeGate(gate)
     return false
   }
@@ -31,6 +31,6 @@ function removeGate(gate: string): void {
   try {
     rmdirSync(gate)
   } catch {
-    // Another process did.
+    // Another process removed it.
   }
 }

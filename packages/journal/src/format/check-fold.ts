@@ -1,15 +1,15 @@
-// A fold has the checksum of its line and of the lines before it. Whether it is one of these lines is looked at here: what is not is passed over.
+// A fold has a checksum for its line and the preceding lines. This checks its structure; an invalid fold is ignored.
 import { isJsonObject } from '@halting/core/adapters'
 import type { FoldItem, FoldLine } from './fold.ts'
 
 type Check = (value: unknown) => boolean
 
-/** @throws TypeError for what no writer of folds writes. */
+/** @throws TypeError if the value is not a valid fold. */
 export function checkFold(value: unknown): FoldLine {
-  if (!isJsonObject(value)) throw new TypeError('it is no object')
+  if (!isJsonObject(value)) throw new TypeError('it is not an object')
   for (const [field, check] of Object.entries(fields))
-    if (!check(value[field])) throw new TypeError(`${field} is not what a fold says`)
-  // Each of its fields was looked at.
+    if (!check(value[field])) throw new TypeError(`${field} is invalid in a fold`)
+  // Each field was checked.
   return value as unknown as FoldLine
 }
 
@@ -25,7 +25,7 @@ function isListOf(value: unknown, check: Check): boolean {
   return Array.isArray(value) && value.every(check)
 }
 
-/** There are some thousand in a long session: nothing is made of each. Places of messages are looked at by who goes there. */
+/** Checked without allocations: a long session has thousands. Message offsets are checked when they are read. */
 const isItem: Check = (value) => {
   if (!Array.isArray(value)) return false
   const item = value as readonly unknown[]

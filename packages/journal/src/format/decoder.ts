@@ -1,35 +1,32 @@
 import type { AssistantMessage, ContentBlock, ModelMessage, TranscriptEntry } from '@halting/core'
 import type { ToolResultBlock } from '@halting/core/adapters'
-import { PastOfRun, type FoldedPast, type Iteration, type RunStart, type StepRecord } from '@halting/core/steps'
-import { HeldIntents } from './pending-intents.ts'
-import { goBack, isLineName, lineNamedBy, longEntry, type LineName, type NotedLine } from './line-chain.ts'
-import { withChanges, type FigureChanges } from './figures.ts'
+import { PastOfRun } from '@halting/core/steps'
+import type { FoldedPast, Iteration, RunStart, StepRecord } from '@halting/core/steps'
+import { setParentAfterRewind, isLineName, lineNamedBy, longEntry } from './line-chain.ts'
+import type { LineName, NotedLine } from './line-chain.ts'
+import { withChanges } from './figures.ts'
+import type { FigureChanges } from './figures.ts'
 import type { FoldedLines, MessageOfLine } from './folded-lines.ts'
-import { OpenSegment, ShortIds, foldMark, type FoldItem, type FoldLine } from './fold.ts'
+import { OpenSegment, ShortIds, foldMark } from './fold.ts'
+import type { FoldItem, FoldLine } from './fold.ts'
 import { valueOfWhole } from './line.ts'
-import {
-  callIdOf,
-  journalVersion,
-  sameGrant,
-  sameUsage,
-  type Fields,
-  type JournalFormat,
-  type StepIntent,
-  type Unfolded,
-} from './encoder.ts'
-import type { WrittenLines, WrittenResult } from './encoder.ts'
-import { compactedIn } from './compaction-record.ts'
+import { callIdOf, journalVersion, sameGrant, sameUsage } from './encoder.ts'
+import type { Fields, JournalFormat, StepIntent, Unfolded, JournalState, StoredResult } from './encoder.ts'
+import { compactionResult } from './compaction-record.ts'
 import { RunSums } from './session-sums.ts'
 import type { JoinedContent, Ref } from './shared-contents.ts'
 
 /**
- * `conversation`: only what tells what was said and how runs ended; of no use to a run that goes on in its middle.
- * `open`: this of runs that ended, and of the last one what it goes on with.
- * `outcomes`: all but the intents that have their result, of turns that are over.
+ * Which records to return. `conversation`: messages and endings only; not enough to resume inside a run. `open`: the
+ * same for ended runs, and everything needed to resume the last one. `outcomes`: everything except intents with a
+ * result, of finished turns.
  */
-export type KeptRecords = 'all' | 'outcomes' | 'conversation' | 'open'
+export type RecordSelection = 'all' | 'outcomes' | 'conversation' | 'open'
 
-/** A record as it stands in its line: a result may name the line of its intent in place of its type, its key, its digest and mostly its moment. */
+/**
+ * A record as stored: a result may refer to the line of its intent instead of repeating type, key, digest and usually
+ * the time.
+ */
 type NamedStep =
   | (StepRecord & { readonly of?: undefined })
   | {
@@ -40,22 +37,22 @@ type NamedStep =
       readonly durationMs: number
     }
 
-/** A line of those that a fold is of. */
+/** Reads one of the lines that a fold covers. */
 type LineAt = (at: number, length: number) => Fields
 
-/** Active milliseconds of the session's clock, and the time then in milliseconds since 1970. */
+/** Active milliseconds of the session's clock, and the corresponding time in milliseconds since 1970. */
 type ClockPoint = readonly [at: number, moment: number]
 
-/** Clocks that differ by less go alike: a record is written a moment after it was made. */
+/** Smaller differences are ignored: a record is written shortly after it was created. */
 const clockSlackMs = 1_000
 
-/** An entry, the line in which it stands, and what that line says, where it was folded. */
+/** An entry, its line, and the content of that line, if it was folded. */
 interface Note extends NotedLine {
   readonly content?: unknown
 }
 
-/** A lap that is put together. */
-interface FoldedLap {
+/** A `lap` record that is assembled from folded entries. */
+interface FoldedIteration {
   readonly type: 'lap'
   readonly lap: {
     readonly scope: ''
@@ -68,53 +65,54 @@ interface FoldedLap {
 
 const foldStart = foldMark.slice(1)
 
-/** Puts lines back into records. */
-export class JournalDecoder implements WrittenLines {
-  /** Of the file, as its first line says. */
+/** Converts lines back into records. */
+export class JournalDecoder implements JournalState {
+  /** Format of the file, from its first line. */
   format: JournalFormat = journalVersion
   readonly #contents: Map<LineName, unknown> = new Map()
   readonly joined: JoinedContent[] = []
-  readonly results: Map<string, WrittenResult> = new Map()
+  readonly results: Map<string, StoredResult> = new Map()
   readonly newest: Map<string, LineName> = new Map()
   readonly #entryLines: Map<string, LineName> = new Map()
-  /** What is not in these maps yet, in its order: most who go on with a session never ask. */
+  /** Notes that are not in these maps yet, in order: most readers never need the maps. */
   #notes: Note[] = []
   readonly spent: Map<string, Fields> = new Map()
   readonly sums: RunSums = new RunSums()
   readonly #replies = new Map<LineName, unknown>()
   readonly #openIntents: Map<number, StepIntent> = new Map()
   #lastFold = 0
-  /** Of these, lines that are not parsed. */
+  /** Unparsed lines of open intents. */
   readonly #intentLines = new Map<number, string>()
-  /** Of the result at hand, where that names one. */
+  /** Intent of the current result, if it refers to one. */
   #intent: StepIntent | undefined
   readonly records: StepRecord[] = []
-  /** When each run began, in milliseconds since 1970, as lines of it say. */
+  /** When each run began, in milliseconds since 1970, according to its lines. */
   readonly began: number[] = []
   readonly #times: (string | number)[] = []
-  /** Where the clock of each run stood at which time of the day, wherever the two go apart. */
+  /** For each run, points at which the active clock and the time diverge. */
   readonly clocks: ClockPoint[][] = []
-  /** What the last line says that tells a time. */
+  /** Time of the last line that has one. */
   #timestamp: string | number = ''
-  /** The first line, which says what the file is, is one of them. */
   lines = 1
-  readonly #keeps: KeptRecords
+  readonly #selection: RecordSelection
   readonly unfolded: Unfolded | undefined
-  readonly #intents: HeldIntents | undefined
-  /** Where the last run begins among the records. */
+  readonly #intents: PendingIntents | undefined
+  /** Index of the last run's first record. */
   #began = 0
-  /** The lap of the last run that holds what was folded of it, where something was. */
-  #folded: FoldedLap | undefined
+  /** The record with the folded entries of the last run, if it has any. */
+  #folded: FoldedIteration | undefined
 
-  constructor(keeps: KeptRecords = 'all') {
-    this.#keeps = keeps
-    this.#intents = keeps === 'outcomes' ? new HeldIntents() : undefined
-    // Who reads all goes on with nothing.
+  constructor(selection: RecordSelection = 'all') {
+    this.#selection = selection
+    this.#intents = selection === 'outcomes' ? new PendingIntents() : undefined
+    // A reader of all records does not continue the file.
     this.unfolded =
-      keeps === 'all' || keeps === 'outcomes' ? undefined : { segment: new OpenSegment(), past: new PastOfRun() }
+      selection === 'all' || selection === 'outcomes'
+        ? undefined
+        : { segment: new OpenSegment(), past: new PastOfRun() }
   }
 
-  /** When each record was recorded, as far as lines say; only where all are kept. */
+  /** When each record was stored, if known; only if all records are returned. */
   get times(): readonly string[] {
     return this.#times.map((time) => (typeof time === 'number' ? new Date(time).toISOString() : time))
   }
@@ -134,17 +132,17 @@ export class JournalDecoder implements WrittenLines {
   }
 
   /**
-   * `bytes` are those of the line, with its end: for what the next fold says of it.
-   * @throws TypeError for a line that refers to one that there is not.
+   * `bytes` are those of the line including its end, for the next fold.
+   * @throws TypeError for a line that refers to a missing one.
    */
   add(line: Fields, bytes?: Buffer): void {
     if (bytes !== undefined) this.#noteUnfolded(line, bytes)
-    this.#take(line, this.#keeps)
+    this.#take(line, this.#selection)
   }
 
-  /** Whether it has all that it needs of the text of a line, which is not parsed then. */
+  /** Whether the text of a line is sufficient, so that it need not be parsed. */
   takesText(line: string): boolean {
-    // A fold is for those who go on with the file.
+    // Folds are only for readers that continue the file.
     const isPassed = this.unfolded === undefined && line.startsWith(foldStart)
     if (!isPassed) {
       if (this.#intents?.take(line, this.records.length) !== true) return false
@@ -154,13 +152,12 @@ export class JournalDecoder implements WrittenLines {
     return true
   }
 
-  /** Nothing comes any more. */
   close(valueOfLine: (line: string) => Fields): void {
-    // A line of this kind holds an intent.
+    // Such a line contains an intent.
     this.#intents?.into(this.records, (line) => wholeIntent(valueOfLine(line)['record'] as IntentRecord))
   }
 
-  #take(line: Fields, keeps: KeptRecords): void {
+  #take(line: Fields, selection: RecordSelection): void {
     const { message, agentId, timestamp } = line
     const isTimed = typeof timestamp === 'string' || typeof timestamp === 'number'
     if (isTimed) this.#timestamp = timestamp
@@ -172,22 +169,22 @@ export class JournalDecoder implements WrittenLines {
     const record = line['record']
     if (typeof record === 'object' && record !== null) {
       const decoded = this.#recordOf(this.#namedStep(record as NamedStep), line, name)
-      this.#keep(decoded, keeps)
+      this.#store(decoded, selection)
       if (isTimed && decoded.type === 'result') this.#noteClock(decoded, momentOf(timestamp))
       this.sums.note(decoded)
       this.#intents?.note(decoded)
-      if (name !== undefined) this.#keepResult(decoded, name)
+      if (name !== undefined) this.#storeResult(decoded, name)
       if (decoded.type === 'lap' && decoded.lap.scope === '') this.results.clear()
     } else if (line['fold'] !== undefined) this.#lastFold = this.lines
     this.lines++
   }
 
-  /** What a line with a message is known by: its uuid, or else its number. */
+  /** Returns the name of a line with a message: its uuid, otherwise its number. */
   #nameOf({ uuid }: Fields): LineName {
     return typeof uuid === 'string' ? uuid : this.lines
   }
 
-  /** A result that names the line of its intent, with what that says of the step. */
+  /** Completes a result that refers to the line of its intent. */
   #namedStep(record: NamedStep): StepRecord {
     this.#intent = undefined
     if (record.of !== undefined) {
@@ -201,7 +198,7 @@ export class JournalDecoder implements WrittenLines {
     return intent
   }
 
-  /** The same with its key, which is all that is asked of it before it is taken. */
+  /** Completes only the key of such a result, which is all that is needed before it is decoded. */
   #keyed(record: NamedStep): StepRecord {
     if (record.of === undefined) return record
     const { key = '', digest = null, at = 0 } = this.#openIntents.get(this.lines - record.of) ?? {}
@@ -212,30 +209,30 @@ export class JournalDecoder implements WrittenLines {
     const text = this.#intentLines.get(line)
     const intent =
       text === undefined ? this.#openIntents.get(line) : wholeIntent(valueOfWhole(text)['record'] as IntentRecord)
-    if (intent === undefined) throw new TypeError(`it is of a step in line ${line + 1}, which is none`)
+    if (intent === undefined) throw new TypeError(`it refers to a step in line ${line + 1}, which has no step`)
     this.#intentLines.delete(line)
     this.#openIntents.delete(line)
     this.#intent = intent
     return intent
   }
 
-  #keep(record: StepRecord, keeps: KeptRecords): void {
+  #store(record: StepRecord, selection: RecordSelection): void {
     const isOfMain = record.type === 'start' || record.type === 'end' ? record.scope === '' : false
     if (isOfMain && record.type === 'start') {
       this.#began = this.records.length
       this.#folded = undefined
-      // The prompt stands before it.
+      // The prompt precedes it.
       this.began.push(momentOf(this.#timestamp))
       this.clocks.push([])
     }
-    // Most of the time that reading takes is that of holding what nobody reads.
-    if (keeps !== 'conversation' || isOfConversation(record)) this.records.push(record)
-    if (keeps === 'all') this.#times.push(this.#timestamp)
-    if (!isOfMain || record.type !== 'end' || this.#keeps !== 'open') return
+    // Storing records that nobody reads takes most of the time.
+    if (selection !== 'conversation' || isOfConversation(record)) this.records.push(record)
+    if (selection === 'all') this.#times.push(this.#timestamp)
+    if (!isOfMain || record.type !== 'end' || this.#selection !== 'open') return
     for (const each of this.records.splice(this.#began)) if (isOfConversation(each)) this.records.push(each)
   }
 
-  /** A process that was ended, or a machine that slept, stops the active clock and not the time of the day. */
+  /** Notes a clock point: a killed process or a sleeping machine stops the active clock, but not the time. */
   #noteClock({ at, durationMs }: Extract<StepRecord, { readonly type: 'result' }>, moment: number): void {
     const clock = this.clocks.at(-1)
     if (clock === undefined || !Number.isFinite(moment)) return
@@ -253,7 +250,7 @@ export class JournalDecoder implements WrittenLines {
       line,
       typeof line['message'] === 'object' && line['message'] !== null ? this.#nameOf(line) : undefined,
     )
-    // Of a record that nobody has put anything into.
+    // Use the stored record, before references in it are resolved.
     const record = line['record'] as NamedStep | undefined
     if (record === undefined) return
     past.note(this.#keyed(record))
@@ -264,8 +261,8 @@ export class JournalDecoder implements WrittenLines {
   }
 
   /**
-   * Takes lines by what their fold says of them: the messages, and the lines that begin and end runs.
-   * @throws for what is not as the fold says.
+   * Reads lines by their fold: the messages, and the lines that begin and end runs.
+   * @throws an error if the fold does not match the lines.
    */
   fold({ items, lines, transition, spent, newest, past }: FoldLine, folded: FoldedLines, lineAt: LineAt): void {
     this.#foldRun()
@@ -275,20 +272,20 @@ export class JournalDecoder implements WrittenLines {
     let added: TranscriptEntry[] | undefined
     for (let index = 0; index < items.length; index++) {
       const item = items[index] as FoldItem
-      // Of a step there is the message: what it has cost is among the figures of the fold.
+      // Of a step only the message is needed: its cost is part of the fold's figures.
       if (item[0] === 'l') {
         if (item.length === 4) this.lines = item[3]
         this.#take(withoutStep(lineAt(item[1], item[2])), 'conversation')
-        // It may begin another run.
+        // It may start another run.
         added = undefined
         continue
       }
-      added ??= this.#foldedLap().lap.added
+      added ??= this.#foldedIteration().lap.added
       if (item[0] === 'e') added.push(this.#entryAt(item))
       else if (item[0] === 'a' || item[0] === 'A') {
-        const said = messages[next++]
+        const found = messages[next++]
         const id = item[0] === 'a' ? item[1] : ids.long('assistant', item[1])
-        const message = this.#messageOf(id, said, item[0] === 'a' ? said?.uuid : item[2], 'assistant')
+        const message = this.#messageOf(id, found, item[0] === 'a' ? found?.uuid : item[2], 'assistant')
         added.push({ kind: 'assistant', id, message })
       } else {
         const first = next
@@ -298,7 +295,7 @@ export class JournalDecoder implements WrittenLines {
         added.push({ kind: 'user', id, message, origin: 'tool_results' })
       }
     }
-    const { lap } = Object.assign(this.#foldedLap(), { folds: past })
+    const { lap } = Object.assign(this.#foldedIteration(), { folds: past })
     lap.transition = transition
     lap.spent = spent[''] as RunStart['spent']
     this.#openIntents.clear()
@@ -311,7 +308,7 @@ export class JournalDecoder implements WrittenLines {
     this.lines = lines
   }
 
-  /** What was read of the run that goes on: its start, and one lap with all entries. */
+  /** Reduces the open run to its start and one record with all entries. */
   #foldRun(): void {
     const run = this.records.slice(this.#began)
     if (run.at(-1) === this.#folded || run.some(({ type }) => type === 'end')) return
@@ -319,18 +316,19 @@ export class JournalDecoder implements WrittenLines {
     const [start] = run
     if (start === undefined) return
     this.records.push(start, ...run.filter(({ type }) => type === 'stage'))
-    const laps = run.flatMap((record) => (record.type === 'lap' && record.lap.scope === '' ? [record.lap] : []))
-    const begun = this.#folded
-    if (begun !== undefined) this.records.push(begun)
-    const { added } = this.#foldedLap().lap
-    for (const lap of begun === undefined ? laps : laps.slice(1)) for (const entry of lap.added) added.push(entry)
+    const iterations = run.flatMap((record) => (record.type === 'lap' && record.lap.scope === '' ? [record.lap] : []))
+    const folded = this.#folded
+    if (folded !== undefined) this.records.push(folded)
+    const { added } = this.#foldedIteration().lap
+    for (const lap of folded === undefined ? iterations : iterations.slice(1))
+      for (const entry of lap.added) added.push(entry)
   }
 
-  #foldedLap(): FoldedLap {
+  #foldedIteration(): FoldedIteration {
     if (this.#folded !== undefined) return this.#folded
     const start = this.records[this.#began]
-    if (start?.type !== 'start') throw new TypeError('it has a lap before the start of its run')
-    // The figures are those of the fold, if the run goes on then. Of one that ended its end tells them.
+    if (start?.type !== 'start') throw new TypeError('it has an iteration before the start of its run')
+    // The figures are those of the fold if the run continues. An ended run has them in its end.
     const { spent } = start.start
     this.#folded = { type: 'lap', lap: { scope: '', transition: 'next_turn', spent, added: [] } }
     this.records.push(this.#folded)
@@ -338,28 +336,28 @@ export class JournalDecoder implements WrittenLines {
   }
 
   #entryAt([, entry]: Extract<FoldItem, readonly ['e', unknown]>): TranscriptEntry {
-    // The journal wrote it, as the checksum says.
-    const written = entry as TranscriptEntry
-    this.#putEntries([written])
-    return written
+    // The checksum proves that the journal wrote it.
+    const stored = entry as TranscriptEntry
+    this.#putEntries([stored])
+    return stored
   }
 
-  /** The message of an item, which is noted. @throws TypeError for that of another one. */
+  /** Returns the message of an item, and notes it. @throws TypeError for a message of another item. */
   #messageOf<Role extends ModelMessage['role']>(
     id: string,
-    said: MessageOfLine | undefined,
+    found: MessageOfLine | undefined,
     uuid: LineName | undefined,
     role: Role,
   ): MessageOf<Role> {
-    if (uuid === undefined || said?.message?.role !== role) throw new TypeError('it names another place')
-    const { message } = said
-    // A compaction may refer to it later.
+    if (uuid === undefined || found?.message?.role !== role) throw new TypeError('it refers to another place')
+    const { message } = found
+    // A later compaction may refer to it.
     this.#notes.push({ id, uuid, content: message.content })
-    // The journal wrote all of it, as the checksum says.
+    // The checksum proves that the journal wrote all of it.
     return message as unknown as MessageOf<Role>
   }
 
-  /** The results of a turn, which stand in a line each. */
+  /** Returns the results of a turn, each from its line. */
   #resultsOf(
     id: string,
     [kind, , ...places]: Extract<FoldItem, readonly ['r' | 'R', ...unknown[]]>,
@@ -376,14 +374,14 @@ export class JournalDecoder implements WrittenLines {
       const name = nameAt(index)
       const message = this.#messageOf(id, messages[index], name, 'user')
       for (const block of message.content as readonly ContentBlock[]) content.push(block)
-      // It was looked at.
+      // It was checked.
       lines.push(name as LineName)
     }
     this.joined.push({ content, lines })
     return { role: 'user', content }
   }
 
-  /** Puts what was noted into the maps: somebody asks for it. */
+  /** Moves notes into the maps when they are needed. */
   #enterNotes(): void {
     for (const { id, uuid, content } of this.#notes) {
       this.#entryLines.set(id, uuid)
@@ -392,14 +390,14 @@ export class JournalDecoder implements WrittenLines {
     this.#notes = []
   }
 
-  #keepResult(record: StepRecord, uuid: LineName): void {
+  #storeResult(record: StepRecord, uuid: LineName): void {
     const callId = record.type === 'result' ? callIdOf(record.key) : undefined
     if (record.type !== 'result' || callId === undefined) return
     const { content, isError } = record.value as Fields
     this.results.set(callId, { uuid, content, isError: isError === true })
   }
 
-  /** The record was just parsed and is nobody else's: what stands elsewhere is put into it, and nothing is copied. */
+  /** Resolves the references in a record. It was just parsed, so it is modified in place. */
   #recordOf(record: StepRecord, line: Fields, name: LineName | undefined): StepRecord {
     switch (record.type) {
       case 'start':
@@ -414,11 +412,11 @@ export class JournalDecoder implements WrittenLines {
         this.#putEntries(record.added)
         return record
       case 'result':
-        for (const message of compactedIn(record)?.messages ?? []) this.#putContent(message)
+        for (const message of compactionResult(record)?.messages ?? []) this.#putContent(message)
         this.#putMessage(record.value as { [field: string]: unknown }, line, name)
         return record
       case 'rewind':
-        goBack(this.newest, (id) => this.entryLines.get(id), record.after)
+        setParentAfterRewind(this.newest, (id) => this.entryLines.get(id), record.after)
         return record
       case 'intent':
       case 'control':
@@ -427,43 +425,43 @@ export class JournalDecoder implements WrittenLines {
     }
   }
 
-  /** The reply, or the content of the result, that the line is the message of. */
+  /** Restores the reply, or the content of the result, from the message of the line. */
   #putMessage(value: { [field: string]: unknown }, line: Fields, name: LineName | undefined): void {
     const { type, message, toolUseResult: details, same } = line
     if (name === undefined) return
     if (type === 'assistant') {
-      // In the first format it stands in every reply, for others.
+      // In the first format every reply has it, for other readers.
       const { type: _type, ...more } = message as Fields
-      const shown = typeof line['uuid'] === 'string' ? more : (message as Fields)
-      this.#replies.set(name, shown)
-      if (typeof same === 'number') this.#putSame(value, same, shown)
-      value['message'] = shown
+      const reply = typeof line['uuid'] === 'string' ? more : (message as Fields)
+      this.#replies.set(name, reply)
+      if (typeof same === 'number') this.#putSame(value, same, reply)
+      value['message'] = reply
     } else if (type === 'user') {
       const [block] = (message as { readonly content: readonly ToolResultBlock[] }).content
-      // A result names its intent by a distance alone: of lines that changed places it would be that of another call.
+      // A result refers to its intent by distance only: reordered lines would assign it to another call.
       if (this.#intent !== undefined && callIdOf(this.#intent.key) !== block?.tool_use_id)
-        throw new TypeError('it is the result of another call than its step')
+        throw new TypeError('it has the result of another call than its step')
       value['content'] = block?.content
       if (details !== undefined) value['details'] = details
     }
   }
 
-  /** What is as the intent or the message says. */
+  /** Restores values that equal those of the intent or the message. */
   #putSame(value: { [field: string]: unknown }, same: number, { usage }: Fields): void {
     if ((same & sameGrant) !== 0) {
-      if (this.#intent === undefined) throw new TypeError('it names what an intent says, and no intent')
+      if (this.#intent === undefined) throw new TypeError('it refers to an intent, but names no intent')
       value['grant'] = this.#intent.intent
     }
     if ((same & sameUsage) !== 0) value['charge'] = { ...(value['charge'] as Fields), usage }
   }
 
   #putSpent(lap: { readonly scope: string; spent?: unknown }, { changed, delta, whole }: Fields): void {
-    const isInPlace = this.#keeps === 'conversation'
+    const isInPlace = this.#selection === 'conversation'
     if (delta !== undefined)
       lap.spent = withChanges(this.#spentBefore(lap.scope), { delta, whole } as FigureChanges, isInPlace)
     else if (changed !== undefined) {
       const before = this.#spentBefore(lap.scope)
-      // Every field is there already. To set them is several times faster than to spread both.
+      // All fields exist. Setting them is several times faster than spreading both objects.
       const spent: { [field: string]: unknown } = isInPlace ? before : { ...before }
       const fields = changed as Fields
       for (const field of Object.keys(fields)) spent[field] = fields[field]
@@ -474,14 +472,14 @@ export class JournalDecoder implements WrittenLines {
 
   #spentBefore(scope: string): Fields {
     const before = this.spent.get(scope)
-    if (before === undefined) throw new TypeError('it tells what changed since a lap that is missing')
+    if (before === undefined) throw new TypeError('it has changes of an iteration that is missing')
     return before
   }
 
   #putEntries(entries: readonly TranscriptEntry[]): void {
     for (const [index, each] of entries.entries()) {
       const entry = longEntry(each) as TranscriptEntry
-      // It was just parsed.
+      // It was just parsed, so it can be modified.
       if (entry !== each) (entries as TranscriptEntry[])[index] = entry
       const uuid = lineNamedBy(entry)
       if (uuid !== undefined) this.#notes.push({ id: entry.id, uuid })
@@ -506,7 +504,7 @@ export class JournalDecoder implements WrittenLines {
 
   #joinedContent(lines: readonly LineName[]): readonly ContentBlock[] {
     const [first = ''] = lines
-    // Most are of one result: that content is known by its line.
+    // Most have one result, whose content is stored by its line.
     if (lines.length === 1) return this.#content(first) as readonly ContentBlock[]
     const content = lines.flatMap((uuid) => this.#content(uuid) as readonly ContentBlock[])
     this.joined.push({ content, lines })
@@ -528,21 +526,21 @@ export class JournalDecoder implements WrittenLines {
 
 type MessageOf<Role> = Role extends 'assistant' ? AssistantMessage : Extract<ModelMessage, { readonly role: 'user' }>
 
-/** Milliseconds since 1970; NaN for a text that is no time. */
+/** Returns milliseconds since 1970; NaN for an invalid time. */
 function momentOf(timestamp: string | number): number {
   return typeof timestamp === 'number' ? timestamp : Date.parse(timestamp)
 }
 
 type IntentRecord = Extract<StepRecord, { readonly type: 'intent' }>
 
-/** An intent of null stands in no line of a later format. */
+/** Restores an intent of null, which later formats omit. */
 function wholeIntent(record: IntentRecord): IntentRecord {
   if (Object.hasOwn(record, 'intent')) return record
   const { type, key, digest, at } = record
   return { type, key, digest, intent: null, at }
 }
 
-/** A line of those that a fold is of: what intent a result names is in none that is read, and nobody asks for more than its message. */
+/** Reduces a folded line to its message: its intent is not in the lines that are read, and nothing else is needed. */
 function withoutStep(line: Fields): Fields {
   const record = line['record'] as NamedStep | undefined
   if (record?.of === undefined) return line
@@ -554,4 +552,48 @@ function withoutStep(line: Fields): Fields {
 function isOfConversation(record: StepRecord): boolean {
   if (record.type === 'lap') return record.lap.scope === ''
   return record.type === 'start' || record.type === 'end' || record.type === 'rewind' || record.type === 'stage'
+}
+
+/** Beginnings of intent lines, up to the key, in the current and the first format. */
+const intentStarts = [
+  '{"record":{"type":"intent","key":"',
+  '{"type":"halting","record":{"type":"intent","key":"',
+] as const
+
+/**
+ * Unparsed intents of the current turn. After the turn, an intent with a result has no further information. Not parsing
+ * it saves a quarter of the time of reading a session.
+ */
+class PendingIntents {
+  /** Lines that are not parsed, and how many records precede each. */
+  readonly #pending = new Map<string, { readonly line: string; readonly at: number; hasResult: boolean }>()
+
+  /** Returns false for any other line. `at` is the number of preceding records. */
+  take(line: string, at: number): boolean {
+    const intentStart = intentStarts.find((start) => line.startsWith(start))
+    if (intentStart === undefined) return false
+    const key = line.slice(intentStart.length, line.indexOf('"', intentStart.length))
+    // An escaped key cannot be compared as text.
+    if (key.includes('\\')) return false
+    this.#pending.delete(key)
+    this.#pending.set(key, { line, at, hasResult: false })
+    return true
+  }
+
+  note(record: StepRecord): void {
+    if (record.type === 'result') {
+      const pending = this.#pending.get(record.key)
+      if (pending !== undefined) pending.hasResult = true
+      return
+    }
+    const ends = (record.type === 'lap' && record.lap.scope === '') || (record.type === 'end' && record.scope === '')
+    if (!ends || this.#pending.size === 0) return
+    for (const [key, { hasResult }] of this.#pending) if (hasResult) this.#pending.delete(key)
+  }
+
+  /** Inserts the remaining intents among the records, in their places. */
+  into(records: StepRecord[], recordOf: (line: string) => StepRecord): void {
+    for (const { line, at } of [...this.#pending.values()].toReversed()) records.splice(at, 0, recordOf(line))
+    this.#pending.clear()
+  }
 }

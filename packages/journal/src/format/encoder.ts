@@ -1,75 +1,80 @@
 import { isToolResult, uuidOf, type ToolResultBlock } from '@halting/core/adapters'
 import type { ContentBlock, ModelMessage, TranscriptEntry } from '@halting/core'
 import { PastOfRun, type StepRecord } from '@halting/core/steps'
-import { compactedIn } from './compaction-record.ts'
-import { goBack, lineNamedBy, shortReply, shortResults, type LineName } from './line-chain.ts'
+import { compactionResult } from './compaction-record.ts'
+import { setParentAfterRewind, lineNamedBy, shortReply, shortResults, type LineName } from './line-chain.ts'
 import { changedSince, changesSince, isSameJson } from './figures.ts'
 import { OpenSegment, foldedBytes, messagePlace, replyStart, startOf, type FoldLine } from './fold.ts'
 import { lineOf, lineOfOpenJson } from './line.ts'
 import { mayHavePayloads, withoutPayloads, type Payload } from './payloads.ts'
 import { RunSums } from './session-sums.ts'
-import { WrittenContents, type ReadContents } from './shared-contents.ts'
+import { ContentPlaces, type ReadContents } from './shared-contents.ts'
 
 /**
- * The version of the format; a reader refuses a later one. In files of the first each message has all that readers of other programs look for. Later ones leave
- * out of a line what the first line, the number of the line or an earlier line says.
+ * Version of the format; readers reject later ones. In the first format each message has the fields that other programs
+ * expect. Later formats omit what the first line, the line number or an earlier line implies.
  */
 export const journalVersion = 2
 
-/** In `same` of a reply: it was granted what the intent of its step says, and charged for the usage that its message says. */
+/**
+ * Flags in `same` of a reply: its grant equals that of the intent, and its charged usage equals that of the message.
+ */
 export const sameGrant = 1
 export const sameUsage = 2
 
-/** A version that is written: a file goes on in the one that it began in. */
+/** Formats that are written: a file continues in its original format. */
 export type JournalFormat = 1 | 2
 
-/** What stands in every line that other tools read, too. */
+/** Fields for other tools in every line. */
 export interface JournalPlace {
   /** Id of the session. */
   readonly sessionId: string
   /** Working directory of the session. */
   readonly cwd: string
-  /** Of the program that writes. */
+  /** Version of the program. */
   readonly version: string
-  /** Title of the session; absent for none. */
+  /** Title of the session; undefined if it has none. */
   readonly title?: string
 }
 
 export type Fields = { readonly [field: string]: unknown }
 
-/** A tool's result that stands in a line of its own. */
-export interface WrittenResult {
+/** A tool result that is in a separate line. */
+export interface StoredResult {
   readonly uuid: LineName
   readonly content: unknown
   readonly isError: boolean
 }
 
-/** What a file holds, as far as its next lines depend on it. */
-export interface WrittenLines extends ReadContents {
-  /** That of its first line: a file goes on in the format that it began in. */
+/** The part of a file's state on which its next lines depend. */
+export interface JournalState extends ReadContents {
+  /** Format of the file, in which it continues. */
   readonly format: JournalFormat
   /** Number of lines. */
   readonly lines: number
-  /** Results since the last lap, by the ids of their calls. */
-  readonly results: ReadonlyMap<string, WrittenResult>
+  /** Results since the last iteration, by call id. */
+  readonly results: ReadonlyMap<string, StoredResult>
   /** The newest message of each agent; '' is the main loop. */
   readonly newest: ReadonlyMap<string, LineName>
-  /** Intents since the last fold that have no result, by their lines. */
+  /** Intents since the last fold without a result, by line. */
   readonly intents: ReadonlyMap<number, StepIntent>
-  /** What was spent at the newest lap of each agent that goes on. */
+  /** Figures at the newest iteration of each running agent. */
   readonly spent: ReadonlyMap<string, Fields>
-  /** The line in which each entry of the conversation stands last. */
+  /** The last line of each conversation entry. */
   readonly entryLines: ReadonlyMap<string, LineName>
-  /** What its runs come to. */
+  /** Sums over its runs. */
   readonly sums: RunSums
-  /** What the last lines and the run that goes on come to, where the reader kept that: the next fold is of them, too. */
+  /**
+   * State of the lines since the last fold and of the open run, which the next fold includes; undefined if the reader
+   * did not track it.
+   */
   readonly unfolded?: Unfolded | undefined
 }
 
-/** What a result names of the intent of its step. */
+/** What a result omits because the intent of its step has it. */
 export type StepIntent = Pick<Extract<StepRecord, { readonly type: 'intent' }>, 'key' | 'digest' | 'intent' | 'at'>
 
-/** The lines since the last fold, and what the run that goes on comes to. */
+/** The lines since the last fold, and the state of the open run. */
 export interface Unfolded {
   readonly segment: OpenSegment
   readonly past: PastOfRun
@@ -77,52 +82,55 @@ export interface Unfolded {
 
 const noPayloads: readonly Payload[] = []
 
-/** How lines of the main loop begin that have a message. */
+/** Beginnings of main loop lines with a message. */
 const starts = { user: startOf({ type: 'user' }), assistant: startOf({ type: 'assistant' }) }
 
 /**
- * Puts records into lines. A message is written once, in a line of the shape that readers of such sessions know; what else is recorded of it
- * (its step, the lap that it belongs to) stands beside it or refers to it.
+ * Converts records into lines. A message is written once, in a format that other readers of such sessions know. The
+ * rest of the record (its step, its iteration) is in the same line or refers to it.
  *
- * Most sessions end before V8 has compiled much of this, and what it compiles costs as much as what it runs: a record comes to one object that
- * `JSON.stringify` takes. Fields are left out by `undefined`: to delete one, or to take the rest, costs several times as much.
+ * Most sessions end before V8 has compiled much of this code, and compiling costs as much as running it. So each record
+ * becomes one object for `JSON.stringify`, and fields are omitted by setting them to `undefined`: deleting or
+ * destructuring costs several times as much.
  */
 export class JournalEncoder {
   readonly #place: JournalPlace
-  readonly #written: WrittenContents
-  /** Lines of replies, by the message itself: an entry that holds it as it is names the line and nothing else. */
+  readonly #places: ContentPlaces
+  /** Lines of replies, by message object: an entry with the same object only refers to the line. */
   readonly #replies = new WeakMap<object, LineName>()
-  /** What was spent at the newest lap of each agent: the next one tells what changed. */
+  /** Figures at the newest iteration of each agent: the next one stores only changes. */
   readonly #spent: Map<string, Fields>
-  /** Results of the turn that goes on, by the ids of their calls. */
-  readonly #results: Map<string, WrittenResult>
-  /** The newest message of each agent: the parent of the next one. */
+  /** Results of the current turn, by call id. */
+  readonly #results: Map<string, StoredResult>
+  /** The newest message of each agent, which is the parent of the next one. */
   readonly #newest: Map<string, LineName>
-  /** Entries that were written here, and their lines: asked for where the conversation goes back, and for those that the file held before. */
+  /** Entries written here, and their lines: needed after a rewind, together with those already in the file. */
   readonly #entryIds: string[] = []
   readonly #entryLines: LineName[] = []
-  readonly #before: Pick<WrittenLines, 'entryLines'> | undefined
+  readonly #before: Pick<JournalState, 'entryLines'> | undefined
   readonly #format: JournalFormat
-  /** Of steps since the last fold without a result, by their keys: the result names the line. */
+  /** Intents since the last fold without a result, by step key: the result refers to the line. */
   readonly #intents: Map<string, NamedIntent> = new Map()
   readonly #sums: RunSums
   readonly #segment: OpenSegment
-  /** Of the run that goes on; unknown where the reader did not keep it: then no fold is made before the next run. */
+  /**
+   * State of the open run; undefined if the reader did not track it, so that no fold is written before the next run.
+   */
   #past: PastOfRun | undefined
   readonly #foldedBytes: number
   #count: number
-  /** The JSON of lines before long texts are taken out of them, where somebody asks for it. */
+  /** JSON of lines before long texts are moved to files, if requested. */
   #whole: string[] | undefined
-  /** Of the last line that was put. */
+  /** Size of the last line. */
   #lastBytes = 0
   #payloads: readonly Payload[] = noPayloads
-  /** When the record at hand was recorded, where that was not now. */
+  /** When the current record was stored, if not now. */
   #timestamp: string | undefined
 
-  /** Goes on with a file, where there is one: what it holds is not written again. */
+  /** Continues a file, if there is one, without writing its content again. */
   constructor(
     place: JournalPlace,
-    file?: WrittenLines,
+    file?: JournalState,
     foldAfterBytes: number = foldedBytes,
     format: JournalFormat = file?.format ?? journalVersion,
   ) {
@@ -138,16 +146,19 @@ export class JournalEncoder {
     this.#spent = new Map(file?.spent)
     this.#before = file
     this.#sums = new RunSums(file?.sums)
-    this.#written = new WrittenContents(file)
+    this.#places = new ContentPlaces(file)
   }
 
-  /** The first line; with the time, and more fields, of a session that was recorded elsewhere. */
+  /** Returns the first line, with the time and other fields of a session that was recorded elsewhere. */
   head(timestamp: string = new Date().toISOString(), more: Fields = {}): string {
     this.#count++
     return lineOf({ type: 'halting', format: this.#format, ...this.#place, timestamp, ...more })
   }
 
-  /** The lines of a record, and the long texts that stand in files of their own: these come first. `timestamp` is when it was recorded; now when absent. */
+  /**
+   * Returns the lines of a record, and the long texts for separate files, which must be written first. `timestamp` is
+   * when it was stored (default: now).
+   */
   linesOf(record: StepRecord, timestamp?: string): { readonly lines: string; readonly payloads: readonly Payload[] } {
     this.#payloads = noPayloads
     this.#timestamp = timestamp
@@ -158,7 +169,7 @@ export class JournalEncoder {
     return { lines, payloads: this.#payloads }
   }
 
-  /** The JSON of the lines of a record, with its long texts in their places. */
+  /** Returns the JSON of a record's lines, with long texts in place. */
   wholeLinesOf(record: StepRecord, timestamp: string | undefined): readonly string[] {
     this.#whole = []
     const { lines } = this.linesOf(record, timestamp)
@@ -180,34 +191,34 @@ export class JournalEncoder {
         this.#spent.delete(record.scope)
         const refs: unknown[] = []
         const lines = this.#linesOfEntries(added, refs)
-        // Whoever lists sessions reads this line, and not all before it.
+        // Lists of sessions read only this line.
         const own = record.scope === '' ? { session: this.#sums.sums() } : {}
         return lines + this.#endingLine(record.scope, { record: { ...end, added: refs }, ...own }, refs)
       }
       case 'result':
         return this.#result(record)
       case 'stage': {
-        // Whoever lists sessions reads the last line, and of a stage that did not end all before it.
+        // Lists of sessions read only the last line; after an unfinished stage they must read everything.
         const { endedAs } = this.#sums
         const isLast = record.stage.phase === 'ended' && endedAs !== undefined
         const own = isLast ? { session: this.#sums.sums(), ended: endedAs } : {}
-        return this.#ownLine(this.#own({ record, ...own }), [])
+        return this.#ownLine(this.#recordLine({ record, ...own }), [])
       }
       case 'rewind':
-        // What comes next is said behind the message to which the conversation went back (R-JOUR-9).
-        goBack(this.#newest, (id) => this.#lineOfEntry(id), record.after)
-        return this.#ownLine(this.#own({ record }), [])
+        // The next message follows the one to which the conversation was rewound (R-JOUR-9).
+        setParentAfterRewind(this.#newest, (id) => this.#lineOfEntry(id), record.after)
+        return this.#ownLine(this.#recordLine({ record }), [])
       case 'intent':
-        if (this.#format === 1) return this.#line(this.#own({ record }))
+        if (this.#format === 1) return this.#line(this.#recordLine({ record }))
         this.#intents.set(record.key, { record, line: this.#count })
         return this.#line({ record: record.intent === null ? withoutIntent(record) : record })
       case 'control':
-        return this.#line(this.#own({ record }))
+        return this.#line(this.#recordLine({ record }))
     }
   }
 
-  /** A line that is no message. */
-  #own(fields: Fields): Fields {
+  /** Creates a line without a message. */
+  #recordLine(fields: Fields): Fields {
     return this.#format === 1 ? { type: 'halting', ...fields } : fields
   }
 
@@ -217,15 +228,17 @@ export class JournalEncoder {
     const refs: unknown[] = []
     const lines = this.#linesOfEntries(lap.added, refs)
     const spent = changes === undefined ? lap.spent : undefined
-    const line = this.#line(this.#own({ record: { ...record, lap: { ...lap, spent, added: refs } }, ...changes }))
+    const line = this.#line(
+      this.#recordLine({ record: { ...record, lap: { ...lap, spent, added: refs } }, ...changes }),
+    )
     if (lap.scope !== '') return lines + line
     this.#segment.lap(refs)
     this.#results.clear()
-    // Whoever goes on inside an agent of the background needs its records from before.
+    // Resuming inside a background agent requires its earlier records.
     return lap.spent.openAgents === undefined ? lines + line + this.#fold(lap.transition) : lines + line
   }
 
-  /** What a line says of what changed in what was spent; undefined where it says all of it. */
+  /** Returns the changed figures; undefined if the line has all of them. */
   #changes(scope: string, spent: object): object | undefined {
     const figures = spent as Fields
     const before = this.#spent.get(scope)
@@ -240,33 +253,33 @@ export class JournalEncoder {
     return this.#entryLines[this.#entryIds.lastIndexOf(id)] ?? this.#before?.entryLines.get(id)
   }
 
-  /** The reply of a model, and the result of a tool, are messages by themselves. */
+  /** Model replies and tool results are messages. */
   #result(record: ResultRecord): string {
     const value = record.value as Fields | null
     const intent = this.#intentOf(record)
     if (typeof value !== 'object' || value === null)
-      return this.#line(this.#own({ record: recordFor(record, value, intent, this.#count) }))
+      return this.#line(this.#recordLine({ record: recordFor(record, value, intent, this.#count) }))
     if (value['kind'] === 'answered' && isMessage(value['message'])) return this.#reply(record, value, intent)
-    const compacted = compactedIn(record)
+    const compacted = compactionResult(record)
     if (compacted !== undefined) {
-      const result = { ...compacted, messages: compacted.messages.map((message) => this.#shown(message)) }
-      return this.#line(this.#own({ record: recordFor(record, { ...value, result }, intent, this.#count) }))
+      const result = { ...compacted, messages: compacted.messages.map((message) => this.#messageRef(message)) }
+      return this.#line(this.#recordLine({ record: recordFor(record, { ...value, result }, intent, this.#count) }))
     }
     const callId = callIdOf(record.key)
     if (callId === undefined || !('content' in value) || typeof value['status'] !== 'string')
-      return this.#line(this.#own({ record: recordFor(record, value, intent, this.#count) }))
+      return this.#line(this.#recordLine({ record: recordFor(record, value, intent, this.#count) }))
     const { content, details } = value
     const isError = value['isError'] === true
     const name = this.#name(record.key)
     this.#results.set(callId, { uuid: name, content, isError })
     const block = { type: 'tool_result', tool_use_id: callId, content, is_error: isError ? true : undefined }
     const rest = { ...value, content: undefined, details: undefined }
-    const written = recordFor(record, rest, intent, this.#count)
-    const own = details === undefined ? { record: written } : { toolUseResult: details, record: written }
+    const stored = recordFor(record, rest, intent, this.#count)
+    const own = details === undefined ? { record: stored } : { toolUseResult: details, record: stored }
     return this.#message('user', name, record.key, JSON.stringify({ role: 'user', content: [block] }), own)
   }
 
-  /** The intent that a result names, which no other one will. */
+  /** Returns the intent of a result, for only one result. */
   #intentOf({ key, digest }: ResultRecord): NamedIntent | undefined {
     const intent = this.#intents.get(key)
     if (intent?.record.digest !== digest) return undefined
@@ -274,11 +287,11 @@ export class JournalEncoder {
     return intent
   }
 
-  /** What the intent and the message say already stands in no record of it. */
+  /** Writes a reply without what its intent and its message already say. */
   #reply(record: ResultRecord, value: Fields, intent: NamedIntent | undefined): string {
     const message = value['message'] as { readonly content: readonly ContentBlock[]; readonly usage?: unknown }
     const name = this.#name(record.key)
-    this.#written.set(message.content, name)
+    this.#places.set(message.content, name)
     this.#replies.set(message, name)
     const rest: { [field: string]: unknown } = { ...value, message: undefined }
     let same = 0
@@ -291,8 +304,8 @@ export class JournalEncoder {
       rest['charge'] = { ...charge, usage: undefined }
       same += sameUsage
     }
-    const written = recordFor(record, rest, intent, this.#count)
-    const own = same > 0 ? { record: written, same } : { record: written }
+    const stored = recordFor(record, rest, intent, this.#count)
+    const own = same > 0 ? { record: stored, same } : { record: stored }
     return this.#message('assistant', name, record.key, this.#replyJson(message), own)
   }
 
@@ -301,7 +314,7 @@ export class JournalEncoder {
     return this.#format > 1 ? json : `${replyStart}${json.slice(1)}`
   }
 
-  /** Lines for entries that are in none yet. What refers to an entry is put into `refs`. */
+  /** Returns lines for entries that are in no line yet. References to the entries are added to `refs`. */
   #linesOfEntries(added: readonly TranscriptEntry[], refs: unknown[]): string {
     let lines = ''
     for (const entry of added) {
@@ -314,20 +327,20 @@ export class JournalEncoder {
     return lines
   }
 
-  /** The line of a start or an end: that of the main loop is read as it is by whoever reads a fold. */
+  /** Returns the line of a start or an end; readers of folds read that of the main loop unchanged. */
   #endingLine(scope: string, fields: Fields, refs: readonly unknown[]): string {
-    const line = this.#own(fields)
+    const line = this.#recordLine(fields)
     return scope === '' ? this.#ownLine(line, refs) : this.#line(line)
   }
 
-  /** A line that is read as it is by whoever reads a fold. */
+  /** Returns a line that readers of folds read unchanged. */
   #ownLine(line: Fields, refs: readonly unknown[]): string {
-    const written = this.#line(line)
+    const text = this.#line(line)
     this.#segment.record(refs, this.#lastBytes)
-    return written
+    return text
   }
 
-  /** After enough lines: one that sums them up. */
+  /** Returns a fold after enough lines. */
   #fold(transition: FoldLine['transition']): string {
     if (this.#segment.bytes < this.#foldedBytes) return ''
     if (this.#past === undefined) {
@@ -362,7 +375,7 @@ export class JournalEncoder {
         return this.#messageEntry(entry, refs)
       }
       case 'compact_boundary': {
-        const messages = entry.messages.map((message) => this.#shown(message))
+        const messages = entry.messages.map((message) => this.#messageRef(message))
         const { trigger, preTokens } = entry
         refs.push({ ...entry, messages })
         return this.#line({
@@ -381,22 +394,22 @@ export class JournalEncoder {
     }
   }
 
-  /** An entry whose content may stand in a line already. */
+  /** Returns the line of an entry, unless its content is already in one. */
   #messageEntry(entry: MessageEntry, refs: unknown[]): string {
     const { content } = entry.message
-    const known = this.#written.placeOf(content)
+    const known = this.#places.placeOf(content)
     if (known !== undefined) {
       refs.push(withContent(entry, known))
       return ''
     }
     const name = this.#name(entry.id)
-    this.#written.set(content, name)
+    this.#places.set(content, name)
     refs.push(withContent(entry, { ref: name }))
     const json = entry.kind === 'user' ? JSON.stringify(entry.message) : this.#replyJson(entry.message)
     return this.#message(entry.kind, name, entry.id, json)
   }
 
-  /** Results stand in the lines of their steps, unless a hook or the loop put something else in their place. */
+  /** Results are in the lines of their steps, unless a hook or the loop replaced them. */
   #toolResults(
     entry: Extract<TranscriptEntry, { readonly kind: 'user' }>,
     content: readonly ContentBlock[],
@@ -415,24 +428,24 @@ export class JournalEncoder {
       lines += this.#message('user', name, id, JSON.stringify({ role: 'user', content: [block] }))
       names.push(name)
     }
-    this.#written.set(content, names)
+    this.#places.set(content, names)
     const isPlain = this.#format > 1 && Object.keys(entry.message).length === 2
     refs.push(isPlain ? shortResults(entry, names) : withContent(entry, { blocks: names.map((ref) => ({ ref })) }))
     return lines
   }
 
-  /** A message that a compaction left, by the line in which it stands, if it stands in one as it is. */
-  #shown(message: ModelMessage): unknown {
+  /** Returns a message that a compaction preserved, as a reference to its line if it is unchanged. */
+  #messageRef(message: ModelMessage): unknown {
     const { content } = message
-    const known = this.#written.placeOf(content)
+    const known = this.#places.placeOf(content)
     return known === undefined ? message : { ...message, content: known }
   }
 
-  /** `json` is that of the message, and `of` the key or the id that names the agent. */
+  /** `json` is the message, and `of` is the key or id that names the agent. */
   #message(type: 'user' | 'assistant', name: LineName, of: string, json: string, own?: Fields): string {
     const scope = of.includes('/agent:') ? scopeOf(of) : ''
     const isSidechain = scope.includes('/agent:')
-    // One chain for the main loop over all runs, and one for each subagent.
+    // The main loop has one chain over all runs, and each subagent has its own.
     const chain = isSidechain ? scope : ''
     const parentUuid = this.#newest.get(chain) ?? null
     this.#newest.set(chain, name)
@@ -449,7 +462,9 @@ export class JournalEncoder {
     return this.#put(`${start}${json},${last.slice(1, -1)}`, name, messagePlace(start, json, type))
   }
 
-  /** When the record at hand was recorded, as JSON: milliseconds since 1970, or a text that says more. */
+  /**
+   * Returns when the current record was stored, as JSON: milliseconds since 1970, or a text if that is more precise.
+   */
   #moment(): string {
     if (this.#timestamp === undefined) return String(Date.now())
     const moment = Date.parse(this.#timestamp)
@@ -457,7 +472,7 @@ export class JournalEncoder {
     return isAll ? String(moment) : JSON.stringify(this.#timestamp)
   }
 
-  /** What the next line is known by. */
+  /** Returns the name of the next line. */
   #name(of: string): LineName {
     return this.#format > 1 ? this.#count : uuidOf(`${this.#place.sessionId}/${of}/${this.#count}`)
   }
@@ -466,7 +481,7 @@ export class JournalEncoder {
     return this.#put(JSON.stringify(value).slice(0, -1))
   }
 
-  /** Puts the JSON of an object, without its last brace. */
+  /** Writes the JSON of an object without its closing brace. */
   #put(open: string, name?: LineName, message?: ReturnType<typeof messagePlace>): string {
     this.#count++
     this.#whole?.push(`${open}}`)
@@ -498,8 +513,8 @@ type LapRecord = Extract<StepRecord, { readonly type: 'lap' }>
 type MessageEntry = Extract<TranscriptEntry, { readonly kind: 'user' | 'assistant' }>
 
 /**
- * A result with this value, as line `count` has it: of a step whose intent is in a line, that line says its name, its digest and mostly when it began. It is so
- * many lines before this one.
+ * Returns a result with this value for line `count`. If the intent of its step has a line, the result refers to it by
+ * distance instead of repeating name, digest and usually the start time.
  */
 function recordFor(record: ResultRecord, value: unknown, intent: NamedIntent | undefined, count: number): Fields {
   if (intent === undefined) return { ...record, value }
@@ -508,13 +523,13 @@ function recordFor(record: ResultRecord, value: unknown, intent: NamedIntent | u
   return at === intent.record.at ? { of, value, durationMs } : { of, value, at, durationMs }
 }
 
-/** An intent, and the number of its line. */
+/** An intent, and its line number. */
 interface NamedIntent {
   readonly record: StepIntent
   readonly line: number
 }
 
-/** An intent that says nothing but its name and its digest. */
+/** Omits the null content of an intent. */
 function withoutIntent({ type, key, digest, at }: Extract<StepRecord, { readonly type: 'intent' }>): Fields {
   return { type, key, digest, at }
 }
@@ -523,7 +538,7 @@ function isSameObject(value: unknown, other: unknown): boolean {
   return typeof value === 'object' && value !== null && isSameJson(value, other)
 }
 
-/** The run and the agent that a key or an id is of. */
+/** Returns the run and agent of a key or an id. */
 function scopeOf(key: string): string {
   const agents = /^[^/]*\/(?:agent:[^/]*\/)*/.exec(key)?.[0] ?? ''
   return agents
@@ -537,14 +552,14 @@ function isMessage(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'content' in value && Array.isArray(value.content)
 }
 
-function isSameResult(block: ToolResultBlock, known: WrittenResult): boolean {
+function isSameResult(block: ToolResultBlock, known: StoredResult): boolean {
   const { content, is_error: isError } = block
   if (content !== known.content || isError !== (known.isError ? true : undefined)) return false
-  // These, its type, its call, and nothing else.
+  // Type, call, content and error flag, and nothing else.
   return Object.keys(block).length === (Object.hasOwn(block, 'is_error') ? 4 : 3)
 }
 
-/** The entry, with the place of its content instead of the content. */
+/** Replaces the content of an entry with its place. */
 function withContent(
   entry: Extract<TranscriptEntry, { readonly kind: 'user' | 'assistant' }>,
   content: unknown,

@@ -1,13 +1,13 @@
 export type Figures = { readonly [field: string]: unknown }
 
-/** Most of what was spent is as it was at the lap before: the fields that are not. Undefined where the two have others. */
+/** Returns the changed fields of the figures; undefined if the two have different fields. */
 export function changedSince(before: Figures, figures: Figures): Figures | undefined {
   if (!haveSameFields(before, figures)) return undefined
   const changed = Object.entries(figures).filter(([field, value]) => !isSameJson(before[field], value))
   return Object.fromEntries(changed)
 }
 
-/** In the same order: what is put together from both has the fields where they were. A field that is undefined is absent in a line. */
+/** In the same order, so that merging preserves it. An undefined field is omitted in a line. */
 function haveSameFields(before: Figures, figures: Figures): boolean {
   const [fields, others] = [fieldsOf(before), fieldsOf(figures)]
   return fields.length === others.length && others.every((field, index) => field === fields[index])
@@ -21,7 +21,10 @@ export function isSameJson(a: unknown, b: unknown): boolean {
   return a === b || (typeof a === 'object' && typeof b === 'object' && JSON.stringify(a) === JSON.stringify(b))
 }
 
-/** What changed since the lap before: of objects with the same fields those that did. `whole` names fields that are replaced and not merged. */
+/**
+ * Changes since the previous iteration; nested objects with the same fields only have changed ones. `whole` names
+ * fields that are replaced instead of merged.
+ */
 export interface FigureChanges {
   readonly delta: Figures
   readonly whole?: readonly string[]
@@ -30,7 +33,7 @@ export interface FigureChanges {
 const same = Symbol('same')
 const other = Symbol('other')
 
-/** The changes of one object of figures. Undefined where the two have other fields. */
+/** Returns the changes of the figures; undefined if the two have different fields. */
 export function changesSince(before: Figures, figures: Figures): FigureChanges | undefined {
   const whole: string[] = []
   const delta = deltaOf(before, figures, whole)
@@ -46,8 +49,9 @@ function differenceOf(before: unknown, after: unknown): unknown {
 }
 
 /**
- * What is other than before, of fields that are the same and in the same order; `other` where they are not. Fields that cannot be merged are replaced, and
- * named in `whole`, if that is given. Every turn comes here: nothing is made of the fields that did not change.
+ * Returns changed fields of two objects with the same fields in the same order; `other` if those differ. Fields that
+ * cannot be merged are replaced, and named in `whole` if given. Called every turn, so unchanged fields allocate
+ * nothing.
  */
 function deltaOf(before: Figures, after: Figures, whole?: string[]): unknown {
   const [fields, others] = [Object.keys(after), Object.keys(before)]
@@ -77,7 +81,7 @@ function areSame(fields: readonly string[], others: readonly string[]): boolean 
   return true
 }
 
-/** The same where a field may be absent in one of them, or undefined. */
+/** The same for objects with missing or undefined fields. */
 function deltaOfOthers(before: Figures, after: Figures, whole?: string[]): unknown {
   const [fields, others] = [Object.keys(after), Object.keys(before)]
   let next = 0
@@ -86,7 +90,7 @@ function deltaOfOthers(before: Figures, after: Figures, whole?: string[]): unkno
     const value = after[field]
     if (value === undefined) continue
     while (next < others.length && before[others[next] ?? ''] === undefined) next++
-    // Who merges sets fields: `__proto__` would be none.
+    // Merging sets fields, and `__proto__` would not become one.
     if (others[next++] !== field || field === '__proto__') return other
     const difference = differenceOf(before[field], value)
     if (difference === same) continue
@@ -99,14 +103,14 @@ function deltaOfOthers(before: Figures, after: Figures, whole?: string[]): unkno
 }
 
 /**
- * What `changesSince` was made of. `inPlace` changes `before` itself.
- * @throws TypeError for a field that is not there.
+ * Applies changes of `changesSince`. `inPlace` modifies `before`.
+ * @throws TypeError for a missing field.
  */
 export function withChanges(before: Figures, { delta, whole }: FigureChanges, inPlace: boolean): Figures {
   const merged: { [field: string]: unknown } = inPlace ? before : { ...before }
   for (const field of Object.keys(delta)) {
     if (!Object.hasOwn(before, field) || field === '__proto__')
-      throw new TypeError('it tells what changed of a figure that is missing')
+      throw new TypeError('it has changes of a figure that is missing')
     const [old, now] = [before[field], delta[field]]
     const isMerged = isFigures(old) && isFigures(now) && whole?.includes(field) !== true
     merged[field] = isMerged ? withChanges(old, { delta: now }, inPlace) : now

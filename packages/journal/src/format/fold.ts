@@ -1,38 +1,38 @@
-// A line that sums up the lines before it, so that who goes on with a session reads the messages of these and not their steps (spec R-JOUR-12). Who wants all
-// records passes it over.
+// A line that summarizes the preceding lines, so that resuming reads their messages but not their steps (spec
+// R-JOUR-12). Readers of all records skip it.
 import type { FoldedPast, Iteration } from '@halting/core/steps'
 import { crc32Of } from '../files/crc32.ts'
 import { isLineName, linesNamedBy, longEntry, type LineName } from './line-chain.ts'
 
-/** What stands in such a line. Places are counted in bytes from where the lines begin that it is of. */
+/** The content of a fold. Offsets count bytes from the first line that it covers. */
 export interface FoldLine {
-  /** The lines that it is of have so many bytes, up to itself, and this CRC-32. */
+  /** Size and CRC-32 of the lines that it covers, up to the fold itself. */
   readonly bytes: number
   readonly crc: number
-  /** Of the file, with this one. */
+  /** Number of lines in the file, including this one. */
   readonly lines: number
   readonly items: readonly FoldItem[]
-  /** Of the last lap. */
+  /** Transition of the last iteration. */
   readonly transition: Iteration['transition']
-  /** What was spent at the last lap of each agent that goes on. */
+  /** Figures at the last iteration of each running agent. */
   readonly spent: { readonly [scope: string]: unknown }
   /** The newest message of the main loop. */
   readonly newest: LineName | null
   readonly past: FoldedPast
 }
 
-/** Of an id such as `run1/assistant:7` the number, where the last such id before it began as this one does. */
+/** The number of an id such as `run1/assistant:7`, if the previous id had the same prefix. */
 export type ShortId = string | number
 
-/** Makes ids of entries shorter, or long again, one after the other. */
+/** Shortens a sequence of entry ids, or restores it. */
 export class ShortIds {
-  /** How the last id began. */
+  /** Prefix of the last id. */
   #start = ''
 
   short(name: 'assistant' | 'tool_results', id: string): ShortId {
     const begin = `${this.#start}${name}:`
     if (this.#start !== '' && id.startsWith(begin)) {
-      // Nearly all are of the run that the last one was of.
+      // Nearly all ids have the run of the previous one.
       const rest = id.slice(begin.length)
       const known = Number(rest)
       if (known >= 0 && Number.isSafeInteger(known) && rest === String(known)) return known
@@ -53,75 +53,78 @@ export class ShortIds {
   }
 }
 
-/** In their order: the entries of laps, and lines that are read as any other. */
+/** Entries of iterations, and lines to read unchanged, in order. */
 export type FoldItem =
-  /** A reply: the id of its entry, the number of its line, and where the JSON of the message stands. */
+  /** A reply: entry id, line number, and offset and length of its message. */
   | readonly ['A', ShortId, number, number, number]
-  /** Results of tools: the id of their entry, and for each the number of its line and where the JSON of its message stands. */
+  /** Tool results: entry id, and for each result line number, offset and length of its message. */
   | readonly ['R', ShortId, ...number[]]
-  /** The same of a file of the first format, without the numbers of lines. */
+  /** The same in the first format, without line numbers. */
   | readonly ['a', string, number, number]
   | readonly ['r', string, ...number[]]
-  /** Any other entry, as its lap has it. */
+  /** Any other entry, as in its `lap` record. */
   | readonly ['e', unknown]
-  /** A line, and its number where it is known by that. */
+  /** A line, with its number if it is identified by that. */
   | readonly ['l', number, number]
   | readonly ['l', number, number, number]
 
-/** How such a line begins, after the end of the one before it. */
+/** Beginning of a fold, after the preceding line end. */
 export const foldMark: string = '\n{"type":"halting","fold":{'
 
-/** A line of this kind follows the first lap after so many bytes: who reads the rest as lines reads no more than that and a turn. */
+/**
+ * A fold follows the first iteration after this many bytes, so that a reader of the remaining lines reads no more than
+ * that and a turn.
+ */
 export const foldedBytes: number = 128 * 1_024
 
-/** Lines of more bytes have none: a reader holds them in memory together. */
+/** Larger segments have no fold: a reader loads them into memory at once. */
 export const mostFoldedBytes: number = 4 * 1_024 * 1_024
 
-/** How the JSON of a reply begins in its line; what stands behind it is that of the message alone. */
+/** Beginning of a reply's JSON in its line; the message itself follows. */
 export const replyStart: string = '{"type":"message",'
 
-/** Where the JSON of a message stands in its line, in bytes. */
+/** Offset and length of a message in its line, in bytes. */
 interface MessagePlace {
   readonly at: number
   readonly length: number
   readonly isReply: boolean
 }
 
-/** Where a line stands, and the JSON of its message in it, if that is there as it was said. */
+/** Offset of a line, and its message, if that is unchanged. */
 interface Spot {
   readonly at: number
   readonly length: number
   readonly message: MessagePlace | undefined
 }
 
-/** The lines since the last fold: what the next one will say of them. */
+/** The lines since the last fold, for the next one. */
 export class OpenSegment {
   bytes = 0
   #crc = 0
-  /** Written, and not yet in the checksum: a short run never needs it. */
-  #held: string[] = []
-  #heldLength = 0
+  /** Lines that are not in the checksum yet: a short run never needs it. */
+  #pending: string[] = []
+  #pendingLength = 0
   #items: FoldItem[] = []
   #ids: ShortIds = new ShortIds()
   readonly #spots = new Map<LineName, Spot>()
 
-  /** Takes a line that is written, and its bytes. */
+  /** Adds a written line, and its size. */
   wrote(line: string, length: number, uuid?: LineName, message?: MessagePlace): void {
     this.#note(length, uuid, message)
     if (this.bytes > mostFoldedBytes) return
-    this.#held.push(line)
-    this.#heldLength += length
-    if (this.#heldLength > foldedBytes / 2) this.#sum()
+    this.#pending.push(line)
+    this.#pendingLength += length
+    if (this.#pendingLength > foldedBytes / 2) this.#sum()
   }
 
-  /** Takes a line that was read, with its end, and what it is known by where it has a message. */
+  /** Adds a line that was read, including its end, and its name if it has a message. */
   read(bytes: Buffer, line: { readonly [field: string]: unknown }, name: LineName | undefined): void {
     if (this.canFold) this.#crc = crc32Of(bytes, this.#crc)
     if (name === undefined || !this.canFold) this.#note(bytes.length)
     else this.#note(bytes.length, name, messageIn(bytes, line))
   }
 
-  /** Otherwise these lines are too many to be held together. */
+  /** Whether the segment is small enough for a fold. */
   get canFold(): boolean {
     return this.bytes <= mostFoldedBytes
   }
@@ -133,7 +136,7 @@ export class OpenSegment {
     this.#spots.set(uuid, { at, length: length - 1, message })
   }
 
-  /** The entries of a lap of the main loop, as its line has them. */
+  /** Adds the entries of a main loop iteration, as stored. */
   lap(refs: readonly unknown[]): void {
     if (!this.canFold) return
     for (const each of refs) {
@@ -149,19 +152,19 @@ export class OpenSegment {
         continue
       }
       this.#linesOf(ref)
-      // Who reads it puts the messages into it.
+      // The reader inserts its messages.
       this.#items.push(['e', JSON.parse(JSON.stringify(ref))])
     }
   }
 
-  /** The line of a start, an end or a going back, which was the last: it is read as it is, and so are those of the messages that it refers to. */
+  /** Adds the last line, that of a start, an end or a rewind. Readers read it and its messages unchanged. */
   record(refs: readonly unknown[], bytes: number): void {
     if (!this.canFold) return
     for (const ref of refs) this.#linesOf(ref)
     this.#items.push(['l', this.bytes - bytes, bytes - 1])
   }
 
-  /** What a line says that follows now; from here on it is of the lines after that one. */
+  /** Returns the fold to write next, and starts a new segment. */
   close(more: Omit<FoldLine, 'bytes' | 'crc' | 'items'>): FoldLine | undefined {
     this.#sum()
     const fold = { bytes: this.bytes, crc: this.#crc, items: this.#items, ...more }
@@ -173,20 +176,20 @@ export class OpenSegment {
   clear(): void {
     this.bytes = 0
     this.#crc = 0
-    this.#held = []
-    this.#heldLength = 0
+    this.#pending = []
+    this.#pendingLength = 0
     this.#items = []
     this.#ids = new ShortIds()
     this.#spots.clear()
   }
 
   #sum(): void {
-    if (this.#heldLength > 0) this.#crc = crc32Of(this.#held.join(''), this.#crc)
-    this.#held = []
-    this.#heldLength = 0
+    if (this.#pendingLength > 0) this.#crc = crc32Of(this.#pending.join(''), this.#crc)
+    this.#pending = []
+    this.#pendingLength = 0
   }
 
-  /** Of a reply, or of the one result of a turn, that is no more than its line: nearly every entry is one. */
+  /** Returns the item of a reply, or of a single result: nearly every entry is one. */
   #itemOf(ref: unknown): FoldItem | undefined {
     if (!Array.isArray(ref) || ref.length !== 3) return undefined
     const [kind, id, line] = ref as unknown as readonly ['a' | 'r', string, number]
@@ -231,19 +234,19 @@ export class OpenSegment {
       if (spot === undefined) continue
       const { at, length } = spot
       this.#items.push(typeof uuid === 'number' ? ['l', at, length, uuid] : ['l', at, length])
-      // Once is enough.
+      // Include each line only once.
       this.#spots.delete(uuid)
     }
   }
 }
 
-/** The lines that an entry refers to. */
+/** Returns the lines that an entry refers to. */
 function linesOfEntry(ref: unknown): readonly LineName[] {
   const { message, messages } = longEntry(ref) as { readonly message?: unknown; readonly messages?: readonly unknown[] }
   return Array.isArray(messages) && !isLineName(message) ? messages.flatMap(linesNamedBy) : linesNamedBy(message)
 }
 
-/** Where the message stands in a line that was read: where a writer puts it, or nowhere. */
+/** Returns the place of the message in a line that was read; undefined if it is not where a writer puts it. */
 function messageIn(bytes: Buffer, line: { readonly [field: string]: unknown }): MessagePlace | undefined {
   const { parentUuid, isSidechain, agentId, type, message, uuid, payloads } = line
   if (payloads !== undefined || typeof message !== 'object') return undefined
@@ -254,12 +257,12 @@ function messageIn(bytes: Buffer, line: { readonly [field: string]: unknown }): 
   return isThere ? place : undefined
 }
 
-/** How a line begins that has a message, in front of that: with these fields. */
+/** Returns the beginning of a line, up to its message. */
 export function startOf(fields: { readonly [field: string]: unknown }): string {
   return `${JSON.stringify(fields).slice(0, -1)},"message":`
 }
 
-/** Where the JSON of a message stands in a line that begins so, in bytes from its beginning. */
+/** Returns the place of a message in its line, in bytes. */
 export function messagePlace(start: string, json: string, type: unknown): MessagePlace {
   const isReply = type === 'assistant' && (json.startsWith(replyStart) || !json.startsWith('{"type":'))
   return { at: Buffer.byteLength(start), length: Buffer.byteLength(json), isReply }

@@ -1,14 +1,14 @@
-// Messages of the main loop are one chain of parents (spec R-JOUR-9), which goes on behind an earlier one where the conversation went back.
+// Main loop messages form one chain of parents (spec R-JOUR-9), which branches at an earlier message after a rewind.
 
 import type { TranscriptEntry } from '@halting/core'
 
 type AssistantEntry = Extract<TranscriptEntry, { readonly kind: 'assistant' }>
 type UserEntry = Extract<TranscriptEntry, { readonly kind: 'user' }>
 
-/** What a line with a message is known by: its uuid, in files of the first format, and its number in later ones. */
+/** Name of a line with a message: its uuid in the first format, its number in later ones. */
 export type LineName = string | number
 
-/** An entry, and the line in which it stands. */
+/** An entry, and its line. */
 export interface NotedLine {
   readonly id: string
   readonly uuid: LineName
@@ -18,10 +18,10 @@ export function isLineName(value: unknown): value is LineName {
   return typeof value === 'string' || typeof value === 'number'
 }
 
-/** The lines in which a message stands, in the order of its blocks: of an entry, or of a compaction. */
+/** Returns the lines of a message, in the order of its blocks; of an entry, or of a compaction. */
 export function linesNamedBy(message: unknown): readonly LineName[] {
   if (isLineName(message)) return [message]
-  // What has no other fields than its results is no more than their lines.
+  // An array has only the lines of results.
   if (Array.isArray(message)) return message as readonly LineName[]
   const { content } = (message ?? {}) as { readonly content?: unknown }
   if (typeof content !== 'object' || content === null || Array.isArray(content)) return []
@@ -33,10 +33,10 @@ export function linesNamedBy(message: unknown): readonly LineName[] {
   return blocks?.map((block) => block.ref) ?? []
 }
 
-/** An entry of a lap that says no more than which lines it is of: a reply, or results of tools. */
+/** A short form of an entry that only refers to lines: a reply, or tool results. */
 type ShortEntry = readonly ['a', string, LineName] | readonly ['r', string, ...LineName[]]
 
-/** The same in short where the entry has a line's number in the place of its message, and no more than every such entry. */
+/** Returns the short form, if the entry refers to lines and has no additional fields. */
 function shortEntry(entry: { readonly [field: string]: unknown }): unknown {
   const { kind, id, message, origin, ...more } = entry
   if (typeof id !== 'string' || Object.keys(more).length > 0) return entry
@@ -45,20 +45,20 @@ function shortEntry(entry: { readonly [field: string]: unknown }): unknown {
   return ['r', id, ...(message as readonly LineName[])]
 }
 
-/** The same of the entry of a reply that stands in this line. Every turn comes here: nothing is made of an entry that is as most are. */
+/** Returns the short form of a reply's entry. Called every turn, so the usual case allocates nothing else. */
 export function shortReply(entry: AssistantEntry, line: LineName): unknown {
-  // These are its kind, its id and its message.
+  // Kind, id and message.
   const isPlain = typeof line === 'number' && Object.keys(entry).length === 3
   return isPlain ? ['a', entry.id, line] : shortEntry({ ...entry, message: line })
 }
 
-/** The same of an entry with results of tools, each in a line, and no message but these. */
+/** Returns the short form of an entry with tool results, each in a line. */
 export function shortResults(entry: UserEntry, lines: readonly LineName[]): unknown {
   const isPlain = typeof lines[0] === 'number' && Object.keys(entry).length === 4
   return isPlain ? ['r', entry.id, ...lines] : shortEntry({ ...entry, message: lines })
 }
 
-/** The entry that is meant, with the lines in the place of its message. */
+/** Restores an entry from its short form, with lines instead of its message. */
 export function longEntry(entry: unknown): unknown {
   if (!Array.isArray(entry)) return entry
   const [kind, id, ...lines] = entry as unknown as ShortEntry
@@ -67,15 +67,15 @@ export function longEntry(entry: unknown): unknown {
     : { kind: 'user', id, message: lines, origin: 'tool_results' }
 }
 
-/** The line that an entry names: that of its content, or of the last of its blocks. */
+/** Returns the line of an entry's content, or of its last block. */
 export function lineNamedBy(entry: unknown): LineName | undefined {
   if (Array.isArray(entry)) return entry.length > 2 ? (entry.at(-1) as LineName) : undefined
   const { message } = entry as { readonly message?: unknown }
   return isLineName(message) ? message : linesNamedBy(message).at(-1)
 }
 
-/** The parent of the next message is the one to which the conversation went back. */
-export function goBack(
+/** Makes the message to which the conversation was rewound the parent of the next one. */
+export function setParentAfterRewind(
   newest: Map<string, LineName>,
   lineOf: (id: string) => LineName | undefined,
   after: string | null,

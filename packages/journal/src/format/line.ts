@@ -1,50 +1,50 @@
 import { isAscii } from 'node:buffer'
 import { crc32Of } from '../files/crc32.ts'
 
-/** A line that is not what was written: its number, and what is wrong. */
+/** A line does not match its checksum. */
 class DamagedLineError extends Error {
   override readonly name = 'DamagedLineError'
 }
 
-/** Bytes from the field of the checksum to the end of its line. */
+/** Bytes from the checksum field to the end of the line. */
 const sumLength = ',"sum":"01234567"}'.length
 
-/** Every line that is read has one made: this is several times faster than to convert each number. */
+/** Hexadecimal bytes: looking them up is several times faster than formatting numbers. */
 const hex: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
-/** One line of a journal: JSON, with a checksum of the rest as its last field. */
+/** Returns one line of a journal: JSON with a checksum of the rest as its last field. */
 export function lineOf(value: { readonly [field: string]: unknown }): string {
   return lineOfJson(JSON.stringify(value))
 }
 
-/** The same for the JSON of an object. */
+/** The same for an object's JSON. */
 export function lineOfJson(json: string): string {
   return lineOfOpenJson(json.slice(0, -1))
 }
 
-/** The same for that JSON without its last brace. */
+/** The same for JSON without its closing brace. */
 export function lineOfOpenJson(text: string): string {
   return `${text}${endWith(crc32Of(text))}\n`
 }
 
-/** How a line ends whose bytes have this sum. */
+/** Returns the end of a line with this checksum. */
 function endWith(sum: number): string {
   return `,"sum":"${hex[sum >>> 24]}${hex[(sum >>> 16) & 0xff]}${hex[(sum >>> 8) & 0xff]}${hex[sum & 0xff]}"}`
 }
 
-/** The same bytes as a text, where that has a character for each of them: to cut lines out of it takes a fraction of the time that it takes to decode each. */
+/** Returns ASCII bytes as a text: cutting lines from it takes a fraction of the time of decoding each. */
 export function asciiOf(bytes: Buffer): string | undefined {
   return isAscii(bytes) ? bytes.toString('latin1') : undefined
 }
 
-/** The text of a line that is as it was written; undefined for any other. `ascii` is that of all bytes. */
+/** Returns the text of a line with a valid checksum; undefined otherwise. `ascii` is the text of all bytes. */
 export function wholeLine(bytes: Buffer, start: number, end: number, ascii?: string): string | undefined {
   if (end - start < sumLength) return undefined
   const text = ascii === undefined ? bytes.toString('utf8', start, end) : ascii.slice(start, end)
   return text.endsWith(endWith(crc32Of(bytes.subarray(start, end - sumLength)))) ? text : undefined
 }
 
-/** Whether a line is as it was written. `text` has a character for each byte. */
+/** Whether a line has a valid checksum. `text` has one character per byte. */
 export function isWholeLine(bytes: Buffer, start: number, end: number, text: string): boolean {
   if (end - start < sumLength || !text.startsWith(sumField, end - sumLength) || !text.startsWith('"}', end - 2))
     return false
@@ -59,18 +59,18 @@ export function isWholeLine(bytes: Buffer, start: number, end: number, text: str
 
 const sumField = ',"sum":"'
 
-/** What a hexadecimal digit stands for, of those that checksums are written in; -1 for any other character. */
+/** Returns the value of a lower-case hexadecimal digit; -1 for any other character. */
 function digitOf(character: number): number {
   if (character >= 0x30 && character <= 0x39) return character - 0x30
   return character >= 0x61 && character <= 0x66 ? character - 0x57 : -1
 }
 
-/** The same of a line of which somebody has seen that it ends in a checksum: `digits` are its hexadecimal digits. */
+/** The same for a line that is known to end with a checksum; `digits` are its hexadecimal digits. */
 export function hasSum(bytes: Buffer, start: number, end: number, digits: string): boolean {
   return crc32Of(bytes.subarray(start, end - sumLength)) === Number.parseInt(digits, 16)
 }
 
-/** The value of a line. @throws DamagedLineError for a line that is not as it was written. */
+/** Parses a line. @throws DamagedLineError if its checksum is invalid. */
 export function valueOf(
   bytes: Buffer,
   start: number,
@@ -80,15 +80,15 @@ export function valueOf(
   return valueOfWhole(checkedLine(bytes, start, end, ascii))
 }
 
-/** The text of a line. @throws DamagedLineError for a line that is not as it was written. */
+/** Returns the text of a line. @throws DamagedLineError if its checksum is invalid. */
 export function checkedLine(bytes: Buffer, start: number, end: number, ascii?: string): string {
   const text = wholeLine(bytes, start, end, ascii)
   if (text === undefined) throw new DamagedLineError('its checksum is not that of its content')
   return text
 }
 
-/** The value of a line that was looked at. */
+/** Parses a line whose checksum was verified. */
 export function valueOfWhole(text: string): { readonly [field: string]: unknown } {
-  // The checksum says that this is what was written: JSON of an object.
+  // The checksum proves that it is the JSON of an object.
   return JSON.parse(text) as { readonly [field: string]: unknown }
 }

@@ -5,13 +5,15 @@ import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { openRegularSync } from '../files/regular-file.ts'
 
-/** A long text that stands in a file of its own, named by its hash. */
+/** A long text in a separate file, which is named by its hash. */
 export interface Payload {
   readonly sha256: string
   readonly text: string
 }
 
-/** Where it stands in its line: the fields and indexes that lead there. Beside the data, so that no data can be taken for it. */
+/**
+ * Path of a text inside its line: fields and indexes. It is stored outside the data, so that data cannot imitate it.
+ */
 interface Place {
   readonly at: readonly (string | number)[]
   readonly sha256: string
@@ -19,23 +21,23 @@ interface Place {
 
 type Fields = { readonly [field: string]: unknown }
 
-/** Longer texts do not stand in a line, in bytes. */
+/** Longer texts, in bytes, are stored in separate files. */
 const longestText = 1_000_000
 
-/** The folder of a journal's payloads: `<session>/payloads` beside it. */
+/** Returns the folder of a journal's payloads: `<session>/payloads` next to it. */
 export function payloadsFolder(journal: string): string {
   return join(dirname(journal), basename(journal, extname(journal)), 'payloads')
 }
 
-/** Whether the JSON of a line is so long that a text in it may have to stand in a file of its own. */
+/** Whether a line is long enough to have a text for a separate file. */
 export function mayHavePayloads(json: string): boolean {
-  // No character is longer than three bytes for each unit of its string.
+  // A UTF-16 unit has at most three bytes.
   return json.length * 3 >= longestText
 }
 
-/** Takes long texts out of the JSON of a line, which says in their place where they are. */
+/** Removes long texts from the JSON of a line, which then refers to them. */
 export function withoutPayloads(json: string): { readonly json: string; readonly payloads: readonly Payload[] } {
-  // No character is longer than three bytes for each unit of its string.
+  // A UTF-16 unit has at most three bytes.
   if (json.length * 3 <= longestText) return { json, payloads: [] }
   const payloads: Payload[] = []
   const places: Place[] = []
@@ -51,37 +53,37 @@ export function withoutPayloads(json: string): { readonly json: string; readonly
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(Object.entries(value).map(([field, each]) => [field, walk(each, [...at, field])]))
   }
-  // What JSON makes of classes and absent fields is what the line holds.
+  // Walk the parsed JSON: the line stores what JSON makes of classes and missing fields.
   const short = walk(JSON.parse(json), []) as Fields
   return payloads.length === 0 ? { json, payloads } : { json: JSON.stringify({ ...short, payloads: places }), payloads }
 }
 
 function isLong(text: string): boolean {
-  // Half a character has no bytes in a file; such a text stays in its line.
+  // A lone surrogate cannot be stored in a file, so such a text stays in its line.
   return text.length * 3 > longestText && Buffer.byteLength(text) > longestText && !/\p{Surrogate}/u.test(text)
 }
 
 /**
- * Puts the texts back.
- * @throws HaltingError `driver` for one that is missing or damaged.
- * @throws TypeError for a place that the line does not have.
+ * Restores the texts.
+ * @throws HaltingError `driver` for a missing or damaged file.
+ * @throws TypeError for a path that the line does not have.
  */
 export function withPayloads(line: Fields, folder: string): Fields {
   if (!Array.isArray(line['payloads'])) return line
   const { payloads, ...short } = line
-  // What `withoutPayloads` writes. Anybody can make a checksum: a place is looked for, and not believed.
+  // Written by `withoutPayloads`. Checksums can be forged, so paths are verified.
   for (const { at, sha256 } of payloads as readonly Place[]) {
     const last = at.at(-1) ?? ''
     const holder = at.slice(0, -1).reduce<unknown>(partOf, short)
-    if (typeof partOf(holder, last) !== 'string') throw new TypeError('it has no place for a text of a file beside it')
+    if (typeof partOf(holder, last) !== 'string') throw new TypeError('it refers to a text that it does not contain')
     const value = readPayload(folder, sha256)
-    // An object: it has this part.
+    // It is an object with this part.
     Object.defineProperty(holder as object, last, { value, enumerable: true, writable: true, configurable: true })
   }
   return short
 }
 
-/** A part of its own: what all objects have is no place for a text. */
+/** Returns an own part: inherited properties cannot have a text. */
 function partOf(holder: unknown, part: string | number): unknown {
   if (typeof holder !== 'object' || holder === null || !Object.hasOwn(holder, part)) return undefined
   return (holder as { readonly [part: string | number]: unknown })[part]

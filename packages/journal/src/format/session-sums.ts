@@ -1,14 +1,14 @@
 import type { StepRecord } from '@halting/core/steps'
 
-/** What the runs of a session come to, as the line of the last end tells it: a list of sessions reads no more than that. */
+/** Sums over the runs of a session, stored in the line of the last end, so that lists read nothing else. */
 export interface SessionSums {
-  /** All that began. */
+  /** Number of runs that began. */
   readonly runs: number
-  /** A run whose counters another one carries is counted within that one. */
+  /** Turns; a run whose counters another one continues is counted in that. */
   readonly turns: number
-  /** With what came after runs. */
+  /** Cost, including work after runs. */
   readonly costUsd: number
-  /** The conversation went back at some time: what was said first may have been taken back. */
+  /** Whether the conversation was ever rewound: the first prompt may have been removed. */
   readonly isRewound: boolean
 }
 
@@ -46,7 +46,7 @@ export class RunSums {
     } else if (record.type === 'stage' && record.stage.phase === 'ended') this.#stagesUsd += record.stage.costUsd
   }
 
-  /** How the last run ended; undefined while one goes on. */
+  /** How the last run ended; undefined while one is running. */
   get endedAs(): string | undefined {
     return this.#endedAs
   }

@@ -1,43 +1,43 @@
 import { isLineName, type LineName } from './line-chain.ts'
 
-/** A place in a line: content that stands in another line. */
+/** A reference to content in another line. */
 export interface Ref {
   readonly ref: LineName
 }
 
-/** Content that stands in other lines: in one, or block by block. */
+/** Content in other lines: in one, or block by block. */
 export type ContentPlace = Ref | { readonly blocks: readonly Ref[] }
 
-/** What a reader knows of contents: which stand in one line, and which in the lines of several results. */
+/** Contents that a reader found: in one line, or in the lines of several results. */
 export interface ReadContents {
-  /** Contents in one line, by their names. */
+  /** Contents in one line, by line name. */
   readonly contents: ReadonlyMap<LineName, unknown>
   /** Contents in the lines of several results. */
   readonly joined: readonly JoinedContent[]
 }
 
-/** The content of a message that is put together of results, and the lines of these. */
+/** Content that is combined from results, and their lines. */
 export interface JoinedContent {
   readonly content: object
   readonly lines: readonly LineName[]
 }
 
-/** Where contents of messages stand, by the content itself. */
-export class WrittenContents {
+/** Places of message contents, by content object. */
+export class ContentPlaces {
   readonly #places = new WeakMap<object, LineName | readonly LineName[]>()
-  /** Of what the file held: entered once somebody asks, which most who go on with a session never do. */
+  /** Contents that were already in the file, added on demand: most readers never need them. */
   #before: ReadContents | undefined
 
   constructor(before: ReadContents | undefined) {
     this.#before = before
   }
 
-  /** A content stands in this line, or block by block in these. */
+  /** Sets the line of a content, or the lines of its blocks. */
   set(content: unknown, lines: LineName | readonly LineName[]): void {
     if (typeof content === 'object' && content !== null) this.#places.set(content, lines)
   }
 
-  /** Undefined for a content that stands in no line, and for a text. */
+  /** Returns undefined for a text, and for content that is in no line. */
   placeOf(content: string | object): ContentPlace | undefined {
     if (typeof content === 'string') return undefined
     if (this.#before !== undefined) {

@@ -1,7 +1,9 @@
 import { misfitOfRecord, type StepRecord } from '@halting/core/steps'
 
-/** What no version of this program writes, in words; undefined where there is none of it. A file of its own: a start that goes on with a session looks for none. */
-export function misfitOfRuns(runs: readonly (readonly StepRecord[])[]): string | undefined {
+/**
+ * Describes an invalid record; undefined if all are valid. Loaded dynamically: resuming a session does not validate it.
+ */
+export function validateRuns(runs: readonly (readonly StepRecord[])[]): string | undefined {
   for (const [index, records] of runs.entries())
     for (const record of records) {
       const misfit = misfitOfRecord(record)

@@ -7,21 +7,21 @@ import { isJsonObject, problemOfAnswer } from '@halting/core/adapters'
 import { codeOf } from '@halting/core/adapters'
 import { sessionFolder, type SessionPlace } from './session-folder.ts'
 
-/** What a person said to calls that a run left waiting, by their ids. */
+/** Answers of a person to pending calls of a run, by call id. */
 export type Answers = { readonly [callId: string]: PermissionDecision }
 
-/** Ids of calls come again in later runs: answers are to those of one run. */
+/** Call ids may repeat in later runs, so answers belong to one run. */
 interface StoredAnswers {
   readonly run: string
   readonly answers: Answers
 }
 
-/** Whether something was said to calls that this session waits with. */
+/** Whether the session has answers to pending calls. */
 export function hasAnswers(place: SessionPlace): boolean {
   return existsSync(fileOf(place))
 }
 
-/** What was said so far to the calls of this run. A damaged file holds no answers. */
+/** Returns the answers so far to the calls of this run. A damaged file counts as empty. */
 export async function readAnswers(place: SessionPlace, run: string): Promise<Answers> {
   try {
     const stored: unknown = JSON.parse(await readFile(fileOf(place), 'utf8'))
@@ -32,7 +32,7 @@ export async function readAnswers(place: SessionPlace, run: string): Promise<Ans
   }
 }
 
-/** Notes an answer, which the next resume acts on. The last one to a call counts. */
+/** Stores an answer, which the next resume applies. The last answer to a call counts. */
 export async function noteAnswer(
   place: SessionPlace,
   run: string,
@@ -48,7 +48,7 @@ export async function noteAnswer(
   return answers
 }
 
-/** They are on record in the run that acts on them. */
+/** Removes the answers: the run that applied them recorded them. */
 export async function forgetAnswers(place: SessionPlace): Promise<void> {
   await rm(fileOf(place), { force: true })
 }
@@ -64,9 +64,9 @@ function isStored(stored: unknown): stored is { readonly run: unknown; readonly 
 
 const none: Answers = answersOf({})
 
-/** Without a prototype: a call may have the id `constructor`, and nobody answered it. What is not an answer is left out. */
+/** Copies valid answers to an object without a prototype, because a call may have the id `constructor`. */
 function answersOf(stored: object): Answers {
   const answers = Object.entries<unknown>({ ...stored }).filter(([, answer]) => problemOfAnswer(answer) === undefined)
-  // `problemOfAnswer` finds nothing wrong with an answer.
+  // `problemOfAnswer` found no problem with these.
   return Object.freeze(Object.setPrototypeOf(Object.fromEntries(answers), null) as Answers)
 }

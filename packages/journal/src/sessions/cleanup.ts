@@ -8,30 +8,31 @@ import { forgetGrades, gradesFile } from './grades.ts'
 import { forgetIndexed, indexName } from './session-index.ts'
 import { sessionsOf, type SessionPlace } from './session-folder.ts'
 
-// Sessions that nobody touched for long are removed. What is not known to be ours stays; no link is followed; the file goes before what lies
-// beside it, so that whoever is ended in the middle leaves parts without a session, which the next one removes, and no session without parts.
-// Folders of projects stay: somebody may be about to put a session in.
+// Removes sessions that were not used for a long time. Unknown files are preserved, and no link is followed. The
+// session file is removed before its folder. So an interrupted cleanup leaves folders without a session, which the next
+// one removes, but no session without its folder. Project folders remain, because a session may be about to be created
+// in them.
 
 /** Options of `cleanUpSessions`. */
 export interface CleanUpOptions {
-  /** Sessions that were not touched for so many days go. */
+  /** Sessions unused for this many days are removed. */
   readonly days: number
-  /** The moment from which the days are counted. Default: now. */
+  /** Time from which days are counted (default: now). */
   readonly now?: Date
 }
 
-/** What was removed. */
+/** The result of a cleanup. */
 export interface CleanedUp {
-  /** Number of sessions that were removed. */
+  /** Number of removed sessions. */
   readonly sessions: number
 }
 
 const dayMs = 24 * 60 * 60 * 1_000
 const extension = '.jsonl'
-/** Drafts that a dead process left: nobody takes an hour to write one. */
+/** Age of stale drafts of dead processes: writing never takes an hour. */
 const draftMs = 60 * 60 * 1_000
 
-/** Whether a day has passed since the last time; one look at one file. */
+/** Whether a day has passed since the last cleanup; checks only one file. */
 export async function isCleanUpDue(place: Omit<SessionPlace, 'sessionId'>, now: Date = new Date()): Promise<boolean> {
   const { base } = sessionsOf(place)
   const [folder, stamp] = [await stateOf(base, 'follow'), await stateOf(stampOf(base))]
@@ -40,8 +41,8 @@ export async function isCleanUpDue(place: Omit<SessionPlace, 'sessionId'>, now: 
 }
 
 /**
- * Removes what is too old, in all folders. Never throws for what cannot be removed: that stays.
- * @throws HaltingError `driver` where the sessions are in a store that cannot be asked.
+ * Removes old sessions in all folders. Files that cannot be removed are skipped.
+ * @throws HaltingError `driver` if the store of the sessions cannot be reached.
  */
 export async function cleanUpSessions(
   place: Omit<SessionPlace, 'sessionId'>,
@@ -52,42 +53,42 @@ export async function cleanUpSessions(
   const last = await stateOf(stampOf(base))
   const [held, isHeld] = [join(base, '.cleanup-held'), (await stateOf(join(base, '.cleanup-held'))) !== undefined]
   if (last !== undefined && last.mtimeMs < before && !isHeld) {
-    // Nobody was here for so long, or the clock has jumped: then everything would be old. The next time tells.
-    await note(held, now)
-    await note(stampOf(base), now)
+    // Nothing ran for that long, or the clock jumped, so everything would be old. Wait for the next time.
+    await touchStamp(held, now)
+    await touchStamp(stampOf(base), now)
     return { sessions: 0 }
   }
   await rm(held, { force: true }).catch(() => {})
   const inStore = await removedFromStore(base, new Date(before))
   const removed: string[] = []
-  const left = new Set<string>()
+  const remainingAnywhere = new Set<string>()
   for (const project of await namesIn(base)) {
     const folder = join(base, project)
     if ((await stateOf(folder))?.isDirectory() !== true) continue
     const names = await namesIn(folder)
-    const kept = new Set<string>()
-    // Without an id the folder of a session would be the one that all are in.
+    const remaining = new Set<string>()
+    // Without an id, the folder would be the one that contains all sessions.
     for (const name of names.filter((each) => each.endsWith(extension) && each !== extension)) {
       const id = name.slice(0, -extension.length)
       if (await wasRemoved(join(folder, id), before)) removed.push(id)
-      else kept.add(id)
+      else remaining.add(id)
     }
-    for (const id of kept) left.add(id)
-    // Also those that a store, or somebody, has removed since.
-    if (names.includes(indexName)) forgetIndexed(folder, (id) => !kept.has(id))
+    for (const id of remaining) remainingAnywhere.add(id)
+    // Includes those that a store, or somebody else, has removed.
+    if (names.includes(indexName)) forgetIndexed(folder, (id) => !remaining.has(id))
     for (const name of names)
-      if (!name.includes('.') && !kept.has(name)) await removeLeftover(join(folder, name), before)
+      if (!name.includes('.') && !remaining.has(name)) await removeLeftover(join(folder, name), before)
     for (const name of await namesIn(folder)) await removeDrafts(folder, name, now.getTime() - draftMs)
   }
-  // Of a session in a store its file is a copy. A session of which another folder has a file is not gone.
-  const gone = inStore?.ids ?? new Set(removed.filter((id) => !left.has(id)))
-  await forgetGrades(gradesFile(place), gone).catch(() => {})
-  // At the end: whoever is ended in the middle leaves the rest to the next run. Two at once do each other no harm.
-  await note(stampOf(base), now)
+  // Files of sessions in a store are copies. A session with a file in another folder still exists.
+  const removedIds = inStore?.ids ?? new Set(removed.filter((id) => !remainingAnywhere.has(id)))
+  await forgetGrades(gradesFile(place), removedIds).catch(() => {})
+  // Last, so that an interrupted cleanup is repeated. Concurrent cleanups do not interfere.
+  await touchStamp(stampOf(base), now)
   return { sessions: inStore?.count ?? removed.length }
 }
 
-/** Undefined where the sessions are files. */
+/** Returns undefined if the sessions are files. */
 async function removedFromStore(
   base: string,
   before: Date,
@@ -97,11 +98,11 @@ async function removedFromStore(
   const there = await copies.files()
   const count = await copies.removeOlderThan(before)
   if (count === 0) return { count, ids: new Set() }
-  const left = new Set((await copies.files()).map(({ sessionId }) => sessionId))
-  return { count, ids: new Set(there.map(({ sessionId }) => sessionId).filter((id) => !left.has(id))) }
+  const remaining = new Set((await copies.files()).map(({ sessionId }) => sessionId))
+  return { count, ids: new Set(there.map(({ sessionId }) => sessionId).filter((id) => !remaining.has(id))) }
 }
 
-async function note(stamp: string, now: Date): Promise<void> {
+async function touchStamp(stamp: string, now: Date): Promise<void> {
   await writeFile(stamp, '', { flag: 'a', mode: 0o600 }).then(
     () => utimes(stamp, now, now),
     () => {},
@@ -112,15 +113,15 @@ function stampOf(base: string): string {
   return join(base, '.last-cleanup')
 }
 
-/** `path` is that of the session, without the extension. */
+/** `path` is that of the session without its extension. */
 async function wasRemoved(path: string, before: number): Promise<boolean> {
   const file = `${path}${extension}`
   if (!(await isOld(file, path, before)) || !(await isJournal(file))) return false
   const lock = await takeLock(`${file}.lock`).catch(() => undefined)
-  // Somebody writes it.
+  // Another process writes it.
   if (lock?.kind !== 'locked') return false
   try {
-    // Whoever had it until now may have touched it.
+    // The previous holder may have changed it.
     if (!(await isOld(file, path, before))) return false
     await rm(file)
     if ((await stateOf(path))?.isDirectory() === true) await rm(path, { recursive: true, force: true })
@@ -132,7 +133,7 @@ async function wasRemoved(path: string, before: number): Promise<boolean> {
   }
 }
 
-/** The newest of the file, its folder and what lies in that: answers and undos come without the file being written. */
+/** Checks file, folder and the folder's content: answers and undos do not change the session file. */
 async function isOld(file: string, folder: string, before: number): Promise<boolean> {
   const state = await stateOf(file)
   if (state?.isFile() !== true || state.mtimeMs >= before) return false
@@ -151,7 +152,7 @@ async function isFolderOld(folder: string, before: number): Promise<boolean> {
   return true
 }
 
-/** Its first line says that this program wrote it. */
+/** Whether the first line shows that this program wrote the file. */
 async function isJournal(path: string): Promise<boolean> {
   const file = await openRegular(path).catch(() => undefined)
   if (file === undefined) return false
@@ -163,18 +164,27 @@ async function isJournal(path: string): Promise<boolean> {
   }
 }
 
-/** What a session keeps beside its file; a run that keeps no session has large results all the same. */
-const ours: ReadonlySet<string> = new Set(['tool-results', 'tool-output', 'payloads', 'files', 'answers.json'])
+/** Files of a session in its folder; a run without a stored session may have large results, too. */
+const sessionEntries: ReadonlySet<string> = new Set([
+  'tool-results',
+  'tool-output',
+  'payloads',
+  'files',
+  'answers.json',
+])
 
 async function removeLeftover(folder: string, before: number): Promise<void> {
   if ((await stateOf(folder))?.isDirectory() !== true || !(await isFolderOld(folder, before))) return
   const names = await namesIn(folder)
-  if (names.length === 0 || names.some((name) => !ours.has(name))) return
+  if (names.length === 0 || names.some((name) => !sessionEntries.has(name))) return
   if ((await stateOf(`${folder}${extension}`)) !== undefined) return
   await rm(folder, { recursive: true, force: true }).catch(() => {})
 }
 
-/** Drafts of the file itself, of payloads, results, answers and what files were, where no process writes the session. */
+/**
+ * Removes stale drafts of session, payloads, results, answers and file checkpoints, unless a process writes the
+ * session.
+ */
 async function removeDrafts(project: string, name: string, before: number): Promise<void> {
   if (name.endsWith('.part')) return removeDraft(join(project, name), before)
   if (name.includes('.') || (await stateOf(join(project, name)))?.isDirectory() !== true) return
@@ -182,7 +192,7 @@ async function removeDrafts(project: string, name: string, before: number): Prom
   const files = join('files', 'contents')
   for (const folder of ['', 'payloads', 'tool-results', 'files', files]) {
     const path = join(project, name, folder)
-    // A link above would lead elsewhere.
+    // A link in the path would lead elsewhere.
     if (folder === files && (await stateOf(dirname(path)))?.isDirectory() !== true) continue
     if ((await stateOf(path))?.isDirectory() !== true) continue
     for (const part of await namesIn(path))
@@ -196,7 +206,7 @@ async function removeDraft(path: string, before: number): Promise<void> {
   if (state?.isFile() === true && state.mtimeMs < before) await rm(path, { force: true }).catch(() => {})
 }
 
-/** Of the thing itself: a link is a link. */
+/** Returns the state of the path itself; links are not followed by default. */
 function stateOf(path: string, links: 'follow' | 'stay' = 'stay'): Promise<Stats | undefined> {
   return (links === 'follow' ? stat(path) : lstat(path)).catch(() => undefined)
 }

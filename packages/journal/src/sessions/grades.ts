@@ -17,35 +17,35 @@ import { codeOf, isJsonObject, messageOf } from '@halting/core/adapters'
 import { type BriefLock, tryBriefLock } from '../files/brief-lock.ts'
 import { configFolder } from '../files/config-folder.ts'
 import { makeDurableFolder } from '../files/durable.ts'
-import { othersProblem, readSized } from '../files/own-file.ts'
+import { othersProblem, readSized } from '../files/private-file.ts'
 import { safeName, type SessionPlace } from './session-folder.ts'
 
-// What a person says of runs: one file for all of their sessions, wherever these are kept. Lines are appended under a lock; a line that a killed process left
-// half written is removed by the next one that writes.
+// Grades of runs: one file for all sessions of a user, wherever they are stored. Lines are appended under a lock; the
+// next writer removes an incomplete line of a killed process.
 
-/** How a person graded a run. JSON. */
+/** A grade of a run. JSON. */
 export interface StoredGrade {
   /** Id of the session. */
   readonly sessionId: string
   /** Id of the run in its session. */
   readonly runId: string
-  /** Whether the run did what it was to do. */
+  /** Whether the run did what it should. */
   readonly grade: 'good' | 'bad'
   /** When it was graded: ISO 8601 in UTC. */
   readonly at: string
 }
 
-/** A run that is graded; `none` takes its grade back. */
+/** A new grade of a run; `none` removes its grade. */
 export interface NewGrade extends Pick<StoredGrade, 'sessionId' | 'runId'> {
-  /** What the person says of it. */
+  /** The grade. */
   readonly grade: StoredGrade['grade'] | 'none'
 }
 
-/** The grades of a person, the last one of each run. */
+/** The grades of a user; the last one of each run. */
 export interface StoredGrades {
   /** In the order in which they were given. */
   readonly all: readonly StoredGrade[]
-  /** The grade of a run; undefined where it has none. */
+  /** Returns the grade of a run; undefined if it has none. */
   of(sessionId: string, runId: string): StoredGrade | undefined
 }
 
@@ -53,13 +53,13 @@ type Owner = Omit<SessionPlace, 'sessionId'>
 type Line = Omit<StoredGrade, 'grade'> & Pick<NewGrade, 'grade'>
 
 const largestBytes = 16 * 1024 * 1024
-/** A larger file is rewritten without the lines that later ones replaced. */
+/** A larger file is rewritten without replaced lines. */
 const usualBytes = 1024 * 1024
 const longestId = 1_000
-/** The lock is held for milliseconds; whoever held it for so long cannot be looked at from here. */
+/** The lock is held for milliseconds; after this time an unreachable holder counts as dead. */
 const abandonedMs = 10_000
 
-/** Where the grades of a person are: `~/.halting/grades.jsonl`, or under `HALTING_CONFIG_DIR`. */
+/** Returns the file of a user's grades: `~/.halting/grades.jsonl`, or under `HALTING_CONFIG_DIR`. */
 export function gradesFile(owner: Owner): string {
   return fileIn(configFolder('halting', owner))
 }
@@ -68,39 +68,42 @@ function fileIn(folder: string): string {
   return join(folder, 'grades.jsonl')
 }
 
-/** Reads all grades; none where there is no file. @throws ConfigurationError for a file that cannot be read, or holds something else. */
+/** Reads all grades; empty without a file. @throws ConfigurationError for an unreadable or invalid file. */
 export function readGrades(owner: Owner): StoredGrades {
   return gradesOf(readFile(gradesFile(owner)).lines)
 }
 
-/** Notes what a person says of a run. @throws ConfigurationError for a file that cannot be written, or holds something else. */
+/** Stores a grade of a run. @throws ConfigurationError for an unwritable or invalid file. */
 export async function noteGrade(owner: Owner, { sessionId, runId, grade }: NewGrade): Promise<void> {
   checkId('sessionId', sessionId)
   checkId('runId', runId)
   const path = gradesFile(owner)
   await makeDurableFolder(dirname(path)).catch((error: unknown) => {
-    throw problem(path, error)
+    throw gradesError(path, error)
   })
   const line: Line = { sessionId, runId, grade, at: new Date().toISOString() }
-  await locked(path, (lock) => {
+  await withGradesLock(path, (lock) => {
     const read = readFile(path)
     if (read.bytes > usualBytes) rewrite(path, gradesOf([...read.lines, line]).all, lock)
     else append(path, line, read)
   })
 }
 
-/** Removes the grades of sessions that are gone, by their ids or the names of their files. @throws ConfigurationError for a file that cannot be written, or holds something else. */
+/**
+ * Removes the grades of deleted sessions, by session id or file name. @throws ConfigurationError for an unwritable or
+ * invalid file.
+ */
 export async function forgetGrades(file: string, sessionIds: ReadonlySet<string>): Promise<void> {
   if (sessionIds.size === 0) return
   const isGone = ({ sessionId }: Line): boolean => sessionIds.has(sessionId) || sessionIds.has(safeName(sessionId))
   if (!readFile(file).lines.some(isGone)) return
-  await locked(file, (lock) => {
-    const left = gradesOf(readFile(file).lines).all.filter((grade) => !isGone(grade))
-    rewrite(file, left, lock)
+  await withGradesLock(file, (lock) => {
+    const remaining = gradesOf(readFile(file).lines).all.filter((grade) => !isGone(grade))
+    rewrite(file, remaining, lock)
   })
 }
 
-/** The file with the grades of the sessions below this folder of projects; undefined for a folder that no settings folder has. */
+/** Returns the grades file for the sessions in this folder of projects; undefined if it is not in a settings folder. */
 export function gradesFileBeside(base: string): string | undefined {
   if (basename(base) !== 'projects') return undefined
   const above = dirname(base)
@@ -120,17 +123,17 @@ function gradesOf(lines: readonly Line[]): StoredGrades {
 interface ReadFile {
   readonly lines: readonly Line[]
   readonly bytes: number
-  /** Bytes up to which the lines are whole. */
+  /** Bytes of complete lines. */
   readonly wholeBytes: number
-  /** The last line is whole, and has no end. */
+  /** The last line is complete but has no line end. */
   readonly lacksEnd: boolean
 }
 
-const nothing: ReadFile = { lines: [], bytes: 0, wholeBytes: 0, lacksEnd: false }
+const emptyFile: ReadFile = { lines: [], bytes: 0, wholeBytes: 0, lacksEnd: false }
 
 function readFile(path: string): ReadFile {
   const bytes = bytesOf(path)
-  if (bytes === undefined) return nothing
+  if (bytes === undefined) return emptyFile
   const end = bytes.lastIndexOf(10) + 1
   const texts = bytes.toString('utf8', 0, end).split('\n').slice(0, -1)
   const lines = texts.flatMap((text, index) => {
@@ -141,7 +144,7 @@ function readFile(path: string): ReadFile {
     return [line]
   })
   if (end === bytes.length) return { lines, bytes: bytes.length, wholeBytes: end, lacksEnd: false }
-  // An editor may have left out the end of the last line; a killed process leaves a part of one.
+  // An editor may omit the last line end; a killed process leaves an incomplete line.
   const last = lineIn(bytes.toString('utf8', end))
   if (last === undefined) return { lines, bytes: bytes.length, wholeBytes: end, lacksEnd: false }
   return { lines: [...lines, last], bytes: bytes.length, wholeBytes: bytes.length, lacksEnd: true }
@@ -171,20 +174,20 @@ function bytesOf(path: string): Buffer | undefined {
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
-    throw problem(path, error)
+    throw gradesError(path, error)
   }
   try {
     const stats = fstatSync(file)
     checkFile(path, stats)
     return readSized(file, stats.size)
   } catch (error) {
-    throw problem(path, error)
+    throw gradesError(path, error)
   } finally {
     closeSync(file)
   }
 }
 
-/** @throws ConfigurationError for what is not a file of the person's own. */
+/** @throws ConfigurationError if the file is not a private file of the user. */
 function checkFile(path: string, stats: Stats): void {
   if (!stats.isFile()) throw new ConfigurationError(`${path} is not a regular file. Remove it.`)
   const others = othersProblem(path, stats)
@@ -204,7 +207,7 @@ function append(path: string, line: Line, { wholeBytes, lacksEnd }: ReadFile): v
       closeSync(file)
     }
   } catch (error) {
-    throw problem(path, error)
+    throw gradesError(path, error)
   }
 }
 
@@ -220,12 +223,12 @@ function rewrite(path: string, grades: readonly StoredGrade[], lock: BriefLock):
     } finally {
       closeSync(file)
     }
-    // Whoever took this process for dead has written since.
+    // A process that considered this one dead has written since.
     if (!lock.isHeld()) throw new Error('another process took over its lock. Try again')
     renameSync(part, path)
   } catch (error) {
     rmSync(part, { force: true })
-    throw problem(path, error)
+    throw gradesError(path, error)
   }
 }
 
@@ -234,12 +237,12 @@ function writeAll(file: number, bytes: Buffer, from: number): void {
   while (size < bytes.length) size += writeSync(file, bytes, size, bytes.length - size, from + size)
 }
 
-/** Does something while no other process changes the file. */
-async function locked(path: string, change: (lock: BriefLock) => void): Promise<void> {
+/** Changes the file while no other process does. */
+async function withGradesLock(path: string, change: (lock: BriefLock) => void): Promise<void> {
   const lockPath = join(dirname(path), 'grades.lock')
-  let held = { token: '', since: performance.now() }
+  let holder = { token: '', since: performance.now() }
   for (;;) {
-    const abandoned = performance.now() - held.since > abandonedMs ? held.token : undefined
+    const abandoned = performance.now() - holder.since > abandonedMs ? holder.token : undefined
     const attempt = attemptLock(lockPath, abandoned)
     if (attempt.kind === 'locked') {
       try {
@@ -249,8 +252,8 @@ async function locked(path: string, change: (lock: BriefLock) => void): Promise<
       }
       return
     }
-    if (attempt.token !== held.token) held = { token: attempt.token, since: performance.now() }
-    // Not all at once: each of them would find the lock taken by another.
+    if (attempt.token !== holder.token) holder = { token: attempt.token, since: performance.now() }
+    // Random delays, so that waiting processes do not collide again.
     await wait(1 + Math.random() * 3)
   }
 }
@@ -259,7 +262,7 @@ function attemptLock(path: string, abandoned: string | undefined): ReturnType<ty
   try {
     return tryBriefLock(path, abandoned)
   } catch (error) {
-    throw problem(path, error)
+    throw gradesError(path, error)
   }
 }
 
@@ -268,7 +271,7 @@ function checkId(name: string, id: unknown): void {
     throw new ConfigurationError(`The ${name} of a grade is a text of 1 to ${longestId} characters.`)
 }
 
-function problem(path: string, error: unknown): ConfigurationError {
+function gradesError(path: string, error: unknown): ConfigurationError {
   if (error instanceof ConfigurationError) return error
   switch (codeOf(error)) {
     case 'ELOOP':

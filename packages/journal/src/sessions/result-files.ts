@@ -5,13 +5,13 @@ import { type LargeResult, type LargeResults, codeOf } from '@halting/core/adapt
 import { makeFolder } from '../files/make-folder.ts'
 import { endsOf, type FolderBelow, safeName, sessionFolder, type SessionPlace, shortHash } from './session-folder.ts'
 
-/** How much one session may keep. */
+/** Storage limits of one session. */
 export interface ResultFilesLimits {
-  /** Bytes of one file. */
+  /** Maximum bytes of one file. */
   readonly fileBytes: number
-  /** Number of files. */
+  /** Maximum number of files. */
   readonly files: number
-  /** Bytes of all files together. */
+  /** Maximum bytes of all files. */
   readonly totalBytes: number
 }
 
@@ -23,36 +23,39 @@ const defaultLimits: ResultFilesLimits = Object.freeze({
 
 /** Options of `createResultFiles`. */
 export interface ResultFilesOptions extends SessionPlace {
-  /** Characters that a result may have and be shown whole; by the model's window when absent. */
+  /** Maximum characters of a result that is shown completely (default: by the model's context window). */
   readonly limit?: number
-  /** How much the session may store. What is left out has its default. */
+  /** Storage limits; missing ones have defaults. */
   readonly keeps?: Partial<ResultFilesLimits>
-  /** Most that keeping one result may take; 30,000 ms when absent. A disk in a network may never answer. */
+  /** Maximum time for storing one result (default: 30,000 ms). A network disk may never respond. */
   readonly timeoutMs?: number
 }
 
-/** Keeps large results as files of the session. */
+/** Stores large results as files of the session. */
 export interface ResultFiles extends LargeResults {
-  /** Where tools may write what is to be kept here: beside, so that nothing reads it before hooks have seen the result. */
+  /**
+   * Folder for output that tools write directly. It is separate, so that nothing reads the output before hooks have
+   * seen the result.
+   */
   readonly spoolFolder: string
-  /** The folder with the files. */
+  /** Folder of the files. */
   readonly directory: string
-  /** For `PermissionOptions.readableFolders`: the folder as written and as it is found. */
+  /** For `PermissionOptions.readableFolders`: the folder as written and with links resolved. */
   readonly readableFolders: readonly string[]
 }
 
 // Spec R-KEEP-1.
 /**
- * Large results in `tool-results` of the session's folder, a file each.
+ * Stores large results in `tool-results` of the session's folder, one file each.
  *
- * K1: folders are the person's alone (0700), files too (0600), and a file is there whole or not at all.
- * K2: no link among the session's folders is followed, and none in the place of a file.
- * K3: a file has the name of its step: the same result is written again to the same file, another never.
+ * K1: folders (0700) and files (0600) are private to the user, and a file is complete or does not exist.
+ * K2: no link in the session's folders is followed, and none that replaces a file.
+ * K3: a file is named after its step: the same result is written to the same file again, another one never.
  */
 export function createResultFiles(options: ResultFilesOptions): ResultFiles {
   const folder = resultsFolder(options)
   const directory = join(folder.base, ...folder.parts)
-  const room = new Room(directory, { ...defaultLimits, ...options.keeps })
+  const room = new StorageQuota(directory, { ...defaultLimits, ...options.keeps })
   const inTime = timeLimit(options.timeoutMs ?? 30_000)
   return {
     ...(options.limit === undefined ? {} : { limit: options.limit }),
@@ -65,7 +68,7 @@ export function createResultFiles(options: ResultFilesOptions): ResultFiles {
       await inTime(async () => {
         await makeFolders(folder)
         if (result.spooled !== undefined)
-          return takeOver(result.spooled, path, (bytes, move) => room.take(name, bytes, move))
+          return moveSpooled(result.spooled, path, (bytes, move) => room.take(name, bytes, move))
         await room.take(name, Buffer.byteLength(result.text), () => writeWhole(path, result.text, signal))
       })
       return join(directory, name)
@@ -73,7 +76,7 @@ export function createResultFiles(options: ResultFilesOptions): ResultFiles {
   }
 }
 
-/** Once a disk has not answered, no more is asked of it until it does: what waits for it also holds up all other files. */
+/** Stops using a disk that does not respond until it does: pending operations would block all other files, too. */
 function timeLimit(timeoutMs: number): (work: () => Promise<void>) => Promise<void> {
   let isHanging = false
   const late = (): Error => new Error(`its folder did not answer within ${timeoutMs / 1_000} s`)
@@ -87,8 +90,8 @@ function timeLimit(timeoutMs: number): (work: () => Promise<void>) => Promise<vo
       }, timeoutMs)
     })
     const working = work()
-    const over = (): void => void (isHanging = false)
-    working.then(over, over)
+    const finish = (): void => void (isHanging = false)
+    working.then(finish, finish)
     await Promise.race([working, tooLate]).finally(() => clearTimeout(timer))
   }
 }
@@ -98,7 +101,7 @@ function resultsFolder(place: SessionPlace): FolderBelow {
   return { base, parts: [...parts, 'tool-results'] }
 }
 
-/** Ids of calls come from the service, and subagents use the same again: the key of the step makes it the only one. */
+/** Returns a unique name: services choose call ids, and subagents repeat them, so the step key is included. */
 function fileName({ callId, idempotencyKey }: LargeResult): string {
   return `${safeName(callId)}-${shortHash(idempotencyKey)}.txt`
 }
@@ -117,7 +120,7 @@ async function makeFolders({ base, parts }: FolderBelow): Promise<void> {
 
 async function writeWhole(path: string, text: string, signal: AbortSignal): Promise<void> {
   const draft = `${path}.${randomUUID()}.part`
-  // `wx` makes the file or fails: it follows no link.
+  // `wx` creates the file or fails; it follows no link.
   const file = await open(draft, 'wx', 0o600)
   try {
     try {
@@ -133,20 +136,20 @@ async function writeWhole(path: string, text: string, signal: AbortSignal): Prom
   }
 }
 
-/** What a tool has written beside is moved here. Again after a crash: it may be here already. */
-async function takeOver(
+/** Moves output that a tool wrote to the spool folder. After a crash it may already be in place. */
+async function moveSpooled(
   spooled: string,
   path: string,
   take: (bytes: number, move: () => Promise<void>) => Promise<void>,
 ): Promise<void> {
   const there = await lstat(spooled).catch(() => undefined)
   if (there === undefined && (await lstat(path).catch(() => undefined))?.isFile() === true) return
-  if (there?.isFile() !== true || there.nlink !== 1) throw new Error('what was written of it is gone')
+  if (there?.isFile() !== true || there.nlink !== 1) throw new Error('its spooled output is missing')
   await take(there.size, () => rename(spooled, path))
 }
 
-/** What the folder may still take. Counted once, with what earlier processes left there. */
-class Room {
+/** The remaining storage of the folder. Counted once, including files of earlier processes. */
+class StorageQuota {
   readonly #directory: string
   readonly #limits: ResultFilesLimits
   #counting: Promise<Map<string, number>> | undefined
@@ -156,7 +159,7 @@ class Room {
     this.#limits = limits
   }
 
-  /** @throws Error when there is no room, and what `write` throws: it has taken none then. */
+  /** @throws Error if the limits are exceeded, and errors of `write`; then nothing is reserved. */
   async take(name: string, bytes: number, write: () => Promise<void>): Promise<void> {
     const { fileBytes, files, totalBytes } = this.#limits
     if (bytes > fileBytes) throw new Error(`it has ${bytes} bytes, and a file may have ${fileBytes}`)
@@ -168,7 +171,7 @@ class Room {
     if (total > totalBytes)
       throw new Error(`this session may keep ${totalBytes} bytes of results, and has no room for it`)
     const before = known.get(name)
-    // Also while it is written: others come at the same time.
+    // Reserve it during the write, because others are concurrent.
     known.set(name, bytes)
     try {
       await write()
@@ -184,7 +187,7 @@ class Room {
     try {
       return await counting
     } catch (thrown) {
-      // It may be counted another time.
+      // Counting may succeed later.
       this.#counting = undefined
       throw thrown
     }
@@ -192,7 +195,7 @@ class Room {
 
   async #count(): Promise<Map<string, number>> {
     const names = await readdir(this.#directory)
-    // One that is gone meanwhile was the draft of another process.
+    // A file that has disappeared was a draft of another process.
     const sizeOf = (name: string): Promise<number> =>
       lstat(join(this.#directory, name)).then(
         ({ size }) => size,

@@ -3,51 +3,58 @@ import { closeSync, fstatSync, readdirSync, renameSync, rmSync, statSync, writeF
 import { basename, dirname, join } from 'node:path'
 import { isJsonObject } from '@halting/core/adapters'
 import { crc32Of } from '../files/crc32.ts'
-import { othersProblem, readSized } from '../files/own-file.ts'
+import { othersProblem, readSized } from '../files/private-file.ts'
 import { openRegularSync } from '../files/regular-file.ts'
 
-// What lists made of session files, so that the next one reads none that did not change. It is never asked which sessions there are, nor by what resumes one:
-// a list finds the files, and an entry counts for the very file that it was made of. Without it everything is as before, and slower.
+// Caches what lists read from session files, so that the next list skips unchanged files. It is not used to find
+// sessions or to resume one: an entry is valid only for the exact file that it was created from. Without it everything
+// works, but slower.
 
-/** What was made of a file, by the list that made it. */
+/** What a list stored about a file. */
 interface IndexEntry {
-  /** Of the file. */
+  /** State of the file. */
   readonly state: string
   readonly parts: { readonly [part: string]: unknown }
 }
 
 type Entries = Map<string, IndexEntry>
 
-/** In each folder of sessions. */
+/** Name of the index in each folder of sessions. */
 export const indexName = '.sessions-index'
-/** To be raised when what lists note of a file changes: an index of another version is as none. */
+/** Increase it when the stored data changes: an index of another version is ignored. */
 const indexVersion = 1
 const mostBytes = 64 * 1_024 * 1_024
-/** Entries of sessions that show more are not kept. */
+/** Larger entries are not stored. */
 const longestEntry = 16 * 1_024
-/** A file that changes again within the grain of its times looks as before: some file systems count in two seconds. */
+/** A file that changes again within its time resolution looks unchanged: some file systems have two seconds. */
 const settledMs = 2_000
 
-/** What a list saw of a file, in addition. */
+/** Details of a listed file. */
 export interface ListedFile {
-  /** What the system said of it. */
+  /** Result of `stat`. */
   readonly stats: Stats
-  /** The time of day before it was looked at, in milliseconds since 1970. */
+  /** Time before the file was checked, in milliseconds since 1970. */
   readonly asOf: number
-  /** Whether there was a lock of the session. */
+  /** Whether the session had a lock. */
   readonly isLocked: boolean
 }
 
-/** Differs where a file is another one, or was changed: anybody can set the time of a change; when its state changed, the system says. */
+/**
+ * Returns a value that differs for another or a changed file. Anybody can set the modification time, but the system
+ * sets the change time.
+ */
 export function fileState({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
   return `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`
 }
 
-/** The `stat` of a regular file; undefined for anything else, and for what is gone or cannot be reached. Of some thousand files promises take longer than the system. */
+/**
+ * Returns the `stat` of a regular file; undefined for anything else, and if it is missing or inaccessible. Synchronous,
+ * because for thousands of files promises take longer than the system.
+ */
 export function regularFileStats(path: string): Stats | undefined {
   try {
     const stats = statSync(path, { throwIfNoEntry: false })
-    // Whoever opens a pipe waits for who writes it.
+    // Opening a pipe would block.
     return stats?.isFile() === true ? stats : undefined
   } catch {
     return undefined
@@ -55,38 +62,44 @@ export function regularFileStats(path: string): Stats | undefined {
 }
 
 // Spec R-SESS-8e to R-SESS-8g.
-/** What is known of session files from earlier lists, in a file of each of their folders. Damaged, missing or of another version it knows nothing. Not for two lists at once. */
+/**
+ * Cached data of session files from earlier lists, in one file per folder. A damaged, missing or outdated file counts
+ * as empty. Not for concurrent lists.
+ */
 export class SessionIndex {
   readonly #base: string
   readonly #folders = new Map<string, FolderIndex>()
 
-  /** `base`: the folder with the folders of sessions. Of files elsewhere nothing is known, and nothing is written there. */
+  /** `base` is the folder that contains the folders of sessions. Files elsewhere are not cached. */
   constructor(base: string) {
     this.#base = base
   }
 
-  /** What was noted of a file that was in this state; undefined for nothing. It is JSON of a list that may have been another program. */
+  /**
+   * Returns the data of a file in this state; undefined if there is no data. It is JSON, which another program may have
+   * written.
+   */
   get(path: string, state: string, part: string): unknown {
     return partOf(this.#folderOf(path)?.entries.get(basename(path)), state, part)
   }
 
-  /** The same of a file that `storedSessions` listed. */
+  /** The same for a file listed by `storedSessions`. */
   getListed(path: string, { stats }: Pick<ListedFile, 'stats'>, part: string): unknown {
     const entry = this.#folderOf(path)?.entries.get(basename(path))
     return entry === undefined ? undefined : partOf(entry, fileState(stats), part)
   }
 
   /**
-   * Notes what was made of a file that was in this state before it was read. Nothing is noted of one that is in another state by now, or changed a moment ago.
-   * `value`: JSON.
+   * Stores data of a file that was in this state before it was read. Ignored if the file has changed since, or changed
+   * a moment ago. `value` must be JSON.
    */
   note(path: string, state: string, part: string, value: unknown): void {
     if (isSettled(path, state)) this.#note(path, state, part, value)
   }
 
   /**
-   * The same of a file that `storedSessions` listed, and that was read since. It needs no second look: whatever changed it after the list gave it another
-   * state than that of the list, of which this is noted.
+   * The same for a file listed by `storedSessions` and read since. It need not be checked again: any later change
+   * results in another state than the listed one.
    */
   noteListed(path: string, { stats, asOf }: Pick<ListedFile, 'stats' | 'asOf'>, part: string, value: unknown): void {
     if (isSettledAt(stats, asOf)) this.#note(path, fileState(stats), part, value)
@@ -99,7 +112,9 @@ export class SessionIndex {
     folder?.note(basename(path), state, part, value)
   }
 
-  /** Writes what was noted, where it is enough to be worth it, and forgets all. Never throws: what cannot be written is read again the next time. */
+  /**
+   * Writes new data, if there is enough, and clears the cache. Never throws: missing data is read again the next time.
+   */
   save(): void {
     for (const folder of this.#folders.values()) folder.save()
     this.#folders.clear()
@@ -137,11 +152,11 @@ class FolderIndex {
   }
 
   save(): void {
-    // To write all of it anew for one session takes longer than to read that again.
+    // Rewriting the index for a few sessions takes longer than reading them again.
     if (this.#noted.size * 50 < this.entries.size || this.#noted.size === 0) return
     try {
       const there = new Set(readdirSync(this.#folder))
-      // Another program may have written it meanwhile.
+      // Another program may have written it in the meantime.
       const entries: Entries = new Map(readEntries(this.#folder))
       for (const name of this.#noted) {
         const [own, other] = [this.entries.get(name), entries.get(name)]
@@ -151,17 +166,20 @@ class FolderIndex {
       for (const name of entries.keys()) if (!there.has(name)) entries.delete(name)
       writeEntries(this.#folder, entries)
     } catch {
-      // The folder may be of somebody else, or the disk full.
+      // The folder may belong to another user, or the disk be full.
     }
   }
 }
 
-/** Forgets what is known of sessions that are gone: it has what was said first in them. Never throws: the sessions are gone by then. */
+/**
+ * Removes the data of deleted sessions, which includes their first prompts. Never throws, because the sessions are
+ * already deleted.
+ */
 export function forgetIndexed(folder: string, isGone: (sessionId: string) => boolean): void {
   const entries = readEntries(folder)
-  const gone = [...(entries?.keys() ?? [])].filter((name) => isGone(name.replace(/\.jsonl$/, '')))
-  if (entries !== undefined && gone.length === 0) return
-  for (const name of gone) entries?.delete(name)
+  const removedNames = [...(entries?.keys() ?? [])].filter((name) => isGone(name.replace(/\.jsonl$/, '')))
+  if (entries !== undefined && removedNames.length === 0) return
+  for (const name of removedNames) entries?.delete(name)
   try {
     if (entries !== undefined) return writeEntries(folder, entries)
   } catch {
@@ -170,7 +188,7 @@ export function forgetIndexed(folder: string, isGone: (sessionId: string) => boo
   try {
     rmSync(join(folder, indexName), { force: true })
   } catch {
-    // A folder in its place has nothing of ours in it, and in a folder that nobody can write nothing was deleted.
+    // A folder in its place is not ours, and in a read-only folder nothing was deleted.
   }
 }
 
@@ -183,7 +201,7 @@ function isSettledAt({ mtimeMs, ctimeMs }: Stats, moment: number): boolean {
   return Math.max(mtimeMs, ctimeMs) + settledMs < moment
 }
 
-/** Undefined for none that can be used. */
+/** Returns undefined if there is no usable index. */
 function readEntries(folder: string): Entries | undefined {
   try {
     const path = join(folder, indexName)
@@ -223,7 +241,7 @@ function headOf(body: Buffer): string {
 function writeEntries(folder: string, entries: Entries): void {
   const body = Buffer.from(JSON.stringify(Object.fromEntries(entries)))
   const path = join(folder, indexName)
-  // Each has a draft of its own: two programs may write at once, and the last one is in place.
+  // Unique drafts: if two programs write concurrently, the last one wins.
   const draft = `${path}.${process.pid}.${randomUUID()}.part`
   try {
     writeFileSync(draft, Buffer.concat([Buffer.from(`${headOf(body)}\n`), body]), { mode: 0o600, flag: 'wx' })

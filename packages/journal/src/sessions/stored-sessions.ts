@@ -7,15 +7,15 @@ import { holderOf } from '../files/lock.ts'
 import { type CopiedSession, workingCopiesIn, workingCopiesOf } from '../stores/working-copies.ts'
 import { forgetGrades, gradesFileBeside } from './grades.ts'
 import { forgetIndexed, type ListedFile } from './session-index.ts'
-import { isOfFolder, sessionsOf, type SessionPlace } from './session-folder.ts'
+import { isSessionOfFolder, sessionsOf, type SessionPlace } from './session-folder.ts'
 
-/** The file of a session that is kept. */
+/** The file of a stored session. */
 export interface StoredSessionFile {
   /** Id of the session. */
   readonly sessionId: string
   /** Path of the file. */
   readonly path: string
-  /** The name of the folder that stands for where it worked. */
+  /** Name of the folder for its working directory. */
   readonly project: string
   /** When the file was last written. */
   readonly changedAt: Date
@@ -24,18 +24,21 @@ export interface StoredSessionFile {
 const extension = '.jsonl'
 const lockExtension = `${extension}.lock`
 
-const listed = new WeakMap<StoredSessionFile, ListedFile>()
+const listedDetails = new WeakMap<StoredSessionFile, ListedFile>()
 
-/** What `storedSessions` saw of a file when it listed it; undefined for one that it did not look at itself. To ask the system anew of each of some thousand takes a third of a list. */
+/**
+ * Details of the file when `storedSessions` listed it; undefined if it did not check the file. Checking thousands of
+ * files again would take a third of the list's time.
+ */
 export function listedFile(file: StoredSessionFile): ListedFile | undefined {
-  return listed.get(file)
+  return listedDetails.get(file)
 }
 
 /**
- * The sessions that are kept: those of this folder, or of all; the newest first. `to choose from`: of sessions in a store the files may be missing, or old,
- * until `refreshSession` brings the one that was chosen up to date.
- * @throws ConfigurationError for what names no place.
- * @throws HaltingError `driver` where they are in a store that cannot be read.
+ * Lists the stored sessions of this folder, or of all, newest first. `to choose from`: for sessions in a store, files
+ * may be missing or outdated until `refreshSession` updates the selected one.
+ * @throws ConfigurationError for an invalid place.
+ * @throws HaltingError `driver` if their store cannot be read.
  */
 export async function storedSessions(
   place: Omit<SessionPlace, 'sessionId'>,
@@ -58,7 +61,10 @@ function withProject(file: CopiedSession): StoredSessionFile {
   return { ...file, project: basename(dirname(file.path)) }
 }
 
-/** Brings the file of a session up to date, where it is the copy of one in a store. @throws HaltingError `driver` where the store cannot be read. */
+/**
+ * Updates the file of a session, if it is a copy from a store. @throws HaltingError `driver` if the store cannot be
+ * read.
+ */
 export async function refreshSession({
   path,
   sessionId,
@@ -78,11 +84,14 @@ async function ownFiles(place: Omit<SessionPlace, 'sessionId'>): Promise<readonl
   if (unhashed === undefined) return files
   const ids = new Set(files.map(({ sessionId }) => sessionId))
   const before = await filesOf(base, unhashed)
-  return [...files, ...before.filter(({ sessionId, path }) => !ids.has(sessionId) && isOfFolder(path, place.cwd))]
+  return [
+    ...files,
+    ...before.filter(({ sessionId, path }) => !ids.has(sessionId) && isSessionOfFolder(path, place.cwd)),
+  ]
 }
 
 async function filesOf(base: string, project: string): Promise<readonly StoredSessionFile[]> {
-  // Without an id the folder of a session would be the one that all are in.
+  // Without an id, the folder would be the one that contains all sessions.
   const folder = join(base, project)
   const asOf = Date.now()
   const names = await namesIn(folder)
@@ -92,16 +101,19 @@ async function filesOf(base: string, project: string): Promise<readonly StoredSe
     if (!name.endsWith(extension) || name === extension) continue
     const path = `${folder}${sep}${name}`
     const stats = statsOf(path)
-    // Whoever opens a pipe waits for who writes it.
+    // Opening a pipe would block.
     if (stats === undefined || stats.isFIFO()) continue
     const file = { sessionId: name.slice(0, -extension.length), path, project, changedAt: stats.mtime }
-    listed.set(file, { stats, asOf, isLocked: locks.has(`${name}.lock`) })
+    listedDetails.set(file, { stats, asOf, isLocked: locks.has(`${name}.lock`) })
     files.push(file)
   }
   return files
 }
 
-/** Undefined for what is gone, or cannot be reached. Of some thousand files the promises take longer than the system. */
+/**
+ * Returns undefined if it is missing or inaccessible. Synchronous, because for thousands of files promises take longer
+ * than the system.
+ */
 function statsOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
@@ -110,7 +122,7 @@ function statsOf(path: string): Stats | undefined {
   }
 }
 
-/** None where there is no such folder, or a file in its place. */
+/** Returns an empty list if the folder is missing, or is a file. */
 async function namesIn(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder)
@@ -120,7 +132,10 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   }
 }
 
-/** Removes a session, what it keeps beside its file, and its grades unless a copy of it is left in another folder of sessions. @throws Error for one that a process writes. */
+/**
+ * Removes a session, its files, and its grades unless a copy remains in another folder of sessions. @throws Error if a
+ * process writes it.
+ */
 export async function deleteSession({ path, sessionId }: StoredSessionFile): Promise<void> {
   const holder = await holderOf(`${path}.lock`)
   if (holder !== undefined)
@@ -135,7 +150,7 @@ export async function deleteSession({ path, sessionId }: StoredSessionFile): Pro
   await removeGrades(path, sessionId)
 }
 
-/** The session is gone by then. @throws Error that says so. */
+/** Called after the session was removed. @throws Error that says so. */
 async function removeGrades(path: string, sessionId: string): Promise<void> {
   const file = gradesFileBeside(dirname(dirname(path)))
   if (file === undefined || (await hasCopy(dirname(file), basename(path)).catch(() => false))) return
@@ -144,7 +159,7 @@ async function removeGrades(path: string, sessionId: string): Promise<void> {
   })
 }
 
-/** Whether a session of this name is left: sessions that were copied to or from a store have one id in both. */
+/** Whether a session with this name remains: sessions copied to or from a store have the same id in both. */
 async function hasCopy(folder: string, name: string): Promise<boolean> {
   const stores = await namesIn(join(folder, 'stores'))
   for (const base of [folder, ...stores.map((store) => join(folder, 'stores', store))].map((each) =>
@@ -155,7 +170,7 @@ async function hasCopy(folder: string, name: string): Promise<boolean> {
   return false
 }
 
-/** Removes a session in which nothing has begun, after its journal was closed. */
+/** Removes a session without any content, after its journal was closed. */
 export async function discardSession({
   path,
   sessionId,

@@ -3,27 +3,31 @@ import { readdir, rm, utimes } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigurationError, HaltingError } from '@halting/core'
 import { codeOf, messageOf } from '@halting/core/adapters'
-import type { OpenSession, SessionHead, SessionStore, StoredSessionInfo } from '@halting/core/steps'
+import type { OpenSession, SessionHead, SessionStore, StoredSessionInfo, StepRecord } from '@halting/core/steps'
 import { makeDurableFolder, writeWhole } from '../files/durable.ts'
 import { takeLock } from '../files/lock.ts'
 import { openRegularSync } from '../files/regular-file.ts'
-import { payloadsFolder, type Payload } from '../format/payloads.ts'
+import { payloadsFolder } from '../format/payloads.ts'
+import type { Payload } from '../format/payloads.ts'
 import { projectName, safeName } from '../sessions/session-folder.ts'
 import { whileNobodyRebuilds } from './rebuild-lock.ts'
-import { copiedState, journalOfRecords, type TimedRecord } from './stored-journal.ts'
 import type { CopiedSession, StoreSession, WorkingCopies, WorkingCopy } from './working-copies.ts'
+import { JournalEncoder } from '../format/encoder.ts'
+import type { JournalPlace } from '../format/encoder.ts'
+import { valueOf } from '../format/line.ts'
+import { ContentInterner } from './content-interner.ts'
 
-/** A store, and where the files of its sessions are. */
+/** A store, and the location of its session files. */
 export interface WorkingCopiesOptions {
-  /** Folder with the files of the sessions. */
+  /** Folder of the session files. */
   readonly base: string
-  /** The store without credentials, for messages. */
+  /** Name of the store without credentials, for messages. */
   readonly name: string
-  /** Connects. Called once, when something is first asked of the store. */
+  /** Connects to the store. Called once, on first use. */
   readonly connect: () => Promise<SessionStore>
-  /** Takes credentials out of what the store says. */
+  /** Removes credentials from messages of the store. */
   readonly redact?: (text: string) => string
-  /** Receives why a session cannot be read while others can, and that the store is slow to answer. */
+  /** Receives notices: that one session cannot be read, and that the store responds slowly. */
   readonly onProblem?: (problem: string) => void
 }
 
@@ -31,19 +35,22 @@ type Read = NonNullable<Awaited<ReturnType<SessionStore['read']>>>
 
 const extension = '.jsonl'
 const pageLength = 1_000
-/** Commands list sessions more than once: what was listed a moment ago is not asked for again. */
+/** Commands list sessions more than once; a recent list is reused. */
 const freshMs = 500
-/** A store tries again for longer than a person waits without a word. */
+/** A store retries for longer than a person waits without a notice. */
 const slowMs = 2_000
 
-/** The sessions of one store, with a file each: `registerWorkingCopies` has the journal write to the store what it writes to these files. */
+/**
+ * The sessions of one store, with a file each. `registerWorkingCopies` makes the journal write to the store whatever it
+ * writes to these files.
+ */
 export class StoreWorkingCopies implements WorkingCopies {
   readonly base: string
   readonly #options: WorkingCopiesOptions
   #connected: Promise<SessionStore> | undefined
   readonly #refreshed = new Map<string, number>()
-  readonly #told = new Set<string>()
-  /** As they were listed last. */
+  readonly #reportedProblems = new Set<string>()
+  /** As of the last list. */
   readonly #listed = new Map<string, StoredSessionInfo>()
 
   constructor(options: WorkingCopiesOptions) {
@@ -80,7 +87,7 @@ export class StoreWorkingCopies implements WorkingCopies {
     }))
   }
 
-  /** The sessions of the store, the one that was written last first. @throws HaltingError */
+  /** Lists the sessions of the store, most recently written first. @throws HaltingError */
   async list(cwd?: string): Promise<readonly StoredSessionInfo[]> {
     return this.#ask(async (store) => {
       const found: StoredSessionInfo[] = []
@@ -114,12 +121,12 @@ export class StoreWorkingCopies implements WorkingCopies {
 
   #writing(session: OpenSession): StoreSession {
     let isLost = false
-    const written = async (work: () => Promise<void>): Promise<void> => {
+    const guarded = async (work: () => Promise<void>): Promise<void> => {
       try {
         await work()
       } catch (thrown) {
         isLost = true
-        throw this.#lost(thrown)
+        throw this.#lossError(thrown)
       }
     }
     return {
@@ -129,12 +136,12 @@ export class StoreWorkingCopies implements WorkingCopies {
         try {
           session.log.append(timed)
         } catch (thrown) {
-          throw this.#lost(thrown)
+          throw this.#lossError(thrown)
         }
       },
-      flush: () => written(async () => session.log.flush()),
-      // What could not be written was reported then.
-      close: () => (isLost ? session.close().catch(() => undefined) : written(() => session.close())),
+      flush: () => guarded(async () => session.log.flush()),
+      // The failure was already reported.
+      close: () => (isLost ? session.close().catch(() => undefined) : guarded(() => session.close())),
     }
   }
 
@@ -148,13 +155,13 @@ export class StoreWorkingCopies implements WorkingCopies {
     return this.#ask((store) => store.removeOlderThan(moment))
   }
 
-  /** Ends the connection, if there is one. Sessions were closed before, so nothing is lost where that fails. */
+  /** Closes the connection, if there is one. Sessions were closed before, so a failure loses nothing. */
   async close(): Promise<void> {
     const store = await this.#connected?.catch(() => undefined)
     await store?.close().catch(() => undefined)
   }
 
-  /** Brings one file up to date, unless another process has done so meanwhile. One that a process of this machine writes is up to date. */
+  /** Updates one file, unless another process has done so. A file that a process of this machine writes is current. */
   async #rebuild(path: string, sessionId: string, info: StoredSessionInfo | undefined): Promise<void> {
     await makeDurableFolder(dirname(path))
     await whileNobodyRebuilds(path, async () => {
@@ -166,8 +173,8 @@ export class StoreWorkingCopies implements WorkingCopies {
         if (read === undefined || read.records.length === 0) await rm(path, { force: true })
         else await this.#write(path, read)
       } catch (thrown) {
-        // The others are listed all the same.
-        this.#tell(`The session ${sessionId} of ${this.#options.name} cannot be read: ${messageOf(thrown)}`)
+        // Other sessions are still listed.
+        this.#report(`The session ${sessionId} of ${this.#options.name} cannot be read: ${messageOf(thrown)}`)
         await rm(path, { force: true })
       } finally {
         await lock.release()
@@ -175,9 +182,9 @@ export class StoreWorkingCopies implements WorkingCopies {
     })
   }
 
-  #tell(problem: string): void {
-    if (this.#told.has(problem)) return
-    this.#told.add(problem)
+  #report(problem: string): void {
+    if (this.#reportedProblems.has(problem)) return
+    this.#reportedProblems.add(problem)
     this.#options.onProblem?.(problem)
   }
 
@@ -188,7 +195,7 @@ export class StoreWorkingCopies implements WorkingCopies {
     await writePayloads(payloadsFolder(path), payloads)
     await writeWhole(path, bytes)
     const changed = new Date(info.updatedAt)
-    // What lists sessions goes by it.
+    // Lists of sessions use this time.
     if (!Number.isNaN(changed.getTime())) await utimes(path, changed, changed)
   }
 
@@ -205,9 +212,9 @@ export class StoreWorkingCopies implements WorkingCopies {
     return files
   }
 
-  /** Nothing runs yet, or a command only looks: what is wrong is for the person to put right. */
+  /** Calls the store. Nothing is running yet, so errors are configuration errors for the user to fix. */
   async #ask<T>(question: (store: SessionStore) => Promise<T>): Promise<T> {
-    const slow = setTimeout(() => this.#tell(`Waiting for the session store ${this.#options.name}.`), slowMs)
+    const slow = setTimeout(() => this.#report(`Waiting for the session store ${this.#options.name}.`), slowMs)
     try {
       return await question(await (this.#connected ??= this.#options.connect()))
     } catch (thrown) {
@@ -217,11 +224,14 @@ export class StoreWorkingCopies implements WorkingCopies {
     }
   }
 
-  #lost(thrown: unknown): HaltingError {
+  #lossError(thrown: unknown): HaltingError {
     return new HaltingError('driver', this.#textOf(thrown))
   }
 
-  /** A store is a package with classes of its own, and of what a driver says no password is told. */
+  /**
+   * Returns an error message. Stores are packages with their own error classes, and their messages may contain a
+   * password.
+   */
   #textOf(thrown: unknown): string {
     const { name, redact = (text) => text } = this.#options
     const isHalting =
@@ -240,7 +250,7 @@ function headOf({ cwd, version, title, createdAt }: Omit<WorkingCopy, 'path' | '
   }
 }
 
-/** Whether the file is as it was rebuilt from this state of its session. */
+/** Whether the file was rebuilt from this state of its session, and is unchanged. */
 function isCopyOf(path: string, { records, updatedAt }: Pick<StoredSessionInfo, 'records' | 'updatedAt'>): boolean {
   try {
     const file = openRegularSync(path)
@@ -261,14 +271,14 @@ function isCopyOf(path: string, { records, updatedAt }: Pick<StoredSessionInfo, 
   }
 }
 
-/** The name of a payload is its hash: one that is there whole is not written again. */
+/** Writes the payloads, which are named by their hash. */
 async function writePayloads(folder: string, payloads: readonly Payload[]): Promise<void> {
   if (payloads.length === 0) return
   await makeDurableFolder(folder)
   for (const { sha256, text } of payloads) await writeWhole(join(folder, sha256), text)
 }
 
-/** The session is gone from the store. What lies beside its file goes when it is old. */
+/** Removes a file whose session was removed from the store. Its folder is removed when it is old. */
 async function removeCopy(path: string): Promise<void> {
   const lock = await takeLock(`${path}.lock`).catch(() => undefined)
   if (lock?.kind !== 'locked') return
@@ -285,5 +295,51 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   } catch (error) {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return []
     throw error
+  }
+}
+
+/** A record as it is put into a store, with its time, which stores preserve like all other fields. */
+type TimedRecord = StepRecord & { readonly timestamp?: string }
+
+/** The state of a session that a file represents. */
+interface CopiedState extends Pick<StoredSessionInfo, 'records' | 'updatedAt'> {
+  /** Bytes after the first line: a process that wrote more, or less, has changed the file. */
+  readonly bytes: number
+}
+
+/** Creates the file of a session in a store, as the program would have written it. */
+export function journalOfRecords(
+  place: JournalPlace,
+  { createdAt, updatedAt, records: count }: Pick<StoredSessionInfo, 'createdAt' | 'updatedAt' | 'records'>,
+  records: readonly TimedRecord[],
+): { readonly bytes: Buffer; readonly payloads: readonly Payload[] } {
+  const encoder = new JournalEncoder(place)
+  // Call it to count the line, as in every file.
+  encoder.head(createdAt)
+  const contents = new ContentInterner()
+  const lines: Buffer[] = []
+  const payloads: Payload[] = []
+  let newest = createdAt
+  for (const { timestamp, ...given } of records) {
+    newest = timestamp ?? newest
+    // The rest is the record.
+    const encoded = encoder.linesOf(contents.intern(given), newest)
+    lines.push(Buffer.from(encoded.lines))
+    payloads.push(...encoded.payloads)
+  }
+  const state: CopiedState = { records: count, updatedAt, bytes: lines.reduce((sum, each) => sum + each.length, 0) }
+  const head = new JournalEncoder(place).head(createdAt, { stored: state })
+  return { bytes: Buffer.concat([Buffer.from(head), ...lines]), payloads }
+}
+
+/** Returns the state in the first line of such a file, with the size of that line; undefined for any other file. */
+function copiedState(start: Buffer): (CopiedState & { readonly headBytes: number }) | undefined {
+  const end = start.indexOf(10)
+  if (end < 0) return undefined
+  try {
+    const { stored } = valueOf(start, 0, end) as { readonly stored?: CopiedState }
+    return stored === undefined ? undefined : { ...stored, headBytes: end + 1 }
+  } catch {
+    return undefined
   }
 }

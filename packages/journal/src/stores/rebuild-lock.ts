@@ -2,18 +2,19 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { HaltingError } from '@halting/core'
 import { takeLock } from '../files/lock.ts'
 
-/** A file is rebuilt in a moment, unless its session is very long. */
+/** Maximum duration of a rebuild; only very long sessions take more than a moment. */
 const longestMs = 30_000
 
 /**
- * Does work that no other process of this machine rebuilds the file in, and waits for one that does. Whoever rebuilds holds the lock of the session in it for a
- * moment: a process that opens the session takes that lock here, so that it is told of processes that write alone.
- * @throws HaltingError `driver` where another one rebuilds for longer than half a minute.
+ * Runs work while no other process of this machine rebuilds the file, after waiting for one that does. A rebuild
+ * briefly takes the session's lock inside this one; a process that opens the session does the same, so it only
+ * conflicts with real writers.
+ * @throws HaltingError `driver` if another process rebuilds for more than half a minute.
  */
 export async function whileNobodyRebuilds<T>(path: string, work: () => Promise<T>): Promise<T> {
   const until = performance.now() + longestMs
   for (;;) {
-    // One after another: each try waits for the one before it.
+    // Sequential: each try waits for the previous one.
     const lock = await takeLock(`${path}.rebuild`)
     if (lock.kind === 'locked') {
       try {

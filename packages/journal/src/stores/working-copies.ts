@@ -4,10 +4,11 @@ import type { StepRecord } from '@halting/core/steps'
 import type { JournalPlace } from '../format/encoder.ts'
 import { sessionStoreVariable } from './store-place.ts'
 
-// Sessions of a store have a file each, which is rebuilt from the store before it is read: whatever reads sessions reads these files. This is the list of
-// the stores that this process has opened, by the folder of their files. The store itself is loaded by whoever opens it.
+// Each session of a store has a file, which is rebuilt from the store before it is read; all readers of sessions use
+// these files. This registry has the stores that this process has opened, by the folder of their files. The code that opens a
+// store loads its module.
 
-/** A session of a store that this process alone writes. */
+/** A session of a store that only this process writes. */
 export interface StoreSession {
   /** `timestamp` is when it was recorded: ISO 8601 in UTC. */
   append(record: StepRecord, timestamp: string): void
@@ -17,15 +18,15 @@ export interface StoreSession {
   close(): Promise<void>
 }
 
-/** The file of a session, and what its first line says. */
+/** The file of a session, and the content of its first line. */
 export interface WorkingCopy extends JournalPlace {
   /** Path of the file. */
   readonly path: string
-  /** When a session that begins began elsewhere, for a copy: ISO 8601 in UTC. */
+  /** When a copied session was created: ISO 8601 in UTC. */
   readonly createdAt?: string
 }
 
-/** A session of a store, and where its file is once it was brought up to date. */
+/** A session of a store, and the path of its file once that is current. */
 export interface CopiedSession {
   /** Id of the session. */
   readonly sessionId: string
@@ -37,36 +38,42 @@ export interface CopiedSession {
 
 /** The files of the sessions in one store. */
 export interface WorkingCopies {
-  /** The folder that has one folder a project. */
+  /** Folder with one folder per project. */
   readonly base: string
-  /** Brings the files up to date: all of them, or those of sessions that work in this folder. @throws HaltingError where the store cannot be read. */
+  /**
+   * Updates the files of all sessions, or of those that work in this folder. @throws HaltingError if the store cannot
+   * be read.
+   */
   refresh(cwd?: string): Promise<void>
-  /** Brings one file up to date. @throws HaltingError where the store cannot be read. */
+  /** Updates one file. @throws HaltingError if the store cannot be read. */
   refreshOne(path: string, sessionId: string): Promise<void>
-  /** The sessions of the store, of all folders or of one, the one that was written last first. Files need not be there. @throws HaltingError */
+  /**
+   * Lists the sessions of the store, of all folders or one, most recently written first. Their files may be missing.
+   * @throws HaltingError
+   */
   files(cwd?: string): Promise<readonly CopiedSession[]>
-  /** Locks a session, or begins it, and brings its file up to date. The caller has the lock of the file. @throws HaltingError */
+  /** Locks or creates a session, and updates its file. The caller has the lock of the file. @throws HaltingError */
   open(copy: WorkingCopy): Promise<StoreSession>
-  /** Removes a session from the store. @throws HaltingError where a process has it open. */
+  /** Removes a session from the store. @throws HaltingError if a process has it open. */
   remove(sessionId: string): Promise<void>
-  /** Removes the sessions that were not written since. Gives how many. */
+  /** Removes the sessions that were not written since then. Returns their number. */
   removeOlderThan(moment: Date): Promise<number>
 }
 
 const opened = new Map<string, WorkingCopies>()
 
-/** Has the files below this folder kept in a store until the function that it gives is called. */
+/** Stores the files in this folder in a store, until the returned function is called. */
 export function registerWorkingCopies(copies: WorkingCopies): () => void {
   opened.set(copies.base, copies)
   return () => void opened.delete(copies.base)
 }
 
-/** The folder that has the folders of all stores. */
+/** Folder with the folders of all stores. */
 const storesFolder = 'stores'
 
 /**
- * The store that a session file is a copy of; undefined for a file that is the session itself.
- * @throws ConfigurationError for a file of a store that this process has not opened: what is written to it would be lost.
+ * Returns the store that a session file is a copy of; undefined for a file that is the session itself.
+ * @throws ConfigurationError for a file of a store that this process has not opened: writes to it would be lost.
  */
 export function workingCopiesOf(path: string): WorkingCopies | undefined {
   return workingCopiesIn(dirname(dirname(path)))
@@ -82,7 +89,7 @@ export function workingCopiesIn(base: string): WorkingCopies | undefined {
   )
 }
 
-/** Where the files of a store are: `~/.halting/stores/<key>/projects`. */
+/** Returns where the files of a store are: `~/.halting/stores/<key>/projects`. */
 export function workingCopiesFolder(configFolder: string, key: string): string {
   return join(configFolder, storesFolder, key, 'projects')
 }

@@ -1,26 +1,27 @@
-// Holds R-SESS-9d. A journal is read in pieces, one ahead: each byte comes once and in order, however the disk cuts them.
+// Tests R-SESS-9d of docs/spec: a journal is read in chunks, one ahead. Each byte arrives once and in order, however
+// the disk splits them.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { FileHandle } from 'node:fs/promises'
-import { CutFileError, PiecesAhead } from '../../src/files/read-ahead-buffer.ts'
+import { CutFileError, ReadAheadBuffer } from '../../src/files/read-ahead-buffer.ts'
 
-/** A file that gives at most so many bytes at a time, one number a read. */
+/** A file that returns a limited number of bytes per read. The limits repeat. */
 function fileOf(content: Buffer, most: readonly number[]): Pick<FileHandle, 'read'> {
   let position = 0
   let reads = 0
   const read = async (buffer: Buffer, at: number, length: number): Promise<{ bytesRead: number; buffer: Buffer }> => {
     const end = Math.min(content.length, position + Math.min(length, most[reads++ % most.length] ?? length))
-    // A buffer that is used again holds what it held.
+    // Until then, a reused buffer has its old content.
     await Promise.resolve()
     const bytesRead = content.copy(buffer, at, position, end)
     position = end
     return { bytesRead, buffer }
   }
-  // Nothing else is asked of it.
+  // The buffer uses nothing else of the file.
   return { read } as unknown as Pick<FileHandle, 'read'>
 }
 
-test('each byte comes once and in order, whatever is left of a piece and however short a read is', async () => {
+test('returns each byte once and in order, for any rest of a chunk and any short read', async () => {
   const given = fc.record({
     content: fc.uint8Array({ maxLength: 120 }),
     most: fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 5 }),
@@ -30,7 +31,7 @@ test('each byte comes once and in order, whatever is left of a piece and however
   })
   await fc.assert(
     fc.asyncProperty(given, async ({ content, most, leaves, pieceBytes, roomBytes }) => {
-      const pieces = new PiecesAhead(fileOf(Buffer.from(content), most), {
+      const pieces = new ReadAheadBuffer(fileOf(Buffer.from(content), most), {
         pieceBytes,
         roomBytes,
         leastBytes: content.length,
@@ -42,7 +43,7 @@ test('each byte comes once and in order, whatever is left of a piece and however
         if (bytes === undefined) break
         expect(bytes.length).toBeGreaterThan(left.length)
         const end = Math.max(0, bytes.length - (leaves[count % leaves.length] ?? 0))
-        // The piece is of use until the next one is asked for, and no longer.
+        // A chunk is valid only until the next one is requested.
         taken.push(Buffer.from(bytes.subarray(0, end)))
         left = bytes.subarray(end)
       }
@@ -53,9 +54,9 @@ test('each byte comes once and in order, whatever is left of a piece and however
 
 const sizes = { pieceBytes: 8, roomBytes: 0, leastBytes: 0 }
 
-test('a file that ends before its size was cut while it was read', async () => {
+test('reports a file that ends before its size as truncated', async () => {
   for (const content of ['1\n34567\n9', '123456789']) {
-    const pieces = new PiecesAhead(fileOf(Buffer.from(content), [8]), { ...sizes, leastBytes: 10 })
+    const pieces = new ReadAheadBuffer(fileOf(Buffer.from(content), [8]), { ...sizes, leastBytes: 10 })
     const all = async (left: Buffer): Promise<void> => {
       const bytes = await pieces.next(left)
       if (bytes !== undefined) await all(bytes)
@@ -64,12 +65,12 @@ test('a file that ends before its size was cut while it was read', async () => {
   }
 })
 
-test('a read that fails is told to whoever asks for its piece, and to nobody else', async () => {
+test('rejects only the read of the chunk that failed', async () => {
   const broken = { read: () => Promise.reject(new Error('EIO')) } as unknown as Pick<FileHandle, 'read'>
-  const asked = new PiecesAhead(broken, sizes)
+  const asked = new ReadAheadBuffer(broken, sizes)
   await expect(asked.next(Buffer.alloc(0))).rejects.toThrow('EIO')
-  // A rejection that nobody handles would end the process.
-  const unasked = new PiecesAhead(broken, sizes)
+  // An unhandled rejection would end the process.
+  const unasked = new ReadAheadBuffer(broken, sizes)
   await new Promise((resolve) => setImmediate(resolve))
   await unasked.stop()
 })

@@ -1,11 +1,11 @@
-// Holds R-LIM-81 of docs/spec: at which time of the day a run did what.
+// Tests R-LIM-81 of docs/spec: the times of day at which a run did something.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { JournalEncoder } from '../../src/format/encoder.ts'
 import { readJournal } from '../../src/read-journal.ts'
-import { place, recordsOfLooking } from '../support/looking-run.ts'
+import { place, recordsOfLooking } from '../support/reading-run.ts'
 
 let folder: string
 
@@ -17,7 +17,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('a clock is told where it begins, and where a run slept or was resumed', async () => {
+test('reports clock points at the start, and after a run slept or was resumed', async () => {
   const call = (id: string): { name: string; id: string } => ({ name: 'Look', id })
   const records = await recordsOfLooking([{ toolCalls: [call('a')] }, { toolCalls: [call('b')] }, 'done'])
   const encoder = new JournalEncoder(place)

@@ -1,4 +1,5 @@
-// Holds rules of docs/spec: R-JOUR-2, R-JOUR-2a, R-JOUR-8: what goes into lines comes out of them, and long texts stand in files of their own.
+// Tests R-JOUR-2, R-JOUR-2a and R-JOUR-8 of docs/spec: lines and records convert into each other, and long texts have
+// their own files.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,14 +23,14 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 const sessionId = drawnSessionId
 const placeOf = () => ({ path: join(folder, `${sessionId}.jsonl`), sessionId, cwd: '/project', version: '0.1.0' })
 
-describe('a file that is read in pieces', () => {
-  test('comes to the same, also where a line is longer than a piece', async () => {
+describe('a file that is read in chunks', () => {
+  test('has the same records, even if a line is longer than a chunk', async () => {
     const place = placeOf()
     const encoder = new JournalEncoder(place)
     const { run, spent: fresh } = startRun({ prompt: 'go', sessionId })
-    // What is absent is in no line.
+    // Lines omit absent fields.
     const spent = JSON.parse(JSON.stringify(fresh)) as typeof fresh
-    // Half a character keeps a long text in its line.
+    // A lone surrogate keeps a long text in its line.
     const texts = ['x'.repeat(900_000), `${'ä'.repeat(2_500_000)}\ud83d`, 'y\n'.repeat(300_000), 'last']
     const records = [
       { type: 'start', scope: '', start: { run, added: [], spent }, at: 0 } as const,
@@ -47,7 +48,7 @@ describe('a file that is read in pieces', () => {
     expect(read.runs).toEqual([records])
     expect(read).toEqual(parseJournal(bytes, place.path))
     expect(read.wholeBytes).toBe(bytes.length)
-    // Torn in the long line; and damaged there, with whole lines in later pieces.
+    // Torn in the long line, and damaged there with complete lines in later chunks.
     writeFileSync(place.path, bytes.subarray(0, 3_000_000))
     const wholeBytes = bytes.indexOf(10, bytes.indexOf('xx')) + 1
     const torn = { runs: [records.slice(0, 2)], wholeBytes, tornBytes: 3_000_000 - wholeBytes }
@@ -58,11 +59,11 @@ describe('a file that is read in pieces', () => {
   })
 })
 
-/** Files of the first format go on in it. */
+/** A file of format 1 continues in format 1. */
 const format = fc.constantFrom<JournalFormat>(1, 2)
 
 describe('lines and records', () => {
-  test('come to the same, whatever was said and wherever another process went on', () => {
+  test('convert into each other, for any content and wherever another process continued', () => {
     fc.assert(
       fc.property(
         added,
@@ -81,7 +82,7 @@ describe('lines and records', () => {
               .join('')
           const before = parseJournal(Buffer.from(bytes), place.path)
           const other = new JournalEncoder(place, before.written)
-          // Another process goes on from what it read, and may hold the same contents.
+          // Another process continues from what it read, and may have the same contents.
           bytes += records
             .slice(cut)
             .map((each) => other.linesOf(each).lines)
@@ -105,7 +106,7 @@ describe('lines and records', () => {
     [1, 'changed', { request: 2, usage: { in: 1, out: 2 } }],
     [2, 'delta', { request: 2, usage: { out: 2 } }],
   ] as const)(
-    'a lap of format %i names its reply by its line, and tells of what was spent only what changed',
+    'refers to the reply by its line, and stores only changed figures, in format %i',
     (written, field, expected) => {
       const place = placeOf()
       const encoder = new JournalEncoder(place, undefined, undefined, written)
@@ -116,7 +117,7 @@ describe('lines and records', () => {
           lap: {
             scope: '',
             transition: 'next_turn',
-            // What is undefined is in no line, and is no field that another lap lacks.
+            // Lines omit undefined fields, and such a field is not missing in another lap.
             spent: { request, usage: { in: 1, out: request }, metadata: {}, goal: undefined },
             added: [{ kind: 'assistant', id: 'run1/assistant:1', message }],
           },
@@ -133,14 +134,14 @@ describe('lines and records', () => {
       const lines = records.map((each) => encoder.linesOf(each).lines)
       expect((JSON.parse(lines[4] ?? '') as { readonly [field: string]: unknown })[field]).toEqual(expected)
       expect(lines[4]).not.toContain('stop_reason')
-      // A line that says what changed since one that is not there is damage.
+      // A line with changes to a missing line is damage.
       const head = new JournalEncoder(place, undefined, undefined, written).head()
       const bytes = [head, ...lines.filter((_, index) => index !== 2), lines[1]].join('')
       expect(() => parseJournal(Buffer.from(bytes), place.path)).toThrow('is damaged in line 5')
     },
   )
 
-  test('one chain of parents goes through all runs of a session; a subagent has its own', () => {
+  test('form one chain of parents over all runs of a session, with a separate one for each subagent', () => {
     const user = (id: string): TranscriptEntry => ({
       kind: 'user',
       id,
@@ -197,7 +198,7 @@ describe('a text over 1 MB', () => {
     return { journal: place.path, payloads: payloadsFolder(place.path) }
   }
 
-  test('stands in a file of its own, once, and comes back', async () => {
+  test('is stored once in a separate file, and restored', async () => {
     const { journal, payloads } = await written()
     expect(payloads).toBe(join(folder, sessionId, 'payloads'))
     const names = readdirSync(payloads)
@@ -213,7 +214,7 @@ describe('a text over 1 MB', () => {
     await again.close()
   })
 
-  test('that is missing or damaged is told by the name of its file', async () => {
+  test('is reported by its file name if it is missing or damaged', async () => {
     const { journal, payloads } = await written()
     const path = join(payloads, readdirSync(payloads)[0] ?? '')
     const whole = readFileSync(path)
@@ -228,9 +229,9 @@ describe('a text over 1 MB', () => {
     expect((await readJournal(journal)).runs).toHaveLength(1)
   })
 
-  test('that cannot be written is named by no line', async () => {
+  test('is not referenced if it cannot be written', async () => {
     const place = placeOf()
-    // A file stands where the folder would be.
+    // A file blocks the path of the folder.
     mkdirSync(join(folder, sessionId))
     writeFileSync(join(folder, sessionId, 'payloads'), '')
     const journal = await openJournal(place)

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-JOUR-12a: a fold that is not of the lines before it is passed over, and they are read.
+// Tests R-JOUR-12a of docs/spec: a fold that does not match the lines before it is ignored, and the lines are read.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,12 +8,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { JournalEncoder } from '../../src/format/encoder.ts'
 import { foldMark } from '../../src/format/fold.ts'
 import { lineOf } from '../../src/format/line.ts'
-import { readJournal, readToGoOn, type ReadJournal } from '../../src/read-journal.ts'
-import { place, recordsOfLooking } from '../support/looking-run.ts'
+import { readJournal, readForResume, type ReadJournal } from '../../src/read-journal.ts'
+import { place, recordsOfLooking } from '../support/reading-run.ts'
 
 let folder: string
 let lines: readonly string[]
-/** The numbers of the lines that are folds. */
+/** The numbers of the fold lines. */
 let folds: readonly number[]
 
 beforeAll(async () => {
@@ -67,31 +67,34 @@ async function readWith(written: readonly string[]): Promise<{ readonly byFolds:
       throw error
     }
   }
-  return { byFolds: await read(() => readToGoOn(path(), 'open')), byLines: await read(() => readJournal(path())) }
+  return { byFolds: await read(() => readForResume(path(), 'open')), byLines: await read(() => readJournal(path())) }
 }
 
-/** The lines with another fold in the place of one. */
+/** The lines, with one fold replaced by another. */
 function lying(index: number, lie: (fold: Fold) => void): readonly string[] {
   const line = JSON.parse(lines[index] ?? '') as { readonly fold: Fold }
   lie(line.fold)
   return lines.with(index, lineOf({ type: 'halting', fold: line.fold }).trimEnd())
 }
 
-test('there are folds, and they say what the lines say', async () => {
+test('folds match the lines that they cover', async () => {
   expect(folds.length).toBeGreaterThan(2)
   const { byFolds, byLines } = await readWith(lines)
   expect(byFolds).toEqual(byLines)
-  expect((await readToGoOn(path(), 'open')).runs.flat().length).toBeLessThan(lines.length / 2)
+  expect((await readForResume(path(), 'open')).runs.flat().length).toBeLessThan(lines.length / 2)
 })
 
 const numbers = [-1, 0, 1, 0.5, 37, 1e9, 2 ** 53, 1e300, -1e300, null, '7', true, [], {}]
-/** Sums and names that are of their type have the checksum of the fold alone, as those of a lap have that of its line: of these only what is of no type is a lie that can be seen. */
+/**
+ * Only the checksum of the fold protects well-typed figures and names, as that of a line protects those of a lap. Of
+ * such fields, only values of the wrong type can be detected.
+ */
 const ofNoType: { readonly [what: string]: (value: unknown) => boolean } = {
   'the id of a reply': (value) => value !== '7',
   items: (value) => !Array.isArray(value),
   transition: (value) => value !== '7',
   newest: (value) => value !== '7' && value !== null,
-  'what was spent': (value) => JSON.stringify(value) !== '{}',
+  'the figures': (value) => JSON.stringify(value) !== '{}',
   until: (value) => typeof value !== 'number' || value < 0,
 }
 const lies: readonly (readonly [string, (fold: Fold, value: unknown) => void])[] = [
@@ -108,10 +111,7 @@ const lies: readonly (readonly [string, (fold: Fold, value: unknown) => void])[]
     (fold, value) => void (itemOf(fold, 'a')[2] = Number(itemOf(fold, 'a')[2]) + Number(value)),
   ],
   ['the length of a reply', (fold, value) => void (itemOf(fold, 'a')[3] = value)],
-  [
-    'a reply that is longer',
-    (fold, value) => void (itemOf(fold, 'a')[3] = Number(itemOf(fold, 'a')[3]) + Number(value)),
-  ],
+  ['a longer reply', (fold, value) => void (itemOf(fold, 'a')[3] = Number(itemOf(fold, 'a')[3]) + Number(value))],
   ['the place of a result', (fold, value) => void (itemOf(fold, 'r')[2] = value)],
   ['the length of a result', (fold, value) => void (itemOf(fold, 'r')[3] = value)],
   ['a result without a length', (fold) => void itemOf(fold, 'r').pop()],
@@ -120,12 +120,12 @@ const lies: readonly (readonly [string, (fold: Fold, value: unknown) => void])[]
   ['a reply as a result', (fold) => void itemOf(fold, 'r').splice(2, 2, ...itemOf(fold, 'a').slice(2, 4))],
   ['a result as a reply', (fold) => void itemOf(fold, 'a').splice(2, 2, ...itemOf(fold, 'r').slice(2, 4))],
   ['an item of no kind', (fold, value) => void fold.items.push([value] as unknown[])],
-  ['an item that is none', (fold, value) => void fold.items.push(value as unknown[])],
-  ['an entry that is none', (fold, value) => void fold.items.push(['e', value])],
+  ['an invalid item', (fold, value) => void fold.items.push(value as unknown[])],
+  ['an invalid entry', (fold, value) => void fold.items.push(['e', value])],
   ['items', (fold, value) => void (fold['items'] = value as unknown[][])],
   ['transition', (fold, value) => void (fold['transition'] = value)],
   ['spent', (fold, value) => void (fold['spent'] = value)],
-  ['what was spent', (fold, value) => void (fold['spent'] = { '': value })],
+  ['the figures', (fold, value) => void (fold['spent'] = { '': value })],
   ['newest', (fold, value) => void (fold['newest'] = value)],
   ['past', (fold, value) => void (fold['past'] = value as Fold['past'])],
   ['settled', (fold, value) => void (fold.past['settled'] = value)],
@@ -140,7 +140,7 @@ function itemOf(fold: Fold, kind: string): unknown[] {
   return fold.items.find((item) => item[0] === kind) ?? []
 }
 
-test.each(lies)('%s', async (what, lie) => {
+test.each(lies)('reads the same as by lines despite a false fold: %s', async (what, lie) => {
   for (const index of [folds[0] ?? 0, folds.at(-1) ?? 0])
     for (const value of numbers.filter(ofNoType[what] ?? (() => true))) {
       const { byFolds, byLines } = await readWith(lying(index, (fold) => lie(fold, value)))
@@ -148,7 +148,7 @@ test.each(lies)('%s', async (what, lie) => {
     }
 })
 
-test('a fold that stands twice, elsewhere, or is of other lines', async () => {
+test('reads the same as by lines despite a fold that is repeated, moved, or covers other lines', async () => {
   const [first = 0, second = 0] = folds
   const [one = '', two = ''] = [lines[first], lines[second]]
   await readWith(lines)

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-JOUR-12: a session that is gone on with by what folds say of its lines comes to what all its lines come to.
+// Tests R-JOUR-12 of docs/spec: resuming a session from its folds gives the same state as from all lines.
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { JournalEncoder, type JournalFormat } from '../../src/format/encoder.ts'
 import { foldMark } from '../../src/format/fold.ts'
-import { JournalReader, parseJournal, readJournal, readToGoOn, type ReadJournal } from '../../src/read-journal.ts'
+import { JournalReader, parseJournal, readJournal, readForResume, type ReadJournal } from '../../src/read-journal.ts'
 import { openJournal } from '../../src/open-journal.ts'
 import { wholeLines } from '../../src/whole-lines.ts'
 import { drawn } from '../../../core/test/support/deep.ts'
@@ -22,10 +22,10 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 const place = () => ({ path: join(folder, `${sessionId}.jsonl`), sessionId, cwd: '/project', version: '0.1.0' })
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
-/** What a session comes to for whoever goes on with it. */
+/** The state of a session that a process resumes. */
 function comesTo({ runs, written, wholeBytes }: ReadJournal, list: readonly StepRecord[]): unknown {
   const folded = foldSession(runs)
-  // Nobody goes back to what a subagent said.
+  // Nobody rewinds to an entry of a subagent.
   const ofSubagents = new Set(list.flatMap((each) => (isOfSubagent(each) ? addedIn(each).map(({ id }) => id) : [])))
   const { lines, entryLines, spent, sums } = written
   const ofMain = [...entryLines].filter(([id]) => !ofSubagents.has(id))
@@ -51,7 +51,7 @@ function summed({ transcript, open, ended, isRewound }: FoldedSession): unknown 
 const nothingSpent = { nanos: 3, unknownNanos: 1, totalTokens: 2 }
 const begins = (entries: Parameters<typeof start>[0], run: string): StepRecord => {
   const record = start(entries, run)
-  // Of a start: what it is made of has no figures.
+  // Start records have no figures of their own.
   return {
     ...record,
     start: { ...(record as { readonly start: object }).start, spent: nothingSpent },
@@ -67,7 +67,7 @@ const request = fc.tuple(fc.nat(3), fc.boolean(), fc.nat(9)).map(([at, isOpen, n
   const charge = { nanos, tokens: 2, known: nanos % 2 === 0 }
   return { type: 'result', key, digest: null, value: { kind: 'failed', charge }, at: nanos, durationMs: 2 }
 })
-/** A turn as a run has it: what it is charged, its reply and the result, and a lap of these. Some replies have more beside them. */
+/** The records of one turn: the charge, the reply, the result and a lap. Some replies have further entries. */
 const turn = fc.tuple(fc.nat(9), message, fc.boolean(), added).map(([nanos, reply, isCut, more]) => {
   const key = `run1/model:${nanos}.1`
   const [charge, own] = [{ nanos, tokens: 1, known: nanos % 2 === 0 }, isCut ? { aborted: true } : {}]
@@ -114,8 +114,8 @@ const records = fc
   .tuple(added, fc.array(fc.oneof(record, main, request, between, turn), { maxLength: 20 }), fc.boolean())
   .map(([first, list, ends]) => shared([begins(first, 'run1'), ...list.flat(), ...(ends ? [end] : [])]))
 
-describe('what goes on by folds', () => {
-  test('comes to what all lines come to, whatever was said and wherever other processes went on', async () => {
+describe('resuming by folds', () => {
+  test('has the same result as all lines, for any content and wherever other processes continued', async () => {
     let folds = 0
     const property = fc.asyncProperty(
       records,
@@ -128,21 +128,21 @@ describe('what goes on by folds', () => {
         writeFileSync(path, new JournalEncoder(place(), undefined, size, format).head())
         const cuts = [first, second].toSorted((a, b) => a - b)
         for (const part of [list.slice(0, cuts[0]), list.slice(cuts[0], cuts[1]), list.slice(cuts[1])]) {
-          const encoder = new JournalEncoder(place(), (await readToGoOn(path, 'open')).written, size)
+          const encoder = new JournalEncoder(place(), (await readForResume(path, 'open')).written, size)
           writeFileSync(path, part.map((each) => encoder.linesOf(each).lines).join(''), { flag: 'a' })
         }
-        // What was spent is data to the codec.
+        // The codec treats figures as opaque data.
         const lines = parseJournal(readFileSync(path), path)
-        // Nobody who reads lines sees folds.
+        // Readers of lines see no folds.
         expect(lines.runs.flat()).toEqual(plain(list))
-        const byFolds = await readToGoOn(path, 'open')
+        const byFolds = await readForResume(path, 'open')
         folds += lines.runs.flat().length - byFolds.runs.flat().length
         expect(comesTo(byFolds, list)).toEqual(comesTo(lines, list))
-        const { open, ...more } = foldSession((await readToGoOn(path, 'conversation')).runs)
-        // Of a run that goes on this leaves out its records.
+        const { open, ...more } = foldSession((await readForResume(path, 'conversation')).runs)
+        // This omits the records of an open run.
         const isOver = list.at(-1) === end
-        const told = isOver ? [open, plain(summed({ open, ...more }))] : []
-        expect(told).toEqual(isOver ? [undefined, plain(summed(foldSession(lines.runs)))] : [])
+        const folded = isOver ? [open, plain(summed({ open, ...more }))] : []
+        expect(folded).toEqual(isOver ? [undefined, plain(summed(foldSession(lines.runs)))] : [])
       },
     )
     await fc.assert(property, { numRuns: drawn(400) })
@@ -150,14 +150,14 @@ describe('what goes on by folds', () => {
   })
 })
 
-test('what folds say is enough, also of later runs: no line is read that they sum up', () => {
+test('reads no line that a fold covers, also in later runs', () => {
   const said = (run: string): TranscriptEntry => ({
     kind: 'user',
     id: `${run}/prompt:0`,
     message: { role: 'user', content: [{ type: 'text', text: 'Go.' }] },
     origin: 'prompt',
   })
-  // Without messages that are in lines of a step that no entry names.
+  // Without messages that only a step has, because no entry names them.
   const turns = fc.array(
     turn.map((list) =>
       list.map((each) =>
@@ -199,7 +199,7 @@ describe('a long session', () => {
     ],
   })
 
-  /** A run that was killed when its last request was asked: `left` is what stood in its file then. */
+  /** A run that was killed during its last request. `left` is its file at that time. */
   async function killed(): Promise<string> {
     const { path } = place()
     const left = join(folder, 'left.jsonl')
@@ -224,7 +224,7 @@ describe('a long session', () => {
     return path
   }
 
-  test('goes on in the middle of a run, with its messages and figures, and needs not the records of past turns', async () => {
+  test('resumes in the middle of a run with its messages and figures, without the records of past turns', async () => {
     const path = await killed()
     const lines = await readJournal(path)
     const journal = await openJournal(place())
@@ -244,11 +244,11 @@ describe('a long session', () => {
     await next.close()
   })
 
-  test('that is damaged is told by the number of the line, as if there were no folds', async () => {
+  test('reports damage by line number, as without folds', async () => {
     const path = await killed()
     const whole = readFileSync(path)
     const fold = whole.indexOf(foldMark) + 1
-    // In a message that a fold names, in a step that it passes over, in the fold, and behind it.
+    // In a message that a fold names, in a step that it skips, in the fold, and behind it.
     for (const at of [whole.indexOf('seen'), whole.indexOf('"intent"'), fold + 100, whole.indexOf('"intent"', fold)]) {
       const damaged = Buffer.from(whole)
       damaged[at] = 'X'.charCodeAt(0)
@@ -263,7 +263,7 @@ describe('a long session', () => {
     await (await openJournal(place())).close()
   })
 
-  test('without folds, as an earlier version wrote it, goes on as one with them', async () => {
+  test('resumes without folds, as an earlier version wrote it, with the same result', async () => {
     const path = await killed()
     const before = await openJournal(place())
     await before.close()

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-JOUR-2, R-JOUR-2b, R-JOUR-2c: files of both formats, and what an export makes of them.
+// Tests R-JOUR-2, R-JOUR-2b and R-JOUR-2c of docs/spec: files of both formats, and how an export converts them.
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,11 +22,11 @@ beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'halting-formats-')))
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const place = () => ({ path: join(folder, `${sessionId}.jsonl`), sessionId, cwd: '/project', version: '0.1.0' })
-/** Two runs of two calls a turn, of which the second was killed in its last request, as version 0.1.0 wrote it. */
+/** Two runs with two calls per turn, as version 0.1.0 wrote them. The second one was killed during its last request. */
 const oldFile = new URL('./fixtures/format-1.jsonl', import.meta.url)
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
-test('a session of the first format is read, goes on in it, and an older version reads what was added', async () => {
+test('reads and continues a session of the first format, and an older version reads the new lines', async () => {
   const { path } = place()
   copyFileSync(oldFile, path)
   const before = await readJournal(path)
@@ -50,12 +50,12 @@ test('a session of the first format is read, goes on in it, and an older version
   const again = await readJournal(path)
   expect(plain(again.runs[0])).toEqual(plain(before.runs[0]))
   expect(foldSession(again.runs).transcript.length).toBe(16)
-  // A message is named by the uuid of its line where that has one.
+  // The uuid of a line, if it has one, names its message.
   const [said] = foldSession(again.runs).transcript.since(0)
   expect(entryOfLine(again, String(messages[0]?.['uuid']))).toBe(said?.id)
 })
 
-test('a file of a later format is refused, and told what to do', async () => {
+test('rejects a file of a later format, and says what to do', async () => {
   const { path } = place()
   const head = { type: 'halting', format: 3, sessionId, cwd: '/project', version: '9' }
   writeFileSync(path, lineOf(head))
@@ -64,7 +64,7 @@ test('a file of a later format is refused, and told what to do', async () => {
   )
 })
 
-test('a new session says what every line has in common once: no line repeats it', async () => {
+test('stores what all lines have in common only once', async () => {
   const journal = await openJournal(place())
   await journal.close()
   expect(valueOf(readFileSync(place().path), 0, readFileSync(place().path).length - 1)['format']).toBe(2)
@@ -76,7 +76,7 @@ function recordsIn(path: string): unknown {
   return plain({ id, cwd, title, runs, times })
 }
 
-test('what a session is exported to comes to the same, with the time of each record', async () => {
+test('exports a session with the same records and times', async () => {
   const property = fc.asyncProperty(added, fc.array(record, { maxLength: 10 }), async (first, drawnRecords) => {
     const records = [start(first, 'run1'), ...shared(drawnRecords)]
     const { path } = place()
@@ -102,7 +102,7 @@ test('what a session is exported to comes to the same, with the time of each rec
   await fc.assert(property, { numRuns: drawn(60) })
 })
 
-test('a result that names no intent, and a grant that none says, are damage', () => {
+test('reports a result that refers to no intent, and a grant without one, as damage', () => {
   const encoder = new JournalEncoder(place())
   const head = encoder.head() + encoder.linesOf(start([], 'run1')).lines
   const last = encoder.linesOf({ type: 'control', key: 'x', control: { messages: [] }, at: 1 } as never).lines
@@ -117,7 +117,7 @@ test('a result that names no intent, and a grant that none says, are damage', ()
     expect(() => parseJournal(Buffer.from(head + lineOf(line) + last), 'x')).toThrow('is damaged in line 3')
 })
 
-test('results of two calls whose lines changed places are damage, and no result of the other call', () => {
+test('reports swapped lines of two results as damage', () => {
   const encoder = new JournalEncoder(place())
   const step = (at: number) => ({ key: `run1/tool:1:${at}:call_${at}`, digest: `d${at}` })
   const intents = [0, 1].map((at) => encoder.linesOf({ type: 'intent', ...step(at), intent: null, at: 1 }).lines)
@@ -129,7 +129,7 @@ test('results of two calls whose lines changed places are damage, and no result 
   const read = (...lines: readonly string[]) => parseJournal(Buffer.from([head, ...intents, ...lines].join('')), 'x')
   const last = encoder.linesOf({ type: 'control', key: 'x', control: { messages: [] }, at: 1 } as never).lines
   expect(read(...results, last).tornBytes).toBe(0)
-  expect(() => read(...results.toReversed(), last)).toThrow('line 4: it is the result of another call than its step')
+  expect(() => read(...results.toReversed(), last)).toThrow('line 4: it has the result of another call than its step')
 })
 
 const json = fc.jsonValue({ maxDepth: 2 })
@@ -138,7 +138,7 @@ const figures = fc.dictionary(
   fc.oneof(json, fc.dictionary(fc.constantFrom('a', 'b'), fc.option(json, { nil: undefined })), fc.constant(undefined)),
 )
 
-test('what changed, put into what was before, is what is there now', () => {
+test('restores the figures from changes', () => {
   fc.assert(
     fc.property(figures, figures, fc.boolean(), (before, now, isInPlace) => {
       const [old, after] = [plain(before), plain(now)] as [Figures, Figures]
@@ -146,13 +146,13 @@ test('what changed, put into what was before, is what is there now', () => {
         [old, after],
         [old, { ...old, ...after }],
         [after, plain(after) as Figures],
-        // A field that is undefined stands in no line.
+        // Lines omit undefined fields.
         [{ ...before }, { ...now }],
         [{ ...before }, { ...before, ...now }],
       ] as const) {
         const changes = changesSince(from, to)
         if (changes === undefined) continue
-        // As a line has it.
+        // As in a line.
         const read = plain(changes) as FigureChanges
         const merged = withChanges(plain(from) as Figures, read, isInPlace)
         expect(JSON.stringify(merged)).toBe(JSON.stringify(to))

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-JOUR-4: what is left unparsed is looked at as all else, and tells nothing that is not told elsewhere.
+// Tests R-JOUR-4 of docs/spec: unparsed lines are checked like all others, and add no information.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import type { StepRecord } from '@halting/core/steps'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { JournalEncoder } from '../../src/format/encoder.ts'
 import { readJournal } from '../../src/read-journal.ts'
-import { place, recordsOfLooking } from '../support/looking-run.ts'
+import { place, recordsOfLooking } from '../support/reading-run.ts'
 
 let folder: string
 let records: readonly StepRecord[]
@@ -31,14 +31,14 @@ function write(some: readonly StepRecord[]): void {
   writeFileSync(path(), [encoder.head(), ...some.map((record) => encoder.linesOf(record).lines)].join(''))
 }
 
-/** Its result is there, and the turn of that is over. */
+/** Its result is recorded, and the turn of the result is over. */
 function isSettled(record: StepRecord, index: number, all: readonly StepRecord[]): boolean {
   if (record.type !== 'intent') return false
   const result = all.findIndex((other, at) => at > index && other.type === 'result' && other.key === record.key)
   return result > 0 && all.some(({ type }, at) => at > result && (type === 'lap' || type === 'end'))
 }
 
-test('after a kill at any record it is all but the intents that are settled, and the trajectory is the same', async () => {
+test('omits only settled intents after a kill at any record, with the same trajectory', async () => {
   let left = 0
   for (let length = 1; length <= records.length; length++) {
     write(records.slice(0, length))
@@ -53,12 +53,12 @@ test('after a kill at any record it is all but the intents that are settled, and
   expect(left).toBeGreaterThan(20)
 })
 
-/** What is not written as it reads is parsed, and kept. */
+/** An intent whose key needs escapes is parsed and kept. */
 function escaped(record: StepRecord): boolean {
   return record.type === 'intent' && record.key.includes('"')
 }
 
-test('damage in a line that is not parsed is named as any other', async () => {
+test('reports damage in an unparsed line like any other', async () => {
   write(records)
   const lines = readFileSync(path(), 'utf8').split('\n')
   const number = lines.findIndex((line) => line.includes('"type":"intent"'))

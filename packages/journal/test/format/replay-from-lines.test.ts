@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-RES-7, R-JOUR-11: what a journal tells is what the run told.
+// Tests R-RES-7 and R-JOUR-11 of docs/spec: a journal replays the events that the run emitted.
 import { endings } from '@halting/core'
 import { explore, scenarios } from '@halting/explorer'
 import type { StepRecord } from '@halting/core/steps'
@@ -6,10 +6,10 @@ import { expect, test } from 'vitest'
 import { JournalEncoder } from '../../src/format/encoder.ts'
 import { parseJournal } from '../../src/read-journal.ts'
 
-/** Of each scenario. */
+/** Per scenario. */
 const mostPaths = 12
 
-/** The records as a file has them. */
+/** Writes the records to lines and reads them back. */
 async function throughLines(records: readonly StepRecord[]): Promise<readonly StepRecord[]> {
   const encoder = new JournalEncoder({ sessionId: 'a', cwd: '/project', version: '0.1.0' })
   let lines = encoder.head()
@@ -25,9 +25,9 @@ async function throughLines(records: readonly StepRecord[]): Promise<readonly St
 
 const seen = new Set<string>()
 
-// The replay of what was read tells every event that the run told, but for those that are live, and ends as it did.
+// The replay emits every event of the run except live ones, and ends in the same way.
 test.each(scenarios.map((scenario) => [scenario.name, scenario] as const))(
-  '%s',
+  'replays %s',
   async (_name, scenario) => {
     let taken = 0
     const keep = (records: readonly StepRecord[]): Promise<readonly StepRecord[]> => {
@@ -41,6 +41,6 @@ test.each(scenarios.map((scenario) => [scenario.name, scenario] as const))(
   600_000,
 )
 
-test('every ending was among them', () => {
+test('has covered every ending', () => {
   expect(Object.keys(endings).filter((reason) => !seen.has(reason))).toEqual([])
 })

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import type { SettingsChange } from '@halting/core'
 
-// What may happen in a run with goals that is drawn at random.
+// What may happen in a random run with goals.
 
-/** What the model answers. `half`: a stop reason that a guard takes as the end. */
+/** The model's replies. `half`: with a stop reason that a guard takes for the end. */
 export type DrawnReply =
   | 'edit'
   | 'broken edit'
@@ -19,22 +19,22 @@ export type DrawnReply =
   | 'cut'
   | 'half'
 
-/** How a process goes on with what another one left. */
+/** How a process continues the work of another. */
 export interface DrawnProcess {
-  /** It dies when so many records more are there; never, where the run ends before. */
+  /** The number of further records after which it dies. If the run ends earlier, it never dies. */
   readonly diesAfter: number
-  /** Goals of its options: those of the first one, none, or others. */
+  /** The goals in its options: those of the first process, none, or others. */
   readonly until: 'same' | 'none' | 'other'
 }
 
 export interface DrawnRun {
   readonly replies: readonly DrawnReply[]
   readonly agentReplies: readonly DrawnReply[]
-  /** Whether the goals hold, by how often the tree has changed. */
+  /** Whether the goals hold, by the number of changes of the tree. */
   readonly holds: readonly boolean[]
-  /** Whether a check comes to the contrary, by its number. */
+  /** Whether a check reports the opposite, by its number. */
   readonly flips: readonly boolean[]
-  /** Whether what is protected has changed, by how often the tree has changed. */
+  /** Whether protected files were changed, by the number of changes of the tree. */
   readonly tampered: readonly boolean[] | null
   readonly goals: number
   readonly stable: number
@@ -50,14 +50,14 @@ export interface DrawnRun {
   readonly tokenBudget: number | null
   readonly guard: boolean
   readonly stopHooks: readonly ('pass' | 'block' | 'prevent')[]
-  readonly goesOn: readonly boolean[]
+  readonly continuesAtStop: readonly boolean[]
   readonly settings: readonly { readonly after: number; readonly change: keyof typeof drawnSettings }[]
   readonly abortAfter: number | null
   readonly processes: readonly DrawnProcess[]
   readonly store: 'memory' | 'files'
 }
 
-/** What a person may set meanwhile. */
+/** Settings that a person may change during the run. */
 export const drawnSettings = {
   'another goal': { until: [{ name: 'another' }] },
   'the same anew': { until: [{ name: 'goal 0', set: 2 }] },
@@ -118,7 +118,7 @@ export const drawnRuns: fc.Arbitrary<DrawnRun> = fc.record<DrawnRun>({
     { weight: 3, arbitrary: fc.constant([]) },
     { weight: 1, arbitrary: fc.array(fc.constantFrom('pass', 'block', 'prevent'), { minLength: 1, maxLength: 3 }) },
   ),
-  goesOn: fc.oneof(
+  continuesAtStop: fc.oneof(
     { weight: 3, arbitrary: fc.constant([]) },
     { weight: 1, arbitrary: fc.array(fc.boolean(), { minLength: 1, maxLength: 4 }) },
   ),

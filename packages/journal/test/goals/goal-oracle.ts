@@ -5,11 +5,12 @@ import type { DrawnRun } from './drawn-run.ts'
 import type { KilledRun } from './killed-run.ts'
 import type { GoalWorld, MadeCheck } from './goal-world.ts'
 
-// What is true of every drawn run, by the tree, by the checks that were made, and by what was told: nothing here asks the loop how the goals stand.
+// What must hold for every random run, judged by the tree, the executed checks and the emitted events. Nothing here
+// asks the loop whether the goals hold.
 
 type GoalEnd = Extract<RunEvent, { readonly type: 'goal_end' }>
 
-/** What is wrong with it; nothing if all is well. */
+/** Returns the violations; empty if there are none. */
 export function problemsOf(drawn: DrawnRun, run: KilledRun): readonly string[] {
   return [
     ...ofRecord(run),
@@ -22,14 +23,14 @@ export function problemsOf(drawn: DrawnRun, run: KilledRun): readonly string[] {
   ]
 }
 
-/** One result at most, and a conversation that services take. */
+/** At most one result, and a conversation that services accept. */
 function ofRecord({ records, processes, state }: KilledRun): readonly string[] {
   const ends = records.filter((record) => record.type === 'end' && record.scope === '').length
-  const told = processes.map(({ events }) => events.filter(({ type }) => type === 'run_end').length)
+  const endings = processes.map(({ events }) => events.filter(({ type }) => type === 'run_end').length)
   const next = startRun({ transcript: state.transcript, prompt: 'and now?' }).transcript.messages()
   return [
     ...(ends === 1 ? [] : [`there are ${ends} endings on record`]),
-    ...(told.reduce((sum, each) => sum + each, 0) === 1 ? [] : [`endings that were told: ${told.join(', ')}`]),
+    ...(endings.reduce((sum, each) => sum + each, 0) === 1 ? [] : [`emitted endings: ${endings.join(', ')}`]),
     ...transcriptProblems(next),
   ]
 }
@@ -50,17 +51,17 @@ function ofReplay({ replayed, terminal, processes }: KilledRun): readonly string
   const looked = (each: typeof terminal): string => JSON.stringify({ ...each, error: each.error?.message })
   if (looked(replayed.terminal) !== looked(terminal))
     wrong.push(`the replay ends otherwise: ${looked(replayed.terminal)} and ${looked(terminal)}`)
-  // Agents beside each other may tell in any order.
+  // Parallel agents may emit their events in any order.
   const own = (events: readonly RunEvent[]): readonly string[] =>
     events
       .filter((event) => !isLive.has(event.type) && event.type !== 'agent')
-      // A process that continues the run says so; the run itself begins once.
+      // A process that resumes the run says so. The run itself starts once.
       .filter((event) => event.type !== 'run_start' || event.isResumed !== true)
       .map((event) => JSON.stringify(event))
   const [all, last] = [own(replayed.events), own(processes.at(-1)?.events ?? [])]
   const tail = all.slice(all.length - last.length)
   const at = last.findIndex((event, index) => event !== tail[index])
-  if (at >= 0) wrong.push(`the replay tells otherwise at ${at}: ${String(tail[at])} and ${String(last[at])}`)
+  if (at >= 0) wrong.push(`the replay differs at ${at}: ${String(tail[at])} and ${String(last[at])}`)
   return wrong
 }
 
@@ -68,7 +69,7 @@ function endsOf(events: readonly RunEvent[]): readonly GoalEnd[] {
   return events.flatMap((event) => (event.type === 'goal_end' ? [event] : []))
 }
 
-/** Those of agents with it. */
+/** Including those of agents. */
 function allEndsOf(events: readonly RunEvent[]): readonly GoalEnd[] {
   return events.flatMap((event) => (event.type === 'agent' ? allEndsOf([event.event]) : endsOf([event])))
 }
@@ -89,18 +90,20 @@ function roundsOnRecord(records: readonly StepRecord[]): readonly Round[] {
   })
 }
 
-/** Each round on record was told, and each that was told is on record. Of agents some may not have been come to again. */
+/**
+ * Each recorded round was emitted, and each emitted one is recorded. Agents may be an exception: some were not resumed.
+ */
 function ofRounds({ records, replayed, processes }: KilledRun): readonly string[] {
   const rounds = roundsOnRecord(records)
   const own = rounds.filter(({ isOfRun }) => isOfRun).map(({ text }) => text)
-  const told = endsOf(replayed.events).map(textOf)
+  const replayedEnds = endsOf(replayed.events).map(textOf)
   const wrong: string[] = []
-  if (JSON.stringify(own) !== JSON.stringify(told))
-    wrong.push(`rounds on record and told differ: ${own.join(' ')} and ${told.join(' ')}`)
+  if (JSON.stringify(own) !== JSON.stringify(replayedEnds))
+    wrong.push(`recorded and emitted rounds differ: ${own.join(' ')} and ${replayedEnds.join(' ')}`)
   const all = new Set(rounds.map(({ text }) => text))
   const live = processes.flatMap(({ events }) => allEndsOf(events).map(textOf))
-  for (const text of live) if (!all.has(text)) wrong.push(`told and not on record: ${text}`)
-  for (const text of own) if (!live.includes(text)) wrong.push(`on record and never told: ${text}`)
+  for (const text of live) if (!all.has(text)) wrong.push(`emitted and not recorded: ${text}`)
+  for (const text of own) if (!live.includes(text)) wrong.push(`recorded and never emitted: ${text}`)
   return wrong
 }
 
@@ -109,7 +112,7 @@ const checkOf = (world: GoalWorld, tail: string): MadeCheck | undefined => {
   return number === undefined ? undefined : world.checks[Number(number)]
 }
 
-/** Each check that was told was made, came to that, and was of that goal. */
+/** Each emitted check was executed with this result, for this goal. */
 function ofChecks({ world, replayed }: KilledRun): readonly string[] {
   return allEndsOf(replayed.events).flatMap(({ met, checks, tampered }) => {
     const wrong = checks.flatMap((check) => {
@@ -124,14 +127,16 @@ function ofChecks({ world, replayed }: KilledRun): readonly string[] {
 
 const mayChange: ReadonlySet<string> = new Set(['Edit', 'Broken', 'Bash', 'Agent', 'Beside'])
 
-/** Something may have changed: a call that is not read-only, or agents. */
+/** Something may have changed: by a call that is not read-only, or by agents. */
 function isChange(event: RunEvent): boolean {
   if (event.type === 'agent') return true
   if (event.type === 'message') return 'tasks' in event.entry && event.entry.tasks !== undefined
   return event.type === 'tool_end' && mayChange.has(event.name)
 }
 
-/** A run is done only where its goals hold for the tree as it is, and says nothing of them that nobody has found. */
+/**
+ * A run completes only if its goals hold for the current tree. It claims nothing about them that no check has found.
+ */
 function ofResult({ world, replayed, terminal }: KilledRun): readonly string[] {
   const { events } = replayed
   const { goal, reason, signal } = terminal
@@ -148,7 +153,7 @@ function ofResult({ world, replayed, terminal }: KilledRun): readonly string[] {
   if (goal.met === false && last?.met !== false) wrong.push('it says that its goals do not hold, and nobody found that')
   if (goal.met === 'unknown' && last !== undefined) {
     const isKnown = !since.slice(lastAt + 1).some(isChange) && signal.context['cause'] !== 'agents'
-    // A round that an abort cut says nothing.
+    // A round that an abort interrupted proves nothing.
     if (isKnown && last.checks.length + last.tampered.length > 0)
       wrong.push('it says that it does not know, and it was found')
   }
@@ -165,7 +170,7 @@ function isPlanning(events: readonly RunEvent[]): boolean {
   return modes.at(-1) === 'plan'
 }
 
-/** Answers that were sent back since the goals were set, never more than may be at that time. */
+/** Replies that were sent back since the goals were set. Their number never exceeds the current limit. */
 function ofTries(drawn: DrawnRun, { replayed, terminal }: KilledRun): readonly string[] {
   let tries = 0
   let limit = drawn.maxGoalTries
@@ -186,11 +191,11 @@ function ofTries(drawn: DrawnRun, { replayed, terminal }: KilledRun): readonly s
   return wrong
 }
 
-/** What the certificate says, for one process and the goals of its options. */
+/** The bounds of the certificate, for a single process with the goals of its options. */
 function ofBounds(drawn: DrawnRun, { world, replayed, options, processes }: KilledRun): readonly string[] {
   const { events } = replayed
   if (events.some((event) => event.type === 'settings')) return []
-  const { laps, requests, checks } = certificate(options)
+  const bounds = certificate(options)
   const within = (what: string, value: number, bound: Bound | undefined): readonly string[] =>
     bound?.bounded === true && value <= bound.value
       ? []
@@ -198,8 +203,8 @@ function ofBounds(drawn: DrawnRun, { world, replayed, options, processes }: Kill
   const aRound = drawn.goals * drawn.stable
   const own = endsOf(events).length * aRound
   return [
-    ...within('laps', events.filter(({ type }) => type === 'lap').length + 1, laps),
-    ...within('checks', own, checks),
-    ...(processes.length > 1 ? [] : within('requests', world.requests, requests)),
+    ...within('transitions', events.filter(({ type }) => type === 'lap').length + 1, bounds.laps),
+    ...within('checks', own, bounds.checks),
+    ...(processes.length > 1 ? [] : within('requests', world.requests, bounds.requests)),
   ]
 }

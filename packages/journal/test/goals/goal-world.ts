@@ -16,18 +16,18 @@ import { FinishReasonHook } from '@halting/core/compat'
 import { createFakeClock } from '@halting/core/testing'
 import type { DrawnProcess, DrawnReply, DrawnRun } from './drawn-run.ts'
 
-// The world of a drawn run: a tree that calls change, and checks that look at it. It outlives the processes.
+// The world of a random run: a tree that calls change, and checks that inspect it. It outlives the processes.
 
-/** One check that was made. */
+/** One executed check. */
 export interface MadeCheck {
   readonly name: string
-  /** How often the tree had changed. */
+  /** The number of changes of the tree at that time. */
   readonly version: number
   readonly met: boolean
 }
 
 export class GoalWorld {
-  /** How often the tree has changed. */
+  /** The number of changes of the tree. */
   version = 0
   readonly checks: MadeCheck[] = []
   /** Requests to models. */
@@ -38,7 +38,7 @@ export class GoalWorld {
     this.#run = run
   }
 
-  /** The verdict of one check; its number is in its report, so that a record of it can be found again. */
+  /** Runs one check. Its report has its number, which identifies it in the records. */
   check(name: string): GoalVerdict {
     const { holds, flips } = this.#run
     const number = this.checks.length
@@ -54,7 +54,7 @@ export class GoalWorld {
   }
 }
 
-/** A process that works in it, until it is dead: what it does from then on changes nothing. */
+/** A process that works in the world until it dies. After that it changes nothing. */
 export class WorldProcess {
   readonly #run: DrawnRun
   readonly #world: GoalWorld
@@ -96,7 +96,7 @@ export class WorldProcess {
     }
   }
 
-  /** Something takes so long. */
+  /** Waits for this time. */
   #pass(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const stop = this.#clock.after(ms, resolve)
@@ -137,17 +137,17 @@ export class WorldProcess {
   }
 
   #hooks(): Partial<RunOptions> {
-    const { stopHooks, goesOn, guard } = this.#run
-    const goOn = new CallableHook(
+    const { stopHooks, continuesAtStop, guard } = this.#run
+    const continueHook = new CallableHook(
       (context) => {
         const { length } = context.state().transcript
-        if (goesOn[length % goesOn.length] !== true) return context
+        if (continuesAtStop[length % continuesAtStop.length] !== true) return context
         return context.withState(context.state().withExecutionContinued('more'))
       },
       { triggers: ['onStop'], id: 'goes-on' },
     )
     return {
-      ...(goesOn.length > 0 && { hooks: [goOn] }),
+      ...(continuesAtStop.length > 0 && { hooks: [continueHook] }),
       ...(stopHooks.length > 0 && {
         stopHooks: [
           {
@@ -205,7 +205,7 @@ export class WorldProcess {
     ]
   }
 
-  /** Says the same to the same request, also after a kill. */
+  /** Gives the same reply to the same request, even after a kill. */
   #model(): Model {
     return {
       id: 'drawn',

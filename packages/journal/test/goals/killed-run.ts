@@ -17,31 +17,31 @@ import { openJournal, readJournal } from '../../src/index.ts'
 import { drawnSettings, type DrawnProcess, type DrawnRun } from './drawn-run.ts'
 import { GoalWorld, WorldProcess } from './goal-world.ts'
 
-// A drawn run, by one process after another: each dies where the plan says so, and the next goes on from what is on record.
+// Executes a random run by several processes. Each dies as planned, and the next one resumes from the records.
 
-/** What one process told. */
-interface ToldProcess {
+/** The result of one process. */
+interface ProcessRun {
   readonly events: readonly RunEvent[]
-  /** Undefined where it died. */
+  /** Undefined if it died. */
   readonly ended: { readonly terminal: RunResult; readonly state: RunState } | undefined
 }
 
 export interface KilledRun {
   readonly world: GoalWorld
-  readonly processes: readonly ToldProcess[]
+  readonly processes: readonly ProcessRun[]
   readonly records: readonly StepRecord[]
   readonly terminal: RunResult
   readonly state: RunState
-  /** A replay of the whole record. */
+  /** A replay of all records. */
   readonly replayed: { readonly terminal: RunResult; readonly events: readonly RunEvent[] }
   /** Options of the first process. */
   readonly options: RunOptions
 }
 
-/** The process died: nothing is written any more. */
+/** The process died. Nothing is written any more. */
 class Died extends Error {}
 
-/** A store that dies with its process, and the records that are left. */
+/** A store that dies with its process, and the records that it left. */
 interface OpenStore {
   readonly log: StepStore
   readonly open: readonly StepRecord[] | undefined
@@ -71,27 +71,27 @@ function fileStores(path: string): Stores {
 
 let files = 0
 
-/** Takes a drawn run to its end. `folder` is for the files of sessions. */
+/** Executes a random run to its end. `folder` is for session files. */
 export async function takeToEnd(drawn: DrawnRun, folder: string): Promise<KilledRun> {
   const world = new GoalWorld(drawn)
   const kept: StepRecord[] = []
   const path = join(folder, `${files++}`, 'drawn.jsonl')
   if (drawn.store === 'files') mkdirSync(join(path, '..'), { recursive: true })
   const stores = drawn.store === 'memory' ? memoryStores(kept) : fileStores(path)
-  const processes: ToldProcess[] = []
+  const processes: ProcessRun[] = []
   const whole: DrawnProcess = { diesAfter: Infinity, until: 'same' }
   const plan: readonly DrawnProcess[] = [...drawn.processes, whole]
-  // The first one has the goals, whatever the plan says of those that go on.
+  // The first process has the goals, whatever the plan says about its successors.
   const untils = ['same', ...plan.slice(1).map(({ until }) => until)] as const
   let written = 0
   for (const [index, { diesAfter }] of plan.entries()) {
     const process = new WorldProcess(drawn, world, untils[index] ?? 'same')
     const store = await stores()
-    const told = await work(drawn, process, store, { diesAfter, before: written })
-    written += told.written
+    const processRun = await work(drawn, process, store, { diesAfter, before: written })
+    written += processRun.written
     await store.close()
-    processes.push(told)
-    if (told.ended !== undefined) break
+    processes.push(processRun)
+    if (processRun.ended !== undefined) break
   }
   const ended = processes.at(-1)?.ended
   if (ended === undefined) throw new Error('The last process did not come to an end.')
@@ -107,7 +107,7 @@ async function work(
   process: WorldProcess,
   { log, open }: OpenStore,
   { diesAfter, before }: { readonly diesAfter: number; readonly before: number },
-): Promise<ToldProcess & { readonly written: number }> {
+): Promise<ProcessRun & { readonly written: number }> {
   const events: RunEvent[] = []
   let written = 0
   let die = (): void => {}
@@ -150,7 +150,7 @@ async function work(
   return { events, written, ended: ended === 'died' || process.isDead ? undefined : ended }
 }
 
-/** What comes from outside when so many records are there. */
+/** Applies the external actions that are due at this number of records. */
 function happenings({ settings, abortAfter }: DrawnRun, running: RunStream, records: number): void {
   for (const { after, change } of settings)
     if (after === records) queueMicrotask(() => running.set(drawnSettings[change]))

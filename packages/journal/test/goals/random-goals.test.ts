@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-GOAL-1 to R-GOAL-19, R-GOAL-90: runs with goals that are drawn, killed and gone on with.
+// Tests R-GOAL-1 to R-GOAL-19 and R-GOAL-90 of docs/spec: random runs with goals that are killed and resumed.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,10 +15,10 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-// `HALTING_RUNS=100000` for as many as one likes.
+// `HALTING_RUNS=100000` executes any number of runs.
 const wanted = Number(process.env['HALTING_RUNS'] ?? (isDeep ? 600 : 150))
 
-/** A run that does not come to its end is a failure of its own. */
+/** A run that does not end is a failure of its own. */
 async function inTime<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
@@ -28,7 +28,7 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
 }
 
 test(
-  'a run with goals says what was checked, and is done where they hold, however often it is killed',
+  'reports what was checked, and completes when the goals are met, however often it is killed',
   { timeout: 3_600_000 },
   async () => {
     const seen = new Map<string, number>()

@@ -1,4 +1,5 @@
-// Holds rules of docs/spec: R-LIVE-5, R-LIVE-6, R-LIVE-6b, R-LIVE-8, R-AFTER-3: what a session has spent is what its requests cost, whatever is asked of it in between.
+// Tests R-LIVE-5, R-LIVE-6, R-LIVE-6b, R-LIVE-8 and R-AFTER-3 of docs/spec: the cost of a session is that of its
+// requests, whatever is done with it in between.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +16,7 @@ import { drawn } from '../../../core/test/support/deep.ts'
 const sessionId = '00000000-0000-4000-8000-000000000001'
 const usage = { input_tokens: 1, output_tokens: 9 }
 const look = tool({ name: 'Look', description: '', readOnly: true, execute: async () => 'seen' })
-/** A thousandth of a dollar a token, both ways. */
+/** A thousandth of a dollar per token, for input and output. */
 const prices: Prices = {
   cost: (_model, { input_tokens: input, output_tokens: output }) => (input + output) / 1_000,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + outputTokens) / 1_000,
@@ -64,9 +65,9 @@ async function opened(path: string, spent: { usd: number }, withStages: boolean)
       },
     }),
   })
-  const told: SessionEvent[] = []
-  session.listen((event) => told.push(event))
-  return { session, told }
+  const events: SessionEvent[] = []
+  session.listen((event) => events.push(event))
+  return { session, events }
 }
 
 function make(session: Session, what: string): void | Promise<unknown> {
@@ -98,14 +99,14 @@ function make(session: Session, what: string): void | Promise<unknown> {
 }
 
 test.each([false, true])(
-  'every request is in the sum of the session once (with stages after runs: %s)',
+  "counts every request once in the session's total (with stages after runs: %s)",
   async (stages) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 20 }), async (steps) => {
         const folder = mkdtempSync(join(tmpdir(), 'halting-money-'))
         const spent = { usd: 0 }
         const path = join(folder, `${sessionId}.jsonl`)
-        let { session, told } = await opened(path, spent, stages)
+        let { session, events } = await opened(path, spent, stages)
         const check = async (at: string): Promise<void> => {
           await session.settled()
           expect([at, session.snapshot.figures.sessionUsd.toFixed(3)]).toEqual([at, spent.usd.toFixed(3)])
@@ -116,11 +117,11 @@ test.each([false, true])(
               if (what === 'open again') {
                 await check(`${index} close`)
                 await session.close()
-                ;({ session, told } = await opened(path, spent, stages))
+                ;({ session, events } = await opened(path, spent, stages))
               } else if (what === 'rewind') {
-                // Between runs, whatever comes after them.
+                // Between runs, whatever follows them.
                 while (session.snapshot.status !== 'idle') await setTimeout(0)
-                const ids = told.flatMap((event) => (event.type === 'run_start' ? event.ids : []))
+                const ids = events.flatMap((event) => (event.type === 'run_start' ? event.ids : []))
                 await session.rewind({ before: ids.at(-1) ?? 'none' })
               } else await make(session, what)
             } catch (error) {
@@ -143,21 +144,21 @@ test.each([false, true])(
   120_000,
 )
 
-test('what comes after a run heeds a budget that was lowered since, and is in what is left', async () => {
+test('applies a lowered budget to work after a run, which counts as spent', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'halting-money-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const spent = { usd: 0 }
-  const { session, told } = await opened(join(folder, `${sessionId}.jsonl`), spent, true)
+  const { session, events } = await opened(join(folder, `${sessionId}.jsonl`), spent, true)
   session.prompt('say')
   while (session.snapshot.status !== 'idle') await setTimeout(0)
   expect(session.snapshot.figures.sessionUsd).toBe(0.01)
   await session.settled()
   expect([spent.usd, session.snapshot.figures.leftUsd]).toEqual([0.02, 49.98])
   await Promise.resolve()
-  // Told, too: who shows the figures hears of it.
-  expect(told.at(-1)?.type).toBe('changed')
+  // Also emitted as an event, for anyone who displays the figures.
+  expect(events.at(-1)?.type).toBe('changed')
   session.prompt('say')
-  const ends = (): number => told.filter(({ type }) => type === 'run_end').length
+  const ends = (): number => events.filter(({ type }) => type === 'run_end').length
   while (ends() < 2) await setTimeout(0)
   session.set({ limits: { maxBudgetUsd: 0.032 } })
   await session.settled()

@@ -1,4 +1,4 @@
-// Holds R-LIVE-6a and R-TERM-24: what stands of a run that ended is what its ending says, however it came there.
+// Tests R-LIVE-6a and R-TERM-24: the figures of an ended run are those of its ending, however it ended.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -97,13 +97,13 @@ function make(session: Session, what: string): unknown {
       return setTimeout(4)
     default:
       return what in limits
-        ? // True: it was asked just now.
+        ? // It is in `limits`: checked right above.
           session.set({ limits: limits[what as keyof typeof limits] })
         : session.prompt(`please ${what}`)
   }
 }
 
-/** What a person sees below, and what the ending above it says. */
+/** The figures of the session, and those of its last ending. */
 function bothOf({ snapshot: { figures, last } }: Session): readonly (readonly unknown[])[] {
   const { turns, settledUsd, unknownUsd, reservedUsd, settledTokens, reservedTokens, usedMs } = figures
   const shown = [turns, settledUsd, unknownUsd.toFixed(6), reservedUsd, settledTokens, reservedTokens, usedMs]
@@ -112,7 +112,7 @@ function bothOf({ snapshot: { figures, last } }: Session): readonly (readonly un
   return [shown, [summary.turns, committedUsd, (committedUsd - costUsd).toFixed(6), 0, totalTokens, 0, durationMs]]
 }
 
-test('the last figures are those of the ending', { timeout: 120_000 }, async () => {
+test('has the figures of the ending last', { timeout: 120_000 }, async () => {
   const reasons = new Set<string>()
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 16 }), async (steps) => {
@@ -121,7 +121,7 @@ test('the last figures are those of the ending', { timeout: 120_000 }, async () 
       let session = await opened(path)
       const check = async (at: string): Promise<void> => {
         const hasRun = session.snapshot.last !== undefined || session.snapshot.status !== 'idle'
-        // What hangs is ended by a person alone.
+        // Only a person ends a hanging call.
         const ending = globalThis.setTimeout(() => session.interrupt({ queue: 'give_back' }), 40)
         await session.settled()
         clearTimeout(ending)
@@ -151,7 +151,7 @@ test('the last figures are those of the ending', { timeout: 120_000 }, async () 
     }),
     {
       numRuns: Number(process.env['RUNS'] ?? 60),
-      // Chance may leave one of the endings out.
+      // A random sequence may miss one of the endings.
       examples: [[['say']], [['1 turn', 'look']], [['hang']], [['break']]],
     },
   )

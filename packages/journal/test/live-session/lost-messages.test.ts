@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-LIVE-2, R-LIVE-8: what is said at an awkward moment is neither lost nor heard twice.
+// Tests R-LIVE-2 and R-LIVE-8 of docs/spec: input at an awkward moment is neither lost nor processed twice.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,10 +24,10 @@ async function kept(): Promise<{ readonly session: Session; readonly runs: () =>
     end: async () => undefined,
     closeJournal: () => journal.close(),
   })
-  const told: SessionEvent[] = []
-  session.listen((event) => told.push(event))
+  const events: SessionEvent[] = []
+  session.listen((event) => events.push(event))
   const runs = (): readonly string[] =>
-    told.flatMap((event) => {
+    events.flatMap((event) => {
       if (event.type === 'run_start') return [event.ids.join()]
       if (event.type === 'taken') return [`taken ${event.ids.join()}`]
       return event.type === 'run_end' ? [event.terminal.reason] : []
@@ -35,7 +35,7 @@ async function kept(): Promise<{ readonly session: Session; readonly runs: () =>
   return { session, runs }
 }
 
-test('what is said while the conversation goes back waits for that, and is then answered', async () => {
+test('answers input during a rewind afterwards', async () => {
   const { session, runs } = await kept()
   session.prompt('one', { id: 'm1' })
   await session.settled()
@@ -50,7 +50,7 @@ test('what is said while the conversation goes back waits for that, and is then 
   await session.close()
 })
 
-test('how full the window is, is not told of a conversation that went back until it is asked about (R-LIVE-11)', async () => {
+test('reports no context usage after a rewind until it is requested (R-LIVE-11)', async () => {
   const { session } = await kept()
   session.prompt('one', { id: 'm1' })
   await session.settled()
@@ -63,7 +63,7 @@ test('how full the window is, is not told of a conversation that went back until
   await session.close()
 })
 
-test('a message that comes again interrupts nothing, whatever is said of when', async () => {
+test('interrupts nothing for a repeated message, whatever its timing', async () => {
   const { session, runs } = await kept()
   session.prompt('one', { id: 'm1' })
   session.prompt('one', { id: 'm1', when: 'now' })
@@ -74,7 +74,7 @@ test('a message that comes again interrupts nothing, whatever is said of when', 
   await session.close()
 })
 
-test('a command to compact that comes again makes nothing shorter again', async () => {
+test('compacts nothing again for a repeated command', async () => {
   const { session, runs } = await kept()
   session.prompt('one', { id: 'm1' })
   for (let time = 0; time < 3; time++) {

@@ -1,4 +1,4 @@
-// Holds R-LIVE-12 of docs/spec: a prompt may name a model, which is that of the run that begins with it.
+// Tests R-LIVE-12 of docs/spec: a prompt may name the model of the run that it starts.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { course, looks, sessionOf } from '../../../core/test/live-session/suppor
 const look = tool({ name: 'Look', description: '', readOnly: true, execute: () => 'seen' })
 const small = (replies: readonly ScriptedReply[]) => scriptedModel(replies, { id: 'small' })
 
-test('the model that a prompt names is that of its run alone, and shown while it goes on', async () => {
+test('uses the model of a prompt only for its run, and shows it during the run', async () => {
   const model = scriptedModel(['Second.'])
   const other = small([looks, 'First.'])
   const { session, told } = sessionOf([], { model, models: [other], tools: [look] })
@@ -31,7 +31,7 @@ test('the model that a prompt names is that of its run alone, and shown while it
   expect(course(told)).toContain('run_end completed')
 })
 
-test('it is in the run from the start, and what a person sets in mid-run goes before it', async () => {
+test('starts the run with it, and a later setting overrides it', async () => {
   const model = scriptedModel(['Done.', 'Again.'])
   const other = small([looks])
   const { session } = sessionOf([], { model, models: [other], tools: [look] })
@@ -48,7 +48,7 @@ test('it is in the run from the start, and what a person sets in mid-run goes be
   expect([model.requests.length, other.requests.length]).toEqual([2, 1])
 })
 
-test('a message that a run takes in is for the model of that run, which is told', async () => {
+test("sends a message that joins a run to that run's model, and reports it", async () => {
   const model = scriptedModel([looks, 'One.', 'Two.'])
   const other = small(['Three.'])
   const { session, told } = sessionOf([], { model, models: [other], tools: [look] })
@@ -66,7 +66,7 @@ test('a message that a run takes in is for the model of that run, which is told'
   ])
 })
 
-test('a message that waited and begins a run of its own has its model', async () => {
+test('starts a run of its own with the model of a queued message', async () => {
   const model = scriptedModel([{ hang: true }])
   const other = small(['Two.', 'Three.'])
   const { session, told } = sessionOf([], { model, models: [other] })
@@ -83,7 +83,7 @@ test('a message that waited and begins a run of its own has its model', async ()
   expect(course(told).filter((line) => line.startsWith('run_start run'))).toHaveLength(2)
 })
 
-test('a model that there is not breaks nothing: the message comes back', async () => {
+test('returns a message with an unknown model, and nothing else breaks', async () => {
   const { session, told } = sessionOf(['Hello.'])
   session.prompt('go', { id: 'first', model: 'nowhere' })
   await session.settled()
@@ -93,7 +93,7 @@ test('a model that there is not breaks nothing: the message comes back', async (
   expect(course(told)).toEqual(['failed', 'run_start run1 again', 'run_end completed'])
 })
 
-test('a dollar budget that cannot be kept with it is refused', async () => {
+test('rejects a dollar budget that the model cannot respect', async () => {
   const prices = {
     cost: () => 0.01,
     worstCase: (id: string) => {
@@ -107,7 +107,7 @@ test('a dollar budget that cannot be kept with it is refused', async () => {
   expect(course(told)).toEqual(['failed'])
 })
 
-test('subagents have it as well', async () => {
+test('applies to subagents, too', async () => {
   const model = scriptedModel([])
   const other = small([{ toolCalls: [{ name: 'Agent', input: {} }] }, 'From below.', 'Done.'])
   const agent = agentTool({ name: 'Agent', description: '', spawn: () => ({ prompt: 'Look.' }) })
@@ -117,7 +117,7 @@ test('subagents have it as well', async () => {
   expect([model.requests.length, other.requests.length]).toEqual([0, 3])
 })
 
-test('after a crash the run goes on with it, and the session with its own', async () => {
+test('resumes the run with it after a crash, and the session with its own', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'halting-model-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 's.jsonl')

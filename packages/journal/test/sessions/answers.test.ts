@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SESS-7a: an answer is to one call of one run, and nothing else is an answer.
+// Tests R-SESS-7a of docs/spec: an answer belongs to one call of one run, and nothing else is an answer.
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ test.each([
   ['texts', { a: 'allow' }],
   ['nothing', { a: null }],
   ['other behaviors', { a: { behavior: 'always' } }],
-])('reads no answers from a damaged file that holds %s', async (_what, answers) => {
+])('reads no answers from a damaged file with %s', async (_what, answers) => {
   const { place, file } = await placeWithAnswers()
   writeFileSync(file, JSON.stringify({ run: 'run1', answers }))
   expect(await readAnswers(place, 'run1')).toEqual({})

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SESS-11: sessions that nobody touched for long are removed, and nothing else.
+// Tests R-SESS-11 of docs/spec: cleanup removes sessions that nobody has used for long, and nothing else.
 import {
   existsSync,
   mkdirSync,
@@ -25,7 +25,7 @@ const place = () => ({ cwd: '/project', home, env: {} })
 const base = (): string => join(home, '.halting/projects')
 const clean = (count = 30): ReturnType<typeof cleanUpSessions> => cleanUpSessions(place(), { days: count, now })
 
-/** Of files and folders, what lies in them first. */
+/** Sets the time of a file or folder. Call it for the contents before their folder. */
 function touch(path: string, at: Date): void {
   utimesSync(path, at, at)
 }
@@ -45,7 +45,7 @@ async function session(id: string, at: Date, project = '-project'): Promise<stri
   return path
 }
 
-test('what was not touched for so long goes, with all that lies beside it; what was touched stays', async () => {
+test('removes unused sessions with all their files, and preserves used ones', async () => {
   const old = await session('old', days(31))
   const young = await session('young', days(29))
   const answered = await session('answered', days(40))
@@ -57,7 +57,7 @@ test('what was not touched for so long goes, with all that lies beside it; what 
   expect(readdirSync(dirname(young)).toSorted()).toEqual(['answered', 'answered.jsonl', 'young', 'young.jsonl'])
 })
 
-test('a session that a process writes stays', async () => {
+test('preserves a session that a process is writing', async () => {
   const path = await session('held', days(100))
   const journal = await openJournal({ path, sessionId: 'held', cwd: '/project', version: '0.1.0' })
   touch(path, days(100))
@@ -68,7 +68,7 @@ test('a session that a process writes stays', async () => {
   expect(await clean()).toEqual({ sessions: 1 })
 })
 
-test('no link is followed, and what is not ours stays', async () => {
+test('follows no link, and preserves unknown files', async () => {
   const outside = join(home, 'outside')
   mkdirSync(join(outside, 'tool-results'), { recursive: true })
   writeFileSync(join(outside, 'mine.jsonl'), '{"type":"halting","format":1}')
@@ -93,7 +93,7 @@ test('no link is followed, and what is not ours stays', async () => {
   expect(readdirSync(outside).toSorted()).toEqual(['mine.jsonl', 'tool-results'])
 })
 
-test('parts without a session, and drafts of dead writers, go as well', async () => {
+test('removes folders without a session, and drafts of dead writers', async () => {
   const path = await session('kept', days(1))
   const folder = path.slice(0, -6)
   const drafts = [`${path}.part`, join(folder, 'payloads/b.part'), join(folder, 'tool-results/c.part')]
@@ -110,7 +110,7 @@ test('parts without a session, and drafts of dead writers, go as well', async ()
   expect(existsSync(join(folder, 'payloads/new.part'))).toBe(true)
 })
 
-test('it is due once a day, and not where there are no sessions', async () => {
+test('is due once a day, and never without sessions', async () => {
   expect(await isCleanUpDue(place(), now)).toBe(false)
   await session('any', now)
   expect(await isCleanUpDue(place(), now)).toBe(true)
@@ -120,7 +120,7 @@ test('it is due once a day, and not where there are no sessions', async () => {
   expect(await isCleanUpDue(place(), later(24))).toBe(true)
 })
 
-test('what files were goes with its session, also where that is gone already, and drafts of it go by themselves', async () => {
+test('removes file checkpoints with their session, also without its file, and their drafts separately', async () => {
   const folder = join(base(), '-project', 'gone')
   mkdirSync(join(folder, 'files/contents'), { recursive: true })
   writeFileSync(join(folder, 'files/contents/a'), 'x')
@@ -137,7 +137,7 @@ test('what files were goes with its session, also where that is gone already, an
   expect([folder, draft, waiting].filter((path) => existsSync(path))).toEqual([])
 })
 
-test('an undo touches a session: it stays, so that it can be taken back', async () => {
+test('preserves a session after an undo, which can then be reverted', async () => {
   const old = await session('old', days(31))
   const log = join(old.slice(0, -6), 'files/changes.jsonl')
   writeFileSync(log, 'x')
@@ -147,7 +147,7 @@ test('an undo touches a session: it stays, so that it can be taken back', async 
   expect(existsSync(log)).toBe(true)
 })
 
-test('a file without an id is no session: the folder that it lies in stays', async () => {
+test('ignores a file without an id, and preserves its folder', async () => {
   const file = await session('-project', days(400), '')
   const notes = join(file.slice(0, -6), 'notes.txt')
   for (const each of [notes, join(file.slice(0, -6), '.jsonl')]) {
@@ -159,17 +159,17 @@ test('a file without an id is no session: the folder that it lies in stays', asy
   expect(existsSync(notes)).toBe(true)
 })
 
-test('a clock that jumped ahead takes no session with it', async () => {
+test('removes no session when the clock jumps ahead', async () => {
   const path = await session('any', days(1))
   await clean()
   const cleanAt = (at: Date): ReturnType<typeof cleanUpSessions> => cleanUpSessions(place(), { days: 30, now: at })
   const far = new Date('2099-01-01T00:00:00Z')
   expect(await cleanAt(far)).toEqual({ sessions: 0 })
-  // Put right again, it goes on as before.
+  // Once the clock is right again, cleanup continues as before.
   expect(await isCleanUpDue(place(), now)).toBe(true)
   expect(await clean()).toEqual({ sessions: 0 })
   expect(existsSync(path)).toBe(true)
-  // Somebody was away: what is old goes the next time, however late that is.
+  // After a person's absence, old sessions go at the next cleanup, however late it is.
   expect([await cleanAt(days(-40)), await cleanAt(days(-80))]).toEqual([{ sessions: 0 }, { sessions: 1 }])
   expect(readdirSync(base()).toSorted()).toEqual(['-project', '.last-cleanup'])
 })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SESS-6, R-SESS-6a: a fork has all of its own, and leaves the session that it is made of as it is.
+// Tests R-SESS-6 and R-SESS-6a of docs/spec: a fork has its own copy of everything, and leaves the original unchanged.
 import {
   existsSync,
   mkdtempSync,
@@ -26,8 +26,13 @@ beforeEach(() => void (home = mkdtempSync(join(tmpdir(), 'halting-fork-'))))
 afterEach(() => rmSync(home, { recursive: true, force: true }))
 
 const [source, copy] = ['11111111-2222-4333-8444-555555555555', '21111111-2222-4333-8444-555555555555']
-const whose = (sessionId: string) => ({ cwd: '/work', sessionId, home, env: {} })
-const placeOf = (sessionId: string) => ({ path: sessionFile(whose(sessionId)), sessionId, cwd: '/work', version: '0' })
+const sessionLocation = (sessionId: string) => ({ cwd: '/work', sessionId, home, env: {} })
+const placeOf = (sessionId: string) => ({
+  path: sessionFile(sessionLocation(sessionId)),
+  sessionId,
+  cwd: '/work',
+  version: '0',
+})
 const folderOf = (sessionId: string): string => placeOf(sessionId).path.replace(/\.jsonl$/, '')
 const tools = [
   {
@@ -59,7 +64,7 @@ const script: readonly ScriptedReply[] = [
 const options = (sessionId: string, replies: readonly ScriptedReply[]) => ({
   model: scriptedModel(replies, { maxOutputTokens: 1_000 }),
   tools,
-  largeResults: createResultFiles({ ...whose(sessionId), limit: 10_000 }),
+  largeResults: createResultFiles({ ...sessionLocation(sessionId), limit: 10_000 }),
 })
 
 async function ask(sessionId: string, prompt: string, replies: readonly ScriptedReply[] = script): Promise<RunResult> {
@@ -77,7 +82,7 @@ async function namedIn(sessionId: string): Promise<readonly string[]> {
   return [...new Set(text.match(/\/[^\s"\\:]*tool-results\/[^\s"\\:]+\.txt/g))].toSorted()
 }
 
-test('large results and payloads are in it, where its conversation says, also when the session is gone', async () => {
+test('copies large results and payloads to the paths in its conversation, even if the original is removed', async () => {
   expect((await ask(source, 'go')).reason).toBe('completed')
   const before = readFileSync(placeOf(source).path)
   const [first = '', second = ''] = await namedIn(source)
@@ -91,7 +96,7 @@ test('large results and payloads are in it, where its conversation says, also wh
   expect(readFileSync(expected[0] ?? '', 'utf8')).toBe(text)
   expect(statSync(expected[0] ?? '').mode & 0o777).toBe(0o600)
   expect(statSync(dirname(expected[0] ?? '')).mode & 0o777).toBe(0o700)
-  // A later resume finds them, too, and each text is written once.
+  // A later resume finds them too, and each text is written once.
   expect((await ask(copy, 'again', ['done'])).reason).toBe('completed')
   expect(await namedIn(copy)).toEqual(expected)
   expect(readdirSync(join(folderOf(copy), 'payloads'))).toHaveLength(1)
@@ -104,11 +109,11 @@ test('large results and payloads are in it, where its conversation says, also wh
   )
 })
 
-test('a run that did not end goes on in it: what is on record is not asked again', async () => {
+test('continues an open run, and does not repeat recorded requests', async () => {
   await ask(source, 'go')
   const { path } = placeOf(source)
   const lines = readFileSync(path, 'utf8').split('\n')
-  // Cut behind the second reply: its tool is still to run.
+  // Cut behind the second reply: its tool has not run yet.
   const cut = lines.findLastIndex((line) => line.includes('"type":"assistant"') && line.includes('"name":"Long"'))
   writeFileSync(path, `${lines.slice(0, cut + 1).join('\n')}\n`)
   await forkSession(path, placeOf(copy))
@@ -122,7 +127,7 @@ test('a run that did not end goes on in it: what is on record is not asked again
   for (const file of named) expect([file.includes(copy), existsSync(file)]).toEqual([true, true])
 })
 
-test('no link is followed, and a fork that nobody wants leaves nothing', async () => {
+test('follows no link, and leaves nothing of an abandoned fork', async () => {
   await ask(source, 'go')
   const results = join(folderOf(source), 'tool-results')
   symlinkSync('/etc/passwd', join(results, 'link.txt'))

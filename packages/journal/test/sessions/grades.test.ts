@@ -1,4 +1,5 @@
-// Holds rules of docs/spec: R-GRADE-1, R-GRADE-2, R-GRADE-3: grades are stored, survive kills, and go with their session.
+// Tests R-GRADE-1, R-GRADE-2 and R-GRADE-3 of docs/spec: grades are stored, survive kills, and are removed with their
+// session.
 import {
   chmodSync,
   copyFileSync,
@@ -30,25 +31,26 @@ afterEach(() => rmSync(home, { recursive: true, force: true }))
 
 const owner = () => ({ cwd: '/project', home, env: {} })
 const file = (): string => gradesFile(owner())
-const told = () => readGrades(owner()).all.map(({ sessionId, runId, grade }) => `${sessionId} ${runId} ${grade}`)
+const storedGrades = () =>
+  readGrades(owner()).all.map(({ sessionId, runId, grade }) => `${sessionId} ${runId} ${grade}`)
 const note = (sessionId: string, runId: string, grade: NewGrade['grade']): Promise<void> =>
   noteGrade(owner(), { sessionId, runId, grade })
 
-test('keeps the last grade of each run, for the person alone', async () => {
-  expect(told()).toEqual([])
+test('stores the last grade of each run, private to the user', async () => {
+  expect(storedGrades()).toEqual([])
   await note('a', 'run1', 'good')
   await note('a', 'run2', 'bad')
   await note('b', 'run1', 'good')
   await note('a', 'run1', 'bad')
   await note('a', 'run2', 'none')
-  expect(told()).toEqual(['b run1 good', 'a run1 bad'])
+  expect(storedGrades()).toEqual(['b run1 good', 'a run1 bad'])
   expect(readGrades(owner()).of('a', 'run1')?.grade).toBe('bad')
   expect(readGrades(owner()).of('a', 'run2')).toBeUndefined()
   expect(statSync(file()).mode & 0o777).toBe(0o600)
   expect(readdirSync(dirname(file()))).toEqual(['grades.jsonl'])
 })
 
-test('whatever is graded in whatever order, the last grade of each run is read', async () => {
+test('returns the last grade of each run, for any grades in any order', async () => {
   const grade = fc.record({
     sessionId: fc.constantFrom('a', 'b', '"', 'ä\n', '__proto__'),
     runId: fc.constantFrom('run1', 'run2', 'run1-x'),
@@ -60,24 +62,24 @@ test('whatever is graded in whatever order, the last grade of each run is read',
       for (const each of grades) await noteGrade(owner(), each)
       const last = new Map(grades.map((each) => [`${each.sessionId} ${each.runId}`, each.grade]))
       for (const [key, expected] of last) if (expected === 'none') last.delete(key)
-      expect(told().toSorted()).toEqual([...last].map(([key, of]) => `${key} ${of}`).toSorted())
+      expect(storedGrades().toSorted()).toEqual([...last].map(([key, of]) => `${key} ${of}`).toSorted())
     }),
     { numRuns: 25 },
   )
 })
 
-test('a process that was killed at any byte of a line loses that line alone, and the next one is written behind the others', async () => {
+test('loses only the line of a process that was killed at any byte of it, and appends the next one', async () => {
   await note('a', 'run1', 'good')
   const before = readFileSync(file())
   await note('ä', 'run1', 'bad')
   const whole = readFileSync(file())
   for (let bytes = before.length; bytes <= whole.length; bytes++) {
     writeFileSync(file(), whole.subarray(0, bytes), { mode: 0o600 })
-    // The line without its end is whole.
+    // A line without its line break is complete.
     const expected = ['a run1 good', ...(bytes >= whole.length - 1 ? ['ä run1 bad'] : [])]
-    expect(told(), `${bytes} bytes`).toEqual(expected)
+    expect(storedGrades(), `${bytes} bytes`).toEqual(expected)
     await note('c', 'run1', 'good')
-    expect(told(), `${bytes} bytes`).toEqual([...expected, 'c run1 good'])
+    expect(storedGrades(), `${bytes} bytes`).toEqual([...expected, 'c run1 good'])
   }
 })
 
@@ -92,7 +94,7 @@ test.each([
   ['a link', () => symlinkSync(join(home, 'elsewhere'), file()), /is a link/],
   ['a link that leads somewhere', () => linkTo(join(home, 'there')), /is a link/],
   ['a file that others may write', () => writeFileSync(file(), ''), /can be written by other users/],
-])('%s in its place is refused, and stays as it is', async (_, put, says) => {
+])('rejects %s in its place, and leaves it unchanged', async (_, put, says) => {
   mkdirSync(dirname(file()), { recursive: true })
   put()
   if (existsSync(file()) && statSync(file()).isFile() && says.source.includes('users')) chmodSync(file(), 0o666)
@@ -108,17 +110,17 @@ function linkTo(path: string): void {
   symlinkSync(path, file())
 }
 
-test('an id that is none is refused', async () => {
+test('rejects an invalid id', async () => {
   await expect(note('', 'run1', 'good')).rejects.toThrow(/sessionId of a grade/)
   await expect(note('a', 'x'.repeat(1_001), 'good')).rejects.toThrow(/runId of a grade/)
 })
 
-test('a file that has grown large is rewritten without what later lines replaced', async () => {
+test('rewrites a large file without replaced lines', async () => {
   await note('a', 'run1', 'good')
   const line = readFileSync(file(), 'utf8')
   writeFileSync(file(), line.repeat(Math.ceil((1024 * 1024) / line.length) + 1), { mode: 0o600 })
   await note('b', 'run1', 'bad')
-  expect(told()).toEqual(['a run1 good', 'b run1 bad'])
+  expect(storedGrades()).toEqual(['a run1 good', 'b run1 bad'])
   expect(statSync(file()).size).toBeLessThan(1_000)
   expect(statSync(file()).mode & 0o777).toBe(0o600)
 })
@@ -129,18 +131,18 @@ const opened = async (sessionId: string): Promise<string> => {
   return path
 }
 
-test('grades of a session go when it is deleted, and no others', async () => {
+test('removes only the grades of a deleted session', async () => {
   for (const id of ['a', 'odd id/é']) await opened(id)
   await note('a', 'run1', 'good')
   await note('odd id/é', 'run1', 'bad')
   await note('b', 'run1', 'good')
   for (const stored of await storedSessions(owner(), 'all')) await deleteSession(stored)
-  expect(told()).toEqual(['b run1 good'])
+  expect(storedGrades()).toEqual(['b run1 good'])
   expect(readFileSync(file(), 'utf8')).not.toContain('odd')
 })
 
 test.each(['projects/-elsewhere', 'stores/80a37954c3ab/projects/-project'])(
-  'grades of a session stay while %s has a copy of it',
+  'preserves the grades of a session while %s has a copy of it',
   async (folder) => {
     const path = await opened('a')
     const copy = join(dirname(file()), folder, basename(path))
@@ -149,14 +151,14 @@ test.each(['projects/-elsewhere', 'stores/80a37954c3ab/projects/-project'])(
     await note('a', 'run1', 'good')
     const stored = { path, sessionId: 'a', project: '-project', changedAt: new Date() }
     await deleteSession(stored)
-    expect(told()).toEqual(['a run1 good'])
+    expect(storedGrades()).toEqual(['a run1 good'])
     renameSync(copy, path)
     await deleteSession(stored)
-    expect(told()).toEqual([])
+    expect(storedGrades()).toEqual([])
   },
 )
 
-test('a session is deleted also where its grades cannot be, and that is said', async () => {
+test('deletes a session even if its grades cannot be removed, and reports that', async () => {
   await opened('a')
   writeFileSync(file(), 'hello\n', { mode: 0o600 })
   const [stored] = (await storedSessions(owner(), 'all')).map(deleteSession)
@@ -164,17 +166,17 @@ test('a session is deleted also where its grades cannot be, and that is said', a
   expect(await storedSessions(owner(), 'all')).toEqual([])
 })
 
-test('grades of sessions that are too old go with these', async () => {
+test('removes the grades of old sessions with those', async () => {
   const [old] = [await opened('old'), await opened('young')]
   const long = new Date(Date.now() - 40 * 86_400_000)
   utimesSync(old, long, long)
   await note('old', 'run1', 'good')
   await note('young', 'run1', 'good')
   expect(await cleanUpSessions(owner(), { days: 30 })).toEqual({ sessions: 1 })
-  expect(told()).toEqual(['young run1 good'])
+  expect(storedGrades()).toEqual(['young run1 good'])
 })
 
-test('grades of a session stay while another folder has a file of it', async () => {
+test('preserves the grades of a session while another folder has its file', async () => {
   const old = await opened('moved')
   const moved = join(dirname(dirname(old)), '-elsewhere', basename(old))
   mkdirSync(dirname(moved), { recursive: true })
@@ -183,5 +185,5 @@ test('grades of a session stay while another folder has a file of it', async () 
   utimesSync(old, long, long)
   await note('moved', 'run1', 'good')
   expect(await cleanUpSessions(owner(), { days: 30 })).toEqual({ sessions: 1 })
-  expect(told()).toEqual(['moved run1 good'])
+  expect(storedGrades()).toEqual(['moved run1 good'])
 })

@@ -1,4 +1,4 @@
-// A run that began from a history: its journal holds all that a resume and a reader need.
+// A run that started from a history: its journal has everything that a resume and a reader need.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const messages = [
 ] as const
 const look = tool({ name: 'Look', description: '', readOnly: true, execute: () => 'a door' })
 
-test('a run over a history is gone on with from its journal', async () => {
+test('resumes a run over a history from its journal', async () => {
   const place = { path: join(folder, 'a.jsonl'), sessionId: 'a', cwd: folder, version: '1.0.0' }
   const first = await openJournal(place)
   const calls = { toolCalls: [{ name: 'Look', id: 'c1' }] }
@@ -44,7 +44,7 @@ test('a run over a history is gone on with from its journal', async () => {
     model.requests[0]?.messages.map(({ content }) => (typeof content === 'string' ? content : content[0]?.type)),
   ).toEqual(['My name is Ada.', 'text', 'What is there?', 'tool_use', 'tool_result'])
 
-  // What was said in the history is no answer of the run.
+  // Replies in the history are not replies of the run.
   const { runs } = await readJournal(place.path)
   const [ofFirst, ofSecond] = [recordedResult('a', runs.slice(0, 1)), recordedResult('a', runs)]
   expect(ofFirst).toMatchObject({ subtype: 'error_max_turns' })

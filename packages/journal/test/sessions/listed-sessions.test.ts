@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SESS-8, R-SESS-10: what lies among the sessions and is none.
+// Tests R-SESS-8 and R-SESS-10 of docs/spec: files among the sessions that are not sessions.
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,16 +13,16 @@ const project = (): string => join(home, '.halting/projects/-project')
 const ids = async (): Promise<readonly string[]> =>
   (await storedSessions({ cwd: '/project', home, env: {} }, 'all')).map(({ sessionId }) => sessionId)
 
-test('a session that goes away while they are listed is none, and so is a file without an id', async () => {
+test('skips a session that disappears during listing, and a file without an id', async () => {
   mkdirSync(project(), { recursive: true })
   writeFileSync(join(project(), 'one.jsonl'), '')
-  // As one that another process removes between the two looks.
+  // Like a file that another process removes between the two system calls.
   symlinkSync(join(home, 'gone'), join(project(), 'gone.jsonl'))
   writeFileSync(join(project(), '.jsonl'), '')
   expect(await ids()).toEqual(['one'])
 })
 
-test('what stands in the place of a session folder and is a link is removed, not what it leads to', async () => {
+test('removes a link that replaces a session folder, but not its target', async () => {
   mkdirSync(project(), { recursive: true })
   mkdirSync(join(home, 'mine'))
   writeFileSync(join(home, 'mine/notes.txt'), '')

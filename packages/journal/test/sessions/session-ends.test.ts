@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SESS-8a: what is taken from the ends of a file without parsing them is what parsing them gives.
+// Tests R-SESS-8a of docs/spec: reading the ends of a file without parsing gives the same as parsing them.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { lineOf } from '../../src/format/line.ts'
 import { openJournal } from '../../src/open-journal.ts'
-import { endsOfKept } from '../../src/session-ends.ts'
+import { readSessionEnds } from '../../src/session-ends.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'halting-ends-'))
 const firstFormat = join(import.meta.dirname, '../format/fixtures/format-1.jsonl')
@@ -27,11 +27,11 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** The ends of a file of these lines. */
+/** The ends of a file with these lines. */
 function endsOf(lines: readonly string[]): unknown {
   const path = join(folder, 'other.jsonl')
   writeFileSync(path, lines.map((line) => `${line}\n`).join(''))
-  return endsOfKept(path)
+  return readSessionEnds(path)
 }
 
 const valueOf = (line = ''): Fields => {
@@ -39,13 +39,13 @@ const valueOf = (line = ''): Fields => {
   return fields
 }
 const summed = (value: Fields): string => lineOf(value).trimEnd()
-/** The same value as no version writes it: it can only be parsed. */
+/** The same value in a spelling that no version writes: it must be parsed. */
 function spaced(line: string): string {
   const text = `{ ${line.slice(1).replace(/,"sum":"[\da-f]{8}"\}$/, '')}`
   return `${text},"sum":"${crc32(text).toString(16).padStart(8, '0')}"}`
 }
 
-/** The places of all values in JSON. */
+/** The paths of all values in JSON. */
 function placesIn(value: unknown, at: readonly string[] = []): readonly (readonly string[])[] {
   if (typeof value !== 'object' || value === null) return [at]
   return [at, ...Object.entries(value).flatMap(([name, each]) => placesIn(each, [...at, name]))]
@@ -59,7 +59,7 @@ function put(value: unknown, [name = '', ...rest]: readonly string[], other: unk
   return copy
 }
 
-test('gives of both formats what parsing gives', () => {
+test('returns the same as parsing, for both formats', () => {
   const [second = [], first = []] = sessions
   expect(endsOf(second)).toEqual({
     cwd: '/work',
@@ -71,7 +71,7 @@ test('gives of both formats what parsing gives', () => {
   for (const lines of [second, first]) expect(endsOf(lines)).toEqual(endsOf(lines.map(spaced)))
 })
 
-test('whatever stands in the lines, checksums and all, it gives what parsing gives, or leaves it to who reads all', () => {
+test('returns the same as parsing, or undefined, for any content with valid checksums', () => {
   const aValue = fc.oneof(
     fc.constantFrom(null, -1, 0, 1.5, 1e300, 'completed', 'prompt', '', true, [], {}, [null], [{}]),
     fc.jsonValue({ maxDepth: 2 }),
@@ -84,7 +84,7 @@ test('whatever stands in the lines, checksums and all, it gives what parsing giv
       const before = valueOf(lines[at])
       const places = placesIn(before).slice(1)
       const chosen = places[place % places.length] ?? []
-      // Another field beside it, in front of the checksum: also one of the names that are looked for.
+      // Another field next to it, before the checksum. It may have one of the names that the reader searches for.
       const name = ['added', 'session', 'at', 'record', 'x'][place % 5] ?? ''
       const changed = isAdded ? put(before, [...chosen.slice(0, -1), name], value) : put(before, chosen, value)
       const forged = lines.with(at, summed(changed as Fields))
@@ -94,7 +94,7 @@ test('whatever stands in the lines, checksums and all, it gives what parsing giv
   )
 })
 
-test('a line that is not as it was written is none of the ends', () => {
+test('ignores a line with an invalid checksum', () => {
   const [lines = []] = sessions
   for (const at of [0, 1, 2, lines.length - 1]) {
     const line = lines[at] ?? ''

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SESS-8e to R-SESS-8g: what lists made of files counts for these very files, and for nothing else.
+// Tests R-SESS-8e to R-SESS-8g of docs/spec: cached list entries apply to exactly these files.
 import {
   appendFileSync,
   chmodSync,
@@ -25,7 +25,7 @@ import { deleteSession } from '../../src/sessions/stored-sessions.ts'
 let home: string
 let base: string
 const now = Date.now.bind(Date)
-/** A list is made so long after its files were written. */
+/** Moves the clock: a list is created this long after its files were written. */
 const later = (ms: number) => vi.spyOn(Date, 'now').mockImplementation(() => now() + ms)
 
 beforeEach(() => {
@@ -48,7 +48,7 @@ function write(path: string, text = 'content'): string {
   return path
 }
 
-/** Notes something of each file, as a list does. */
+/** Caches an entry for each file, as a list does. */
 function noted(...paths: readonly string[]): void {
   const index = new SessionIndex(base)
   for (const path of paths) index.note(path, stateOf(path), 'part', `of ${path}`)
@@ -57,7 +57,7 @@ function noted(...paths: readonly string[]): void {
 
 const known = (path: string, part = 'part'): unknown => new SessionIndex(base).get(path, stateOf(path), part)
 
-test('gives what was noted of a file, to its owner alone', () => {
+test('returns the stored data of a file, private to its owner', () => {
   const [one, two] = [write(fileOf('one')), write(fileOf('two'))]
   noted(one)
   expect([known(one), known(two), known(one, 'other')]).toEqual([`of ${one}`, undefined, undefined])
@@ -66,7 +66,7 @@ test('gives what was noted of a file, to its owner alone', () => {
   expect(readdirSync(dirname(one))).toEqual(['.sessions-index', 'one.jsonl', 'two.jsonl'])
 })
 
-test('knows nothing of a file that was changed, also where its size and the time of the change are the same', () => {
+test('returns nothing for a changed file, even with the same size and modification time', () => {
   const path = write(fileOf('one'), 'before')
   const moment = new Date('2026-01-01T00:00:00Z')
   utimesSync(path, moment, moment)
@@ -75,7 +75,7 @@ test('knows nothing of a file that was changed, also where its size and the time
   writeFileSync(path, 'behind')
   utimesSync(path, moment, moment)
   expect(known(path)).toBeUndefined()
-  // The same bytes in the place of the file are another file.
+  // The same bytes in a new file are another file.
   noted(path)
   expect(known(path)).toBe(`of ${path}`)
   renameSync(write(`${path}.new`, 'behind'), path)
@@ -83,12 +83,12 @@ test('knows nothing of a file that was changed, also where its size and the time
   expect(known(path)).toBeUndefined()
 })
 
-test('notes nothing of a file that changed a moment ago, in the future, or while it was read', () => {
+test('stores nothing for a file that changed a moment ago, in the future, or while it was read', () => {
   const path = write(fileOf('one'))
   later(0)
   noted(path)
   expect(existsSync(indexFile())).toBe(false)
-  // The clock of the machine went back since.
+  // The clock of the machine has since gone back.
   later(-60_000)
   noted(path)
   expect(existsSync(indexFile())).toBe(false)
@@ -101,7 +101,7 @@ test('notes nothing of a file that changed a moment ago, in the future, or while
   expect(existsSync(indexFile())).toBe(false)
 })
 
-test('of a file that was listed it notes what was so then, and nothing where it had changed a moment before', () => {
+test('stores the state of a listed file as of then, and nothing if it had just changed', () => {
   const path = write(fileOf('one'))
   const stats = statSync(path)
   const noteListed = (asOf: number): void => {
@@ -109,29 +109,29 @@ test('of a file that was listed it notes what was so then, and nothing where it 
     index.noteListed(path, { stats, asOf }, 'part', 1)
     index.save()
   }
-  // The list was made right after the change, and its files are read long after it.
+  // The list was created right after the change, and its files are read long after it.
   noteListed(Math.ceil(stats.mtimeMs) + 1_000)
   expect(existsSync(indexFile())).toBe(false)
   noteListed(Math.ceil(stats.mtimeMs) + 3_000)
   expect([known(path), new SessionIndex(base).getListed(path, { stats }, 'part')]).toEqual([1, 1])
-  // What changed it since the list was made has made another state of it.
+  // A later change gives the file another state.
   appendFileSync(path, 'more')
   noteListed(Math.ceil(stats.mtimeMs) + 3_000)
   expect(known(path)).toBeUndefined()
 })
 
-test('a file of the same name in another folder is another one, and outside of the sessions nothing is written', () => {
+test('distinguishes files of the same name in different folders, and writes nothing outside of the sessions', () => {
   const [own, other] = [write(fileOf('one')), write(fileOf('one', 'q'))]
   const elsewhere = write(join(home, 'elsewhere', 'one.jsonl'))
   noted(own, elsewhere)
   expect([known(own), known(other), known(elsewhere)]).toEqual([`of ${own}`, undefined, undefined])
   expect(readdirSync(dirname(elsewhere))).toEqual(['one.jsonl'])
-  // Carried to another folder it is of the files there.
+  // In another folder, the index applies to the files there.
   writeFileSync(indexFile('q'), readFileSync(indexFile()))
   expect(known(other)).toBeUndefined()
 })
 
-test('of two programs that write at once nothing is lost, and both parts of a file stay', () => {
+test('loses nothing when two programs write concurrently, and merges both parts of a file', () => {
   const [one, two] = [write(fileOf('one')), write(fileOf('two'))]
   const [first, second] = [new SessionIndex(base), new SessionIndex(base)]
   first.get(one, stateOf(one), 'part')
@@ -144,7 +144,7 @@ test('of two programs that write at once nothing is lost, and both parts of a fi
   expect([known(one, 'first'), known(one, 'second'), known(two, 'second')]).toEqual([1, 2, 3])
 })
 
-test('whatever happens to its bytes, it gives what was noted or nothing, and is written anew', () => {
+test('returns stored data or nothing for any damage, and is rewritten', () => {
   const path = write(fileOf('one'))
   noted(path)
   const whole = readFileSync(indexFile())
@@ -165,7 +165,7 @@ test('whatever happens to its bytes, it gives what was noted or nothing, and is 
   expect(known(path)).toBeUndefined()
 })
 
-test('an index that others can write is not believed', () => {
+test('ignores an index that others can write', () => {
   const path = write(fileOf('one'))
   noted(path)
   chmodSync(indexFile(), 0o666)
@@ -174,7 +174,7 @@ test('an index that others can write is not believed', () => {
   expect([known(path), statSync(indexFile()).mode & 0o777]).toEqual([`of ${path}`, 0o600])
 })
 
-test.skipIf(process.platform === 'win32')('a link in its place is replaced and not written through', () => {
+test.skipIf(process.platform === 'win32')('replaces a link instead of writing through it', () => {
   const path = write(fileOf('one'))
   const target = write(join(home, 'target'), 'mine')
   symlinkSync(target, indexFile())
@@ -182,7 +182,7 @@ test.skipIf(process.platform === 'win32')('a link in its place is replaced and n
   expect([readFileSync(target, 'utf8'), known(path)]).toEqual(['mine', `of ${path}`])
 })
 
-test('where it cannot be written nobody is told, and nothing is left', () => {
+test('fails silently without leaving files when it cannot be written', () => {
   const path = write(fileOf('one'))
   mkdirSync(indexFile())
   noted(path)
@@ -190,7 +190,7 @@ test('where it cannot be written nobody is told, and nothing is left', () => {
   expect(readdirSync(dirname(path))).toEqual(['.sessions-index', 'one.jsonl'])
 })
 
-test('forgets a session that is deleted, and those that are too old', async () => {
+test('removes deleted and old sessions', async () => {
   const [one, two] = [write(fileOf('one'), '{"type":"halting","format":1}\n'), write(fileOf('two'))]
   noted(one, two)
   await deleteSession({ sessionId: 'two', path: two, project: 'p', changedAt: new Date() })
@@ -201,7 +201,7 @@ test('forgets a session that is deleted, and those that are too old', async () =
   expect(readFileSync(indexFile(), 'utf8')).not.toContain(one)
 })
 
-test('what is in its place, or cannot be written, keeps no session from being deleted', async () => {
+test('deletes a session even if the index cannot be written', async () => {
   const [one, two] = [write(fileOf('one'), '{"type":"halting","format":1}\n'), write(fileOf('two'))]
   mkdirSync(join(indexFile(), 'full'), { recursive: true })
   await deleteSession({ sessionId: 'two', path: two, project: 'p', changedAt: new Date() })
@@ -210,7 +210,7 @@ test('what is in its place, or cannot be written, keeps no session from being de
   expect(await cleanUpSessions({ cwd: home, home, env: {} }, { days: 1, now: new Date() })).toEqual({ sessions: 1 })
 })
 
-test('a clean-up forgets what a store has removed, and what somebody else has', async () => {
+test('removes sessions that a store or somebody else has deleted, at a cleanup', async () => {
   const [one, two] = [write(fileOf('one')), write(fileOf('two'))]
   noted(one, two)
   rmSync(one)
@@ -221,7 +221,7 @@ test('a clean-up forgets what a store has removed, and what somebody else has', 
   expect(readFileSync(indexFile(), 'utf8')).not.toContain(two)
 })
 
-test('forgets files that are gone when it is written', () => {
+test('removes missing files when it is written', () => {
   const [one, two] = [write(fileOf('one')), write(fileOf('two'))]
   noted(one, two)
   rmSync(one)
@@ -229,7 +229,7 @@ test('forgets files that are gone when it is written', () => {
   expect(readFileSync(indexFile(), 'utf8')).not.toContain(one)
 })
 
-test('is not written anew for one of a hundred files', () => {
+test('is not rewritten for one of a hundred files', () => {
   const paths = Array.from({ length: 100 }, (_, index) => write(fileOf(`s${index}`)))
   noted(...paths)
   const before = readFileSync(indexFile())

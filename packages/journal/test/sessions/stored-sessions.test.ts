@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SESS-8a: a list reads the ends of sessions, and all of those whose ends do not tell enough.
+// Tests R-SESS-8a of docs/spec: a list reads the ends of sessions, and the whole file if its ends are not enough.
 import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
@@ -20,7 +20,7 @@ import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { forkSession } from '../../src/sessions/fork-session.ts'
 import { lineOf } from '../../src/format/line.ts'
-import { endsOfKept, headOfKept } from '../../src/session-ends.ts'
+import { readSessionEnds, readSessionHead } from '../../src/session-ends.ts'
 import { summariesOf, summaryOf } from '@halting/analysis/sessions'
 import { storedSessions, type StoredSessionFile } from '../../src/sessions/stored-sessions.ts'
 import { readJournal } from '../../src/read-journal.ts'
@@ -59,7 +59,7 @@ async function ask(prompt: string, script: readonly ScriptedReply[], maxTurns = 
   return terminal
 }
 
-/** A bit in the middle is another one: whoever reads all of the file says so. */
+/** Flips a bit in the middle. Anything that reads the whole file reports it. */
 function spoilTheMiddle(path: string): void {
   const text = readFileSync(path, 'latin1')
   const file = openSync(path, 'r+')
@@ -67,7 +67,7 @@ function spoilTheMiddle(path: string): void {
   closeSync(file)
 }
 
-test('the ends of a large session tell what all of it does', async () => {
+test('returns the same as reading all of a large session', async () => {
   await ask('look around', [...looks(12), { text: 'Seen.', usage }])
   await ask('again', [...looks(3), { text: 'Seen.', usage }])
   const whole = await summaryOf(fileOf())
@@ -83,10 +83,10 @@ test('the ends of a large session tell what all of it does', async () => {
   spoilTheMiddle(placeOf().path)
   await expect(readJournal(placeOf().path)).rejects.toThrow(/damaged/)
   expect(await summariesOf([fileOf(), fileOf()])).toEqual([whole, whole])
-  expect(headOfKept(placeOf().path)).toEqual({ cwd: '/work' })
+  expect(readSessionHead(placeOf().path)).toEqual({ cwd: '/work' })
 })
 
-test('the ends of a small session tell what all of it does, also where both are the same bytes', async () => {
+test('returns the same as reading all of a small session, even if both ends overlap', async () => {
   await ask('hello', [{ text: 'Hello.', usage }])
   const { path } = placeOf()
   const expected = { cwd: '/work', firstPrompt: 'hello', runs: 1, turns: 1, costUsd: 0.25, ended: 'completed' }
@@ -98,7 +98,7 @@ test('the ends of a small session tell what all of it does, also where both are 
   expect(await summaryOf(fileOf())).toMatchObject({ ...expected, runs: 2, turns: 3, costUsd: 0.75 })
 })
 
-test('an end that no version of the program writes tells nothing, whatever its checksum says', async () => {
+test('ignores an end that no version writes, whatever its checksum', async () => {
   await ask('hello', [{ text: 'Hello.', usage }])
   const { path } = placeOf()
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
@@ -110,11 +110,11 @@ test('an end that no version of the program writes tells nothing, whatever its c
   ]
   for (const line of forged) {
     writeFileSync(path, `${lines.slice(0, -1).join('\n')}\n${lineOf(line)}`)
-    expect(endsOfKept(path)).toBeUndefined()
+    expect(readSessionEnds(path)).toBeUndefined()
   }
 })
 
-test('a run that another one carries is counted once, also when a fork goes on', async () => {
+test('counts a run whose counters another one continues once, also in a fork', async () => {
   await ask('look around', looks(20), 14)
   const journal = await openJournal(placeOf())
   const last = journal.ended.at(-1)
@@ -127,15 +127,15 @@ test('a run that another one carries is counted once, also when a fork goes on',
   const model = scriptedModel([...looks(1), { text: 'Seen.', usage }], { maxOutputTokens: 1_000 })
   await streamRun(start, { model, tools, prices, maxTurns: 30, steps: journal.steps() }).result
   await journal.close()
-  const told = await summaryOf(fileOf())
+  const summary = await summaryOf(fileOf())
   const { ended } = foldSession((await readJournal(placeOf().path)).runs)
   expect(ended[1]?.continues).toBe('run1')
-  expect(told).toMatchObject({ runs: 2, turns: ended[1]?.spent.turns, costUsd: ended[1]?.terminal.costUsd })
+  expect(summary).toMatchObject({ runs: 2, turns: ended[1]?.spent.turns, costUsd: ended[1]?.terminal.costUsd })
   await forkSession(placeOf().path, placeOf('fork'))
-  expect(await summaryOf(fileOf('fork'))).toMatchObject({ runs: 2, turns: told.turns, costUsd: told.costUsd })
+  expect(await summaryOf(fileOf('fork'))).toMatchObject({ runs: 2, turns: summary.turns, costUsd: summary.costUsd })
 })
 
-test('what the ends do not tell is read in all of it: no end, a torn line, a rewind, another version, a long prompt', async () => {
+test('reads everything if the ends are not sufficient: no end, a torn line, a rewind, another version, a long prompt', async () => {
   const { path } = placeOf()
   await ask('look around', [...looks(14), { text: 'Seen.', usage }])
   await ask('again', [{ text: 'Seen.', usage }])
@@ -153,7 +153,7 @@ test('what the ends do not tell is read in all of it: no end, a torn line, a rew
   await ask('something else', [...looks(14), { text: 'Seen.', usage }])
   expect(await summaryOf(fileOf())).toMatchObject({ firstPrompt: 'something else', runs: 3 })
 
-  // An earlier version told no sums.
+  // An earlier version wrote no sums.
   const lines = bytes
     .toString()
     .trimEnd()
@@ -180,7 +180,7 @@ test('what the ends do not tell is read in all of it: no end, a torn line, a rew
 const linesWithMessages = (path: string): number =>
   readFileSync(path, 'utf8').match(/^\{"type":"(?:user|assistant)",/gm)?.length ?? 0
 
-test('a session whose runs ended is opened as reading all of it tells, and goes on to the same lines', async () => {
+test('opens a session with ended runs like reading everything does, and writes the same lines', async () => {
   const { path } = placeOf()
   await ask('look around', [...looks(3), { text: 'Seen.', usage }])
   await ask('again', looks(3), 2)
@@ -194,19 +194,16 @@ test('a session whose runs ended is opened as reading all of it tells, and goes 
   await ask('once more', [...looks(1), { text: 'Seen.', usage }])
   const after = await readJournal(path)
   expect(after.runs.slice(0, 2)).toEqual(runs)
-  // A message of a run before is not written again.
+  // Messages of an earlier run are not written again.
   expect(linesWithMessages(path)).toBe(before + 4)
   expect(foldSession(after.runs).transcript.messages()).toHaveLength(transcript.messages().length + 4)
 })
 
-test.skipIf(process.platform === 'win32')(
-  'a pipe among them is no session: nobody waits for who writes it',
-  async () => {
-    const project = join(folder, '.halting', 'projects', 'p')
-    mkdirSync(project, { recursive: true })
-    writeFileSync(join(project, 'a.jsonl'), '')
-    execFileSync('mkfifo', [join(project, 'b.jsonl')])
-    const kept = await storedSessions({ cwd: '/work', home: folder, env: {} }, 'all')
-    expect(kept.map(({ sessionId }) => sessionId)).toEqual(['a'])
-  },
-)
+test.skipIf(process.platform === 'win32')('ignores a pipe without blocking', async () => {
+  const project = join(folder, '.halting', 'projects', 'p')
+  mkdirSync(project, { recursive: true })
+  writeFileSync(join(project, 'a.jsonl'), '')
+  execFileSync('mkfifo', [join(project, 'b.jsonl')])
+  const kept = await storedSessions({ cwd: '/work', home: folder, env: {} }, 'all')
+  expect(kept.map(({ sessionId }) => sessionId)).toEqual(['a'])
+})

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-STORE-1, R-STORE-2, R-STORE-3, R-STORE-4, R-STORE-7: sessions in a store, with a file each.
+// Tests R-STORE-1, R-STORE-2, R-STORE-3, R-STORE-4 and R-STORE-7 of docs/spec: sessions in a store, with a file each.
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,18 +11,16 @@ import { JournalEncoder } from '../../src/format/encoder.ts'
 import { openJournal, openNewJournal } from '../../src/open-journal.ts'
 import { parseJournal, readJournal, readTimedRecords } from '../../src/read-journal.ts'
 import { cleanUpSessions } from '../../src/sessions/cleanup.ts'
-import { copySession } from '../../src/sessions/copy-session.ts'
-import { forkSession } from '../../src/sessions/fork-session.ts'
+import { copySession, forkSession } from '../../src/sessions/fork-session.ts'
 import { projectsOf, sessionFile, sessionsOf } from '../../src/sessions/session-folder.ts'
 import { deleteSession, discardSession, refreshSession, storedSessions } from '../../src/sessions/stored-sessions.ts'
-import { StoreWorkingCopies } from '../../src/stores/open-working-copies.ts'
+import { StoreWorkingCopies, journalOfRecords } from '../../src/stores/open-working-copies.ts'
 import {
   sessionStoreKey,
   sessionStoreName,
   sessionStoreSecrets,
   sessionStoreVariable,
 } from '../../src/stores/store-place.ts'
-import { journalOfRecords } from '../../src/stores/stored-journal.ts'
 import { registerWorkingCopies, type WorkingCopies } from '../../src/stores/working-copies.ts'
 import { drawn } from '../../../core/test/support/deep.ts'
 import { added, drawnSessionId, record, shared, start } from '../support/drawn-records.ts'
@@ -63,7 +61,7 @@ afterEach(() => {
   rmSync(home, { recursive: true, force: true })
 })
 
-/** The place of sessions, as a process of this machine has it; another machine has another home. */
+/** The location of sessions for a process of this machine. Another machine has another home. */
 const placeIn = (own: string = home) => ({ cwd: '/work', home: own, env: { [sessionStoreVariable]: url } })
 
 function openStore(store: MemorySessionStore = new MemorySessionStore(table), own: string = home): WorkingCopies {
@@ -113,7 +111,7 @@ const messagesIn = (path: string): unknown[] =>
     .map(({ uuid, parentUuid, message, timestamp }) => ({ uuid, parentUuid, message, timestamp }))
 
 describe('a session in a store', () => {
-  test('has its records there, and a file that says the same', async () => {
+  test('has its records there, and a file with the same content', async () => {
     openStore()
     expect(await ask(first, 'go')).toBe('completed')
     const { path } = optionsOf(first)
@@ -125,7 +123,7 @@ describe('a session in a store', () => {
     expect(path).not.toContain('secret')
   })
 
-  test('has the same messages in the file that is rebuilt, with the times of then', async () => {
+  test('has the same messages and times in a rebuilt file', async () => {
     const copies = openStore()
     await ask(first, 'go')
     const { path } = optionsOf(first)
@@ -137,7 +135,7 @@ describe('a session in a store', () => {
     expect(await readTimedRecords(path)).toEqual(before)
   })
 
-  test('continues on another machine, and here again, with nothing twice', async () => {
+  test('continues on another machine, and here again, with nothing repeated', async () => {
     openStore()
     await ask(first, 'go')
     const elsewhere = mkdtempSync(join(tmpdir(), 'halting-elsewhere-'))
@@ -160,7 +158,7 @@ describe('a session in a store', () => {
     }
   })
 
-  test('goes by the store after a kill at any record: what only the file has is not part of it, and nothing runs twice', async () => {
+  test('follows the store after a kill at any record: records only in the file do not count, and nothing runs twice', async () => {
     openStore()
     await ask(first, 'go')
     const records = recordsIn(first)
@@ -175,7 +173,7 @@ describe('a session in a store', () => {
       for (const each of records.slice(0, kept)) killed.log.append(each)
       await killed.log.flush()
       await killed.close()
-      // It wrote one record more, which only its file has.
+      // It wrote one more record, which only its file has.
       const line = new JournalEncoder(options).linesOf(records[kept] as StepRecord).lines
       writeFileSync(options.path, `${readFileSync(options.path, 'utf8')}${line}`)
       ran.length = 0
@@ -191,7 +189,7 @@ describe('a session in a store', () => {
     }
   })
 
-  test('is refused where another process has it, by the name that the store gives', async () => {
+  test("is rejected with the holder's name while another process has it", async () => {
     openStore()
     await ask(first, 'go')
     const other = await new MemorySessionStore(table, 'process 7 on b').open(first)
@@ -200,19 +198,19 @@ describe('a session in a store', () => {
     expect(existsSync(`${optionsOf(first).path}.lock`)).toBe(false)
   })
 
-  test('writes nothing after another process has taken it', async () => {
+  test('writes nothing after another process has taken it over', async () => {
     openStore()
     const journal = await openJournal(optionsOf(first))
     const row = table.rows.get(first)
     if (row !== undefined) row.fence++
     journal.log.append({ type: 'rewind', entries: 0, after: null })
     await expect(Promise.resolve(journal.log.flush())).rejects.toThrow('was taken over')
-    // That was reported, and nothing is left to do.
+    // The failure was reported already, and closing has nothing left to do.
     await journal.close()
     expect(recordsIn(first)).toEqual([])
   })
 
-  test('goes back, and is still there on the other side', async () => {
+  test('rewinds, also for other machines', async () => {
     const copies = openStore()
     await ask(first, 'one')
     await ask(first, 'two')
@@ -231,7 +229,7 @@ describe('a session in a store', () => {
 })
 
 describe('many sessions of a store', () => {
-  test('are listed with those of other machines, and without those that are gone', async () => {
+  test('are listed together with those of other machines, and without deleted ones', async () => {
     openStore()
     await ask(first, 'one')
     const elsewhere = new MemorySessionStore(table, 'process 2')
@@ -247,7 +245,7 @@ describe('many sessions of a store', () => {
     expect((await storedSessions(placeIn(), 'all')).map(({ sessionId }) => sessionId)).toEqual([first])
   })
 
-  test('are read again only where they changed', async () => {
+  test('are read again only after a change', async () => {
     openStore()
     await ask(first, 'one')
     await ask(second, 'two')
@@ -259,11 +257,11 @@ describe('many sessions of a store', () => {
     expect(store.asked).toBe(1)
   })
 
-  test('are there for every reader that was answered, and a process that opens one waits for readers', async () => {
+  test('are available to every reader, and a process that opens one waits for readers', async () => {
     openStore()
     await ask(first, 'one')
     const { path } = optionsOf(first)
-    /** A store whose records take a while to come. */
+    /** A store whose records take a while to arrive. */
     class SlowStore extends MemorySessionStore {
       override async read(sessionId: string): ReturnType<MemorySessionStore['read']> {
         await new Promise((resolve) => setTimeout(resolve, 50))
@@ -282,7 +280,7 @@ describe('many sessions of a store', () => {
     expect(existsSync(`${path}.rebuild`)).toBe(false)
   })
 
-  test('are found without reading them, and the one that is chosen is read', async () => {
+  test('are found without reading them, and only the selected one is read', async () => {
     openStore()
     await ask(first, 'one')
     await ask(second, 'two')
@@ -321,7 +319,7 @@ describe('many sessions of a store', () => {
     expect([...table.rows.keys()]).toEqual([second])
   })
 
-  test('go when they are old', async () => {
+  test('are removed when they are old', async () => {
     openStore()
     await ask(first, 'one')
     const { sessions } = await cleanUpSessions(placeIn(), { days: 30, now: new Date(Date.UTC(2026, 5, 1)) })
@@ -329,7 +327,7 @@ describe('many sessions of a store', () => {
     expect(table.rows.size).toBe(0)
   })
 
-  test('are listed although one of them is damaged', async () => {
+  test('are listed even if one of them is damaged', async () => {
     openStore()
     await ask(first, 'one')
     await ask(second, 'two')
@@ -342,7 +340,7 @@ describe('many sessions of a store', () => {
 })
 
 describe('a copy', () => {
-  test('from a store to files and back has the same records and times', async () => {
+  test('has the same records and times from a store to files and back', async () => {
     openStore()
     await ask(first, 'one')
     const files = { cwd: '/work', home, env: {} }
@@ -361,7 +359,7 @@ describe('a copy', () => {
   })
 })
 
-describe('what is said of a store', () => {
+describe('the name of a store', () => {
   test.each([
     ['postgres://ann:secret@db:5433/halting?sslmode=require&password=x', 'postgres://db:5433/halting'],
     ['postgresql://db/halting', 'postgresql://db/halting'],
@@ -378,7 +376,7 @@ describe('what is said of a store', () => {
     ['postgres://ann:5/ret@db/halting', 'the session store'],
     ['postgres://ann:secret/halting', 'the session store'],
     ['sqlite:/home/ann/halting.db', 'sqlite:/home/ann/halting.db'],
-  ])('of %s is %s', (value, name) => {
+  ])('for %s is %s', (value, name) => {
     expect(sessionStoreName(value)).toBe(name)
   })
 
@@ -387,11 +385,11 @@ describe('what is said of a store', () => {
     ['postgres://ann:a%40b@db/halting?password=c%2Fd&host=x', ['a%40b', 'a@b', 'c%2Fd', 'c/d']],
     ['postgres://ann@db/halting', []],
     ['sqlite:/x', []],
-  ])('of %s these parts are secret: %j', (value, secrets) => {
+  ])('of %s hides these secrets: %j', (value, secrets) => {
     expect(sessionStoreSecrets(value)).toEqual(secrets)
   })
 
-  test('tells no password in an error', async () => {
+  test('appears in errors without a password', async () => {
     const store = new MemorySessionStore(table)
     store.isBroken = true
     openStore(store)
@@ -400,20 +398,20 @@ describe('what is said of a store', () => {
     )
   })
 
-  test('a new password is the same store, another user or database is not', () => {
+  test('is independent of the password, but not of user and database', () => {
     expect(sessionStoreKey('postgres://ann:new@db/halting')).toBe(sessionStoreKey(url))
     expect(sessionStoreKey('postgres://bob:secret@db/halting')).not.toBe(sessionStoreKey(url))
     expect(sessionStoreKey('postgres://ann:secret@db/other')).not.toBe(sessionStoreKey(url))
   })
 
-  test('a store that nobody opened is not written as files', async () => {
+  test('does not write files of a store that nobody has opened', async () => {
     await expect(openJournal(optionsOf(first))).rejects.toThrow('belong to a session store')
     await expect(storedSessions(placeIn(), 'all')).rejects.toThrow('belong to a session store')
     expect(existsSync(optionsOf(first).path)).toBe(false)
   })
 })
 
-test('any records come out of the file of a session as they went into the store', () => {
+test('returns any records from the file of a session as they were stored', () => {
   const place = { sessionId: drawnSessionId, cwd: '/project', version: '0' }
   fc.assert(
     fc.property(added, fc.array(record, { maxLength: 25 }), (entries, records) => {

@@ -1,4 +1,4 @@
-// Records of every kind, as any run might leave them, and stranger ones.
+// Records of every kind: those that any run might leave, and stranger ones.
 import type { ContentBlock, TranscriptEntry } from '@halting/core'
 import { noUsage } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
@@ -6,7 +6,7 @@ import * as fc from 'fast-check'
 
 export const drawnSessionId = '11111111-2222-4333-8444-555555555555'
 
-// Any characters, halves of them too, and what looks like the format itself.
+// Any characters, including lone surrogates and text that looks like the format itself.
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 30 }),
   fc.string({ unit: fc.constantFrom('\ud83d', '\ude00', '\n', '\0', '\u2028', '"', 'a'), maxLength: 8 }),
@@ -52,7 +52,7 @@ export const message = fc.tuple(said, text).map(([blocks, id]) => ({
 }))
 const scope = fc.constantFrom('run1/', 'run1/agent:3:0:c1/', 'run2/')
 
-/** Entries of every kind. Those of replies and results come from the records before them, as a run's do. */
+/** Entries of every kind. Entries of replies and results come from earlier records, as in a run. */
 const entry: fc.Arbitrary<TranscriptEntry> = fc.oneof(
   fc
     .tuple(scope, text, content, fc.constantFrom('prompt', 'steer', 'hook', 'loop', 'interruption'))
@@ -97,19 +97,20 @@ const entry: fc.Arbitrary<TranscriptEntry> = fc.oneof(
 ) as fc.Arbitrary<TranscriptEntry>
 
 export const added = fc.array(entry, { maxLength: 4 })
-// What a lap spends is data to the codec. Most laps have the fields of the one before, and some of its figures.
+// The codec treats the figures of a lap as opaque data. Most laps have the same fields as the previous one, and some of
+// its figures.
 const figure = fc.oneof(json, fc.constantFrom(0, 1, null, { in: 1 }, { in: 2 }))
 const spent = fc.oneof(
   data,
   fc.constantFrom(-0, undefined).map((now) => ({ request: 1, now })),
   fc.tuple(figure, figure, figure).map(([request, usage, own]) =>
-    // A key that JSON may hold, too.
+    // JSON may have this key as well.
     JSON.parse(
       `{"request":${JSON.stringify(request)},"usage":${JSON.stringify(usage)},"__proto__":${JSON.stringify(own)}}`,
     ),
   ),
 ) as fc.Arbitrary<object>
-/** What a request was charged, and what it was granted: often what its message and its intent say. */
+/** The charge and the grant of a request. They often equal those of its message and its intent. */
 const charge = fc.constantFrom(null, { nanos: 1 }, { nanos: 1, usage: noUsage }, { usage: { in: 1 } }, { usage: null })
 const grant = fc.constantFrom<{ readonly grant?: unknown }>(
   {},
@@ -180,7 +181,7 @@ export const record: fc.Arbitrary<StepRecord> = fc.oneof(
     added: list,
     spent: figures,
   })),
-  // A stage after an earlier run: it may begin and end anywhere.
+  // A stage after an earlier run. It may start and end anywhere.
   fc.tuple(fc.constantFrom('began', 'ended'), text, data).map(([phase, name, details]) => ({
     type: 'stage',
     stage: {
@@ -195,7 +196,7 @@ export const record: fc.Arbitrary<StepRecord> = fc.oneof(
   })),
 ) as fc.Arbitrary<StepRecord>
 
-/** Half of the entries hold what replies and results of records before them hold, as those of a run do: the same values. */
+/** Half of the entries share the values of earlier replies and results, as in a run. */
 export function shared(records: readonly StepRecord[]): readonly StepRecord[] {
   const contents: unknown[] = []
   const replies: unknown[] = []

@@ -15,24 +15,24 @@ interface Row {
   readonly head: SessionHead
   readonly createdAt: string
   updatedAt: string
-  /** As JSON: what a database gives back is nobody's object. */
+  /** As JSON: what a database returns shares no object with anyone. */
   records: string[]
   holder: string | undefined
   fence: number
 }
 
-/** What several processes share: a table of sessions, what each lost with a kill left out. */
+/** What several processes share: a table of sessions, without anything that a killed process lost. */
 export class StoreTable {
   readonly rows = new Map<string, Row>()
   #ticks = 0
 
-  /** A time that rises. */
+  /** Returns increasing times. */
   now(): string {
     return new Date(Date.UTC(2026, 0, 1) + this.#ticks++ * 1_000).toISOString()
   }
 }
 
-/** A store in memory, as one process has it. */
+/** A store in memory, as one process sees it. */
 export class MemorySessionStore implements SessionStore {
   readonly #table: StoreTable
   readonly #process: string

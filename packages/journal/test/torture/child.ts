@@ -1,4 +1,4 @@
-// A process that does its work and waits to be killed: run by kills.test.ts, bundled from the sources.
+// A process that works until it is killed. kills.test.ts bundles it from the sources and runs it.
 import { appendFileSync, closeSync, fsyncSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { streamRun, resume, startRun, type RunOptions, type ModelRequest, type Tool } from '@halting/core'
@@ -16,11 +16,11 @@ let seen = 0
 function reach(moment: Moment): void {
   if (orders.stopAt?.moment !== moment || ++seen !== orders.stopAt.time) return
   writeSync(1, `at ${moment}\n`)
-  // Nothing of this process happens any more, but for what the kernel was given already.
+  // This process does nothing any more. The kernel still has what it was given.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
 }
 
-/** The kernel has it then, and a kill of this process takes nothing of it back. */
+/** The kernel then has the line, and a kill of this process cannot undo that. */
 function note(name: string, line: string): void {
   appendFileSync(join(orders.folder, name), `${line}\n`)
 }
@@ -65,7 +65,7 @@ const pause = (): Promise<void> => new Promise((resolve) => setImmediate(resolve
 const isOfPay = (record: StepRecord): boolean =>
   (record.type === 'intent' || record.type === 'result') && /\/tool:.*pay_\d+_\d+$/.test(record.key)
 
-/** The log of the journal, with the moments told. */
+/** The log of the journal, which reports the moments. */
 function watched(log: StepStore): StepStore {
   let isPayIntent = false
   return {
@@ -76,7 +76,7 @@ function watched(log: StepStore): StepStore {
       if (record.type === 'result' && isOfPay(record)) reach('before_result')
       if (record.type === 'lap') reach('before_lap')
       log.append(record)
-      // Written in the next turn of the event loop, and told after that.
+      // It is written in the next turn of the event loop, and reported after that.
       if (record.type === 'result' && isOfPay(record)) afterWrite('after_result')
       if (record.type === 'result' && record.key.includes('/model:')) afterWrite('after_reply')
     },
@@ -92,7 +92,7 @@ function afterWrite(moment: Moment): void {
   setImmediate(() => setTimeout(() => reach(moment), 1))
 }
 
-/** What comes next follows from what was said, so that any process can go on. */
+/** Derives the next reply from the conversation, so that any process can continue. */
 function nextReply({ messages }: ModelRequest): ScriptedReply {
   const turn = messages.filter(({ role }) => role === 'assistant').length
   const usage = { input_tokens: 500 + turn, output_tokens: 100 }

@@ -1,4 +1,4 @@
-/** Where a process is killed, as seen from a call with side effects. */
+/** Where a process is killed, relative to a call with side effects. */
 export const moments = [
   'before_intent',
   'intent_not_synced',
@@ -12,16 +12,16 @@ export const moments = [
 
 export type Moment = (typeof moments)[number]
 
-/** What a process of the torture is told. */
+/** The orders for a process of the torture test. */
 export interface Orders {
   readonly folder: string
   readonly turns: number
   readonly maxBudgetUsd: number
-  /** Tells of this moment, the so-manieth time that it comes, and waits there to be killed. */
+  /** The process reports the given occurrence of this moment and waits there to be killed. */
   readonly stopAt: { readonly moment: Moment; readonly time: number } | null
 }
 
-/** What the process that comes to the end leaves in `end.json`. */
+/** What the process that reaches the end writes to `end.json`. */
 export interface Left {
   readonly reason: string
   readonly committedUsd: number
@@ -30,7 +30,7 @@ export interface Left {
   readonly problems: readonly string[]
 }
 
-/** A line of `paid.jsonl`: a reply that the service charged for. */
+/** A line of `paid.jsonl`: a reply that the service charged. */
 export interface Paid {
   readonly process: number
   readonly turn: number

@@ -7,25 +7,25 @@ import { sources } from '../../../../vitest.build.ts'
 import { parseJournal } from '../../src/read-journal.ts'
 import { moments, type Left, type Moment, type Orders, type Paid } from './moments.ts'
 
-/** `random`: after some milliseconds, wherever the process is then. */
+/** `random`: after some milliseconds, wherever the process is by then. */
 export type KillClass = Moment | 'random'
 export const killClasses: readonly KillClass[] = [...moments, 'random']
 
-/** What a session came to that was killed and gone on with until it ended. */
+/** The outcome of a session that was killed and resumed until it ended. */
 export interface Tormented {
   readonly left: Left
   readonly kills: readonly KillClass[]
   readonly paid: readonly Paid[]
-  /** Ids of the calls that took effect, as often as they did. */
+  /** The ids of the calls that took effect, once for each effect. */
   readonly effects: readonly string[]
-  /** Replies that were on record when a process began, and were paid for again. */
+  /** Replies that were recorded before a process started, and paid for again. */
   readonly paidAgain: readonly Paid[]
   readonly journal: Buffer
 }
 
 const path = (relative: string): string => fileURLToPath(new URL(`../../../../${relative}`, import.meta.url))
 
-/** The program of child.ts, bundled from the sources of this moment. Gives its file. */
+/** Bundles child.ts from the current sources. Returns the file. */
 export async function bundleChild(folder: string): Promise<string> {
   const outfile = join(folder, 'child.mjs')
   await build({
@@ -41,7 +41,7 @@ export async function bundleChild(folder: string): Promise<string> {
   return outfile
 }
 
-/** Numbers that are the same for the same seed. */
+/** Numbers that are equal for equal seeds. */
 export function randomOf(seed: number): (below: number) => number {
   let state = seed * 2_654_435_761 + 1
   return (below) => {
@@ -50,7 +50,7 @@ export function randomOf(seed: number): (below: number) => number {
   }
 }
 
-/** Runs one session, killing each process as `nextKill` says, until it is `undefined` or the work is done. */
+/** Runs one session and kills each process as `nextKill` says, until it returns `undefined` or the work is done. */
 export async function torment(
   child: string,
   under: string,
@@ -114,24 +114,24 @@ function paidIn(folder: string): readonly Paid[] {
     .map((line) => JSON.parse(line) as Paid)
 }
 
-/** Kills it when it says where it is, or so long after it has begun. */
+/** Kills the process when it reports its moment, or this long after its start. */
 function runUntil(child: string, orders: Orders, delayMs: number | undefined): Promise<'killed' | 'ended'> {
   return new Promise((resolve, reject) => {
     const running = spawn(process.execPath, [child, JSON.stringify(orders)], { stdio: ['ignore', 'pipe', 'pipe'] })
-    let told = ''
+    let output = ''
     let complaint = ''
     running.stdout.on('data', (data: Buffer) => {
-      const began = !told.includes('started')
-      told += data.toString()
-      if (told.includes('at ')) running.kill('SIGKILL')
+      const began = !output.includes('started')
+      output += data.toString()
+      if (output.includes('at ')) running.kill('SIGKILL')
       else if (delayMs !== undefined && began) setTimeout(() => running.kill('SIGKILL'), delayMs)
     })
     running.stderr.on('data', (data: Buffer) => (complaint += data.toString()))
     running.on('error', reject)
     running.on('close', (code, signal) => {
       if (signal === 'SIGKILL') resolve('killed')
-      else if (code === 0 && told.includes('ended ')) resolve('ended')
-      else reject(new Error(`The process ended with ${code ?? signal}: ${told}${complaint}`))
+      else if (code === 0 && output.includes('ended ')) resolve('ended')
+      else reject(new Error(`The process ended with ${code ?? signal}: ${output}${complaint}`))
     })
   })
 }

@@ -9,20 +9,20 @@ import type { ServiceLabels } from '../service/service-error.ts'
 import { jsonCopyOf } from './json-copy.ts'
 import { headersOf } from './part-source.ts'
 
-/** Where something was thrown. */
+/** The context in which an error was thrown. */
 export interface CallPlace {
   readonly provider: string
-  /** `opening` is `doStream`; what is thrown there by no service may have cost nothing. */
+  /** `opening` means `doStream`: an error thrown there that no service sent may have cost nothing. */
   readonly phase: 'opening' | 'streaming'
-  /** Of the answer, where there was one. */
+  /** Headers of the HTTP response, if there was one. */
   readonly headers: Headers
-  /** Milliseconds since 1970: by the service's clock while it streams, else by ours. */
+  /** Milliseconds since 1970: by the service's clock during streaming, otherwise by ours. */
   readonly nowMs: number
 }
 
 /**
- * The error that something thrown by a model of the AI SDK stands for. Its error classes are known by their name and
- * shape: hosts may hold several copies of the package, and we load none.
+ * Converts anything that an AI SDK model throws into a `ModelError`. Error classes are recognized by name and shape: a
+ * host may have several copies of the package, and we load none.
  */
 export function callError(thrown: unknown, place: CallPlace): ModelError {
   if (thrown instanceof ModelError) return thrown
@@ -32,11 +32,11 @@ export function callError(thrown: unknown, place: CallPlace): ModelError {
   const kind = Object.hasOwn(kindOfName, name) ? kindOfName[name] : undefined
   if (kind !== undefined) return usageError(thrown, kind, place)
   if (name === 'TimeoutError') return new ModelError({ kind: 'timeout', message: messageOf(thrown), cause: thrown })
-  const said = name === 'AI_TypeValidationError' ? errorInPart(error.value) : undefined
-  if (said !== undefined) return streamError(said, requestIdOf(place.headers), place.nowMs)
-  if (isOfNetwork(thrown)) return networkError(thrown, urlOf(error, place))
-  if (place.phase === 'streaming' || brokenNames.has(name)) return brokenBy(thrown, place)
-  if (isOfSignIn(name, messageOf(thrown))) return usageError(thrown, 'authentication_failed', place)
+  const errorField = name === 'AI_TypeValidationError' ? errorInPart(error.value) : undefined
+  if (errorField !== undefined) return streamError(errorField, requestIdOf(place.headers), place.nowMs)
+  if (isNetworkFailure(thrown)) return networkError(thrown, urlOf(error, place))
+  if (place.phase === 'streaming' || brokenNames.has(name)) return brokenStreamError(thrown, place)
+  if (isSignInFailure(name, messageOf(thrown))) return usageError(thrown, 'authentication_failed', place)
   return new ModelError({
     kind: 'unknown',
     message: `${place.provider} failed: ${messageOf(thrown)}`,
@@ -46,17 +46,17 @@ export function callError(thrown: unknown, place: CallPlace): ModelError {
 }
 
 /**
- * Whether a provider found nothing to sign in with, or could not: no service was asked. Clouds throw errors of classes of their own, such as
- * `CredentialsProviderError` and `CredentialUnavailableError`, or plain ones.
+ * Whether a provider found no credentials, or could not sign in, so that no service received a request. Cloud packages
+ * throw their own classes, such as `CredentialsProviderError` and `CredentialUnavailableError`, or plain errors.
  */
-function isOfSignIn(name: string, message: string): boolean {
+function isSignInFailure(name: string, message: string): boolean {
   return (
     /credential|authenticat|token/i.test(name) ||
     /\b(?:credentials?|authenticat\w*|api[- ]?keys?|sign(?:ed)? in|log(?:ged)? in|access token)\b/i.test(message)
   )
 }
 
-/** The error of an `error` part: something thrown, or what the service said, as it said it. */
+/** Converts the error of an `error` part: a thrown value, or the error as the service sent it. */
 export function partError(error: unknown, place: CallPlace): ModelError {
   if (isStreamError(error))
     return streamError(serviceErrorIn(jsonCopyOf(error.data)), requestIdOf(place.headers), place.nowMs)
@@ -64,7 +64,7 @@ export function partError(error: unknown, place: CallPlace): ModelError {
   return streamError(jsonCopyOf(error), requestIdOf(place.headers), place.nowMs)
 }
 
-/** Errors of the AI SDK that no further try at the same request would avoid. */
+/** AI SDK errors that the same request would always cause again. */
 const kindOfName: { readonly [name: string]: ModelErrorKind } = {
   AI_NoSuchModelError: 'model_not_found',
   AI_NoSuchProviderError: 'model_not_found',
@@ -75,7 +75,7 @@ const kindOfName: { readonly [name: string]: ModelErrorKind } = {
   AI_UnsupportedFunctionalityError: 'invalid_request',
 }
 
-/** What the service sent was cut, or is not what the provider's package knows. */
+/** The response was truncated, or the provider's package does not understand it. */
 const brokenNames: ReadonlySet<string> = new Set([
   'AI_EmptyResponseBodyError',
   'AI_InvalidResponseDataError',
@@ -86,7 +86,7 @@ const brokenNames: ReadonlySet<string> = new Set([
 
 function usageError(thrown: unknown, kind: ModelErrorKind, { phase }: CallPlace): ModelError {
   const message = messageOf(thrown)
-  // A file that the package has no form for is left out of the next attempt.
+  // The next attempt omits a file that the package cannot send.
   const isAboutFiles = kind === 'invalid_request' && /image|\bfiles?\b|media type|document/i.test(message)
   return new ModelError({
     kind: isAboutFiles ? 'image' : kind,
@@ -98,13 +98,16 @@ function usageError(thrown: unknown, kind: ModelErrorKind, { phase }: CallPlace)
 
 const streamErrorMarker = Symbol.for('vercel.ai.providerStreamError')
 
-/** What a provider of version 4 makes of an error in a stream: the event, and a status that it infers. No answer had that status. */
+/**
+ * Recognizes how a version 4 provider represents an error in a stream: the event, and an inferred status. No response
+ * had that status.
+ */
 function isStreamError(error: unknown): error is { readonly data?: unknown } {
   return streamErrorMarker in fieldsOf(error)
 }
 
 /**
- * The error in an event of a stream: under `error`, in the response that failed, an exception of Bedrock, or the event
+ * Finds the error in a stream event: under `error`, in the failed response, as a Bedrock exception, or the event
  * itself.
  */
 function serviceErrorIn(event: Json | undefined): Json | undefined {
@@ -113,7 +116,7 @@ function serviceErrorIn(event: Json | undefined): Json | undefined {
   return [event.error, response.error].find((error) => isJsonObject(error)) ?? exceptionIn(event) ?? event
 }
 
-/** What Bedrock calls an error in a stream, and what the Messages API calls it. */
+/** Maps Bedrock's names of stream errors to those of the Messages API. */
 const typeOfException: { readonly [name: string]: string } = {
   throttlingException: 'rate_limit_error',
   serviceUnavailableException: 'overloaded_error',
@@ -125,12 +128,12 @@ const typeOfException: { readonly [name: string]: string } = {
 function exceptionIn(event: JsonObject): JsonObject | undefined {
   const [name = '', ...others] = Object.keys(event)
   const type = Object.hasOwn(typeOfException, name) ? typeOfException[name] : undefined
-  const said = event[name]
-  if (type === undefined || others.length > 0 || !isJsonObject(said)) return undefined
-  return { type, message: stringOf(said.message) || name }
+  const exception = event[name]
+  if (type === undefined || others.length > 0 || !isJsonObject(exception)) return undefined
+  return { type, message: stringOf(exception.message) || name }
 }
 
-/** An error of the service that the provider's package has no schema for: it calls it a part that does not fit. */
+/** Finds a service error that the provider's package has no schema for; the package reports it as an invalid part. */
 function errorInPart(part: unknown): JsonObject | undefined {
   const copy = jsonCopyOf(part)
   if (!isJsonObject(copy) || !isJsonObject(copy.error)) return undefined
@@ -139,7 +142,7 @@ function errorInPart(part: unknown): JsonObject | undefined {
 
 const callErrorMarker = Symbol.for('vercel.ai.error.AI_APICallError')
 
-/** An `APICallError`, or what has its shape: the errors of a gateway. */
+/** Whether this is an `APICallError`, or a gateway error of the same shape. */
 function isCallError(error: Fields): boolean {
   if (callErrorMarker in error || stringField(error, 'name') === 'AI_APICallError') return true
   return typeof error.statusCode === 'number' && typeof error.isRetryable === 'boolean'
@@ -149,32 +152,33 @@ function answerError(thrown: unknown, error: Fields, place: CallPlace): ModelErr
   const { statusCode: status } = error
   const responseBody = stringField(error, 'responseBody')
   const url = urlOf(error, place)
-  // Without an answer, or with one that could not be read to its end, it is the connection that failed.
+  // Without a response, or with one that could not be read completely, the connection failed.
   if (typeof status !== 'number' || (status < 300 && responseBody === '')) return networkError(thrown, url)
-  // An error of a gateway has the answer as its cause.
+  // A gateway error has the response as its cause.
   const own = error.responseHeaders ?? fieldsOf(error.cause).responseHeaders
   const headers = own === undefined ? place.headers : headersOf(own)
   const late = lateError(status, responseBody, headers)
   if (late !== undefined) return streamError(late, requestIdOf(headers), answeredAtMs(headers, place.nowMs))
   const body = responseBody === '' ? JSON.stringify({ message: messageOf(thrown) }) : responseBody
   const found = serviceError({ status, headers, body, url, nowMs: place.nowMs }, labelsFor(place.provider))
-  // A provider may know a refusal of its service that passes.
+  // A provider may know that a refusal of its service is temporary.
   const passes = error.isRetryable === true && found.kind === 'invalid_request'
   const retryable = found.retryable || passes
   return new ModelError({ ...found.toRecord(), retryable, cause: thrown })
 }
 
 /**
- * An error that came first in a stream, after a 200: the AI SDK makes up a status for it. Then the headers are those of
- * a stream; without headers the shape of the Messages API tells, which is in a stream another than in an answer.
+ * Finds an error that came first in a stream, after a 200: the AI SDK invents a status for it. Headers of a stream
+ * reveal it. Without headers its shape does: the Messages API uses another one in streams than in responses.
  */
 function lateError(status: number, body: string, headers: Headers): Json | undefined {
-  // What `parseJson` gives is JSON.
-  const said = parseJson(body) as Json | undefined
-  if (/^text\/event-stream\b/i.test(headers.get('content-type') ?? '')) return serviceErrorIn(said) ?? { message: body }
+  // `parseJson` returns JSON.
+  const event = parseJson(body) as Json | undefined
+  if (/^text\/event-stream\b/i.test(headers.get('content-type') ?? ''))
+    return serviceErrorIn(event) ?? { message: body }
   if (status !== 500 && status !== 529) return undefined
-  if (!isJsonObject(said) || Object.keys(said).length !== 2) return undefined
-  return stringOf(said.type).endsWith('_error') && typeof said.message === 'string' ? said : undefined
+  if (!isJsonObject(event) || Object.keys(event).length !== 2) return undefined
+  return stringOf(event.type).endsWith('_error') && typeof event.message === 'string' ? event : undefined
 }
 
 function labelsFor(provider: string): ServiceLabels {
@@ -185,8 +189,8 @@ function labelsFor(provider: string): ServiceLabels {
   }
 }
 
-/** Whether `fetch`, a socket or an abort of the provider's own is behind it. */
-function isOfNetwork(thrown: unknown): boolean {
+/** Whether `fetch`, a socket, or an abort by the provider itself caused the error. */
+function isNetworkFailure(thrown: unknown): boolean {
   let error = thrown
   for (let depth = 0; depth < 8 && error instanceof Error; depth++) {
     if (
@@ -202,10 +206,10 @@ function isOfNetwork(thrown: unknown): boolean {
   return false
 }
 
-/** What does not fit the schema of a package is told in full by it: kilobytes of it. */
+/** A package quotes the whole value that does not fit its schema, which may be kilobytes. */
 const longestMessage = 400
 
-function brokenBy(thrown: unknown, { headers }: CallPlace): ModelError {
+function brokenStreamError(thrown: unknown, { headers }: CallPlace): ModelError {
   return new ModelError({
     kind: 'connection',
     message: `The reply stream failed: ${headOf(messageOf(thrown), longestMessage)}`,
@@ -214,10 +218,10 @@ function brokenBy(thrown: unknown, { headers }: CallPlace): ModelError {
   })
 }
 
-/** What the place is called in a message. A provider that gives no address is named instead. */
+/** Returns the address for messages, or one made of the provider's name if the error has none. */
 function urlOf(error: Fields, { provider }: CallPlace): string {
-  const given = stringField(error, 'url')
-  if (URL.canParse(given)) return given
+  const reportedUrl = stringField(error, 'url')
+  if (URL.canParse(reportedUrl)) return reportedUrl
   const named = `http://${provider.replaceAll(/[^\w.-]+/g, '-')}`
   return URL.canParse(named) ? named : 'http://service'
 }
@@ -225,7 +229,7 @@ function urlOf(error: Fields, { provider }: CallPlace): string {
 type Fields = { readonly [name: string | symbol]: unknown }
 
 function fieldsOf(thrown: unknown): Fields {
-  // Reading a field of an object gives something or undefined, which is all that is done with it.
+  // Reading a field of any object is safe: it yields a value or undefined.
   return typeof thrown === 'object' && thrown !== null ? (thrown as Fields) : {}
 }
 

@@ -2,18 +2,18 @@ import type { JsonObject, ModelMessage, ModelRequest, Sampling, ToolChoice } fro
 import { containerOf } from '../anthropic/request-body.ts'
 import type { CallOptions, FunctionTool, PromptMessage, ProviderOptions } from './language-model.ts'
 import { promptOf } from './prompt.ts'
-import type { Speaker } from './prompt.ts'
+import type { TargetModel } from './prompt.ts'
 import { traitsOf } from './provider-traits.ts'
 import { thinkingOptions } from './thinking-options.ts'
 import { searchOptions } from './web-search.ts'
 import { headerSafe } from '../service/headers.ts'
 
-export interface CallSettings extends Speaker {
+export interface CallSettings extends TargetModel {
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly providerOptions: Readonly<Record<string, JsonObject>> | undefined
 }
 
-/** A request as version 4 of the AI SDK's interface takes it; `inVersion3` is the other form. */
+/** Builds a request for version 4 of the AI SDK's interface; `inVersion3` converts it to version 3. */
 export function callOptionsOf(request: ModelRequest, given: CallSettings): CallOptions {
   const { tool: search, ...searching } = searchOptions(request.webSearch, given, given.providerOptions)
   const settings = { ...given, ...searching }
@@ -36,12 +36,15 @@ export function callOptionsOf(request: ModelRequest, given: CallSettings): CallO
     prompt: cacheMark === undefined ? prompt : withBreakpoints(prompt, cacheMark),
     maxOutputTokens,
     ...(tools.length + served.length > 0 && {
-      tools: [...tools.map((tool, index) => (index === tools.length - 1 ? marked(tool, toolMark) : tool)), ...served],
+      tools: [
+        ...tools.map((tool, index) => (index === tools.length - 1 ? withProviderOptions(tool, toolMark) : tool)),
+        ...served,
+      ],
       toolChoice: toolChoiceOf(request.toolChoice),
     }),
     ...samplingOf(request.sampling),
     headers: { 'idempotency-key': headerSafe(request.idempotencyKey), ...lowerCased(settings.headers) },
-    // The AI SDK's types are writable; no provider writes.
+    // The AI SDK's types are mutable, but no provider changes them.
     ...(providerOptions !== undefined && { providerOptions: providerOptions as ProviderOptions }),
     ...(reasoning !== undefined && { reasoning }),
   }
@@ -51,15 +54,15 @@ function toolChoiceOf(choice: ToolChoice = 'auto'): NonNullable<CallOptions['too
   return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.tool }
 }
 
-/** What the model does not take the provider warns of. */
+/** The provider itself warns about settings that the model does not support. */
 function samplingOf({ stopSequences, ...others }: Sampling = {}): Partial<CallOptions> {
-  // The AI SDK's types are writable; no provider writes.
+  // The AI SDK's types are mutable, but no provider changes them.
   return { ...others, ...(stopSequences !== undefined && { stopSequences: [...stopSequences] }) }
 }
 
 /**
- * Anthropic's models, and those of Bedrock, read from the cache what a breakpoint was set after: they stand where our
- * own adapter sets them, after the tools, the system prompt and the two newest user turns.
+ * Sets cache breakpoints for Anthropic's models, also on Bedrock. They follow the system prompt and the two newest user
+ * turns, as in our own adapter.
  */
 function withBreakpoints(prompt: PromptMessage[], mark: ProviderOptions): PromptMessage[] {
   const turnEnds = prompt.flatMap(({ role }, index) => {
@@ -69,15 +72,18 @@ function withBreakpoints(prompt: PromptMessage[], mark: ProviderOptions): Prompt
   })
   const marks = new Set(turnEnds.slice(-2))
   return prompt.map((message, index) =>
-    message.role === 'system' || marks.has(index) ? marked(message, mark) : message,
+    message.role === 'system' || marks.has(index) ? withProviderOptions(message, mark) : message,
   )
 }
 
-function marked<T extends object>(carrier: T, providerOptions: ProviderOptions | undefined): T {
+function withProviderOptions<T extends object>(carrier: T, providerOptions: ProviderOptions | undefined): T {
   return providerOptions === undefined ? carrier : { ...carrier, providerOptions }
 }
 
-/** Where the service's own tools last ran code for this model: their files are there again. Who names another one is heard. */
+/**
+ * Adds the container in which the service's tools last ran code for this model, so that their files are available
+ * again. An explicit container takes precedence.
+ */
 function withContainer(
   options: CallSettings['providerOptions'],
   messages: readonly ModelMessage[],
@@ -91,8 +97,8 @@ function withContainer(
 }
 
 /**
- * Through the Responses API nothing is stored at the service, as our own adapter has it: reasoning is carried by the
- * conversation, so that a session can be resumed and forked at any time. Options that say otherwise are heard.
+ * Turns off storage at the service for the Responses API, as our own adapter does. The conversation carries the
+ * reasoning, so a session can be resumed and forked at any time. Explicit options take precedence.
  */
 function statelessOptions(
   options: CallSettings['providerOptions'],
@@ -101,9 +107,9 @@ function statelessOptions(
   const { storesBy = [] } = traitsOf(settings)
   const name = storesBy.find((one) => options?.[one] !== undefined) ?? storesBy[0]
   if (name === undefined) return options
-  const given = options?.[name] ?? {}
-  if (['store', 'conversation', 'previousResponseId'].some((field) => given[field] !== undefined)) return options
-  return { ...options, [name]: { ...given, store: false } }
+  const ownOptions = options?.[name] ?? {}
+  if (['store', 'conversation', 'previousResponseId'].some((field) => ownOptions[field] !== undefined)) return options
+  return { ...options, [name]: { ...ownOptions, store: false } }
 }
 
 function lowerCased(headers: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {

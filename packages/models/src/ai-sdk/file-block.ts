@@ -1,13 +1,13 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 
-/** The type of a block that holds a `custom` part: what one provider alone understands, by its `kind`. */
+/** Type of a block with a `custom` part: content that only one provider understands, identified by its `kind`. */
 export const customBlock = 'ai_sdk_custom'
 
-/** The type of a block that holds a file of the model's thinking. */
+/** Type of a block with a file from the model's reasoning. */
 export const reasoningFileBlock = 'ai_sdk_reasoning_file'
 
-/** A file that the model made: an image, or a document of some type; undefined when data or type are missing. */
+/** Builds a block for a file that the model created: an image or a document. Undefined if data or type is missing. */
 export function fileBlock({ mediaType, data }: JsonObject): JsonObject | undefined {
   if (typeof mediaType !== 'string') return undefined
   const source = sourceOf(data, mediaType)
@@ -15,19 +15,22 @@ export function fileBlock({ mediaType, data }: JsonObject): JsonObject | undefin
   return { type: mediaType.startsWith('image/') ? 'image' : 'document', source }
 }
 
-/** A file of the model's thinking, which goes back to this model alone; undefined when data or type are missing. */
+/**
+ * Builds a block for a file from the model's reasoning, which is sent back to this model only. Undefined if data or
+ * type is missing.
+ */
 export function reasoningFile({ mediaType, data }: JsonObject): JsonObject | undefined {
   if (typeof mediaType !== 'string') return undefined
   const source = sourceOf(data, mediaType)
   return source === undefined ? undefined : { type: reasoningFileBlock, media_type: mediaType, source }
 }
 
-/** Content of the provider's own; undefined where it does not name its kind. */
+/** Builds a block for provider-specific content; undefined if it has no kind. */
 export function customContent({ kind }: JsonObject): JsonObject | undefined {
   return typeof kind === 'string' ? { type: customBlock, kind } : undefined
 }
 
-/** Version 3 has data as a plain value; version 4 as data or as an address. */
+/** Version 3 has the data as a plain value; version 4 has data or a URL. */
 function sourceOf(given: Json | undefined, mediaType: string): JsonObject | undefined {
   const data = isJsonObject(given) && given.type === 'data' ? given.data : given
   const base64 = base64Of(data)
@@ -44,6 +47,10 @@ function base64Of(data: Json | undefined): string | undefined {
 }
 
 function addressOf(url: Json | undefined): string | undefined {
-  const given: unknown = url
-  return given instanceof URL ? given.href : typeof given === 'string' && URL.canParse(given) ? given : undefined
+  const address: unknown = url
+  return address instanceof URL
+    ? address.href
+    : typeof address === 'string' && URL.canParse(address)
+      ? address
+      : undefined
 }

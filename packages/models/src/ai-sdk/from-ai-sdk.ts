@@ -12,34 +12,34 @@ import { inVersion3 } from './language-model.ts'
 import type { AiSdkModel, CallOptions } from './language-model.ts'
 import { headersOf, openParts } from './part-source.ts'
 import { readParts } from './read-parts.ts'
-import { Warnings } from './warnings.ts'
+import { ProviderWarnings } from './warnings.ts'
 import { webSearchOf } from './web-search.ts'
 
 /** Options of `fromAiSdk`. */
 export interface AiSdkOptions {
-  /** The id it is priced and reported by, such as `openai/gpt-5`; the model's own `modelId` when absent. */
+  /** Id for pricing and reports, such as `openai/gpt-5` (default: the model's `modelId`). */
   readonly id?: string | undefined
-  /** Tokens of input and output that fit; from the price snapshot, or 128,000. */
+  /** Context window in tokens, input and output together (default: from the price snapshot, or 128,000). */
   readonly contextWindow?: number | undefined
-  /** The longest reply there is, in tokens; from the price snapshot, or 16,384. */
+  /** Maximum length of a reply in tokens (default: from the price snapshot, or 16,384). */
   readonly maxOutputTokens?: number | undefined
-  /** What is asked for unless a reply was cut; 32,000 when absent, and never more than `maxOutputTokens`. */
+  /** Output tokens requested unless an earlier reply was cut (default: 32,000); never more than `maxOutputTokens`. */
   readonly defaultOutputTokens?: number | undefined
-  /** Most uses of the service's own tools in one request, where `providerOptions` or the model switch such tools on. */
+  /** Maximum uses of the service's tools in one request, if `providerOptions` or the model enable such tools. */
   readonly maxServerToolUses?: number | undefined
-  /** Further headers; they go before our own of the same name. */
+  /** Additional headers; they override the built-in ones of the same name. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Handed to the provider with every request. */
+  /** Options passed to the provider with every request. */
   readonly providerOptions?: Readonly<Record<string, JsonObject>> | undefined
-  /** Most that a stream may be silent, in milliseconds; 300,000 when absent. */
+  /** Maximum silence of a stream in milliseconds (default: 300,000). */
   readonly idleTimeoutMs?: number | undefined
-  /** Most that may pass until the answer begins, in milliseconds; 600,000 when absent. */
+  /** Maximum time until the response starts, in milliseconds (default: 600,000). */
   readonly requestTimeoutMs?: number | undefined
 }
 
 /**
- * Adapts any language model of the AI SDK, `LanguageModelV3` or `LanguageModelV4`. The program brings the provider package;
- * nothing of `@ai-sdk/provider` is imported, not even types.
+ * Adapts any language model of the AI SDK, `LanguageModelV3` or `LanguageModelV4`. The program supplies the provider
+ * package; nothing of `@ai-sdk/provider` is imported, not even types.
  * @throws ConfigurationError for anything else, such as the name of a model.
  */
 export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
@@ -48,7 +48,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
   const { idleTimeoutMs = defaultIdleTimeoutMs, requestTimeoutMs = defaultRequestTimeoutMs } = options
   const { maxServerToolUses, headers, providerOptions } = options
   const { provider, modelId } = model
-  const warnings = new Warnings()
+  const warnings = new ProviderWarnings()
   const webSearch = webSearchOf(model)
   const redactor = createRedactor(secretsOf({ headers }))
   return {
@@ -60,9 +60,9 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
     call: (request, call) => callRedacted(redactor, call, (redacted) => attempt(request, redacted)),
   }
 
-  /** The options that the version of the model takes. */
+  /** Returns the options in the form that the model's version expects. */
   function optionsFor(options: CallOptions): never {
-    // Type tests hold both forms against the types of the AI SDK; `doStream` names neither (see `AiSdkModel`).
+    // Type tests compare both forms with the AI SDK's types; `doStream` names neither (see `AiSdkModel`).
     return (model.specificationVersion === 'v3' ? inVersion3(options) : options) as never
   }
 
@@ -84,7 +84,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
         modelId,
         messageId: `msg_${request.idempotencyKey}`,
         warnings,
-        // Nothing is told of a call that was aborted.
+        // An aborted call emits nothing.
         emit: (update) => {
           if (!signal.aborted) call.emit(update)
         },
@@ -96,12 +96,12 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
 }
 
 function refuseOtherVersions(model: AiSdkModel): void {
-  // A JavaScript program may pass a model of another version, or the name of one.
-  const given: unknown = model
+  // A JavaScript program may pass a model of another version, or a model name.
+  const value: unknown = model
   const { specificationVersion: version, doStream }: { specificationVersion?: unknown; doStream?: unknown } =
-    typeof given === 'object' && given !== null ? given : {}
+    typeof value === 'object' && value !== null ? value : {}
   if ((version === 'v3' || version === 'v4') && typeof doStream === 'function') return
-  const what = typeof version === 'string' ? `a model of version ${version}` : `a value of type ${typeof given}`
+  const what = typeof version === 'string' ? `a model of version ${version}` : `a value of type ${typeof value}`
   throw new ConfigurationError(
     `fromAiSdk expects a language model of the AI SDK (version v3 or v4), and received ${what}. ` +
       'Create one with a current provider package, such as createOpenAI(…)("gpt-5") of @ai-sdk/openai.',

@@ -1,20 +1,21 @@
 import type { JsonObject } from '@halting/core'
 
-// The interface of the AI SDK's language models, as far as it is used: structural, so that programs compile without
-// `@ai-sdk/provider`, whichever of its versions the provider packages bring. Type tests compare it with both versions.
-// Arrays are not readonly where the AI SDK has none that are.
+// The parts of the AI SDK's model interface that we use. The types are structural, so programs compile without
+// `@ai-sdk/provider`, whichever version the provider packages use. Type tests compare them with both versions. Arrays
+// are mutable where those of the AI SDK are.
 
 /**
- * A language model of the AI SDK, as a provider package creates it: a `LanguageModelV3` (AI SDK 6) or a `LanguageModelV4` (AI SDK 7).
+ * A language model of the AI SDK, as provider packages create it: a `LanguageModelV3` (AI SDK 6) or a `LanguageModelV4`
+ * (AI SDK 7).
  */
 export interface AiSdkModel {
-  /** The version of the interface. */
+  /** Version of the interface. */
   readonly specificationVersion: 'v3' | 'v4'
   /** The name of the provider, such as `anthropic.messages`. */
   readonly provider: string
   /** The name of the model, such as `claude-sonnet-4-5`. */
   readonly modelId: string
-  /** Starts one reply. `never`: each version has options of its own. */
+  /** Starts one reply. The parameter is `never` because each version has its own options. */
   doStream(options: never): PromiseLike<AiSdkStream>
 }
 
@@ -27,10 +28,10 @@ export interface AiSdkStream {
     /** Ends the stream. */
     cancel(): Promise<void>
   }
-  /** Of the HTTP answer, where there was one. */
+  /** The HTTP response, if there was one. */
   readonly response?:
     | {
-        /** Headers of the answer, by lower-case name. */
+        /** Response headers, by lower-case name. */
         readonly headers?: Readonly<Record<string, string>> | undefined
       }
     | undefined
@@ -49,7 +50,7 @@ export interface AiSdkPartReader {
   cancel(): Promise<void>
 }
 
-/** What a provider wants with a request or a part, by the name of the provider. */
+/** Provider-specific options of a request or a part, by provider name. */
 export type ProviderOptions = Record<string, { [name: string]: PlainJson | undefined }>
 
 interface Carrier {
@@ -61,7 +62,7 @@ export interface TextPart extends Carrier {
   text: string
 }
 
-/** Where the bytes of a file are. `originalUrl` is the address as it was written, where parsing changed it. */
+/** The bytes of a file, or their address. `originalUrl` is the address as written, if parsing changed it. */
 export type FileData = { type: 'data'; data: string } | { type: 'url'; url: URL; originalUrl?: string }
 
 interface FileOf<Data> extends Carrier {
@@ -78,14 +79,14 @@ interface ReasoningPart extends Carrier {
   text: string
 }
 
-/** A file that the model made while it was thinking. Of version 4. */
+/** A file that the model created while reasoning. Version 4 only. */
 interface ReasoningFilePart extends Carrier {
   type: 'reasoning-file'
   data: FileData
   mediaType: string
 }
 
-/** Content that one provider alone understands, such as a compaction. Of version 4. */
+/** Content that only one provider understands, such as a compaction. Version 4 only. */
 interface CustomPart extends Carrier {
   type: 'custom'
   kind: `${string}.${string}`
@@ -99,7 +100,7 @@ interface ToolCallPart extends Carrier {
   providerExecuted?: boolean
 }
 
-/** JSON that may be written to. */
+/** Mutable JSON. */
 export type PlainJson = null | string | number | boolean | PlainJson[] | { [name: string]: PlainJson | undefined }
 
 interface ToolResultOf<Content> extends Carrier {
@@ -112,12 +113,12 @@ interface ToolResultOf<Content> extends Carrier {
     | { type: 'content'; value: Content[] }
 }
 
-/** A result with files in it is `content`, which no version can mark as an error. */
+/** A result with files is `content`, which no version can mark as an error. */
 export type ToolResultPart = ToolResultOf<TextPart | FilePart>
 
 type AnswerPartOf<File, Result> = TextPart | File | ReasoningPart | ToolCallPart | Result
 
-/** A part of what the model answered before. */
+/** A part of an earlier reply. */
 export type AnswerPart = AnswerPartOf<FilePart, ToolResultPart> | ReasoningFilePart | CustomPart
 
 type MessageOf<File, Answer, Result> = Carrier &
@@ -137,7 +138,7 @@ export interface FunctionTool extends Carrier {
   inputSchema: JsonObject
 }
 
-/** A tool of the provider's own. */
+/** A tool that the provider runs. */
 export interface ProviderTool {
   type: 'provider'
   id: `${string}.${string}`
@@ -158,9 +159,9 @@ interface OptionsOf<Message> extends Carrier {
   abortSignal?: AbortSignal
 }
 
-/** A request as version 4 takes it. */
+/** A request in the form of version 4. */
 export type CallOptions = OptionsOf<PromptMessage> & {
-  /** Whether the model is to reason. Levels are left to the options that the model was made with. */
+  /** Whether the model reasons. Levels are left to the options that the model was created with. */
   reasoning?: 'none'
 }
 
@@ -172,7 +173,10 @@ type ToolResult3 = ToolResultOf<TextPart | ResultFile3>
 type Answer3 = AnswerPartOf<FilePart3, ToolResult3>
 type Message3 = MessageOf<FilePart3, Answer3, ToolResult3>
 
-/** A request as version 3 takes it: without custom parts and levels of reasoning, and with the data of a file as a plain value. */
+/**
+ * Converts a request to version 3, which has no custom parts and no reasoning levels, and has file data as a plain
+ * value.
+ */
 export function inVersion3({ reasoning: _, ...options }: CallOptions): OptionsOf<Message3> {
   return {
     ...options,

@@ -4,8 +4,8 @@ import type { FileData, FilePart, TextPart } from './language-model.ts'
 import { documentOmitted, imageOmitted } from '../service/wire-texts.ts'
 
 /**
- * An image, a document or a search result that somebody attached. What the AI SDK has no form for is told as text;
- * undefined for a block that is none of these.
+ * Converts an attached image, document or search result. Content that the AI SDK cannot carry becomes text. Undefined
+ * for any other block.
  */
 export function mediaPart(block: ContentBlock): FilePart | TextPart | undefined {
   switch (block.type) {
@@ -33,11 +33,11 @@ function documentPart(block: { readonly [field: string]: unknown }): FilePart | 
 function filePart(source: unknown, anyType: string): FilePart | undefined {
   const data = fileData(source)
   if (data === undefined) return undefined
-  const given = isJsonObject(source) ? field(source, 'media_type') : ''
-  return { type: 'file', data, mediaType: given === '' ? anyType : given }
+  const mediaType = isJsonObject(source) ? field(source, 'media_type') : ''
+  return { type: 'file', data, mediaType: mediaType === '' ? anyType : mediaType }
 }
 
-/** The data of a file from the source of a block; undefined for a source that is neither base64 nor a URL. */
+/** Returns the file data of a block's source; undefined for a source that is neither base64 nor a URL. */
 export function fileData(source: unknown): FileData | undefined {
   if (!isJsonObject(source)) return undefined
   const { type, data, url } = source

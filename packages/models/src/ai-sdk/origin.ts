@@ -4,17 +4,17 @@ import type { ContentBlock, JsonObject } from '@halting/core'
 import { jsonCopyOf } from './json-copy.ts'
 import type { ProviderOptions } from './language-model.ts'
 
-/** The name by which blocks that came through the AI SDK are known again. */
+/** Identifies blocks that came through the AI SDK. */
 const api = 'ai_sdk'
 
-/** `metadata` is what the provider wants back with the block: signatures, ids of items, citations. */
+/** `metadata` is what the provider expects back with the block: signatures, item ids, citations. */
 export function originOf(provider: string, metadata: JsonObject | undefined): BlockOrigin {
   return metadata === undefined ? { api, provider } : { api, provider, metadata }
 }
 
-/** A provider may tell metadata at a block's start, with its deltas and at its end; the newest of a name counts. */
-export function mergeMetadata(before: JsonObject | undefined, told: unknown): JsonObject | undefined {
-  const copy = jsonCopyOf(told)
+/** Merges metadata of a block's start, deltas and end; later values override earlier ones. */
+export function mergeMetadata(before: JsonObject | undefined, received: unknown): JsonObject | undefined {
+  const copy = jsonCopyOf(received)
   if (!isJsonObject(copy) || Object.keys(copy).length === 0) return before
   const merged: Record<string, JsonObject[string]> = { ...before }
   for (const [name, fields] of Object.entries(copy)) {
@@ -25,15 +25,15 @@ export function mergeMetadata(before: JsonObject | undefined, told: unknown): Js
 }
 
 /** Whether the block came from this provider. */
-export function isFrom(provider: string, block: ContentBlock): boolean {
+export function isFromProvider(provider: string, block: ContentBlock): boolean {
   const origin = originIn(block)
   return origin?.api === api && origin.provider === provider
 }
 
-/** What the provider wants back with a block that came from it. */
+/** Returns the options that the provider expects back with its own block. */
 export function providerOptionsOf(block: ContentBlock): { readonly providerOptions?: ProviderOptions } {
   const metadata = originIn(block)?.metadata
-  // It is what the provider gave, which the AI SDK types as a record of JSON objects.
+  // The provider supplied it; the AI SDK types it as a record of JSON objects.
   return isJsonObject(metadata) ? { providerOptions: metadata as ProviderOptions } : {}
 }
 

@@ -1,52 +1,50 @@
 import { isJsonObject } from '@halting/core/adapters'
-import type { Json, JsonObject } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
+import type { Json, JsonObject, ContentBlock } from '@halting/core'
 import { MessageAssembler } from '../anthropic/message-assembler.ts'
-import { messageStart, tellingEvent } from '../anthropic/telling-event.ts'
+import { messageStart, emitAndRead } from '../anthropic/emit-event.ts'
 import { listOf, parseJson, stringOf } from '../json-fields.ts'
-import { namelessTool } from '../service/nameless-tool.ts'
+import { namelessTool } from '../service/stream-reader.ts'
 import type { Assembled } from '../service/stream-reader.ts'
-import { BlockLog } from './block-log.ts'
 import { customContent, fileBlock, reasoningFile } from './file-block.ts'
 import { jsonCopyOf } from './json-copy.ts'
-import { endDetails } from './reply-metadata.ts'
-import { reportedUsage } from './reported-usage.ts'
-import { citationsOf, Sources } from './sources.ts'
+import { endDetails, reportedUsage, stopReasonOf } from './finish-part.ts'
 import { SearchCount } from './web-search.ts'
-import { stopReasonOf } from './stop-reason.ts'
-import { beginsInput, inputUpdateOf, ToolInputs, type InputUpdate } from './tool-inputs.ts'
+import { inputStartEvent, inputUpdateOf, ToolInputs } from './tool-inputs.ts'
+import type { InputUpdate } from './tool-inputs.ts'
+import { mergeMetadata, originOf } from './origin.ts'
 
 export interface PartReaderOptions {
   readonly provider: string
-  /** The model's name, when the service does not tell it. */
+  /** Model name to use if the service does not report one. */
   readonly modelId: string
-  /** The message's id, when the service does not tell it. */
+  /** Message id to use if the service does not report one. */
   readonly messageId: string
   readonly emit: (update: ModelUpdate) => void
 }
 
-/** What a part means for the reading of the stream: `more` was news of the reply, `ping` was none. */
+/** The effect of a part on reading the stream: `more` carries content of the reply, `ping` does not. */
 export type PartProgress =
   | { readonly kind: 'more' | 'ping' | 'end' }
-  /** Something was lost or came twice. */
+  /** Data was lost or duplicated. */
   | { readonly kind: 'violation'; readonly why: string }
-  /** The service gave up. */
+  /** The service failed. */
   | { readonly kind: 'error'; readonly error: unknown }
-  /** The service wants something that cannot be given. */
+  /** The service requires something that we do not support. */
   | { readonly kind: 'unusable'; readonly why: string }
 
 const more: PartProgress = { kind: 'more' }
 const ping: PartProgress = { kind: 'ping' }
 
 /**
- * Makes a message out of the parts of an AI SDK stream, by telling them to a `MessageAssembler` as the events of the
- * Messages API that they amount to: A1 to A4 are its rules, and hold here.
+ * Converts the parts of an AI SDK stream into a message. It feeds equivalent Messages API events to a
+ * `MessageAssembler`, whose rules A1 to A4 apply.
  *
- * D1: a call exists with its `tool-call` part. What `tool-input-*` parts tell before is told on and decides nothing.
- *     An input that is written as plain text (`inputEncoding`) is told with its call alone, as JSON.
- * D2: a call whose input cannot be read is held until the message has ended without being cut.
- * D3: parts that have no place in a message (warnings, what is not known) are told on as they are.
- * D4: sources are told on as they come, and are one block behind the others once the reply has ended.
+ * D1: a call exists from its `tool-call` part on. Earlier `tool-input-*` parts are emitted, but decide nothing. An
+ *     input in plain text (`inputEncoding`) is emitted only with its call, as JSON.
+ * D2: a call with an unreadable input is deferred until the message has ended without being cut.
+ * D3: parts that do not belong to a message, such as warnings and unknown parts, are emitted unchanged.
+ * D4: sources are emitted as they arrive, and become one block after all others when the reply has ended.
  */
 export class PartReader {
   readonly #options: PartReaderOptions
@@ -55,12 +53,12 @@ export class PartReader {
   readonly #inputs = new ToolInputs()
   readonly #sources = new Sources()
   readonly #searches = new SearchCount()
-  /** Places of calls whose inputs are reported in pieces. */
-  readonly #reported = new Set<number>()
-  /** Blocks of text and reasoning that are being written, by kind and id. */
+  /** Indexes of calls whose inputs are emitted as deltas. */
+  readonly #announced = new Set<number>()
+  /** Open blocks of text and reasoning, by kind and id. */
   readonly #open = new Map<string, number>()
-  readonly #held: (readonly JsonObject[])[] = []
-  /** What the provider warned of. */
+  readonly #deferredCalls: (readonly JsonObject[])[] = []
+  /** Warnings of the provider. */
   warnings: readonly Json[] = []
   #id: string
   #model: string
@@ -72,7 +70,7 @@ export class PartReader {
   constructor(options: PartReaderOptions) {
     this.#options = options
     this.#log = new BlockLog(options.provider, options.emit)
-    this.#assembler = new MessageAssembler(this.#log.pass)
+    this.#assembler = new MessageAssembler(this.#log.forward)
     this.#id = options.messageId
     this.#model = options.modelId
   }
@@ -99,7 +97,7 @@ export class PartReader {
       case 'tool-call':
         return this.#takeCall(part)
       case 'tool-result':
-        return part.preliminary === true ? this.#tellOn(part) : this.#takeResult(part)
+        return part.preliminary === true ? this.#forwardPart(part) : this.#takeResult(part)
       case 'tool-approval-request':
         return {
           kind: 'unusable',
@@ -108,12 +106,12 @@ export class PartReader {
             'Disable that tool, or configure it to run without approval.',
         }
       case 'file':
-        return this.#takeOwn(part, fileBlock(part), 'a file had no data or type')
+        return this.#takeProviderBlock(part, fileBlock(part), 'a file had no data or type')
       case 'reasoning-file':
-        return this.#takeOwn(part, reasoningFile(part), 'a file of the reasoning had no data or type')
+        return this.#takeProviderBlock(part, reasoningFile(part), 'a file of the reasoning had no data or type')
       case 'custom':
-        if (announcements.has(stringOf(part.kind))) return this.#tellOn(part)
-        return this.#takeOwn(part, customContent(part), 'custom content had no kind')
+        if (customAnnouncements.has(stringOf(part.kind))) return this.#forwardPart(part)
+        return this.#takeProviderBlock(part, customContent(part), 'custom content had no kind')
       case 'response-metadata':
         return this.#takeMetadata(part)
       case 'finish':
@@ -128,55 +126,55 @@ export class PartReader {
         return this.#takeWarnings(part)
       case 'source':
         this.#sources.add(part)
-        return this.#tellOn(part)
+        return this.#forwardPart(part)
       default:
-        return this.#tellOn(part)
+        return this.#forwardPart(part)
     }
   }
 
-  /** Call it once, after the last part. */
+  /** Call this once, after the last part. */
   finish(): Assembled {
     const assembled = this.#assembler.finish()
     if (assembled.kind === 'nothing') return assembled
     const { message } = assembled
-    return { ...assembled, message: { ...message, content: this.#log.asTold(message.content) } }
+    return { ...assembled, message: { ...message, content: this.#log.asEmitted(message.content) } }
   }
 
   #begin(kind: string, block: JsonObject, part: JsonObject): PartProgress {
-    const key = keyOf(kind, part)
+    const key = blockKey(kind, part)
     if (this.#open.has(key)) return violation('a block started twice')
     const index = this.#blocks++
     this.#open.set(key, index)
-    this.#log.note(index, part.providerMetadata)
+    this.#log.addMetadata(index, part.providerMetadata)
     return this.#send({ type: 'content_block_start', index, content_block: block })
   }
 
   #add(kind: string, delta: JsonObject, part: JsonObject): PartProgress {
-    const index = this.#open.get(keyOf(kind, part))
+    const index = this.#open.get(blockKey(kind, part))
     if (index === undefined) return violation('it had a delta for a block that is not open')
     if (typeof part.delta !== 'string') return violation('a delta had no text')
-    this.#log.note(index, part.providerMetadata)
-    // Some providers tell a signature with a delta that says nothing else.
+    this.#log.addMetadata(index, part.providerMetadata)
+    // Some providers send a signature with an empty delta.
     if (part.delta === '') return ping
     this.#hasContent ||= kind === 'text' && part.delta.trim() !== ''
     return this.#send({ type: 'content_block_delta', index, delta })
   }
 
   #end(kind: string, part: JsonObject): PartProgress {
-    const key = keyOf(kind, part)
+    const key = blockKey(kind, part)
     const index = this.#open.get(key)
     if (index === undefined) return violation('a block ended that had not started')
     this.#open.delete(key)
-    this.#log.note(index, part.providerMetadata)
+    this.#log.addMetadata(index, part.providerMetadata)
     return this.#send({ type: 'content_block_stop', index })
   }
 
   #endText(part: JsonObject): PartProgress {
-    const index = this.#open.get(keyOf('text', part))
+    const index = this.#open.get(blockKey('text', part))
     if (index !== undefined) {
       for (const citation of citationsOf(part.citations)) {
-        // Another provider does not know what they say.
-        this.#log.own(index)
+        // Other providers do not understand these citations.
+        this.#log.markProviderOnly(index)
         this.#send({ type: 'content_block_delta', index, delta: { type: 'citations_delta', citation } })
       }
     }
@@ -186,7 +184,7 @@ export class PartReader {
   #takeWarnings(part: JsonObject): PartProgress {
     if (listOf(part.warnings).length === 0) return ping
     this.warnings = listOf(part.warnings)
-    return this.#tellOn(part)
+    return this.#forwardPart(part)
   }
 
   #beginInput(part: JsonObject): PartProgress {
@@ -194,17 +192,17 @@ export class PartReader {
     if (id === '' || this.#inputs.has(id)) return violation('a call started without an id, or twice')
     const index = this.#blocks++
     this.#inputs.begin(id, index, part.inputEncoding === 'text' ? 'text' : 'json')
-    this.#log.note(index, part.providerMetadata)
-    const begun = this.#start()
-    this.#tell(beginsInput(index, { ...part, toolCallId: id }))
-    return begun
+    this.#log.addMetadata(index, part.providerMetadata)
+    const started = this.#start()
+    this.#emitEvent(inputStartEvent(index, { ...part, toolCallId: id }))
+    return started
   }
 
   #addInput(part: JsonObject): PartProgress {
     const index = this.#inputs.add(stringOf(part.id), stringOf(part.delta))
     if (index === undefined || part.delta === '') return ping
-    this.#log.note(index, part.providerMetadata)
-    this.#tell(inputDelta(index, stringOf(part.delta)))
+    this.#log.addMetadata(index, part.providerMetadata)
+    this.#emitEvent(inputDelta(index, stringOf(part.delta)))
     return more
   }
 
@@ -214,29 +212,30 @@ export class PartReader {
       return violation('a call had no id, name or input')
     }
     if (toolName === '') return this.#takeCall({ ...part, toolName: namelessTool })
-    const begun = this.#inputs.complete(id)
-    if (begun === 'twice') return violation(`the call ${id} was sent twice`)
-    const index = begun?.index ?? this.#blocks++
-    const told = begun?.told ?? ''
-    this.#log.note(index, part.providerMetadata)
+    const started = this.#inputs.complete(id)
+    if (started === 'twice') return violation(`the call ${id} was sent twice`)
+    const index = started?.index ?? this.#blocks++
+    const streamed = started?.streamed ?? ''
+    this.#log.addMetadata(index, part.providerMetadata)
     if (part.providerExecuted === true) {
-      this.#log.own(index)
+      this.#log.markProviderOnly(index)
       this.#searches.call(toolName)
     } else this.#hasCalls = true
     this.#hasContent = true
 
     const failed = this.#start()
     if (failed.kind !== 'more') return failed
-    const start = beginsInput(index, part)
-    if (begun === undefined) this.#tell(start)
-    const isEmpty = told === '' && (input.trim() === '' || input.trim() === '{}')
-    if (!isEmpty && input !== told && input.startsWith(told)) this.#tell(inputDelta(index, input.slice(told.length)))
+    const start = inputStartEvent(index, part)
+    if (started === undefined) this.#emitEvent(start)
+    const isEmpty = streamed === '' && (input.trim() === '' || input.trim() === '{}')
+    if (!isEmpty && input !== streamed && input.startsWith(streamed))
+      this.#emitEvent(inputDelta(index, input.slice(streamed.length)))
     const stop = { type: 'content_block_stop', index }
-    // An input that was not written is told as `{}`: to the assembler it is one that has none yet.
+    // Providers send `{}` for a missing input; the assembler expects no input delta then.
     const events = isEmpty ? [start, stop] : [start, inputDelta(index, input), stop]
-    return tellingEvent(this.#options.emit, stop, () => {
+    return emitAndRead(this.#options.emit, stop, () => {
       if (isEmpty || isObject(input)) return this.#feed(...events)
-      this.#held.push(events)
+      this.#deferredCalls.push(events)
       return more
     })
   }
@@ -248,7 +247,7 @@ export class PartReader {
       return violation('a result had no id, name or content')
     }
     this.#searches.result(toolName, content)
-    return this.#whole(part, {
+    return this.#addBlock(part, {
       type: 'server_tool_result',
       tool_use_id: toolCallId,
       name: toolName,
@@ -257,23 +256,25 @@ export class PartReader {
     })
   }
 
-  #takeOwn(part: JsonObject, block: JsonObject | undefined, why: string): PartProgress {
-    return block === undefined ? violation(why) : this.#whole(part, block)
+  #takeProviderBlock(part: JsonObject, block: JsonObject | undefined, why: string): PartProgress {
+    return block === undefined ? violation(why) : this.#addBlock(part, block)
   }
 
-  /** A block that comes in one part. */
-  #whole(part: JsonObject, block: JsonObject): PartProgress {
+  /** Adds a block that arrives in a single part. */
+  #addBlock(part: JsonObject, block: JsonObject): PartProgress {
     const index = this.#blocks++
     this.#hasContent = true
-    this.#log.note(index, part.providerMetadata)
-    this.#log.own(index)
+    this.#log.addMetadata(index, part.providerMetadata)
+    this.#log.markProviderOnly(index)
     return this.#send(
       { type: 'content_block_start', index, content_block: block },
       { type: 'content_block_stop', index },
     )
   }
 
-  /** Who answers, and under which id; it is told with the message's start, and what comes later changes nothing. */
+  /**
+   * Stores the model and the message id. They are emitted with the start of the message; later metadata has no effect.
+   */
   #takeMetadata({ id, modelId }: JsonObject): PartProgress {
     this.#id = stringOf(id) || this.#id
     this.#model = stringOf(modelId) || this.#model
@@ -289,16 +290,16 @@ export class PartReader {
     const ends = [...this.#open.values()].map((index) => ({ type: 'content_block_stop', index }))
     const failed = this.#send(...ends)
     if (failed.kind !== 'more') return failed
-    if (!isCut) for (const events of this.#held) this.#feed(...events)
+    if (!isCut) for (const events of this.#deferredCalls) this.#feed(...events)
     const sources = this.#hasContent ? this.#sources.block() : undefined
-    if (sources !== undefined) this.#whole({}, sources)
-    const sent = this.#send({
+    if (sources !== undefined) this.#addBlock({}, sources)
+    const progress = this.#send({
       type: 'message_delta',
       delta: { stop_reason: stop.reason, stop_sequence: null, ...endDetails(part.providerMetadata) },
       usage: this.#searches.in(reportedUsage(part.usage), part.providerMetadata, this.#options.modelId),
     })
-    if (sent.kind !== 'more') return sent
-    this.#tell({ type: 'message_stop' })
+    if (progress.kind !== 'more') return progress
+    this.#emitEvent({ type: 'message_stop' })
     return { kind: 'end' }
   }
 
@@ -308,12 +309,12 @@ export class PartReader {
     return this.#send(messageStart(this.#id, this.#model))
   }
 
-  /** Tells events on and feeds them to the assembler. */
+  /** Emits events and feeds them to the assembler. */
   #send(...events: readonly JsonObject[]): PartProgress {
-    const begun = this.#start()
-    if (begun.kind !== 'more') return begun
+    const started = this.#start()
+    if (started.kind !== 'more') return started
     for (const event of events) {
-      const progress = tellingEvent(this.#options.emit, event, () => this.#feed(event))
+      const progress = emitAndRead(this.#options.emit, event, () => this.#feed(event))
       if (progress.kind !== 'more') return progress
     }
     return more
@@ -327,36 +328,36 @@ export class PartReader {
     return more
   }
 
-  #tell(event: JsonObject): void {
+  #emitEvent(event: JsonObject): void {
     this.#options.emit({ type: 'api_event', event })
     const update = inputUpdateOf(event)
-    if (update !== undefined && this.#isReported(update)) this.#options.emit(update)
+    if (update !== undefined && this.#isAnnounced(update)) this.#options.emit(update)
   }
 
-  /** Pieces of the input of a call that the provider runs itself are not. */
-  #isReported(update: InputUpdate): boolean {
-    if (update.type === 'tool_input_start') this.#reported.add(update.index)
-    return this.#reported.has(update.index)
+  /** Excludes deltas of calls that the provider runs itself. */
+  #isAnnounced(update: InputUpdate): boolean {
+    if (update.type === 'tool_input_start') this.#announced.add(update.index)
+    return this.#announced.has(update.index)
   }
 
-  #tellOn(part: JsonObject): PartProgress {
+  #forwardPart(part: JsonObject): PartProgress {
     const copy = jsonCopyOf(part)
-    if (copy !== undefined) this.#tell({ type: 'ai_sdk_part', part: copy })
+    if (copy !== undefined) this.#emitEvent({ type: 'ai_sdk_part', part: copy })
     return ping
   }
 }
 
-/** Custom parts that announce something and are no content: no provider takes them back. */
-const announcements: ReadonlySet<string> = new Set(['anthropic.message_start'])
+/** Custom parts that only announce something and carry no content: no provider accepts them back. */
+const customAnnouncements: ReadonlySet<string> = new Set(['anthropic.message_start'])
 
 function violation(why: string): PartProgress {
   return { kind: 'violation', why }
 }
 
-/** Stop reasons that may fall in the middle of a call. */
+/** Stop reasons that can interrupt a call. */
 const cutReasons: ReadonlySet<string> = new Set(['max_tokens', 'model_context_window_exceeded', 'refusal'])
 
-function keyOf(kind: string, { id }: JsonObject): string {
+function blockKey(kind: string, { id }: JsonObject): string {
   return `${kind}:${stringOf(id)}`
 }
 
@@ -366,4 +367,98 @@ function inputDelta(index: number, text: string): JsonObject {
 
 function isObject(json: string): boolean {
   return isJsonObject(parseJson(json))
+}
+
+/** Adds provider metadata to completed blocks. */
+class BlockLog {
+  readonly #provider: string
+  readonly #emit: (update: ModelUpdate) => void
+  /** Metadata by block index; undefined for a block that only this provider understands and that has none yet. */
+  readonly #metadata = new Map<number, JsonObject | undefined>()
+  readonly #emitted = new Map<ContentBlock, ContentBlock>()
+
+  constructor(provider: string, emit: (update: ModelUpdate) => void) {
+    this.#provider = provider
+    this.#emit = emit
+  }
+
+  /** Adds metadata of any part of a block. */
+  addMetadata(index: number, metadata: Json | undefined): void {
+    if (metadata === undefined) return
+    const merged = mergeMetadata(this.#metadata.get(index), metadata)
+    if (merged !== undefined) this.#metadata.set(index, merged)
+  }
+
+  /** Marks a block as meaningful to this provider only. */
+  markProviderOnly(index: number): void {
+    this.#metadata.set(index, this.#metadata.get(index))
+  }
+
+  /** Forwards updates, with metadata added to completed blocks. */
+  readonly forward = (update: ModelUpdate): void => {
+    // Inputs are emitted as the provider sends them, before the assembler has the whole call.
+    if (update.type === 'tool_input_start' || update.type === 'tool_input_delta') return
+    if (update.type !== 'block') return this.#emit(update)
+    const { index } = update
+    const block = this.#metadata.has(index)
+      ? { ...update.block, origin: originOf(this.#provider, this.#metadata.get(index)) }
+      : update.block
+    this.#emitted.set(update.block, block)
+    this.#emit({ ...update, block })
+  }
+
+  /** Returns the blocks as they were emitted. */
+  asEmitted(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
+    return blocks.map((block) => this.#emitted.get(block) ?? block)
+  }
+}
+
+/** Type of a block that lists the pages and documents a reply is based on. */
+const sourcesBlock = 'ai_sdk_sources'
+
+/** Maximum number of sources stored for one reply. */
+const mostSources = 200
+
+/** Collects the sources of a reply without duplicates. */
+class Sources {
+  readonly #found = new Map<string, JsonObject>()
+
+  add(part: JsonObject): void {
+    const source = sourceOf(part)
+    if (source === undefined) return
+    const key = stringOf(source.url) || `${stringOf(source.title)}\n${stringOf(source.filename)}`
+    if (!this.#found.has(key) && this.#found.size < mostSources) this.#found.set(key, source)
+  }
+
+  /** Returns the block that lists the sources; undefined if there are none. */
+  block(): JsonObject | undefined {
+    return this.#found.size === 0 ? undefined : { type: sourcesBlock, sources: [...this.#found.values()] }
+  }
+}
+
+/** Converts a source to its stored form: URL or document, and title. */
+function sourceOf(source: JsonObject): JsonObject | undefined {
+  const title = stringOf(source.title)
+  const named = title === '' ? {} : { title }
+  if (source.sourceType === 'url') {
+    const url = stringOf(source.url)
+    return url === '' ? undefined : { type: 'url', url, ...named }
+  }
+  if (source.sourceType !== 'document') return undefined
+  const filename = stringOf(source.filename)
+  if (title === '' && filename === '') return undefined
+  return { type: 'document', ...named, ...(filename !== '' && { filename }), media_type: stringOf(source.mediaType) }
+}
+
+/** Converts the citations of a text block. */
+function citationsOf(citations: Json | undefined): readonly JsonObject[] {
+  return listOf(citations).flatMap((citation) => {
+    if (!isJsonObject(citation) || !isJsonObject(citation.source)) return []
+    const source = sourceOf(citation.source)
+    if (source === undefined) return []
+    const { type, ...place } = source
+    const cited = { cited_text: stringOf(citation.citedText) }
+    // The Messages API and our reader of the Responses API use this name, too.
+    return [{ type: type === 'url' ? 'web_search_result_location' : 'document_citation', ...place, ...cited }]
+  })
 }

@@ -14,24 +14,24 @@ type Read =
   | { readonly kind: 'broken'; readonly thrown: unknown }
 
 /**
- * The parts of one stream of the AI SDK.
+ * The parts of one AI SDK stream.
  *
- * F1: when the run's signal aborts, whatever is awaited here rejects with the signal's reason at once, also when the
- *     model or its stream does not heed the signal.
- * F2: everything else that goes wrong is a value.
- * F3: a stream that is left is cancelled; one whose message is whole may end by itself, so that its connection can be
- *     used again.
- * F4: a stream whose parts are there at once lets timers and aborts through, also when it never ends.
+ * F1: when the run's signal aborts, pending operations reject with its reason at once, even if the model or its stream
+ *     ignores the signal.
+ * F2: every other failure is returned as a value.
+ * F3: an abandoned stream is cancelled. A stream with a complete message may end by itself, so that its connection can
+ *     be reused.
+ * F4: a stream whose parts are always available still yields to timers and aborts, even if it never ends.
  */
 export interface PartSource {
-  /** Of the HTTP answer, where there was one. */
+  /** Headers of the HTTP response, if there was one. */
   readonly headers: Headers
   next(): Promise<Read>
-  /** The last part was news of the reply. */
+  /** Reports that the last part carried content of the reply. */
   onProgress(): void
-  /** The message is whole: what still comes is of no interest. */
+  /** Reports that the message is complete and the rest of the stream can be ignored. */
   finished(): void
-  /** Call it once, on every path. */
+  /** Call this exactly once, on every path. */
   dispose(): void
 }
 
@@ -41,26 +41,26 @@ export type OpenedParts =
 
 type Start = (signal: AbortSignal) => PromiseLike<AiSdkStream>
 
-/** Asks the model and waits for its stream to begin. */
+/** Calls the model and waits for its stream to start. */
 export async function openParts(start: Start, options: SourceOptions): Promise<OpenedParts> {
   options.signal.throwIfAborted()
   const scope = startCallScope(options)
   let answer: Promise<AiSdkStream> | undefined
   try {
-    // A model may throw where it should reject.
+    // A model may throw instead of rejecting.
     answer = (async () => start(scope.signal))()
     const { stream, response } = await Promise.race([answer, scope.aborted])
     return { kind: 'open', source: sourceOf(stream.getReader(), headersOf(response?.headers), scope) }
   } catch (thrown) {
     scope.dispose()
-    // A model that does not heed the signal may still answer: nobody reads it.
+    // A model that ignores the signal may still respond, but nobody reads the response.
     answer?.then(({ stream }) => stream.cancel()).catch(() => {})
     options.signal.throwIfAborted()
     return { kind: 'failed', thrown: scope.timeout() ?? thrown }
   }
 }
 
-/** Headers as the AI SDK hands them on; those that are none are left out. */
+/** Converts the AI SDK's headers and skips invalid ones. */
 export function headersOf(given: unknown): Headers {
   const headers = new Headers()
   if (typeof given !== 'object' || given === null) return headers
@@ -68,7 +68,7 @@ export function headersOf(given: unknown): Headers {
     try {
       if (typeof value === 'string') headers.set(name, value)
     } catch {
-      // Not every provider is HTTP; what it calls a header may have a name that cannot be one.
+      // Not every provider uses HTTP, so a header may have an invalid name.
     }
   }
   return headers
@@ -77,7 +77,7 @@ export function headersOf(given: unknown): Headers {
 function sourceOf(reader: AiSdkPartReader, headers: Headers, scope: CallScope): PartSource {
   const cancel = (): void => void reader.cancel().catch(() => {})
   let end: 'none' | 'finished' | 'ended' = 'none'
-  // Ends a pending read of a stream that does not heed the signal.
+  // Ends a pending read of a stream that ignores the signal.
   scope.signal.addEventListener('abort', cancel, { once: true })
   let lastTurn = performance.now()
   const hadNoTurn = (): boolean => performance.now() - lastTurn >= longestTurnMs
@@ -99,10 +99,10 @@ function sourceOf(reader: AiSdkPartReader, headers: Headers, scope: CallScope): 
         piece = await reader.read()
       } catch (thrown) {
         end = 'ended'
-        scope.outer.throwIfAborted()
+        scope.runSignal.throwIfAborted()
         return { kind: 'broken', thrown: scope.timeout() ?? thrown }
       }
-      scope.outer.throwIfAborted()
+      scope.runSignal.throwIfAborted()
       const timeout = scope.timeout()
       if (timeout !== undefined) return { kind: 'broken', thrown: timeout }
       if (piece.done) {
@@ -124,10 +124,10 @@ function sourceOf(reader: AiSdkPartReader, headers: Headers, scope: CallScope): 
   }
 }
 
-/** How long parts are read without a turn of the event loop: reads that need not wait leave it none. */
+/** Maximum time of reading without yielding to the event loop: reads that resolve immediately never yield. */
 const longestTurnMs = 50
 
-/** How long, and for how many parts, a stream may go on after its message. */
+/** How long, and for how many parts, a stream may continue after its message. */
 const drainMs = 250
 const drainParts = 64
 
@@ -138,7 +138,7 @@ async function drain(reader: AiSdkPartReader, cancel: () => void): Promise<void>
     for (let left = drainParts; left > 0; left--) if ((await reader.read()).done) return
     cancel()
   } catch {
-    // It broke after it had said everything.
+    // The stream broke after the message was complete.
   } finally {
     clearTimeout(timer)
   }

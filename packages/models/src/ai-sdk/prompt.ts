@@ -3,16 +3,16 @@ import { blocksOf, type OpaqueBlock } from '@halting/core/adapters'
 import { jsonCopyOf } from './json-copy.ts'
 import type { AnswerPart, PlainJson, PromptMessage } from './language-model.ts'
 import { fileData, mediaPart } from './media-part.ts'
-import { isFrom, providerOptionsOf } from './origin.ts'
+import { isFromProvider, providerOptionsOf } from './origin.ts'
 import { customBlock, reasoningFileBlock } from './file-block.ts'
 import { traitsOf } from './provider-traits.ts'
 import type { Provider } from './provider-traits.ts'
 import { userTurn } from './user-turn.ts'
 import { createdEarlier } from '../service/wire-texts.ts'
 
-/** Who is asked. */
-export interface Speaker extends Provider {
-  /** The id of the `Model` port. */
+/** The model that receives the prompt. */
+export interface TargetModel extends Provider {
+  /** Id of the `Model`. */
   readonly id: string
 }
 
@@ -21,56 +21,57 @@ interface Answer {
   readonly by?: string
 }
 
-/** The conversation as the AI SDK writes it. */
-export function promptOf({ system, messages }: ModelRequest, speaker: Speaker): PromptMessage[] {
+/** Builds the conversation for the AI SDK. */
+export function promptOf({ system, messages }: ModelRequest, speaker: TargetModel): PromptMessage[] {
   const prompt: PromptMessage[] = system.trim() === '' ? [] : [{ role: 'system', content: system }]
   const toolNames = new Map<string, string>()
   const { takesInResult = () => false } = traitsOf(speaker)
   const forms = { toolNames, takesInResult }
-  let asked: ContentBlock[] = []
+  let userBlocks: ContentBlock[] = []
   for (const message of messages) {
     if (message.role === 'user') {
-      asked.push(...blocksOf(message.content))
+      userBlocks.push(...blocksOf(message.content))
       continue
     }
-    prompt.push(...userTurn(asked, forms))
-    asked = [...filesToShow(message, speaker)]
+    prompt.push(...userTurn(userBlocks, forms))
+    userBlocks = [...filesToShow(message, speaker)]
     for (const block of message.content) if (block.type === 'tool_use') toolNames.set(block.id, block.name)
     const content = message.content.flatMap((block) => answerPart(block, message, speaker) ?? [])
     if (content.length > 0) prompt.push({ role: 'assistant', content })
   }
-  prompt.push(...userTurn(asked, forms))
+  prompt.push(...userTurn(userBlocks, forms))
   return prompt
 }
 
 /**
- * Files of an answer that its model does not get back as such: of another model, or through a package that would drop
- * them. They follow in the turn after it, so that nobody speaks of an image that the model cannot see.
+ * Returns files of a reply that the target model cannot receive as its own: from another model, or through a package
+ * that drops them. They follow in the next user turn, so that the conversation does not mention images the model cannot
+ * see.
  */
-function filesToShow({ content, by }: Answer, speaker: Speaker): readonly ContentBlock[] {
+function filesToShow({ content, by }: Answer, speaker: TargetModel): readonly ContentBlock[] {
   return content.flatMap((block): readonly ContentBlock[] => {
     if (block.type !== 'image' && block.type !== 'document') return []
-    if (goesBack(block, by, speaker) || mediaPart(block)?.type !== 'file') return []
+    if (isReturnable(block, by, speaker) || mediaPart(block)?.type !== 'file') return []
     return [{ type: 'text', text: createdEarlier(block.type === 'image' ? 'image' : 'file') }, block]
   })
 }
 
-function goesBack(block: ContentBlock, by: string | undefined, speaker: Speaker): boolean {
-  if (!isOwnAnswer(by, speaker) || !isFrom(speaker.provider, block)) return false
-  return traitsOf(speaker).takesOwnFiles === true || providerOptionsOf(block).providerOptions !== undefined
+function isReturnable(block: ContentBlock, by: string | undefined, speaker: TargetModel): boolean {
+  if (!isOwnAnswer(by, speaker) || !isFromProvider(speaker.provider, block)) return false
+  return traitsOf(speaker).takesModelFiles === true || providerOptionsOf(block).providerOptions !== undefined
 }
 
-function isOwnAnswer(by: string | undefined, { id }: Speaker): boolean {
+function isOwnAnswer(by: string | undefined, { id }: TargetModel): boolean {
   return by === undefined || by === id
 }
 
 /**
- * A block of an answer; undefined for one that is not to be sent. What is signed goes to the model that signed it and
- * to no other: with the thinking of another model go its signatures, ids and calls of its service's own tools.
+ * Converts a block of a reply; undefined if it is not sent. Signed content is sent only to the model that signed it.
+ * With the reasoning of another model, its signatures, ids and server tool calls are dropped, too.
  */
-function answerPart(block: ContentBlock, { by }: Answer, speaker: Speaker): AnswerPart | undefined {
+function answerPart(block: ContentBlock, { by }: Answer, speaker: TargetModel): AnswerPart | undefined {
   const isOwn = isOwnAnswer(by, speaker)
-  const isKnown = isOwn && isFrom(speaker.provider, block)
+  const isKnown = isOwn && isFromProvider(speaker.provider, block)
   const options = isKnown ? providerOptionsOf(block) : {}
   const isPlain = options.providerOptions === undefined
   switch (block.type) {
@@ -83,7 +84,7 @@ function answerPart(block: ContentBlock, { by }: Answer, speaker: Speaker): Answ
       return { type: 'tool-call', toolCallId: block.id, toolName: block.name, input: block.input ?? {}, ...options }
     case 'image':
     case 'document': {
-      if (!goesBack(block, by, speaker)) return undefined
+      if (!isReturnable(block, by, speaker)) return undefined
       const part = mediaPart(block)
       return part?.type === 'file' ? { ...part, ...options } : undefined
     }
@@ -107,7 +108,7 @@ function serverPart(block: OpaqueBlock, options: Options): AnswerPart | undefine
   if (typeof id === 'string') {
     return { type: 'tool-call', toolCallId: id, toolName, input: block.input, providerExecuted: true, ...options }
   }
-  // The AI SDK's JSON is a plain one that may be written to; a copy is.
+  // The AI SDK requires mutable JSON; this copy is.
   const value = jsonCopyOf(block.content) as PlainJson | undefined
   if (typeof callId !== 'string' || value === undefined) return undefined
   const output = { type: block.is_error === true ? ('error-json' as const) : ('json' as const), value }

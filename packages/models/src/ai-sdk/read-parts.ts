@@ -7,26 +7,29 @@ import { callError, partError } from './call-error.ts'
 import { PartReader } from './part-reader.ts'
 import type { PartReaderOptions } from './part-reader.ts'
 import type { PartSource } from './part-source.ts'
-import type { Warnings } from './warnings.ts'
+import type { ProviderWarnings } from './warnings.ts'
 
 export interface ReadOptions extends PartReaderOptions {
-  /** Those that were told before. */
-  readonly warnings: Warnings
+  /** Warnings that were reported earlier. */
+  readonly warnings: ProviderWarnings
 }
 
 /**
- * Reads the parts of one answer to its end.
- * @throws ModelError where nothing was completed (see `replyOf`), or the reason of the run's signal.
+ * Reads the parts of one response to its end.
+ * @throws ModelError if nothing was completed (see `replyOf`), or the reason of the run's signal.
  */
 export async function readParts(source: PartSource, options: ReadOptions): Promise<ModelReply> {
   const reader = new PartReader(options)
   const failure = await readToEnd(source, reader, options.provider)
-  const reply = replyOf(reader.finish(), () => failure ?? broken('it ended before the reply was complete', source))
+  const reply = replyOf(
+    reader.finish(),
+    () => failure ?? brokenStreamError('it ended before the reply was complete', source),
+  )
   const warnings = options.warnings.newIn(reader.warnings, options.provider)
   return warnings.length === 0 ? reply : { ...reply, warnings }
 }
 
-/** Reads until the message is whole, or until the error that is returned. */
+/** Reads until the message is complete; returns the error if reading failed. */
 async function readToEnd(source: PartSource, reader: PartReader, provider: string): Promise<ModelError | undefined> {
   const { headers } = source
   const clock = serviceClock(headers)
@@ -55,12 +58,12 @@ async function readToEnd(source: PartSource, reader: PartReader, provider: strin
           requestId: requestIdOf(headers),
         })
       case 'violation':
-        return broken(progress.why, source)
+        return brokenStreamError(progress.why, source)
     }
   }
 }
 
-function broken(why: string, { headers }: PartSource): ModelError {
+function brokenStreamError(why: string, { headers }: PartSource): ModelError {
   return new ModelError({
     kind: 'connection',
     message: `The reply stream failed: ${why}.`,

@@ -4,34 +4,34 @@ import type { Provider } from './provider-traits.ts'
 
 type ProviderSettings = Readonly<Record<string, JsonObject>>
 
-/** What the thinking of a request comes to. */
+/** Options that result from the thinking settings of a request. */
 export interface ThinkingOptions {
   readonly maxOutputTokens: number
   readonly providerOptions?: ProviderSettings
-  /** Of version 4. */
+  /** Version 4 only. */
   readonly reasoning?: 'none'
 }
 
-/** Where a family of packages has its options for thinking. */
+/** Where a family of packages expects its thinking options. */
 interface Family {
   readonly provider: RegExp
-  /** The name that its options go by, and further ones that the packages know. */
+  /** Name of the options, and other names that the packages accept. */
   readonly name: string
   readonly otherNames?: readonly string[]
   readonly field: string
-  /** The package asks for this budget on top of `maxOutputTokens`: what a reply may come to is the sum. */
+  /** The package adds this budget to `maxOutputTokens`, so a reply may have as many tokens as both together. */
   readonly addsBudget: boolean
   enabled(budgetTokens: number, given: JsonObject): JsonObject
   adaptive?(given: JsonObject): JsonObject
-  /** The budget that options ask for; undefined for none. */
+  /** Returns the budget that the options request; undefined if they request none. */
   budgetIn(given: JsonObject): number | undefined
 }
 
-/** The least that the services take for thinking, and the least that is left for the answer. */
+/** Minimum thinking budget that the services accept, and minimum number of tokens left for the answer. */
 const leastThinkingTokens = 1_024
 const leastAnswerTokens = 1_024
 
-/** Options of Anthropic's own shape: without a budget, the packages take the least. */
+/** Options in Anthropic's shape; without a budget the packages use the minimum. */
 const budgetOfEnabled = ({ type, budgetTokens }: JsonObject): number | undefined =>
   type === 'enabled' ? (numberIn(budgetTokens) ?? leastThinkingTokens) : undefined
 const enabledWith = (budgetTokens: number, given: JsonObject): JsonObject => ({
@@ -80,16 +80,16 @@ const families: readonly Family[] = [
   },
 ]
 
-/** A level and a budget exclude each other. */
+/** A level and a budget are mutually exclusive. */
 function googleBudget(thinkingBudget: number, { thinkingLevel: _, ...given }: JsonObject): JsonObject {
   return { includeThoughts: true, ...given, thinkingBudget }
 }
 
 // Spec R-WIRE-12i.
 /**
- * What is asked of the provider, so that a reply never has more than `maxOutputTokens` tokens, thinking included: some
- * packages add the budget for thinking to that figure, whoever set it. What `thinking` of the request
- * says goes before the options. A provider that cannot be told a budget keeps the options that it was made with.
+ * Returns options under which a reply never has more than `maxOutputTokens` tokens, thinking included: some packages
+ * add the thinking budget to that limit. The request's `thinking` overrides the options. A provider without a budget
+ * option keeps its original options.
  */
 export function thinkingOptions(
   { thinking, maxOutputTokens }: Pick<ModelRequest, 'thinking' | 'maxOutputTokens'>,
@@ -102,9 +102,9 @@ export function thinkingOptions(
   const isSet = (one: string): boolean => isJsonObject(providerOptions?.[one]?.[family.field])
   const name = [family.name, ...(family.otherNames ?? [])].find(isSet) ?? family.name
   const found = providerOptions?.[name]?.[family.field]
-  const given = isJsonObject(found) ? found : {}
-  const wanted = wantedConfig(family, thinking, given)
-  if (wanted === undefined) return asGiven
+  const configured = isJsonObject(found) ? found : {}
+  const request = wantedConfig(family, thinking, configured)
+  if (request === undefined) return asGiven
   const { [family.field]: _, ...others } = providerOptions?.[name] ?? {}
   const withConfig = (config: JsonObject | undefined): { readonly providerOptions?: ProviderSettings } => {
     const options = config === undefined ? others : { ...others, [family.field]: config }
@@ -112,21 +112,25 @@ export function thinkingOptions(
     if (isEmpty) return providerOptions === undefined ? {} : { providerOptions }
     return { providerOptions: { ...providerOptions, [name]: options } }
   }
-  if (wanted === 'none') return { maxOutputTokens, ...withConfig(undefined), reasoning: 'none' }
-  const asked = wanted.budget
-  if (asked === undefined) return { maxOutputTokens, ...withConfig(wanted.config) }
-  const budget = Math.min(asked, maxOutputTokens - leastAnswerTokens)
+  if (request === 'none') return { maxOutputTokens, ...withConfig(undefined), reasoning: 'none' }
+  const requestedBudget = request.budget
+  if (requestedBudget === undefined) return { maxOutputTokens, ...withConfig(request.config) }
+  const budget = Math.min(requestedBudget, maxOutputTokens - leastAnswerTokens)
   if (budget < leastThinkingTokens) return { maxOutputTokens, ...withConfig(undefined) }
   return {
     maxOutputTokens: family.addsBudget ? maxOutputTokens - budget : maxOutputTokens,
-    ...withConfig(family.enabled(budget, wanted.config)),
+    ...withConfig(family.enabled(budget, request.config)),
   }
 }
 
-type Wanted = { readonly config: JsonObject; readonly budget?: number }
+type ThinkingConfig = { readonly config: JsonObject; readonly budget?: number }
 
-/** undefined: the options stand as they are. */
-function wantedConfig(family: Family, thinking: Thinking | undefined, given: JsonObject): Wanted | 'none' | undefined {
+/** Returns undefined if the options need no change. */
+function wantedConfig(
+  family: Family,
+  thinking: Thinking | undefined,
+  given: JsonObject,
+): ThinkingConfig | 'none' | undefined {
   switch (thinking?.type) {
     case 'disabled':
       return 'none'

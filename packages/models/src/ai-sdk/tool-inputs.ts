@@ -4,14 +4,14 @@ import { stringOf } from '../json-fields.ts'
 
 interface Input {
   readonly index: number
-  /** What deltas have told of it. */
-  told: string
+  /** Input received in deltas so far. */
+  streamed: string
   isComplete: boolean
-  /** Deltas of plain text are no part of the JSON that the call has. */
+  /** Plain-text deltas are not part of the call's JSON input. */
   readonly encoding: 'json' | 'text'
 }
 
-/** The inputs of calls while they are being written, by the id of the call. */
+/** Inputs of calls while they are streamed, by call id. */
 export class ToolInputs {
   readonly #inputs = new Map<string, Input>()
 
@@ -20,23 +20,23 @@ export class ToolInputs {
   }
 
   begin(id: string, index: number, encoding: Input['encoding']): void {
-    this.#inputs.set(id, { index, told: '', isComplete: false, encoding })
+    this.#inputs.set(id, { index, streamed: '', isComplete: false, encoding })
   }
 
-  /** The block it belongs to; undefined for an input that is not being written, or not as JSON. */
+  /** Appends a delta. Returns the block index; undefined if the input is not open, or not JSON. */
   add(id: string, delta: string): number | undefined {
     const input = this.#inputs.get(id)
     if (input === undefined || input.isComplete || input.encoding === 'text') return undefined
-    input.told += delta
+    input.streamed += delta
     return input.index
   }
 
-  /** The call has come: what was told of its input, if any was. */
-  complete(id: string): { readonly index: number; readonly told: string } | 'twice' | undefined {
+  /** Marks a call as complete. Returns its index and what was streamed of its input, if anything was. */
+  complete(id: string): { readonly index: number; readonly streamed: string } | 'twice' | undefined {
     const input = this.#inputs.get(id)
     if (input?.isComplete === true) return 'twice'
-    // The index of a call that was not announced is not looked at again.
-    this.#inputs.set(id, { index: -1, told: '', encoding: 'json', ...input, isComplete: true })
+    // The index of a call that was never announced is not used again.
+    this.#inputs.set(id, { index: -1, streamed: '', encoding: 'json', ...input, isComplete: true })
     return input
   }
 
@@ -46,17 +46,17 @@ export class ToolInputs {
   }
 }
 
-/** The event that begins the block of a call; the tools that the service runs itself are told apart. */
-export function beginsInput(index: number, { toolCallId, toolName, providerExecuted }: JsonObject): JsonObject {
+/** Builds the event that starts the block of a call; tools run by the service have their own type. */
+export function inputStartEvent(index: number, { toolCallId, toolName, providerExecuted }: JsonObject): JsonObject {
   const type = providerExecuted === true ? 'server_tool_use' : 'tool_use'
   const block = { type, id: toolCallId, name: toolName, input: {} }
   return { type: 'content_block_start', index, content_block: block }
 }
 
-/** What is reported of an input while it is written. */
+/** Updates about an input while it is streamed. */
 export type InputUpdate = Extract<ModelUpdate, { readonly type: 'tool_input_start' | 'tool_input_delta' }>
 
-/** The same in our own terms, for events of calls that are not the provider's. */
+/** Converts an event of one of our own tool calls into an update. */
 export function inputUpdateOf({ type, index, content_block: block, delta }: JsonObject): InputUpdate | undefined {
   if (typeof index !== 'number') return undefined
   if (type === 'content_block_start' && isJsonObject(block) && block.type === 'tool_use')

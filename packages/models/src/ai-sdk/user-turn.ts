@@ -6,17 +6,17 @@ import { filesFollow, filesOfResult } from '../service/wire-texts.ts'
 
 type AskedPart = TextPart | FilePart
 
-/** How results of tools are written for one provider. */
+/** How tool results are converted for one provider. */
 export interface ResultForms {
   readonly toolNames: ReadonlyMap<string, string>
-  /** Whether the provider's package puts this file into a result. */
+  /** Whether the provider's package sends this file in a result. */
   readonly takesInResult: (file: FilePart) => boolean
 }
 
 /**
- * What a user turn amounts to: the results of tools, which services want before anything else, then the rest.
- * Images and documents in a result stay in it where the provider's package puts them there. Elsewhere they follow after
- * the results: most services take none in there, and a package that does not know better writes them out as text.
+ * Converts a user turn: tool results first, as services require, then the rest. Images and documents stay in a result
+ * if the provider's package supports it. Otherwise they follow the results, because such packages reject them or
+ * convert them to text.
  */
 export function userTurn(blocks: readonly ContentBlock[], forms: ResultForms): readonly PromptMessage[] {
   const results: ToolResultPart[] = []
@@ -32,10 +32,10 @@ export function userTurn(blocks: readonly ContentBlock[], forms: ResultForms): r
       if (part !== undefined) others.push(part)
     }
   }
-  const asked = [...fromResults, ...others]
+  const userParts = [...fromResults, ...others]
   return [
     ...(results.length > 0 ? [{ role: 'tool' as const, content: results }] : []),
-    ...(asked.length > 0 ? [{ role: 'user' as const, content: asked }] : []),
+    ...(userParts.length > 0 ? [{ role: 'user' as const, content: userParts }] : []),
   ]
 }
 
@@ -49,7 +49,7 @@ function resultPart(
   const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
   const files = parts.filter((part) => part.type === 'file')
   const common = { type: 'tool-result' as const, toolCallId, toolName }
-  // A result with files in it cannot be marked as an error.
+  // A result with files cannot be marked as an error.
   if (files.length > 0 && !isError && files.every(takesInResult)) {
     return { result: { ...common, output: { type: 'content', value: parts } }, after: [] }
   }
@@ -63,7 +63,7 @@ function resultPart(
 
 function askedPart(block: ContentBlock): AskedPart | undefined {
   if (block.type !== 'text') return mediaPart(block)
-  // Services refuse text without a visible character.
+  // Services reject text without a visible character.
   return block.text.trim() === '' ? undefined : { type: 'text', text: block.text }
 }
 

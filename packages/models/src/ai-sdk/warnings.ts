@@ -2,26 +2,26 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
 
-/** Most warnings that one model tells in its life. */
+/** Maximum number of warnings that one model reports. */
 const mostWarnings = 50
 
-/** What providers say of requests that they cannot send as they were asked to: each once in the life of a model. */
-export class Warnings {
-  readonly #told = new Set<string>()
+/** Collects warnings about requests that a provider cannot send as asked; each is reported once per model. */
+export class ProviderWarnings {
+  readonly #reported = new Set<string>()
 
-  /** Those with a reply that were not told before, in words for a person. */
+  /** Returns the warnings of a reply that were not reported before, as text for people. */
   newIn(warnings: readonly Json[], provider: string): readonly string[] {
     return warnings.flatMap((warning) => {
-      const words = isJsonObject(warning) ? wordsOf(warning, provider) : ''
-      if (words === '' || this.#told.has(words) || this.#told.size >= mostWarnings) return []
-      this.#told.add(words)
-      return [words]
+      const text = isJsonObject(warning) ? warningText(warning, provider) : ''
+      if (text === '' || this.#reported.has(text) || this.#reported.size >= mostWarnings) return []
+      this.#reported.add(text)
+      return [text]
     })
   }
 }
 
-function wordsOf(warning: JsonObject, provider: string): string {
-  // Version 3 of the interface has `setting` where version 4 has `feature`.
+function warningText(warning: JsonObject, provider: string): string {
+  // Version 3 has `setting` where version 4 has `feature`.
   const [feature, setting, message] = [warning.feature, warning.setting, warning.message].map(stringOf)
   const details = stringOf(warning.details) || message
   const what = feature || setting

@@ -1,23 +1,23 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject, Model, WebSearchUse } from '@halting/core'
 import { listOf, stringOf } from '../json-fields.ts'
-import { numberOf } from '../told-counts.ts'
+import { numberOf } from '../usage-counts.ts'
 import type { ProviderTool } from './language-model.ts'
 import type { Provider } from './provider-traits.ts'
 
 type ProviderSettings = Readonly<Record<string, JsonObject>>
 
-/** The web search of a provider, as its package has it. */
+/** The web search of a provider, as its package offers it. */
 interface SearchTool {
   readonly provider: RegExp
-  /** Models that it is so for; all when absent. */
+  /** Models that this applies to (default: all). */
   readonly model?: RegExp
   readonly id: ProviderTool['id']
-  /** The packages expect this name. */
+  /** Name that the packages expect. */
   readonly name: string
   readonly domains: NonNullable<Model['webSearch']>['domains']
   args(use: WebSearchUse): ProviderTool['args']
-  /** Options of the request that bound the searches, where the tool has none for it. */
+  /** Request options that limit the searches, if the tool itself has no limit. */
   bound?(use: WebSearchUse, given: ProviderSettings): ProviderSettings
 }
 
@@ -25,12 +25,12 @@ function listed(name: string, domains: readonly string[] | undefined): ProviderT
   return domains === undefined ? {} : { [name]: [...domains] }
 }
 
-/** Read from the sources of the packages; the first row that fits counts. Bedrock has none. */
+/** Taken from the sources of the packages; the first matching row applies. Bedrock has no web search. */
 const tools: readonly SearchTool[] = [
   {
-    // Of Anthropic itself, of Foundry and of Vertex.
+    // Anthropic itself, Foundry and Vertex.
     provider: /^(?!.*bedrock).*anthropic/,
-    // Bounded by a number, which later versions are not (spec R-SEARCH-6).
+    // This version has a maximum number of uses; later versions do not (spec R-SEARCH-6).
     id: 'anthropic.web_search_20250305',
     name: 'web_search',
     domains: 'allowed and blocked',
@@ -44,7 +44,7 @@ const tools: readonly SearchTool[] = [
     provider: /^openai\.responses$/,
     id: 'openai.web_search',
     name: 'web_search',
-    // Packages drop a list of blocked ones that they do not know, and say nothing.
+    // Packages silently drop a list of blocked domains that they do not support.
     domains: 'allowed',
     args: ({ allowedDomains }) =>
       allowedDomains === undefined ? {} : { filters: { allowedDomains: [...allowedDomains] } },
@@ -77,13 +77,13 @@ function searchToolOf({ provider, modelId }: Provider): SearchTool | undefined {
   return tools.find((row) => row.provider.test(provider) && (row.model?.test(modelId) ?? true))
 }
 
-/** What a model says of its searches; undefined where its package has none. */
+/** Describes the web search of a model; undefined if its package has none. */
 export function webSearchOf(model: Provider): Model['webSearch'] {
   const tool = searchToolOf(model)
   return tool === undefined ? undefined : { domains: tool.domains }
 }
 
-/** The tool of the provider and the options that go with it, for a request that may search. */
+/** Returns the provider's tool and its options for a request that may search. */
 export function searchOptions(
   use: WebSearchUse | undefined,
   model: Provider,
@@ -95,22 +95,22 @@ export function searchOptions(
   return { tool, providerOptions: row.bound?.(use, given ?? {}) ?? given }
 }
 
-/** Searches that the parts of a reply tell of, for services that do not count them in the usage. */
+/** Counts searches in the parts of a reply, for services that do not report them in the usage. */
 export class SearchCount {
   #calls = 0
 
-  /** A call that the provider carried out by itself. */
+  /** Counts a call that the provider ran. */
   call(name: string): void {
     if (name.startsWith('web_search')) this.#calls++
   }
 
-  /** Its result: to open a page and to find something in one is no search. */
+  /** Corrects the count by its result: opening a page, or finding text in one, is not a search. */
   result(name: string, result: Json | undefined): void {
     if (!name.startsWith('web_search') || !isJsonObject(result) || !isJsonObject(result.action)) return
     if (['openPage', 'findInPage', 'open_page', 'find_in_page'].includes(stringOf(result.action.type))) this.#calls--
   }
 
-  /** The usage with what is counted. What the service says itself stands, and so does a usage that it did not tell. */
+  /** Adds the count to the usage. A count from the service takes precedence, and unknown usage stays unknown. */
   in(usage: JsonObject, metadata: Json | undefined, modelId: string): JsonObject {
     if (Object.keys(usage).length === 0 || isJsonObject(usage.server_tool_use)) return usage
     const count = Math.max(this.#calls, groundedSearches(metadata, modelId))
@@ -118,7 +118,7 @@ export class SearchCount {
   }
 }
 
-/** Google bills a fee for each query; for models before Gemini 3 one for each request that was grounded. */
+/** Returns Google's billable searches: one per query, or one per grounded request for models before Gemini 3. */
 function groundedSearches(metadata: Json | undefined, modelId: string): number {
   const ofGoogle = isJsonObject(metadata) ? (metadata.google ?? metadata.vertex ?? metadata.googleVertex) : undefined
   const grounding = isJsonObject(ofGoogle) ? ofGoogle.groundingMetadata : undefined

@@ -1,45 +1,53 @@
 import { ConfigurationError } from '@halting/core'
 import type { Model, ModelRequest } from '@halting/core'
-import { holdsBack, releaseBody } from '../bytes/bodies.ts'
+import { hasDeferredParts, releaseBody } from '../bytes/bodies.ts'
 import { modelOptionsOf, withUsualKey } from '../model-call.ts'
 import type { OptionsBesideName } from '../model-call.ts'
 import { sizesOf } from '../model-sizes.ts'
 import { snapshotPrices } from '../prices/price-table.ts'
 import { keyRingOf, withRedactor } from '../service/endpoint.ts'
-import { LeftOut } from '../service/left-out.ts'
+import { UnsupportedSettings } from '../service/unsupported-settings.ts'
 import type { Redactor } from '../service/redactor.ts'
 import { callService, limitsOf } from '../service/service-model.ts'
-import type { Protocol, Spoken } from '../service/service-model.ts'
-import { endpointOf, isOfAnthropic, messagesKeyHeader } from './endpoint.ts'
+import type { Protocol, ProtocolHolder } from '../service/service-model.ts'
+import { endpointOf, isAnthropicUrl, messagesKeyHeader } from './endpoint.ts'
 import type { EndpointOptions } from './endpoint.ts'
 import { extraPassesOf, isAdvisor, usesOf, usualSizes } from './extra-passes.ts'
-import { messagesReader } from './messages-reader.ts'
 import { createRequestBody } from './request-body.ts'
 import type { RequestBodyOptions } from './request-body.ts'
+import type { ModelUpdate } from '@halting/core/adapters'
+import type { StreamReader } from '../service/stream-reader.ts'
+import { MessageAssembler } from './message-assembler.ts'
+import { emitAndRead } from './emit-event.ts'
 
 /** Options of `anthropic`. */
 export interface AnthropicOptions extends EndpointOptions, Omit<RequestBodyOptions, 'id'> {
-  /** The id it is priced and reported by, when that is another one. */
+  /** Id for pricing and reports, if it differs from `model`. */
   readonly id?: string | undefined
-  /** Tokens of input and output that fit; from the price snapshot, or 200,000. */
+  /** Context window in tokens, input and output together (default: from the price snapshot, or 200,000). */
   readonly contextWindow?: number | undefined
-  /** The longest reply there is, in tokens; from the price snapshot, or 64,000. */
+  /** Maximum length of a reply in tokens (default: from the price snapshot, or 64,000). */
   readonly maxOutputTokens?: number | undefined
-  /** The service has the web search of the Messages API, for requests that say `webSearch`; true for api.anthropic.com when absent. */
+  /**
+   * The service supports the web search of the Messages API, for requests with `webSearch` (default: only
+   * api.anthropic.com).
+   */
   readonly webSearch?: boolean | undefined
-  /** What is asked for unless a reply was cut; 32,000 when absent, and never more than `maxOutputTokens`. */
+  /** Output tokens requested unless an earlier reply was cut (default: 32,000); never more than `maxOutputTokens`. */
   readonly defaultOutputTokens?: number | undefined
   /**
-   * Most uses, in one request, of those `serverTools` that say no `max_uses`, such as code and searches for tools, for which the service takes
-   * none. A budget needs it: it is reserved, and what the service bills beyond it is reported. No limit when absent.
+   * Maximum uses per request of all `serverTools` without `max_uses`, such as code execution and tool search, whose
+   * uses the service does not limit. A budget requires it: it reserves this number, and uses beyond it are reported. No
+   * limit by default.
    */
   readonly maxServerToolUses?: number | undefined
 }
 
 /**
- * A model behind the Anthropic Messages API, or behind a service that speaks it: `anthropic('claude-sonnet-5-5')` or `anthropic({ model, … })`. Without a key
- * and a `baseUrl` the key is that of `ANTHROPIC_API_KEY`. The model brings its price where the snapshot has one.
- * @throws ConfigurationError for an address, a key or a header that no request can be made with, and for another call.
+ * A model of the Anthropic Messages API, or of a compatible service: `anthropic('claude-sonnet-5-5')` or `anthropic({
+ * model, … })`. Without a key and a `baseUrl`, the key is `ANTHROPIC_API_KEY`. The price comes from the snapshot, if it
+ * has one.
+ * @throws ConfigurationError for an invalid address, key, header or call.
  */
 export function anthropic(model: string | AnthropicOptions, more?: OptionsBesideName<AnthropicOptions>): Model {
   const form = { name: 'anthropic', sample: 'claude-sonnet-5-5' }
@@ -54,12 +62,12 @@ function makeModel(options: AnthropicOptions, redactor: Redactor): Model {
   const limits = limitsOf(options)
   const sizes = sizesOf(id, options, usualSizes)
   const serverTools = (options.serverTools ?? []).filter((tool) => !isAdvisor(tool))
-  const maxServerToolUses = usesOf(serverTools, usesOfOthers(options.maxServerToolUses))
+  const maxServerToolUses = usesOf(serverTools, checkedUses(options.maxServerToolUses))
   const passes = extraPassesOf({ ...options, id, ...sizes, maxServerToolUses })
-  const leftOut = new LeftOut(id)
-  const bodyOf = createRequestBody({ ...options, id }, leftOut)
-  /** Requests without something that their messages have. */
-  const holding = new WeakSet<ModelRequest>()
+  const unsupported = new UnsupportedSettings(id)
+  const bodyOf = createRequestBody({ ...options, id }, unsupported)
+  /** Requests whose body omits deferred parts of their messages. */
+  const deferring = new WeakSet<ModelRequest>()
   const protocol: Protocol = {
     ...endpointOf(options),
     redactor,
@@ -70,15 +78,15 @@ function makeModel(options: AnthropicOptions, redactor: Redactor): Model {
     },
     body(request) {
       const body = bodyOf(request)
-      if (holdsBack(body)) holding.add(request)
+      if (hasDeferredParts(body)) deferring.add(request)
       return body
     },
     release: releaseBody,
-    reader: (request, emit) => messagesReader(emit, holding.has(request)),
-    onReply: () => leftOut.take(),
+    reader: (request, emit) => messagesReader(emit, deferring.has(request)),
+    onReply: () => unsupported.take(),
   }
-  const spoken: Spoken = { protocol }
-  const { webSearch = isOfAnthropic(protocol.url) } = options
+  const holder: ProtocolHolder = { protocol }
+  const { webSearch = isAnthropicUrl(protocol.url) } = options
   return {
     id,
     ...sizes,
@@ -86,11 +94,37 @@ function makeModel(options: AnthropicOptions, redactor: Redactor): Model {
     ...(webSearch && { webSearch: { domains: 'allowed and blocked' } as const }),
     ...(passes.length > 0 && { extraPasses: passes }),
     prices: snapshotPrices,
-    call: (request, call) => callService(spoken, keys, limits, request, call),
+    call: (request, call) => callService(holder, keys, limits, request, call),
   }
 }
 
-function usesOfOthers(given: number | undefined): number | undefined {
+function checkedUses(given: number | undefined): number | undefined {
   if (given === undefined || (Number.isSafeInteger(given) && given >= 0)) return given
   throw new ConfigurationError(`maxServerToolUses must be a whole number, 0 or more (received ${String(given)}).`)
+}
+
+// Spec R-PTC-5.
+/**
+ * Reads a stream of the Messages API and emits its events. If parts of the request were deferred, a reply that ends its
+ * turn becomes a pause, so that the deferred parts follow.
+ */
+export function messagesReader(emit: (update: ModelUpdate) => void, hasDeferred = false): StreamReader {
+  const assembler = new MessageAssembler(emit)
+  return {
+    take(event, text) {
+      return emitAndRead(emit, event, () => assembler.take(event, text))
+    },
+    // The stream ends with an event.
+    end() {},
+    takeWhole(answer) {
+      if (answer.type !== 'message') return false
+      return assembler.take({ type: 'message_start', message: answer }).kind === 'more'
+    },
+    finish() {
+      const assembled = assembler.finish()
+      if (!hasDeferred || assembled.kind !== 'complete' || assembled.message.stop_reason !== 'end_turn')
+        return assembled
+      return { ...assembled, message: { ...assembled.message, stop_reason: 'pause_turn' } }
+    },
+  }
 }

@@ -4,7 +4,7 @@ import type { ServiceOptions } from '../service/endpoint.ts'
 
 /** Options of an endpoint of the Messages API. */
 export interface EndpointOptions extends ServiceOptions {
-  /** Names for `anthropic-beta`. */
+  /** Names for the header `anthropic-beta`. */
   readonly betas?: readonly string[] | undefined
 }
 
@@ -13,19 +13,19 @@ export interface Endpoint {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The header of a key of the Messages API. */
+/** Returns the key header of the Messages API. */
 export const messagesKeyHeader: KeyHeader = (apiKey) => ['x-api-key', apiKey]
 
 const defaultBaseUrl = 'https://api.anthropic.com'
 
-/** Whether an address is that of the API of Anthropic, and not that of a gateway or of another service. */
-export function isOfAnthropic(url: string): boolean {
+/** Whether an address is that of Anthropic's API, not of a gateway or another service. */
+export function isAnthropicUrl(url: string): boolean {
   return new URL(url).hostname === new URL(defaultBaseUrl).hostname
 }
 
 /**
- * Where requests go and what stands above each of them.
- * @throws ConfigurationError for a base URL or a header that no request can be made with.
+ * Returns address and headers of requests.
+ * @throws ConfigurationError for an invalid base URL or header.
  */
 export function endpointOf(
   { baseUrl = defaultBaseUrl, betas = [], headers = {} }: EndpointOptions,

@@ -5,17 +5,17 @@ import { listOf, stringOf } from '../json-fields.ts'
 import { sizesOf } from '../model-sizes.ts'
 import type { RequestBodyOptions } from './request-body.ts'
 
-/** What the models of this protocol have that nobody knows. */
+/** Sizes of unknown models of this protocol. */
 export const usualSizes = { contextWindow: 200_000, maxOutputTokens: 64_000 } as const
 
-/** Where the service compacts by itself when nobody says. */
+/** Default threshold at which the service compacts. */
 const usualTrigger = 150_000
 
-type Asked = Pick<RequestBodyOptions, 'serverTools' | 'contextManagement'> &
+type PassOptions = Pick<RequestBodyOptions, 'serverTools' | 'contextManagement'> &
   Pick<Model, 'id' | 'contextWindow' | 'maxOutputTokens'> & { readonly maxServerToolUses: number }
 
-/** What these options let the service do beside the reply: questions to an adviser, compactions. */
-export function extraPassesOf(asked: Asked): readonly ExtraPass[] {
+/** Returns the extra model passes that the options allow: advisor questions and compactions. */
+export function extraPassesOf(asked: PassOptions): readonly ExtraPass[] {
   const { serverTools = [], contextManagement = {} } = asked
   const advisors = serverTools.filter(isAdvisor).map((tool) => advisorPass(tool, asked.id))
   const questions = advisors.reduce((sum, { uses }) => sum + uses, 0)
@@ -25,14 +25,14 @@ export function extraPassesOf(asked: Asked): readonly ExtraPass[] {
   return [...advisors, ...compactions]
 }
 
-/** A tool of the service's own that asks another model. */
+/** Whether a server tool asks another model. */
 export function isAdvisor({ type }: JsonObject): boolean {
   return stringOf(type).startsWith('advisor_')
 }
 
 /**
- * How often the service may use these tools in one request; Infinity where one of them may without end. `ofOthers`: those
- * together that say no number, such as code, which takes none.
+ * Returns how often the service may use these tools in one request; Infinity if one has no limit. `ofOthers` is the
+ * total for tools without a number, such as code execution.
  */
 export function usesOf(serverTools: readonly JsonObject[], ofOthers: number = Infinity): number {
   let uses = 0
@@ -44,7 +44,7 @@ export function usesOf(serverTools: readonly JsonObject[], ofOthers: number = In
   return hasOthers ? uses + ofOthers : uses
 }
 
-/** It reads the whole conversation, and its own cap holds for what it writes: that of the reply does not. */
+/** An advisor reads the whole conversation, and has its own output cap instead of that of the reply. */
 function advisorPass(tool: JsonObject, asked: string): ExtraPass {
   const model = stringOf(tool.model) || asked
   const { contextWindow, maxOutputTokens } = sizesOf(model, {}, usualSizes)
@@ -52,15 +52,15 @@ function advisorPass(tool: JsonObject, asked: string): ExtraPass {
   return { model, uses: usesOf([tool]), inputTokens: contextWindow, outputTokens: Math.min(cap, maxOutputTokens) }
 }
 
-/** Once at first, and again after each time that the service went on by itself. */
-function compactionPass({ trigger }: JsonObject, asked: Asked, questions: number): ExtraPass {
+/** A compaction may happen once at first, and again whenever the service continues by itself. */
+function compactionPass({ trigger }: JsonObject, asked: PassOptions, questions: number): ExtraPass {
   const { id, contextWindow, maxOutputTokens, maxServerToolUses } = asked
-  const given = isJsonObject(trigger) ? (trigger.type === 'input_tokens' ? trigger.value : 0) : usualTrigger
+  const triggerTokens = isJsonObject(trigger) ? (trigger.type === 'input_tokens' ? trigger.value : 0) : usualTrigger
   return {
     model: id,
     uses: 1 + maxServerToolUses + questions,
     inputTokens: contextWindow,
     outputTokens: maxOutputTokens,
-    fromInputTokens: typeof given === 'number' ? given : 0,
+    fromInputTokens: typeof triggerTokens === 'number' ? triggerTokens : 0,
   }
 }

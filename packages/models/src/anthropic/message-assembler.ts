@@ -2,7 +2,7 @@ import { isJsonObject, noUsage } from '@halting/core/adapters'
 import type { AssistantMessage, ContentBlock, Json, JsonObject, Usage } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
 import { listOf, stringOf } from '../json-fields.ts'
-import { isAbsent } from '../told-counts.ts'
+import { isAbsent } from '../usage-counts.ts'
 import { more, mostBlocks, mostStarts, ping, violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress } from '../service/stream-reader.ts'
 import { isProgramCall } from './message-bytes.ts'
@@ -11,29 +11,29 @@ import type { OpenBlock, OriginOf } from './open-block.ts'
 import { mergeUsage, readUsage } from './usage.ts'
 
 /**
- * Makes a message out of the events of the Messages API. Knows neither network nor time.
+ * Converts Messages API events into a message. It uses neither network nor time.
  *
- * A1: a block that was reported complete is in the message, unchanged, whatever comes after it.
- * A2: a call that was cut off is never reported: neither one whose input is no JSON, nor one that has no input yet.
- * A3: the message is complete when a stop reason was told; nothing else makes it so.
- * A4: events of an unknown type and deltas of an unknown kind change nothing.
- * A5: a message that begins again, with the same id or before it had a block, goes on where it is: its blocks stand behind those that are complete, and
- *     what was begun is dropped when it begins anew. A call that was told is not told again.
- * A6: of two messages with different ids nothing is kept: nobody can say which of their calls was meant.
+ * A1: a block that was reported as complete is in the message, unchanged, whatever follows.
+ * A2: a call that was cut is never reported: neither with invalid JSON nor without any input.
+ * A3: only a stop reason makes the message complete.
+ * A4: unknown event types and unknown deltas are ignored.
+ * A5: a message that starts again, with the same id or before its first block, continues: its blocks follow the
+ *     complete ones, and restarted blocks are replaced. A reported call is not reported again.
+ * A6: of two messages with different ids nothing is preserved, because it is unclear whose calls were meant.
  */
 export class MessageAssembler {
   readonly #emit: (update: ModelUpdate) => void
   readonly #originOf: OriginOf
   readonly #open = new Map<number, OpenBlock>()
   readonly #completed = new Map<number, ContentBlock>()
-  /** Where the blocks stand in the message, by the numbers that the service gives them. */
+  /** Positions of blocks in the message, by the index from the service. */
   readonly #places = new Map<number, number>()
-  /** Numbers that were given before the newest message began: it may give them again. */
+  /** Indexes used before the newest message started; that may reuse them. */
   #earlier = new Set<number>()
   #highestPlace = -1
   #starts = 1
   #hasCalls = false
-  /** The newest call of which only what follows tells whether it was cut. */
+  /** The newest call for which only later events show whether it was cut. */
   #doubtful: { readonly index: number; readonly block: ContentBlock } | undefined
   #start: JsonObject | undefined
   #usage: Usage = noUsage
@@ -41,17 +41,17 @@ export class MessageAssembler {
   #stopSequence: string | null = null
   #stopDetails: JsonObject | undefined
   #container: JsonObject | undefined
-  #isUsageTold = false
+  #isUsageReported = false
   /** A6 */
   #isMixed = false
 
-  /** `originOf` is another one for services whose events were put into this shape. */
+  /** `originOf` differs for services whose events were converted to this format. */
   constructor(emit: (update: ModelUpdate) => void, originOf: OriginOf = messagesOrigin) {
     this.#emit = emit
     this.#originOf = originOf
   }
 
-  /** `text` is the JSON that the event was read from: with it, blocks keep what JavaScript's values cannot hold. */
+  /** `text` is the event's JSON; it preserves what JavaScript values cannot represent. */
   take(event: JsonObject, text?: string): Progress {
     switch (stringOf(event.type)) {
       case 'message_start':
@@ -75,20 +75,20 @@ export class MessageAssembler {
     }
   }
 
-  /** Call it once, after the last event. */
+  /** Call this once, after the last event. */
   finish(): Assembled {
     if (this.#isMixed) return { kind: 'nothing' }
     const isComplete = this.#stopReason !== null && this.#start !== undefined
     if (isComplete) {
       // Some services leave out `content_block_stop` after the last block.
       for (const [index, open] of [...this.#open].toSorted(([a], [b]) => a - b)) {
-        // One that is open in a reply that was cut was cut itself.
+        // In a cut reply, an open block was cut, too.
         if (!isCut(this.#stopReason) || closeBlock(open, this.#originOf).kind === 'complete') this.#close(index, open)
       }
-      if (!isCut(this.#stopReason)) this.#trustDoubtful()
+      if (!isCut(this.#stopReason)) this.#completeDoubtful()
       const message = this.#message([...this.#blocks()])
-      if (!this.#isUsageTold) return { kind: 'complete', message, billed: 'unknown' }
-      return isOfProgram(message) ? { kind: 'complete', message, billed: 'nothing' } : { kind: 'complete', message }
+      if (!this.#isUsageReported) return { kind: 'complete', message, billed: 'unknown' }
+      return isProgramReply(message) ? { kind: 'complete', message, billed: 'nothing' } : { kind: 'complete', message }
     }
     const blocks = withoutUnanswered([...this.#blocks()])
     if (this.#start === undefined || !blocks.some(isWorthKeeping)) return { kind: 'nothing' }
@@ -99,46 +99,46 @@ export class MessageAssembler {
     if (!isJsonObject(message)) return violation('message_start has no message')
     const isFirst = this.#start === undefined
     if (isFirst) this.#usage = readUsage(message.usage)
-    else if (this.#isAnother(message)) return this.mixed()
+    else if (this.#isOtherMessage(message)) return this.mixed()
     else if (this.#stopReason !== null) return violation('a second message started')
     else if (++this.#starts > mostStarts) return violation('message after message started')
-    else this.#beginAnew(message.usage)
-    // Blocks were told under the id of the message that they began in.
+    else this.#restart(message.usage)
+    // Blocks were emitted under the id of the message in which they started.
     if (this.#completed.size === 0) this.#start = message
     this.#takeReason(message)
-    this.#isUsageTold = this.#stopReason !== null && isTold(message.usage)
-    // A reply that costs the service no thought, such as the next call of a running program, comes whole at the start.
+    this.#isUsageReported = this.#stopReason !== null && hasOutputCount(message.usage)
+    // A reply that needs no generation, such as the next call of a running program, is complete at the start.
     const content = listOf(message.content)
     for (const [index, block] of content.entries()) {
       if (!isJsonObject(block) || typeof block.type !== 'string') return violation('message_start has no content')
       const place = this.#placeFor(index)
       if (typeof place !== 'number') return place
       const opened = openBlock(block)
-      this.#tellCall(place, opened)
+      this.#emitCallStart(place, opened)
       this.#close(place, opened)
     }
     return isFirst || content.length > 0 ? more : ping
   }
 
-  /** A second message, with an id of its own, behind what a first one has brought. */
-  #isAnother({ id }: JsonObject): boolean {
+  /** Whether another message, with its own id, follows content of the first one. */
+  #isOtherMessage({ id }: JsonObject): boolean {
     const isBegun = this.#places.size > 0 || this.#stopReason !== null
     return isBegun && this.#id() !== '' && stringOf(id) !== '' && stringOf(id) !== this.#id()
   }
 
-  /** Two messages came in one stream: nothing of them is kept. */
+  /** Reports two messages in one stream, of which nothing is preserved. */
   mixed(): Progress {
     this.#isMixed = true
     return violation('it contained two messages with different ids')
   }
 
   /** A5 */
-  #beginAnew(usage: Json | undefined): void {
+  #restart(usage: Json | undefined): void {
     this.#earlier = new Set(this.#places.keys())
     this.#usage = mergeUsage(this.#usage, usage)
   }
 
-  /** Where the block stands that begins under this number. */
+  /** Returns the position of the block that starts with this index. */
   #placeFor(index: number): number | Progress {
     const before = this.#places.get(index)
     if (before !== undefined && !this.#earlier.delete(index)) return violation(`block ${index} started twice`)
@@ -146,27 +146,28 @@ export class MessageAssembler {
     const isAgain = before !== undefined && this.#completed.has(before)
     if (isAgain && this.#hasCalls) return violation('a second message started')
     if (before !== undefined && !isAgain) this.#drop(before)
-    const wanted = isAgain ? undefined : (before ?? index)
-    const isFree = wanted !== undefined && !this.#open.has(wanted) && !this.#completed.has(wanted)
-    const place = isFree ? wanted : this.#highestPlace + 1
+    const preferredPlace = isAgain ? undefined : (before ?? index)
+    const isFree =
+      preferredPlace !== undefined && !this.#open.has(preferredPlace) && !this.#completed.has(preferredPlace)
+    const place = isFree ? preferredPlace : this.#highestPlace + 1
     this.#highestPlace = Math.max(this.#highestPlace, place)
     this.#places.set(index, place)
     return place
   }
 
-  /** Leaves out the blocks that have not ended: they never will. */
+  /** Drops the open blocks, which will never end. */
   dropOpen(): void {
     this.#open.clear()
   }
 
-  /** The text of an open block, or what it thinks, as its service gave it at last: pieces of it were lost on the way. */
+  /** Replaces the text or the reasoning of an open block with the final one: deltas were lost. */
   replaceText(index: number, text: string): void {
     const place = this.#places.get(index)
     const open = place === undefined ? undefined : this.#open.get(place)
     if (open !== undefined) open.text = text
   }
 
-  /** What was begun here begins anew. */
+  /** Drops a block that starts again. */
   #drop(place: number): void {
     this.#open.delete(place)
     if (this.#doubtful?.index === place) this.#doubtful = undefined
@@ -179,14 +180,14 @@ export class MessageAssembler {
     }
     const place = this.#placeFor(index)
     if (typeof place !== 'number') return place
-    this.#trustDoubtful()
+    this.#completeDoubtful()
     const opened = openBlock(block, text)
     this.#open.set(place, opened)
-    this.#tellCall(place, opened)
+    this.#emitCallStart(place, opened)
     return isNews(opened) ? more : ping
   }
 
-  #tellCall(index: number, block: OpenBlock): void {
+  #emitCallStart(index: number, block: OpenBlock): void {
     if (!isOwnCall(block)) return
     const { id, name } = block.start
     this.#emit({ type: 'tool_input_start', index, callId: stringOf(id), name: stringOf(name) })
@@ -204,14 +205,14 @@ export class MessageAssembler {
     const outcome = applyDelta(block, delta)
     if (outcome.kind === 'misfit') return violation('it had a delta for a block of another kind')
     if (outcome.kind === 'text' || outcome.kind === 'thinking') {
-      // No template: its text would be made anew for each piece.
+      // Not a template string, which would be built anew for each delta.
       const type = outcome.kind === 'text' ? 'text_delta' : 'thinking_delta'
       this.#emit({ type, index, text: outcome.text })
       return outcome.text === '' ? ping : more
     }
     if (outcome.kind === 'input') {
       if (isOwnCall(block) && outcome.text !== '') this.#emit({ type: 'tool_input_delta', index, json: outcome.text })
-      // White space alone is nothing that an input could want more of.
+      // White space alone does not continue an input.
       return outcome.text.trim() === '' ? ping : more
     }
     return outcome.kind === 'taken' ? more : ping
@@ -230,7 +231,7 @@ export class MessageAssembler {
   #takeMessageDelta({ delta, usage }: JsonObject): Progress {
     if (this.#start === undefined) return violation('message_delta was sent before the message')
     this.#usage = mergeUsage(this.#usage, usage)
-    this.#isUsageTold ||= isTold(usage)
+    this.#isUsageReported ||= hasOutputCount(usage)
     if (!isJsonObject(delta)) return ping
     const isFirst = this.#stopReason === null
     this.#takeReason(delta)
@@ -249,7 +250,7 @@ export class MessageAssembler {
     const closed = closeBlock(open, this.#originOf)
     if (closed.kind === 'complete') this.#complete(index, closed.block)
     else {
-      this.#trustDoubtful()
+      this.#completeDoubtful()
       this.#doubtful = { index, block: closed.block }
     }
   }
@@ -260,8 +261,8 @@ export class MessageAssembler {
     this.#emit({ type: 'block', index, block, messageId: this.#id() })
   }
 
-  /** The reply went on after the call, or ended by itself: it was not cut there. */
-  #trustDoubtful(): void {
+  /** The reply continued after the call, or ended normally, so the call was not cut. */
+  #completeDoubtful(): void {
     const doubtful = this.#doubtful
     this.#doubtful = undefined
     if (doubtful !== undefined) this.#complete(doubtful.index, doubtful.block)
@@ -294,33 +295,33 @@ export class MessageAssembler {
   }
 }
 
-/** A call of one of our tools: the service runs its own by itself. */
+/** Whether it is a call of one of our tools; the service runs its own. */
 function isOwnCall({ start }: OpenBlock): boolean {
   return start.type === 'tool_use'
 }
 
-/** What is billed is told with the end of a reply: what its beginning said was a foretaste. */
-function isTold(usage: Json | undefined): boolean {
+/** Whether a report has the billed usage, which follows at the end of a reply; earlier reports are provisional. */
+function hasOutputCount(usage: Json | undefined): boolean {
   return isJsonObject(usage) && !isAbsent(usage.output_tokens)
 }
 
-/** Only calls that a running program made: no model wrote them, and none read the conversation. */
-function isOfProgram({ content, usage }: AssistantMessage): boolean {
+/** Whether the message has only calls made by a running program: no model generated them or read the conversation. */
+function isProgramReply({ content, usage }: AssistantMessage): boolean {
   return content.length > 0 && content.every(isProgramCall) && usage.input_tokens === 0 && usage.output_tokens === 0
 }
 
-/** Stop reasons that may fall in the middle of a call. */
+/** Whether a stop reason can interrupt a call. */
 function isCut(stopReason: string | null): boolean {
   return stopReason === 'max_tokens' || stopReason === 'model_context_window_exceeded' || stopReason === 'refusal'
 }
 
-/** Thinking alone, or white space, is nothing that a conversation could go on from: asking again is better. */
+/** Whether a block is worth preserving: a conversation cannot continue from reasoning or white space alone. */
 function isWorthKeeping(block: ContentBlock): boolean {
   if (block.type === 'thinking' || block.type === 'redacted_thinking') return false
   return block.type !== 'text' || block.text.trim() !== ''
 }
 
-/** A server tool's call whose result did not come any more cannot be sent back: the API wants both. */
+/** Drops server tool calls without a result, because the API requires both. */
 function withoutUnanswered(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
   const answered = new Set(blocks.map((block) => ('tool_use_id' in block ? block.tool_use_id : undefined)))
   return blocks.filter((block) => !block.type.endsWith('_tool_use') || ('id' in block && answered.has(block.id)))

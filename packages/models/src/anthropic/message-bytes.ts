@@ -4,24 +4,24 @@ import type { ContentBlock, ModelMessage } from '@halting/core'
 import type { Rendered, TurnKind } from '../bytes/wire-format.ts'
 import { parseJson } from '../json-fields.ts'
 
-/** A user's turn: it may have what others held back. */
+/** A user turn; it may include deferred parts. */
 export const userTurn: TurnKind = {
   opening: '{"role":"user","content":[',
   closing: ']}',
   merges: true,
   takesBreakpoint: true,
 }
-/** Results for code of the service: it takes nothing beside them, and no breakpoint in them. */
+/** Results for code that the service runs: the turn may have nothing else, and no breakpoint. */
 const programResultsTurn: TurnKind = { ...userTurn, takesBreakpoint: false }
 
 const reply = { opening: '{"role":"assistant","content":[', closing: ']}', merges: false, takesBreakpoint: false }
-const assistantTurn: TurnKind = { ...reply, endsHold: true }
-/** Code of the service made calls in it. */
+const assistantTurn: TurnKind = { ...reply, releasesDeferred: true }
+/** A reply with calls made by the service's code. */
 const programTurn: TurnKind = { ...reply, answeredBy: programResultsTurn }
-/** The service has not ended what it began in it. */
+/** A reply in which the service has not finished a tool. */
 const pausedTurn: TurnKind = reply
 
-/** What a message is on the wire, for the model known by `id`. The message itself, which is shared, is not written to. */
+/** Serializes a message for the model with this `id`. It does not modify the message, which is shared. */
 export function renderMessage(message: ModelMessage, id: string): Rendered {
   const { role, content } = message
   if (typeof content === 'string') {
@@ -51,26 +51,26 @@ function isAnsweredIn(block: ContentBlock, _at: number, content: readonly Conten
   return content.some((other) => 'tool_use_id' in other && other.tool_use_id === block.id)
 }
 
-/** Whether code of the service made this call, and not the model itself. */
+/** Whether the service's code made this call, rather than the model itself. */
 export function isProgramCall(block: ContentBlock): boolean {
   if (block.type !== 'tool_use' || !('caller' in block)) return false
   const { caller } = block
   return isJsonObject(caller) && typeof caller.tool_id === 'string' && caller.type !== 'direct'
 }
 
-/** Whether a message was written by another model than the one known by `id`. Nobody's is taken for its own. */
+/** Whether another model wrote the message. A message without an author counts as the model's own. */
 export function isForeign(message: ModelMessage, id: string): boolean {
   return message.role === 'assistant' && message.by !== undefined && message.by !== id
 }
 
-/** The API refuses text without a visible character, also its own. */
+/** Whether a block can be sent: the API rejects text without a visible character, even its own. */
 function isSendable(block: ContentBlock): boolean {
   return block.type !== 'text' || block.text.trim() !== ''
 }
 
 /**
- * What one model signed another cannot check; what nobody signed the API refuses. Of what came through another protocol
- * only text and calls mean something here.
+ * Whether a block is meaningful to the model: it cannot verify another model's signature, and the API rejects unsigned
+ * reasoning. Of blocks from other protocols, only text and calls are meaningful.
  */
 function isMeantFor(id: string, block: ContentBlock, message: ModelMessage): boolean {
   const isShared = block.type === 'text' || block.type === 'tool_use'
@@ -79,7 +79,7 @@ function isMeantFor(id: string, block: ContentBlock, message: ModelMessage): boo
   return block.type !== 'redacted_thinking' || !isForeign(message, id)
 }
 
-/** A block that came back: as the API wrote it, where that was kept because the block alone does not tell. */
+/** Serializes a block of a reply, as the API wrote it if the block alone cannot reproduce that. */
 function replyText(block: ContentBlock): string {
   if (!('origin' in block)) return textOf(block)
   const { origin } = block
@@ -88,14 +88,17 @@ function replyText(block: ContentBlock): string {
   return isSameBlock(origin.json, block) ? origin.json : textOf(block)
 }
 
-/** The API knows its own citations alone. */
+/** Removes citations of other protocols: the API knows only its own. */
 function withoutCitations(block: ContentBlock): ContentBlock {
   if (block.type !== 'text' || block.citations === undefined) return block
   const { citations: _, ...plain } = block
   return plain
 }
 
-/** A record may have been written by anyone: what is sent as it stands must be a block, and without a breakpoint. */
+/**
+ * Whether stored JSON can be sent unchanged: records may be forged, so it must be this kind of block and have no
+ * breakpoint.
+ */
 function isSameBlock(json: string, { type }: ContentBlock): boolean {
   const parsed = parseJson(json)
   return isJsonObject(parsed) && parsed.type === type && withoutOurs(parsed) === parsed
@@ -105,7 +108,7 @@ function textOf(block: ContentBlock): string {
   return JSON.stringify(withOwnId(withoutOurs(block)))
 }
 
-/** Ids of calls that another service made may have signs that the API refuses. The same for the call and its result. */
+/** Replaces call ids of other services that the API rejects, consistently for a call and its result. */
 function withOwnId(block: object): object {
   if ('tool_use_id' in block && typeof block.tool_use_id === 'string') {
     const id = ownId(block.tool_use_id)
@@ -121,9 +124,8 @@ function ownId(id: string): string {
 }
 
 /**
- * A block without what is ours (`origin`), and without breakpoints: they are placed by rule and there may be four, so
- * those that came along would be too many, also those in the content of a result or a document. The same block when
- * there is none.
+ * Removes our own field (`origin`) and all breakpoints, also in the content of results and documents. Breakpoints are
+ * set by rule, and the API allows four. Returns the same block if there are none.
  */
 function withoutOurs(block: object): object {
   if (!isJsonObject(block)) return block
@@ -149,7 +151,7 @@ function withoutOursIn(content: unknown): unknown {
   return cleaned.some((block, index) => block !== blocks[index]) ? cleaned : content
 }
 
-/** A field of the service's own may have the name. */
+/** Whether the value is our origin: the service may have a field of the same name. */
 function isOrigin(value: unknown): value is BlockOrigin {
   return isJsonObject(value) && typeof value.api === 'string'
 }

@@ -2,16 +2,17 @@ import type { ContentBlock, JsonObject, ModelMessage } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { isForeign, isProgramCall } from './message-bytes.ts'
 
-/** A program of the service: code that it runs in a container, and that may call tools in reply after reply until it ends. */
+/** A program of the service: code in a container that may call tools in several replies until it ends. */
 interface Program {
-  /** The last message with a call of it, which the next results answer. */
+  /** The last message with a call of the program, which the next results answer. */
   last: ModelMessage
   hasEnded: boolean
 }
 
 /**
- * The same list where each program in it has ended, or may go on: its calls stand in the newest reply, and its container is there for the
- * model known by `id`. `mayGoOn`: not where a request lets nothing be called, which is to be answered and not to go on. Of one that cannot, the calls are sent as the model's own and the code is left out: the service would refuse them.
+ * Removes programs that cannot continue: those without calls in the newest reply, or without their container for this
+ * model. If `mayGoOn` is false, because the request allows no calls, none can. Their calls are sent as the model's own,
+ * and the code is omitted, because the service would reject it.
  */
 export function withoutLostPrograms(
   messages: readonly ModelMessage[],
@@ -42,22 +43,22 @@ function programsIn(messages: readonly ModelMessage[]): ReadonlyMap<string, Prog
   return programs
 }
 
-/** The code that made a call; undefined for what is none, or was called by the model itself. */
+/** Returns the code that made a call; undefined for other blocks, and for calls of the model itself. */
 function callerOf(block: ContentBlock): string | undefined {
   const { caller } = block as { readonly caller?: unknown }
   return isProgramCall(block) && isJsonObject(caller) && typeof caller.tool_id === 'string' ? caller.tool_id : undefined
 }
 
-/** The container that a reply of this model came from, by its name; undefined where there is none, or it is gone. */
+/** Returns the id of the container of this model's reply; undefined if it is missing, or has expired. */
 export function liveContainerOf(message: ModelMessage, id: string): string | undefined {
   if (message.role !== 'assistant' || message.container === undefined || isForeign(message, id)) return undefined
   const { id: container, expires_at: expiry } = message.container
   if (typeof container !== 'string' || container === '') return undefined
-  // The service refuses one that is gone; it makes a new one when it is told of none.
+  // The service rejects an expired container, and creates a new one if none is named.
   return typeof expiry === 'string' && Date.parse(expiry) <= Date.now() ? undefined : container
 }
 
-/** By their content, which does not change: a message is rendered once. */
+/** Cached by content, which does not change, so that each message is rendered once. */
 const cleared = new WeakMap<object, ModelMessage>()
 
 function withoutCode(message: ModelMessage, lost: ReadonlySet<string>): ModelMessage {
@@ -72,7 +73,7 @@ function withoutCode(message: ModelMessage, lost: ReadonlySet<string>): ModelMes
   const content = message.content.flatMap((block): readonly ContentBlock[] => {
     if (!isOf(block)) return [block]
     if (isLostCode(block, lost)) return []
-    // What the service wrote names the code, too.
+    // The original JSON names the code, too.
     const { caller: _, origin: __, ...call } = block as unknown as JsonObject
     return [call as unknown as ContentBlock]
   })

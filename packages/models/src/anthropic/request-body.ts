@@ -2,49 +2,49 @@ import type { JsonObject, ModelMessage, ModelRequest, Sampling, Thinking, WebSea
 import { wellFormedJson } from '@halting/core/adapters'
 import type { ToolDefinition } from '@halting/core/adapters'
 import { createBodies } from '../bytes/bodies.ts'
-import { LeftOut } from '../service/left-out.ts'
+import { UnsupportedSettings } from '../service/unsupported-settings.ts'
 import { isForeign, renderMessage, userTurn } from './message-bytes.ts'
 import { liveContainerOf, withoutLostPrograms } from './programs.ts'
 import { isCodeTool, isDeferred, toolFieldsOf } from './tool-options.ts'
 import type { ToolOptionsByName } from './tool-options.ts'
 
-/** What the body of a request to the Messages API depends on beside the request. */
+/** Options of request bodies for the Messages API. */
 export interface RequestBodyOptions {
-  /** The id that the service knows the model by. */
+  /** Model id at the service. */
   readonly model: string
-  /** The id of the `Model`: what is signed in a message `by` another is not shown to this one. */
+  /** Id of the `Model`; signed content of messages `by` another model is omitted. */
   readonly id: string
-  /** Whether the service is asked to keep the prompt for the next request; true when absent. */
+  /** Whether to request prompt caching (default: true). */
   readonly caching?: boolean | undefined
-  /** How long it keeps it; `5m` when absent. An hour costs more to write. */
+  /** How long the service caches the prompt (default: `5m`). Writing for an hour costs more. */
   readonly cacheTtl?: '5m' | '1h' | undefined
-  /** What a request does not say otherwise. */
+  /** Default for requests without `thinking`. */
   readonly thinking?: Thinking | undefined
-  /** How hard the model works on an answer. Default: that of the service. */
+  /** Effort of the model (default: the service's). */
   readonly effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | undefined
-  /** Tokens that the model is told it has for the whole task. It paces itself by them; nothing is ended by them. */
+  /** Token budget announced to the model for the whole task. The model paces itself; nothing is enforced. */
   readonly taskBudget?: number | undefined
-  /** The service's own tools, as it wants them listed: `{ type: 'web_search_20250305', name: 'web_search' }`. */
+  /** Tools that the service runs, in the service's format: `{ type: 'web_search_20250305', name: 'web_search' }`. */
   readonly serverTools?: readonly JsonObject[] | undefined
-  /** What the service is told about tools beside their definitions, by their names: who may call them, and which are found by search. */
+  /** Additional options of tools by name: who may call them, and which are found by search. */
   readonly toolOptions?: ToolOptionsByName | undefined
-  /** What the service does to the conversation by itself, as it wants it told: `{ edits: [{ type: 'compact_20260112' }] }`. */
+  /** Context management by the service, in its format: `{ edits: [{ type: 'compact_20260112' }] }`. */
   readonly contextManagement?: JsonObject | undefined
 }
 
 // Spec R-PTC-4.
 /**
- * Makes the bodies of one model's requests, each as one buffer. It is lent: see `Bodies`.
+ * Creates the request bodies of one model, each as one buffer, which is lent: see `Bodies`.
  *
- * Cache breakpoints stand after the tools, after the system prompt and after the two newest user turns: the newest
- * writes what the next request will read, the one before it reads what the last request wrote. Four is the most.
- * What changes between requests of a run stands behind the messages, so that those need not move. Where results are for code that runs at
- * the service, what stands beside them waits for its end.
- * @throws ConfigurationError for options of tools that no service takes.
+ * Cache breakpoints follow the tools, the system prompt and the two newest user turns: the newest writes what the next
+ * request reads, and the one before reads what the last request wrote. Four is the maximum. Parts that change between
+ * requests follow the messages, so that those need not move. Content next to results for the service's code is deferred
+ * until the code has ended.
+ * @throws ConfigurationError for invalid tool options.
  */
 export function createRequestBody(
   options: RequestBodyOptions,
-  leftOut: LeftOut = new LeftOut(options.model),
+  unsupported: UnsupportedSettings = new UnsupportedSettings(options.model),
 ): (request: ModelRequest) => Uint8Array {
   const { id, serverTools = [], contextManagement } = options
   const managed =
@@ -57,16 +57,16 @@ export function createRequestBody(
   const bodies = createBodies({
     render: (message) => renderMessage(message, id),
     breakpoints: { turns: fields === '' ? 0 : 2, fields },
-    heldKind: userTurn,
+    deferredKind: userTurn,
   })
   return (request) => {
     const { system, tools, maxOutputTokens, webSearch } = request
     const messages = runsCode ? withoutLostPrograms(request.messages, id, mayCall(request)) : request.messages
     let tail = `],"max_tokens":${maxOutputTokens},"stream":true`
     const thinking = thinkingField(request.thinking ?? options.thinking, maxOutputTokens)
-    if (tools.length + serverTools.length > 0) tail += toolChoiceField(request, thinking !== '', leftOut)
+    if (tools.length + serverTools.length > 0) tail += toolChoiceField(request, thinking !== '', unsupported)
     tail += thinking
-    if (request.sampling !== undefined) tail += samplingFields(request.sampling, thinking !== '', leftOut)
+    if (request.sampling !== undefined) tail += samplingFields(request.sampling, thinking !== '', unsupported)
     tail += outputConfig
     tail += managed
     const container = serverTools.length === 0 ? undefined : containerOf(messages, id)
@@ -75,7 +75,7 @@ export function createRequestBody(
   }
 }
 
-/** Whether code that runs at the service may go on to call tools. */
+/** Whether the service's code may continue to call tools. */
 function mayCall({ tools, toolChoice }: ModelRequest): boolean {
   return tools.length > 0 && toolChoice !== 'none'
 }
@@ -87,7 +87,7 @@ function breakpointFields({ caching = true, cacheTtl = '5m' }: RequestBodyOption
 
 type Heads = (system: string, tools: readonly ToolDefinition[], webSearch: WebSearchUse | undefined) => string
 
-/** The list of tools and the system prompt seldom change within a run: their text is made once for as long as they do not. */
+/** Tools and system prompt rarely change within a run, so their text is cached. */
 function createHeads(model: string, toolsField: ToolsField, fields: string): Heads {
   const known = new WeakMap<readonly ToolDefinition[], { readonly tools: string; system: string; head: string }>()
   const start = `{"model":${JSON.stringify(model)}`
@@ -109,8 +109,8 @@ type ToolsField = (tools: readonly ToolDefinition[], webSearch?: WebSearchUse) =
 const webSearchName = 'web_search'
 
 /**
- * The first version of the service's web search. Later ones filter results by code that the service runs: how often it does
- * is bounded by nothing, so no budget could be reserved for it.
+ * Returns the first version of the web search tool. Later versions filter results with code that the service runs
+ * without a limit, so no budget could be reserved.
  */
 function webSearchTool({ maxUses, allowedDomains, blockedDomains }: WebSearchUse): JsonObject {
   return {
@@ -122,7 +122,10 @@ function webSearchTool({ maxUses, allowedDomains, blockedDomains }: WebSearchUse
   }
 }
 
-/** The breakpoint stands at the last tool that takes one: the service refuses it where the model has yet to find the tool. */
+/**
+ * Sets the breakpoint at the last tool that supports one: the service rejects it at tools that the model has yet to
+ * find.
+ */
 function createToolsField(
   serverTools: readonly JsonObject[],
   toolFields: ReadonlyMap<string, JsonObject>,
@@ -161,7 +164,7 @@ function outputConfigField({ effort, taskBudget }: RequestBodyOptions): string {
   return Object.keys(config).length === 0 ? '' : `,"output_config":${JSON.stringify(config)}`
 }
 
-/** The least that the API takes for thinking, and the least that is left for the answer. */
+/** Minimum thinking budget that the API accepts, and minimum number of tokens left for the answer. */
 const leastThinkingTokens = 1_024
 const leastAnswerTokens = 1_024
 
@@ -172,12 +175,16 @@ function thinkingField(thinking: Thinking | undefined, maxTokens: number): strin
   return budget < leastThinkingTokens ? '' : `,"thinking":{"type":"enabled","budget_tokens":${budget}}`
 }
 
-/** While the model thinks, the API takes no choice of tools that requires a call. */
-function toolChoiceField({ toolChoice, tools }: ModelRequest, isThinking: boolean, leftOut: LeftOut): string {
+/** During thinking the API rejects a tool choice that requires a call. */
+function toolChoiceField(
+  { toolChoice, tools }: ModelRequest,
+  isThinking: boolean,
+  unsupported: UnsupportedSettings,
+): string {
   if (toolChoice === 'none') return ',"tool_choice":{"type":"none"}'
   if (toolChoice === undefined || toolChoice === 'auto' || tools.length === 0) return ''
   if (isThinking) {
-    leftOut.note(['toolChoice'], whileThinking)
+    unsupported.note(['toolChoice'], whileThinking)
     return ''
   }
   const choice = toolChoice === 'required' ? { type: 'any' } : { type: 'tool', name: toolChoice.tool }
@@ -186,17 +193,17 @@ function toolChoiceField({ toolChoice, tools }: ModelRequest, isThinking: boolea
 
 const whileThinking = ' while it thinks'
 
-/** While the model thinks, the API takes no temperature, and only a high `top_p`. It has no seed. */
+/** During thinking the API rejects a temperature and a low `top_p`. It has no seed. */
 function samplingFields(
   { temperature, topP, stopSequences, seed }: Sampling,
   isThinking: boolean,
-  leftOut: LeftOut,
+  unsupported: UnsupportedSettings,
 ): string {
   const hasTemperature = temperature !== undefined && !isThinking
   const hasTopP = topP !== undefined && (!isThinking || topP >= leastTopPOfThinking)
-  if (temperature !== undefined && !hasTemperature) leftOut.note(['temperature'], whileThinking)
-  if (topP !== undefined && !hasTopP) leftOut.note([`topP below ${leastTopPOfThinking}`], whileThinking)
-  if (seed !== undefined) leftOut.note(['seed'])
+  if (temperature !== undefined && !hasTemperature) unsupported.note(['temperature'], whileThinking)
+  if (topP !== undefined && !hasTopP) unsupported.note([`topP below ${leastTopPOfThinking}`], whileThinking)
+  if (seed !== undefined) unsupported.note(['seed'])
   const fields = [
     hasTemperature ? `,"temperature":${temperature}` : '',
     hasTopP ? `,"top_p":${topP}` : '',
@@ -207,7 +214,10 @@ function samplingFields(
 
 const leastTopPOfThinking = 0.95
 
-/** Where the service's own tools last ran code for this model: files of theirs are found there again. */
+/**
+ * Returns the container in which the service's tools last ran code for this model, so that their files are available
+ * again.
+ */
 export function containerOf(messages: readonly ModelMessage[], id: string): string | undefined {
   const last = messages.findLast(
     (message) =>

@@ -3,29 +3,29 @@ import type { Json, JsonObject } from '@halting/core'
 import { isJsonObject, wellFormedJson } from '@halting/core/adapters'
 import { stringOf } from '../json-fields.ts'
 
-/** What the Messages API takes about a tool beside its definition, under the names of the service. */
+/** Tool options of the Messages API besides the definition, with the service's field names. */
 export interface MessagesToolOptions {
   /**
-   * Who may call it: `direct`, the model itself, and `code_execution_…`, code that it runs at the service; the latter wants that tool among
-   * `serverTools`. Only the model when absent.
+   * Who may call the tool (default: only the model): `direct` for the model itself, `code_execution_…` for code that it
+   * runs at the service, which must be among `serverTools`.
    */
   readonly allowed_callers?: readonly string[] | undefined
-  /** Whether the model sees it only once it has found it, by a tool that searches tools. */
+  /** Whether the model sees the tool only after finding it with a tool search. */
   readonly defer_loading?: boolean | undefined
-  /** Inputs that show how it is called. */
+  /** Example inputs. */
   readonly input_examples?: readonly JsonObject[] | undefined
-  /** Whether the service makes sure that inputs fit the schema. */
+  /** Whether the service enforces the schema. */
   readonly strict?: boolean | undefined
-  /** Whether its input streams as it is written, without being checked by the service first. */
+  /** Whether the input streams as it is written, without a check by the service. */
   readonly eager_input_streaming?: boolean | undefined
 }
 
-/** By the name of the tool. Tools that a request does not have are passed over. */
+/** By tool name. Tools that a request does not have are ignored. */
 export type ToolOptionsByName = Readonly<Record<string, MessagesToolOptions>>
 
 const isFlag = (value: unknown): boolean => typeof value === 'boolean'
 
-/** What each may be, in words, and whether a value is that. */
+/** For each option the valid values, in words and as a check. */
 const fields: { readonly [Field in keyof MessagesToolOptions]-?: readonly [string, (value: unknown) => boolean] } = {
   allowed_callers: [
     "a list of 'direct' and names such as 'code_execution_20260120'",
@@ -43,32 +43,32 @@ function isListOf(value: unknown, isOne: (part: unknown) => boolean): boolean {
 }
 
 /**
- * Options of tools as JSON fields, by the name of the tool.
- * @throws ConfigurationError for what the service would refuse in every request.
+ * Returns tool options as JSON fields, by tool name.
+ * @throws ConfigurationError for what the service would reject in every request.
  */
 export function toolFieldsOf(
   given: ToolOptionsByName | undefined,
   serverTools: readonly JsonObject[],
 ): ReadonlyMap<string, JsonObject> {
   if (given === undefined) return new Map()
-  // Plain JavaScript may give anything.
+  // JavaScript programs may pass anything.
   if (!isJsonObject(given)) refuse('toolOptions', 'options by the names of tools, such as { Read: { strict: true } }')
   const byName = new Map<string, JsonObject>()
   for (const [name, options] of Object.entries(given as ToolOptionsByName)) {
     const place = `toolOptions.${name}`
     if (!/^[\w-]{1,128}$/.test(name)) refuse(place, 'under a name that a tool can have: letters, digits, _ and -')
     if (!isJsonObject(options)) refuse(place, `an object with ${Object.keys(fields).join(', ')}`)
-    const said = Object.entries(options).filter(([, value]) => value !== undefined)
-    for (const [field, value] of said) checkField(`${place}.${field}`, field, value)
+    const definedOptions = Object.entries(options).filter(([, value]) => value !== undefined)
+    for (const [field, value] of definedOptions) checkField(`${place}.${field}`, field, value)
     checkTogether(place, options, serverTools)
-    byName.set(name, wellFormedJson(Object.fromEntries(said)))
+    byName.set(name, wellFormedJson(Object.fromEntries(definedOptions)))
   }
   return byName
 }
 
 function checkField(place: string, field: string, value: unknown): void {
   if (!Object.hasOwn(fields, field)) refuse(place, `one of ${Object.keys(fields).join(', ')}`)
-  // `hasOwn` says so.
+  // `hasOwn` was checked.
   const [words, isOne] = fields[field as keyof MessagesToolOptions]
   if (!isOne(value)) refuse(place, words)
 }
@@ -93,12 +93,12 @@ function refuse(place: string, wanted: string): never {
   throw new ConfigurationError(`${place} must be ${wanted}.`)
 }
 
-/** Whether a tool of the service of this type runs code. */
+/** Whether a server tool of this type runs code. */
 export function isCodeTool(type: Json | undefined): boolean {
   return stringOf(type).startsWith('code_execution_')
 }
 
-/** Whether the model sees the tool only once it has found it: then no breakpoint may stand at it. */
+/** Whether the model sees the tool only after finding it, so that it cannot have a breakpoint. */
 export function isDeferred(tool: JsonObject): boolean {
   return tool.defer_loading === true
 }

@@ -1,32 +1,32 @@
 import { isJsonObject, noUsage } from '@halting/core/adapters'
 import type { Json, JsonObject, Usage } from '@halting/core'
 import { listOf } from '../json-fields.ts'
-import { highest, isAbsent, numberOf, totalOf } from '../told-counts.ts'
+import { highest, isAbsent, numberOf, totalOf } from '../usage-counts.ts'
 
 /**
- * Usage as the service reports it: the beginning in `message_start`, sums in `message_delta`. What a report leaves out
- * or gives as null stays as it was.
+ * Merges usage reports: the first one in `message_start`, totals in `message_delta`. Missing and null counts are
+ * unchanged.
  *
- * U1: of a count that is told more than once the highest holds, unless a list of passes says how it adds up.
- * U2: what is no count is handed on as it came: core judges it.
+ * U1: of repeated counts the highest applies, unless a list of passes explains the sum.
+ * U2: invalid counts are passed on, because core validates them.
  */
 export function mergeUsage(before: Usage, reported: Json | undefined): Usage {
   if (isAbsent(reported)) return before
   const known: JsonObject = { ...before }
-  const told: JsonObject = isJsonObject(reported) ? reported : { output_tokens: JSON.stringify(reported) }
-  const iterations = fullerList(known.iterations, told.iterations)
-  const passes = iterations === told.iterations ? listOf(iterations) : []
+  const report: JsonObject = isJsonObject(reported) ? reported : { output_tokens: JSON.stringify(reported) }
+  const iterations = fullerList(known.iterations, report.iterations)
+  const passes = iterations === report.iterations ? listOf(iterations) : []
   const merged: { [count: string]: Json | undefined } = {}
   for (const name of counts) {
     const isExplained = passes.length > 0 && totalOf(passes.filter(isOwn), name) >= numberOf(known[name])
-    merged[name] = highest(isExplained ? totalOf(passes.filter(isOfReply), name) : known[name], told[name])
+    merged[name] = highest(isExplained ? totalOf(passes.filter(isOfReply), name) : known[name], report[name])
   }
-  const written = writtenParts(known, told, merged.cache_creation_input_tokens)
-  const searches = highest(inner(known.server_tool_use, searchCount), inner(told.server_tool_use, searchCount))
-  // What a service says need not have the type: these are counts, or what it gave for them.
+  const cacheWrites = writtenParts(known, report, merged.cache_creation_input_tokens)
+  const searches = highest(inner(known.server_tool_use, searchCount), inner(report.server_tool_use, searchCount))
+  // The service may send a value of another type; core validates it.
   return {
     ...merged,
-    ...(written !== undefined && { cache_creation: written }),
+    ...(cacheWrites !== undefined && { cache_creation: cacheWrites }),
     ...(!isAbsent(searches) && { server_tool_use: { [searchCount]: searches } }),
     ...(!isAbsent(iterations) && { iterations }),
   } as unknown as Usage
@@ -40,7 +40,7 @@ const counts = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 
 const hourCount = 'ephemeral_1h_input_tokens'
 const searchCount = 'web_search_requests'
 
-/** What was written for an hour, and for five minutes: all the rest. */
+/** Returns the tokens written to the cache for an hour, and for five minutes: all others. */
 function writtenParts(before: JsonObject, reported: JsonObject, written: Json | undefined): JsonObject | undefined {
   const hour = highest(inner(before.cache_creation, hourCount), inner(reported.cache_creation, hourCount))
   if (isAbsent(hour)) return undefined
@@ -50,7 +50,7 @@ function writtenParts(before: JsonObject, reported: JsonObject, written: Json | 
   return { ephemeral_5m_input_tokens: Math.max(0, written - hour), [hourCount]: Math.min(hour, written) }
 }
 
-/** A count within a part; a part that is none is handed on in its place. */
+/** Returns a count within a part; an invalid part is passed on in its place. */
 function inner(part: Json | undefined, name: string): Json | undefined {
   return isJsonObject(part) ? part[name] : part
 }
@@ -59,12 +59,12 @@ function isOfReply(entry: Json): boolean {
   return isJsonObject(entry) && (entry.type === 'message' || entry.type === 'fallback_message')
 }
 
-/** Made by the model that answers. */
+/** Whether the answering model made the pass. */
 function isOwn(entry: Json): boolean {
   return isOfReply(entry) || (isJsonObject(entry) && (entry.type === 'compaction' || isAbsent(entry.model)))
 }
 
-/** Lists of passes only grow: one that has fewer tokens takes nothing back. */
+/** Returns the longer list of passes: lists only grow, so one with fewer tokens is ignored. */
 function fullerList(before: Json | undefined, reported: Json | undefined): Json | undefined {
   if (isAbsent(reported) || (Array.isArray(reported) && reported.length === 0)) return before
   if (isAbsent(before) || !Array.isArray(reported)) return reported

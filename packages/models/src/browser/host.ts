@@ -1,11 +1,11 @@
-// What the package uses of Node's globals, for hosts that have none. `scripts/browser-bundle.mjs` puts these names in the place of the globals.
+// The Node globals that the package uses, for hosts that do not have them. `scripts/browser-bundle.mjs` injects them.
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** The part of Node's `Buffer` that the package uses. */
 class HostBuffer extends Uint8Array {
-  /** Writes as much of a text as there is room for; gives the number of bytes. */
+  /** Writes as much of a text as fits; returns the number of bytes. */
   write(text: string, offset = 0): number {
     return encoder.encodeInto(text, this.subarray(offset)).written
   }
@@ -55,5 +55,5 @@ interface HostProcess {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Some hosts of the edge have the variables of Node; browsers have none. */
+/** Some edge runtimes have Node's environment variables; browsers have none. */
 export const process: HostProcess = { env: (globalThis as { process?: Partial<HostProcess> }).process?.env ?? {} }

@@ -1,6 +1,8 @@
-// In the place of `http/node-transport.ts`, where there is no Node.
+// Replaces `http/node-transport.ts` on hosts without Node.
 import { fetchTransport } from '../http/fetch-transport.ts'
 import type { Transport } from '../http/transport.ts'
 
-/** Requests by the `fetch` of the host. It is called as a function of the host: as a method of something else it refuses. */
+/**
+ * Sends requests with the host's `fetch`, which must be called as a function: as a method of another object it throws.
+ */
 export const nodeTransport: Transport = fetchTransport((input, init) => fetch(input, init))

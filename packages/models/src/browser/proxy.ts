@@ -1,11 +1,11 @@
-// In the place of `http/proxy.ts`, where there is no Node: the host decides how requests go out.
+// Replaces `http/proxy.ts` on hosts without Node, where the host routes requests.
 
-/** None that this package knows of. */
+/** Returns undefined: the package knows of no proxy. */
 export function proxyFor(): undefined {
   return undefined
 }
 
-/** True for this machine by its own names, as `URL` writes them. */
+/** Whether the host is this machine, as `URL` writes its names. */
 export function isLoopback(hostname: string): boolean {
   return (
     hostname === 'localhost' ||

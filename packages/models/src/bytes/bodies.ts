@@ -4,19 +4,18 @@ import { RenderedMessages } from './rendered-messages.ts'
 import type { WireFormat } from './wire-format.ts'
 
 /**
- * The body of a request in one piece: `head`, the messages, `tail`. It stands in the conversation's own memory: give it
- * back with `releaseBody` when the call is over, and do not look at it after that. One that is never given back costs
- * the next request a copy of the conversation, and nothing else.
- *
- * @param head Everything before the first message; a comma is written after it unless it ends with `[`. What seldom
- *   changes belongs here: another head moves the messages behind it.
- * @param tail Everything after the last message. What changes from request to request belongs here.
+ * Returns the body of a request as one buffer: `head`, the messages, `tail`. It is in the conversation's own memory:
+ * release it with `releaseBody` after the call, and do not use it afterwards. If it is never released, the next request
+ * copies the conversation.
+ * @param head Everything before the first message; a comma follows unless it ends with `[`. Parts that rarely change
+ * belong here, because a new head moves the messages.
+ * @param tail Everything after the last message. Parts that change with each request belong here.
  */
 export type Bodies = (head: string, messages: readonly ModelMessage[], tail: string) => Uint8Array
 
 /**
- * Bodies of one adapter's requests. A list of messages that grows between requests costs what was added to it. A list
- * never seen before is put together from what was rendered of its messages.
+ * Creates the request bodies of one adapter. A list of messages that grew costs only what was added. A new list is
+ * assembled from cached renderings of its messages.
  */
 export function createBodies(format: WireFormat): Bodies {
   const renderings = new RenderedMessages(format)
@@ -32,7 +31,7 @@ export function createBodies(format: WireFormat): Bodies {
   }
 }
 
-/** The conversation that a list may be a copy of, grown or with other messages at its end. */
+/** Returns the conversation that a list may extend or vary. */
 function relativeOf(messages: readonly ModelMessage[], renderings: RenderedMessages): Conversation | undefined {
   const [first] = messages
   const home = first === undefined ? null : renderings.homeOf(first)
@@ -41,12 +40,12 @@ function relativeOf(messages: readonly ModelMessage[], renderings: RenderedMessa
 
 const borrowed = new WeakMap<Uint8Array, Conversation>()
 
-/** Whether something that stands in the messages of this body may not be in it yet: see `TurnKind.answeredBy`. Ask as soon as it is made. */
-export function holdsBack(body: Uint8Array): boolean {
-  return borrowed.get(body)?.holdsBack ?? false
+/** Whether messages of this body may be deferred: see `TurnKind.answeredBy`. Call it right after creating the body. */
+export function hasDeferredParts(body: Uint8Array): boolean {
+  return borrowed.get(body)?.hasDeferredParts ?? false
 }
 
-/** Says that nobody will read a body any more. */
+/** Reports that a body is no longer used. */
 export function releaseBody(body: Uint8Array): void {
   borrowed.get(body)?.release(body)
 }

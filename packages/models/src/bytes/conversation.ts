@@ -6,31 +6,31 @@ import type { Turn } from './turns.ts'
 import type { TurnKind, WireFormat } from './wire-format.ts'
 
 /**
- * The bytes of one conversation, in the order in which they are sent: the head, the settled turns, and what the newest
- * request has besides. The next request writes over the last of these, so it costs what was added.
+ * The bytes of one conversation in sending order: the head, the settled turns, and the rest of the newest request. The
+ * next request overwrites that rest, so it costs only what was added.
  *
- * C1: a settled turn is written once and never again. A turn is settled when no message can join it and no breakpoint
- *     can stand in it any more, however the list grows.
- * C2: while a body is lent nothing in it is written to: whoever asks meanwhile leaves it the memory and takes a copy.
- * C3: a list is continued only as far as its messages are those that were settled; any other list begins anew.
- * C4: the comma before the first message is the head's: another head may need none.
+ * C1: a settled turn is written once. A turn is settled when no message can join it and no breakpoint can be in it,
+ *     however the list grows.
+ * C2: a lent body is never overwritten: a concurrent request leaves the memory to it and uses a copy.
+ * C3: a list continues the conversation only if its messages are the settled ones; any other list starts anew.
+ * C4: the comma before the first message belongs to the head, because another head may need none.
  */
 export class Conversation implements Home {
   readonly #format: WireFormat
   readonly #renderings: RenderedMessages
   readonly #slab = new Slab()
   #head = ''
-  /** Where the messages begin, and where the settled ones end. */
+  /** Start of the messages, and end of the settled ones. */
   #base = 0
   #settledEnd = 0
-  /** Messages of the list up to the end of the settled turns, and what became of them. */
+  /** Messages up to the end of the settled turns, and their renderings. */
   readonly #messages: ModelMessage[] = []
   readonly #rendered: RenderedMessage[] = []
   #lastKind: TurnKind | null = null
-  /** What the last settled turn held back. */
-  #held: readonly Part[] = []
+  /** What the last settled turn deferred. */
+  #deferred: readonly Part[] = []
   #lent: Uint8Array | null = null
-  #holdsBack = false
+  #hasDeferredParts = false
 
   constructor(format: WireFormat, renderings: RenderedMessages) {
     this.#format = format
@@ -41,23 +41,23 @@ export class Conversation implements Home {
     return this.#slab.view(this.#base + at, this.#base + at + length)
   }
 
-  /** The turns of a list after the settled ones; undefined when it does not go on from those. */
+  /** Returns the turns of a list after the settled ones; undefined if it does not continue those. */
   openTurns(messages: readonly ModelMessage[]): readonly Turn[] | undefined {
     if (!this.#holds(messages)) return undefined
-    const start = { from: this.#messages.length, lastKind: this.#lastKind, held: this.#held }
+    const start = { from: this.#messages.length, lastKind: this.#lastKind, deferred: this.#deferred }
     const open = turnsOf(messages, start, this.#renderings, this.#format)
     if (this.#lastKind === null) return open
-    // C1: a shorter list of the same messages may need a breakpoint, or end, in what is settled here.
+    // C1: a shorter list of the same messages may need a breakpoint, or end, inside the settled part.
     const { breakpoints } = this.#format
     const isEnough = open.length > 0 && markedTurns(open, breakpoints).length === (breakpoints?.turns ?? 0)
-    // A turn that holds something back has another kind than the messages that join it.
+    // A turn that defers parts has another kind than the messages that join it.
     const isMerged = this.#lastKind.merges && open[0]?.kind.merges === true
     return isEnough && !isMerged ? open : undefined
   }
 
-  /** The body of a request, lent until it is given back with `release`. */
+  /** Returns the body of a request, lent until `release`. */
   body(head: string, messages: readonly ModelMessage[], open: readonly Turn[], tail: string): Uint8Array {
-    // C4: without a message there is none either.
+    // C4: without a message there is no comma.
     if (open.length === 0 && this.#lastKind === null) return Buffer.from(head + tail)
     const slab = this.#slab
     if (this.#lent !== null) slab.leave(this.#settledEnd)
@@ -72,15 +72,15 @@ export class Conversation implements Home {
       if (index >= settled) writeTurn(slab, turn, marked.includes(index) ? (breakpoints?.fields ?? '') : '')
     })
     slab.write(tail)
-    this.#holdsBack = (open.at(-1)?.held.length ?? 0) > 0
+    this.#hasDeferredParts = (open.at(-1)?.deferred.length ?? 0) > 0
     const body = slab.view(0, slab.length)
     this.#lent = body
     return body
   }
 
-  /** Whether something in the list of the newest body is not in that body. */
-  get holdsBack(): boolean {
-    return this.#holdsBack
+  /** Whether the newest body omits parts of its messages. */
+  get hasDeferredParts(): boolean {
+    return this.#hasDeferredParts
   }
 
   release(body: Uint8Array): void {
@@ -95,7 +95,7 @@ export class Conversation implements Home {
       const message = messages[index]
       if (message === mine[index]) continue
       if (message === undefined || this.#renderings.of(message) !== this.#rendered[index]) return false
-      // Another object around the same content, as a fork and a replay make them.
+      // Forks and replays create new objects around the same content.
       mine[index] = message
     }
     return true
@@ -118,7 +118,7 @@ export class Conversation implements Home {
       if (turn === undefined) continue
       settleTurn(this.#slab, turn, this, this.#base)
       this.#lastKind = turn.kind
-      this.#held = turn.held
+      this.#deferred = turn.deferred
     }
     for (let index = this.#messages.length; index < next.from; index++) {
       const message = messages[index]

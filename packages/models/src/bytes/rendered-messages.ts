@@ -2,16 +2,16 @@ import type { ModelMessage } from '@halting/core'
 import type { Slab } from './slab.ts'
 import type { TurnKind, WireFormat } from './wire-format.ts'
 
-/** Where settled bytes are kept. Their places count from where the messages begin, which a new head moves. */
+/** Stores settled bytes. Offsets count from the first message, which a new head moves. */
 export interface Home {
   settledBytes(at: number, length: number): Uint8Array
 }
 
 /**
- * JSON values of one message: a text until they are settled, then a place in a conversation's bytes.
+ * The JSON values of one message: a text until they are settled, then a range of a conversation's bytes.
  *
- * P1: they are held once. Where a conversation settles what another had settled, the place is the newer one's, so the
- *     bytes of a list that is gone can go.
+ * P1: they are stored once. If several conversations settle them, the newest one stores them, so that the bytes of a
+ *     discarded list can be freed.
  */
 export class Part {
   #text: string | null
@@ -27,7 +27,7 @@ export class Part {
     return this.#home
   }
 
-  /** In bytes, or in UTF-16 units while it is a text: enough to make room by. */
+  /** Length in bytes, or in UTF-16 units while it is a text; precise enough to reserve memory. */
   get length(): number {
     return this.#text?.length ?? this.#length
   }
@@ -37,7 +37,7 @@ export class Part {
     else if (this.#home !== null) slab.copy(this.#home.settledBytes(this.#at, this.#length))
   }
 
-  /** Writes them where they stay. `base` is where the messages begin in `slab`. */
+  /** Writes the values to their final place. `base` is the start of the messages in `slab`. */
   settle(slab: Slab, home: Home, base: number): void {
     const start = slab.length
     this.write(slab)
@@ -57,10 +57,10 @@ export interface RenderedMessage {
 }
 
 /**
- * Everything that was rendered, for as long as the messages live.
+ * All renderings, for the lifetime of the messages.
  *
- * R1: a message is rendered once in its life, whatever lists it comes in. An assistant message of a fork or a replay is
- *     a new object around the same content, so the content tells them apart; the type forbids to change it in place.
+ * R1: a message is rendered once, whatever lists contain it. Forks and replays create new message objects around the
+ *     same content, so the content identifies them; its type forbids mutation.
  */
 export class RenderedMessages {
   readonly #format: WireFormat
@@ -81,7 +81,7 @@ export class RenderedMessages {
     return rendered
   }
 
-  /** Where a message is settled, if it is. */
+  /** Returns where a message is settled, if it is. */
   homeOf(message: ModelMessage): Home | null {
     const rendered = this.#known.get(keyOf(message))
     return rendered?.first?.home ?? rendered?.rest?.home ?? null

@@ -1,10 +1,10 @@
 const pageBytes = 4_096
 
 /**
- * Bytes in one piece, written at the end. Texts are encoded where they are to stand.
+ * A contiguous buffer that grows at its end. Texts are encoded in place.
  *
- * S1: every byte below `length` was written; what lies above is nobody's.
- * S2: there is room for an eighth more at most, and for a page: memory stays near what is kept.
+ * S1: every byte below `length` was written; bytes above are undefined.
+ * S2: the spare capacity is at most an eighth and a page, so memory stays near the stored size.
  */
 export class Slab {
   #bytes: Buffer<ArrayBuffer> = Buffer.allocUnsafeSlow(0)
@@ -14,14 +14,14 @@ export class Slab {
     return this.#length
   }
 
-  /** The last byte, or 0 where there is none. */
+  /** The last byte, or 0 if empty. */
   get last(): number {
     return this.#bytes[this.#length - 1] ?? 0
   }
 
   write(text: string): void {
     const { length } = text
-    // A UTF-16 unit takes three bytes at most; they are counted only where that much room is not at hand.
+    // A UTF-16 unit has at most three bytes; count the bytes only if there is less room than that.
     if (this.#bytes.length - this.#length < length * 3) this.reserve(Buffer.byteLength(text))
     this.#length += this.#bytes.write(text, this.#length)
   }
@@ -36,7 +36,7 @@ export class Slab {
     this.#length = length
   }
 
-  /** Puts other bytes in place of the first `length` ones. */
+  /** Replaces the first `length` bytes. */
   replaceStart(length: number, bytes: Uint8Array): void {
     const grown = bytes.length - length
     if (grown > 0) this.reserve(grown)
@@ -49,15 +49,15 @@ export class Slab {
     return this.#bytes.subarray(start, end)
   }
 
-  /** Goes on with a copy of the first `length` bytes: views handed out so far are no longer written to. */
+  /** Continues with a copy of the first `length` bytes; existing views are no longer overwritten. */
   leave(length: number): void {
-    // As much is about to be written again.
+    // The same amount is about to be written again.
     const needed = this.#length
     this.#length = length
     this.#move(needed)
   }
 
-  /** Makes room for so many more. */
+  /** Reserves room for more bytes. */
   reserve(bytes: number): void {
     const needed = this.#length + bytes
     if (needed > this.#bytes.length) this.#move(needed)
@@ -66,7 +66,7 @@ export class Slab {
   #move(needed: number): void {
     const before = this.#bytes
     const capacity = Math.ceil((needed * 9) / 8 / pageBytes) * pageBytes
-    // S1: what is not copied is not read either.
+    // S1: what is not copied is never read.
     this.#bytes = Buffer.allocUnsafeSlow(capacity)
     this.#bytes.set(before.subarray(0, this.#length), 0)
   }

@@ -3,25 +3,25 @@ import type { Home, Part, RenderedMessage, RenderedMessages } from './rendered-m
 import type { Slab } from './slab.ts'
 import type { Breakpoints, TurnKind, WireFormat } from './wire-format.ts'
 
-/** What the service is to see as one message: a message, or neighbours that were merged. Never empty. */
+/** What the service sees as one message: a message, or merged neighbours. Never empty. */
 export interface Turn {
   readonly kind: TurnKind
-  /** What must stand between the turn before it and this one. */
-  readonly joint: string
+  /** Separator between the previous turn and this one. */
+  readonly separator: string
   readonly parts: readonly Part[]
-  /** What may not stand in it and waits for a later turn: see `TurnKind.answeredBy`. */
-  readonly held: readonly Part[]
-  /** The place of its first message in the list. */
+  /** Parts that are deferred to a later turn: see `TurnKind.answeredBy`. */
+  readonly deferred: readonly Part[]
+  /** Index of its first message in the list. */
   readonly from: number
 }
 
-/** Where a list of messages goes on. */
+/** Where a list of messages continues. */
 export interface TurnsStart {
   readonly from: number
-  /** The kind of the turn before; null when there is none. */
+  /** Kind of the previous turn; null if there was no turn. */
   readonly lastKind: TurnKind | null
-  /** What it held back. */
-  readonly held: readonly Part[]
+  /** What the previous turn deferred. */
+  readonly deferred: readonly Part[]
 }
 
 /** Messages that become one turn. */
@@ -38,37 +38,37 @@ export function turnsOf(
   format: WireFormat,
 ): readonly Turn[] {
   const turns: Turn[] = []
-  let { lastKind: before, held } = start
+  let { lastKind: before, deferred } = start
   const add = (kind: TurnKind, parts: readonly Part[], from: number): void => {
-    const joint = before === null ? '' : (format.between?.(before, kind) ?? '')
-    turns.push({ kind, joint, parts, held, from })
+    const separator = before === null ? '' : (format.between?.(before, kind) ?? '')
+    turns.push({ kind, separator, parts, deferred, from })
     before = kind
   }
-  /** A turn of what was held back, where the reply that it waited for is whole. */
-  const release = (from: number): void => {
-    const kind = format.heldKind
-    if (held.length === 0 || kind === undefined || before?.endsHold !== true) return
-    const parts = held
-    held = []
+  /** Adds a turn with deferred parts after a completed reply. */
+  const addDeferred = (from: number): void => {
+    const kind = format.deferredKind
+    if (deferred.length === 0 || kind === undefined || before?.releasesDeferred !== true) return
+    const parts = deferred
+    deferred = []
     add(kind, parts, from)
   }
   for (const { kind, messages: merged, from } of groupsOf(messages, start.from, renderings)) {
     const firsts = partsOf(merged, 'first')
     const rests = partsOf(merged, 'rest')
-    const alone = firsts.length > 0 ? before?.answeredBy : undefined
-    if (alone !== undefined) {
-      held = [...held, ...rests]
-      add(alone, firsts, from)
-    } else if (kind === format.heldKind) {
-      const waited = held
-      held = []
-      add(kind, [...firsts, ...waited, ...rests], from)
+    const answerKind = firsts.length > 0 ? before?.answeredBy : undefined
+    if (answerKind !== undefined) {
+      deferred = [...deferred, ...rests]
+      add(answerKind, firsts, from)
+    } else if (kind === format.deferredKind) {
+      const earlier = deferred
+      deferred = []
+      add(kind, [...firsts, ...earlier, ...rests], from)
     } else {
-      release(from)
+      addDeferred(from)
       add(kind, [...firsts, ...rests], from)
     }
   }
-  release(messages.length)
+  addDeferred(messages.length)
   return turns
 }
 
@@ -96,7 +96,7 @@ function partsOf(messages: readonly RenderedMessage[], which: 'first' | 'rest'):
   return parts
 }
 
-/** The newest turns that get a breakpoint, as places among `turns`, in order. */
+/** Returns the newest turns that get a breakpoint, as ascending indexes. */
 export function markedTurns(turns: readonly Turn[], breakpoints: Breakpoints | undefined): readonly number[] {
   const marked: number[] = []
   if (breakpoints === undefined) return marked
@@ -106,19 +106,19 @@ export function markedTurns(turns: readonly Turn[], breakpoints: Breakpoints | u
   return marked
 }
 
-/** About what the turns take. */
+/** Returns the approximate length of the turns. */
 export function lengthOf(turns: readonly Turn[]): number {
   let length = 0
-  for (const { kind, joint, parts } of turns) {
-    length += joint.length + kind.opening.length + kind.closing.length + 2
+  for (const { kind, separator, parts } of turns) {
+    length += separator.length + kind.opening.length + kind.closing.length + 2
     for (const part of parts) length += part.length + 2
   }
   return length
 }
 
-/** `fields`: what its last value has besides its own. */
+/** `fields` are added to its last value. */
 export function writeTurn(slab: Slab, turn: Turn, fields: string): void {
-  begin(slab, turn)
+  writeTurnStart(slab, turn)
   forEachPart(turn, slab, (part) => part.write(slab))
   if (fields !== '') {
     slab.truncate(slab.length - '}'.length)
@@ -127,9 +127,9 @@ export function writeTurn(slab: Slab, turn: Turn, fields: string): void {
   slab.write(turn.kind.closing)
 }
 
-/** Writes a turn where it stays. `base` is where the messages begin in `slab`. */
+/** Writes a turn to its final place. `base` is the start of the messages in `slab`. */
 export function settleTurn(slab: Slab, turn: Turn, home: Home, base: number): void {
-  begin(slab, turn)
+  writeTurnStart(slab, turn)
   forEachPart(turn, slab, (part) => part.settle(slab, home, base))
   slab.write(turn.kind.closing)
 }
@@ -137,9 +137,9 @@ export function settleTurn(slab: Slab, turn: Turn, home: Home, base: number): vo
 const openBracket = 0x5b
 const comma = 0x2c
 
-function begin(slab: Slab, { kind, joint }: Turn): void {
+function writeTurnStart(slab: Slab, { kind, separator }: Turn): void {
   if (slab.last !== openBracket && slab.last !== comma) slab.write(',')
-  if (joint !== '') slab.write(`${joint},`)
+  if (separator !== '') slab.write(`${separator},`)
   slab.write(kind.opening)
 }
 

@@ -1,48 +1,49 @@
 import type { ModelMessage } from '@halting/core'
 
-/** How a service wants messages to look. Each adapter has one, and creates it once. */
+/** The message format of a service. Each adapter creates one. */
 export interface WireFormat {
   /**
-   * The JSON text of a message, asked for once in its life: it may depend on the message's `role`, `content` and `by`
-   * and on the adapter's own options, and on nothing else.
+   * Returns the JSON text of a message. It is called once per message and may depend only on `role`, `content`, `by`
+   * and the adapter's options.
    */
   render(message: ModelMessage): Rendered
-  /** JSON values with commas between them that must stand between two turns; mostly none. It may depend on nothing else. */
+  /** Returns comma-separated JSON values between two turns, usually none. It may depend on nothing else. */
   between?(before: TurnKind, after: TurnKind): string
   readonly breakpoints?: Breakpoints
-  /** The kind of turn that may have what others held back; absent where none holds anything back. */
-  readonly heldKind?: TurnKind
+  /** Kind of turn that may contain deferred parts; undefined if nothing is deferred. */
+  readonly deferredKind?: TurnKind
 }
 
-/** A message as JSON values with commas between them. With neither it is left out, and its neighbours meet. */
+/** A message as comma-separated JSON values. An empty one is omitted, and its neighbours become adjacent. */
 export interface Rendered {
-  /** Constants of the adapter, compared by identity. */
+  /** A constant of the adapter, compared by identity. */
   readonly kind: TurnKind
-  /** Where messages of a turn are merged, the first parts of all of them come before the rest of any. */
+  /** In a merged turn the first parts of all messages precede all other parts. */
   readonly first: string
   readonly rest: string
 }
 
 export interface TurnKind {
-  /** What stands before and after the values of a turn: both empty where each value is a message by itself. */
+  /** Text before and after the values of a turn; both empty if each value is a separate message. */
   readonly opening: string
   readonly closing: string
   /** Neighbouring messages of this kind become one turn. */
   readonly merges: boolean
   readonly takesBreakpoint: boolean
   /**
-   * What the turn behind one of this kind is, where that has first parts: these alone. The rest of it stands with the next turn that may
-   * have it, or as one before the next turn of `this` kind or at the end of the list, if `endsHold` says that nothing is open there.
+   * Kind of the next turn if that has first parts: it then contains only those. Its other parts are deferred to the
+   * next turn that may contain them, or to a separate turn. That precedes the next turn of this kind or ends the list,
+   * if `releasesDeferred` allows it.
    */
   readonly answeredBy?: TurnKind
-  /** A turn of this kind is whole: what was held back may stand behind it. */
-  readonly endsHold?: boolean
+  /** A turn of this kind is complete, so deferred parts may follow it. */
+  readonly releasesDeferred?: boolean
 }
 
-/** Fields that the last value of the newest turns has besides its own. */
+/** Fields added to the last value of the newest turns. */
 export interface Breakpoints {
-  /** In so many of the newest turns whose kind takes one. */
+  /** Number of the newest turns, of kinds that support it. */
   readonly turns: number
-  /** `,"name":value`; goes before the last brace of the last value, which must therefore be an object. */
+  /** `,"name":value`, inserted before the closing brace of the last value, which must be an object. */
   readonly fields: string
 }

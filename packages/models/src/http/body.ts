@@ -1,58 +1,58 @@
 import type { IncomingMessage } from 'node:http'
 import { codedError } from './coded-error.ts'
 
-/** The next piece of a body, undefined at its end; rejects when it broke. */
+/** Returns the next chunk of a body; undefined at its end. Rejects if the body broke. */
 export type Pieces = () => Promise<Uint8Array | undefined>
 
 interface BodyOptions {
-  /** What went wrong with the request that the body answers: it says more than that the body was cut. */
+  /** The failure of the request itself; it explains more than that the body was cut. */
   readonly failure: () => Error | undefined
   readonly onEnd: () => void
 }
 
-/** Bytes that are held for a reader who does not come; the rest waits on the other side. */
-const mostHeld = 65_536
+/** Bytes buffered while nobody reads; the rest waits on the other side. */
+const mostBuffered = 65_536
 
-/** The body of an answer, as it is asked for. */
+/** Reads the body of a response on demand. */
 export function bodyOf(message: IncomingMessage, { failure, onEnd }: BodyOptions): Pieces {
-  let held: Buffer[] = []
-  let heldBytes = 0
+  let buffered: Buffer[] = []
+  let bufferedBytes = 0
   let end: { readonly error?: Error } | undefined
   let wake = (): void => {}
-  const over = (how: { readonly error?: Error }): void => {
+  const finish = (how: { readonly error?: Error }): void => {
     end ??= how
     wake()
   }
   message.on('data', (piece: Buffer) => {
-    held.push(piece)
-    heldBytes += piece.length
-    if (heldBytes >= mostHeld) message.pause()
+    buffered.push(piece)
+    bufferedBytes += piece.length
+    if (bufferedBytes >= mostBuffered) message.pause()
     wake()
   })
   message.once('end', () => {
-    // One that goes on until the connection closes is over for Node also where that was cut.
+    // Node reports `end` for a body that lasts until the connection closes, even if the connection was cut.
     const error = isFramed(message) ? undefined : failure()
-    over(error === undefined ? {} : { error })
+    finish(error === undefined ? {} : { error })
     onEnd()
   })
-  message.on('error', (error) => over({ error: failure() ?? error }))
-  message.once('close', () => over({ error: failure() ?? cut() }))
+  message.on('error', (error) => finish({ error: failure() ?? error }))
+  message.once('close', () => finish({ error: failure() ?? cut() }))
   return async () => {
-    if (heldBytes === 0 && end === undefined) await new Promise<void>((resolve) => (wake = resolve))
-    if (heldBytes === 0) {
+    if (bufferedBytes === 0 && end === undefined) await new Promise<void>((resolve) => (wake = resolve))
+    if (bufferedBytes === 0) {
       if (end?.error !== undefined) throw end.error
       return undefined
     }
-    const [first, ...others] = held
-    const piece = first !== undefined && others.length === 0 ? first : Buffer.concat(held)
-    held = []
-    heldBytes = 0
+    const [first, ...others] = buffered
+    const piece = first !== undefined && others.length === 0 ? first : Buffer.concat(buffered)
+    buffered = []
+    bufferedBytes = 0
     if (message.isPaused()) message.resume()
     return piece
   }
 }
 
-/** Whether its own bytes tell where it ends. */
+/** Whether the headers determine where the body ends. */
 function isFramed({ headers }: IncomingMessage): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }

@@ -2,17 +2,17 @@ import type { ModelError } from '@halting/core'
 import { startDeadlines } from './deadlines.ts'
 import type { DeadlineLimits, Deadlines } from './deadlines.ts'
 
-/** How long one call lives: until the run is aborted, or a deadline passes. */
+/** The lifetime of one call: until the run is aborted, or a deadline passes. */
 export interface CallScope {
   readonly signal: AbortSignal
-  /** The run's own signal. */
-  readonly outer: AbortSignal
+  /** Signal of the run. */
+  readonly runSignal: AbortSignal
   /** Rejects when the scope is aborted. */
   readonly aborted: Promise<never>
   readonly deadlines: Deadlines
-  /** The deadline that passed, if one did. */
+  /** Returns the error of the deadline that passed, if one did. */
   timeout(): ModelError | undefined
-  /** Call it once, on every path. */
+  /** Call this exactly once, on every path. */
   dispose(): void
 }
 
@@ -29,13 +29,13 @@ export function startCallScope({
   })
   outer.addEventListener('abort', onOuterAbort, { once: true })
   const aborted = new Promise<never>((_resolve, reject) => {
-    // The reason of an abort is whatever the caller gave; it is handed through as it is.
+    // The caller chose the reason of the abort; it is passed on unchanged.
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error), { once: true })
   })
   aborted.catch(() => {})
   return {
     signal: controller.signal,
-    outer,
+    runSignal: outer,
     aborted,
     deadlines,
     timeout: () => timeout,

@@ -1,11 +1,11 @@
-/** An error of the network as Node makes them: with a code that `networkError` knows. */
+/** Creates a network error with a code that `networkError` knows, as Node does. */
 export function codedError(code: string, message: string): Error {
   return Object.assign(new Error(message), { code })
 }
 
 /**
- * What went wrong with a connection, and whether it had been made. TLS and the network fail with the same codes before
- * and after: before, no request can have gone out; after, it may have been worked on.
+ * A connection failure, and whether the connection had been established. TLS and the network use the same codes in both
+ * cases. Before, no request was sent; after, the service may have processed it.
  */
 export class ConnectionFailure extends Error {
   override readonly name = 'ConnectionFailure'

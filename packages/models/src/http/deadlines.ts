@@ -6,27 +6,27 @@ export const defaultIdleTimeoutMs = 300_000
 
 export interface DeadlineLimits {
   /**
-   * Most that may pass until the answer begins, and then between two pieces of news: a service that only ever
-   * sends `ping` does not hold a run for ever. Infinity: no limit.
+   * Maximum time until the response starts, and then between two events with content: a service that only sends `ping`
+   * does not block a run forever. Infinity: no limit.
    */
   readonly requestTimeoutMs: number
-  /** Most that may pass between two pieces of the answer, of whatever kind. Infinity: no limit. */
+  /** Maximum time between two chunks of the response of any kind. Infinity: no limit. */
   readonly idleTimeoutMs: number
-  /** Most that may pass between the reason why the reply ended and the end of the stream; 10,000 when absent. */
+  /** Maximum time between the stop reason and the end of the stream (default: 10,000). */
   readonly endTimeoutMs?: number | undefined
 }
 
 export interface Deadlines {
-  /** A piece of the answer came. */
+  /** Reports that a chunk of the response arrived. */
   onBytes(): void
-  /** It was news of the reply. Of no account once nothing is missing but the end. */
+  /** Reports that the chunk carried content of the reply. Ignored once only the end is missing. */
   onProgress(): void
-  /** Nothing is missing any more but the end. */
+  /** Reports that only the end of the stream is missing. */
   onFinishReason(): void
   dispose(): void
 }
 
-/** Starts to wait for an answer; calls `onTimeout` once, when one of the limits has passed. */
+/** Starts waiting for a response; calls `onTimeout` once, when a limit has passed. */
 export function startDeadlines(limits: DeadlineLimits, onTimeout: (error: ModelError) => void): Deadlines {
   const expire = (message: string): void => {
     dispose()
@@ -61,16 +61,18 @@ export function startDeadlines(limits: DeadlineLimits, onTimeout: (error: ModelE
       isEnding = true
       clearTimeout(news)
       const limit = Math.min(limits.endTimeoutMs ?? 10_000, limits.requestTimeoutMs)
-      news = startTimer(limit, (told) => expire(`The reply was complete, but the stream did not end for ${told}.`))
+      news = startTimer(limit, (duration) =>
+        expire(`The reply was complete, but the stream did not end for ${duration}.`),
+      )
     },
     dispose,
   }
 }
 
-/** None for a time that no timer can wait. */
+/** Undefined for a duration that no timer supports. */
 type Timer = NodeJS.Timeout | undefined
 
-/** The longest that Node's timers can wait; above it they fire at once. */
+/** Maximum delay of Node's timers; longer ones fire at once. */
 const maxTimerMs = 2_147_483_647
 
 function startTimer(ms: number, onTimeout: (limit: string) => void): Timer {

@@ -2,11 +2,11 @@ import type { Transform } from 'node:stream'
 import type { Pieces } from './body.ts'
 import { codedError } from './coded-error.ts'
 
-/** More than one is rare, and each of many would multiply what comes out. */
+/** More than one encoding is rare, and many nested ones would multiply the size of the output. */
 const mostCodings = 3
 
-/** A body without the compression that its header names. One in a coding that nobody here knows is handed on as it is. */
-export function decoded(pieces: Pieces, header: string | null): Pieces {
+/** Decompresses a body as its header says. A body with an unknown encoding is returned unchanged. */
+export function decodedBody(pieces: Pieces, header: string | null): Pieces {
   const codings = (header ?? '')
     .split(',')
     .map((coding) => coding.trim().toLowerCase())
@@ -20,20 +20,20 @@ export function decoded(pieces: Pieces, header: string | null): Pieces {
 }
 
 async function open(pieces: Pieces, codings: readonly string[]): Promise<Pieces> {
-  // Only who is sent such a body pays for it.
+  // Load zlib only for a compressed body.
   const zlib = await import('node:zlib')
   let first: Uint8Array | undefined
   const make = (coding: string): Transform | undefined => {
-    // What is there is given at once: an event must not wait for the next.
+    // Flush at once: an event must not wait for the next one.
     const { Z_SYNC_FLUSH, BROTLI_OPERATION_FLUSH } = zlib.constants
     if (coding === 'gzip' || coding === 'x-gzip') return zlib.createGunzip({ flush: Z_SYNC_FLUSH })
     if (coding === 'br') return zlib.createBrotliDecompress({ flush: BROTLI_OPERATION_FLUSH })
-    // Not every Node that we run on has it.
+    // Not every supported Node version has it.
     if (coding === 'zstd' && 'createZstdDecompress' in zlib) {
       return (zlib.createZstdDecompress as () => Transform)()
     }
     if (coding !== 'deflate') return undefined
-    // Some servers leave out the head that belongs to it. Its first byte names the method, 8.
+    // Some servers omit the zlib header. Its first byte names the method, 8.
     const hasHead = ((first?.[0] ?? 8) & 15) === 8
     return hasHead ? zlib.createInflate({ flush: Z_SYNC_FLUSH }) : zlib.createInflateRaw({ flush: Z_SYNC_FLUSH })
   }
@@ -41,23 +41,23 @@ async function open(pieces: Pieces, codings: readonly string[]): Promise<Pieces>
   for (const coding of codings.toReversed()) {
     const outer = current
     first = await outer()
-    // No body, as of a 204, is no broken one.
+    // An empty body, such as that of a 204, is valid.
     if (first === undefined) return async () => undefined
-    let begun: Uint8Array | undefined = first
+    let firstPiece: Uint8Array | undefined = first
     const whole: Pieces = async () => {
-      const piece = begun
-      begun = undefined
+      const piece = firstPiece
+      firstPiece = undefined
       return piece ?? outer()
     }
     const decoder = make(coding)
     if (decoder === undefined) return whole
-    current = through(decoder, whole)
+    current = pipeThrough(decoder, whole)
   }
   return current
 }
 
-/** What comes out of a decoder: it is given the next piece when all of the one before was taken out of it. */
-function through(decoder: Transform, pieces: Pieces): Pieces {
+/** Reads the output of a decoder; the next chunk is written when the output of the previous one was read. */
+function pipeThrough(decoder: Transform, pieces: Pieces): Pieces {
   let failure: Error | undefined
   let isOver = false
   let isWorking = false
@@ -85,7 +85,7 @@ function through(decoder: Transform, pieces: Pieces): Pieces {
       const piece: unknown = decoder.read()
       if (piece instanceof Uint8Array) return piece
       if (failure !== undefined) throw failure
-      // What stands behind the end of what was packed is nobody's. Only its own end lets the connection go.
+      // Ignore data after the end of the compressed stream. Only the end of the body frees the connection.
       if (isOver) {
         while ((await pieces()) !== undefined);
         return undefined

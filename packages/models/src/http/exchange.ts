@@ -12,27 +12,30 @@ export interface ExchangeOptions extends DeadlineLimits {
   readonly transport: Transport
 }
 
-/** How the reading of a body ended: by its end, because enough was read, or because something broke it. */
+/** How reading a body ended: at its end, because enough was read, or because it broke. */
 type BodyEnd = { readonly kind: 'ended' | 'enough' } | { readonly kind: 'broken'; readonly error: ModelError }
 
 /**
- * One request and its answer.
+ * One request and its response.
  *
- * E1: when the run's signal aborts, whatever is awaited here rejects with the signal's reason at once, also when
- *     the transport or the body does not heed the signal.
- * E2: everything else that goes wrong is a ModelError and a value.
+ * E1: when the run's signal aborts, pending operations reject with its reason at once, even if the transport or the
+ *     body ignores the signal.
+ * E2: every other failure is returned as a ModelError.
  */
 export interface Exchange {
   readonly answer: Pick<HttpAnswer, 'status' | 'headers'>
-  /** `onProgress()` is the reader's to call: only it can tell news from a sign of life. */
+  /** The reader calls `onProgress()`: only it can distinguish content from keep-alive events. */
   readonly deadlines: Deadlines
-  /** How the body begins, without white space: as many characters, or fewer where it ends. `read` gives them again. */
+  /**
+   * Returns the first characters of the body without leading white space, or fewer if it ends. `read` returns them
+   * again.
+   */
   beginning(length: number): Promise<string>
-  /** Hands the pieces of the body to `take`, until it has enough. What `take` throws is thrown. */
+  /** Passes chunks of the body to `take` until it has enough. Rethrows what `take` throws. */
   read(take: (bytes: Uint8Array) => 'more' | 'enough'): Promise<BodyEnd>
-  /** The beginning of the body as text, as far as it could be read, and how the reading of it ended. */
+  /** Returns the beginning of the body as text, as far as it could be read, and how reading ended. */
   text(maxBytes: number): Promise<{ readonly text: string; readonly end: BodyEnd }>
-  /** Ends what is still open. Call it once, on every path. */
+  /** Closes what is still open. Call this exactly once, on every path. */
   dispose(): void
 }
 
@@ -40,7 +43,7 @@ export type Opened =
   | { readonly kind: 'open'; readonly exchange: Exchange }
   | { readonly kind: 'failed'; readonly error: ModelError }
 
-/** Sends a request and waits for the answer to begin. */
+/** Sends a request and waits for the response to start. */
 export async function openExchange(request: HttpRequest, options: ExchangeOptions): Promise<Opened> {
   const { url } = request
   options.signal.throwIfAborted()
@@ -48,20 +51,20 @@ export async function openExchange(request: HttpRequest, options: ExchangeOption
   let answer: Promise<HttpAnswer> | undefined
   try {
     answer = options.transport(request, scope.signal)
-    return { kind: 'open', exchange: exchangeOf(await Promise.race([answer, scope.aborted]), scope, url) }
+    return { kind: 'open', exchange: createExchange(await Promise.race([answer, scope.aborted]), scope, url) }
   } catch (thrown) {
     scope.dispose()
-    // A `fetch` that does not heed the signal may still answer: nobody reads it.
+    // A `fetch` that ignores the signal may still respond, but nobody reads the response.
     answer?.then((late) => late.cancel()).catch(() => {})
     options.signal.throwIfAborted()
     return { kind: 'failed', error: networkError(scope.timeout() ?? thrown, url) }
   }
 }
 
-function exchangeOf(answer: HttpAnswer, scope: CallScope, url: string): Exchange {
+function createExchange(answer: HttpAnswer, scope: CallScope, url: string): Exchange {
   const cancel = (): void => answer.cancel()
   let isRead = false
-  // Ends a pending read of a body that does not heed the signal.
+  // Ends a pending read of a body that ignores the signal.
   scope.signal.addEventListener('abort', cancel, { once: true })
   scope.deadlines.onBytes()
 
@@ -72,10 +75,10 @@ function exchangeOf(answer: HttpAnswer, scope: CallScope, url: string): Exchange
     } catch (thrown) {
       isRead = true
       cancel()
-      scope.outer.throwIfAborted()
+      scope.runSignal.throwIfAborted()
       return { kind: 'broken', error: scope.timeout() ?? networkError(new ConnectionFailure('connected', thrown), url) }
     }
-    scope.outer.throwIfAborted()
+    scope.runSignal.throwIfAborted()
     const error = scope.timeout()
     if (error !== undefined) return { kind: 'broken', error }
     if (piece === undefined) {
@@ -85,12 +88,12 @@ function exchangeOf(answer: HttpAnswer, scope: CallScope, url: string): Exchange
     scope.deadlines.onBytes()
     return piece
   }
-  /** What was read to see how the body begins. */
-  const seen: (Uint8Array | BodyEnd)[] = []
+  /** Chunks that `beginning` read ahead. */
+  const readAhead: (Uint8Array | BodyEnd)[] = []
 
   const read = async (take: (bytes: Uint8Array) => 'more' | 'enough'): Promise<BodyEnd> => {
     for (;;) {
-      const piece = seen.shift() ?? (await next())
+      const piece = readAhead.shift() ?? (await next())
       if (!(piece instanceof Uint8Array)) return piece
       if (take(piece) === 'enough') return { kind: 'enough' }
     }
@@ -104,35 +107,38 @@ function exchangeOf(answer: HttpAnswer, scope: CallScope, url: string): Exchange
       let text = ''
       while (text.length < length) {
         const piece = await next()
-        seen.push(piece)
+        readAhead.push(piece)
         if (!(piece instanceof Uint8Array)) break
         text = (text + decoder.decode(piece, { stream: true })).trimStart()
       }
       return text.slice(0, length)
     },
-    async text(maxBytes) {
-      const decoder = new TextDecoder()
-      let text = ''
-      let left = maxBytes
-      const end = await read((bytes) => {
-        text += decoder.decode(bytes.subarray(0, left), { stream: true })
-        left -= bytes.length
-        return left > 0 ? 'more' : 'enough'
-      })
-      return { text, end }
-    },
+    text: (maxBytes) => textOf(read, maxBytes),
     dispose() {
       scope.dispose()
       scope.signal.removeEventListener('abort', cancel)
       if (isRead) return
-      // What is still going out is no longer ours.
+      // After an abort, or while the request is still being sent, close the connection.
       if (answer.isSent() && !scope.signal.aborted) void drain(answer)
       else cancel()
     },
   }
 }
 
-/** How long an answer that was read as far as it matters may take to end, so that its connection can be used again. */
+/** Reads the beginning of a body as text. */
+async function textOf(read: Exchange['read'], maxBytes: number): ReturnType<Exchange['text']> {
+  const decoder = new TextDecoder()
+  let text = ''
+  let remaining = maxBytes
+  const end = await read((bytes) => {
+    text += decoder.decode(bytes.subarray(0, remaining), { stream: true })
+    remaining -= bytes.length
+    return remaining > 0 ? 'more' : 'enough'
+  })
+  return { text, end }
+}
+
+/** Maximum time for a response to end after its relevant part was read, so that its connection can be reused. */
 const drainMs = 250
 
 async function drain(answer: HttpAnswer): Promise<void> {
@@ -148,7 +154,7 @@ async function drain(answer: HttpAnswer): Promise<void> {
       if (bytesLeft < 0) return cancel()
     }
   } catch {
-    // The connection is gone: nothing to use again.
+    // The connection is gone and cannot be reused.
   } finally {
     clearTimeout(timer)
   }

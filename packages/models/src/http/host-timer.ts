@@ -1,13 +1,13 @@
-/** Timers of browsers are numbers: they cannot be set back, and keep no process alive. */
+/** Timers of browsers are numbers: they cannot be refreshed, and do not keep a process alive. */
 type HostTimer = Partial<NodeJS.Timeout>
 
-/** Has the timer not keep the process alive. */
+/** Keeps the timer from keeping the process alive. */
 export function unrefTimer(timer: NodeJS.Timeout): void {
   const host: HostTimer = timer
   host.unref?.()
 }
 
-/** The same timer, or another one where the host cannot set it back. `again` starts it. */
+/** Restarts the timer, or replaces it with `again` if the host cannot refresh timers. */
 export function restartTimer(
   timer: NodeJS.Timeout,
   again: () => NodeJS.Timeout | undefined,

@@ -5,9 +5,9 @@ import { ConnectionFailure } from './coded-error.ts'
 
 type Wording = (place: { readonly host: string; readonly origin: string; readonly code: string }) => ModelErrorInit
 
-/** The connection did not come about: no request was sent, so none is billed. */
+/** No connection was established, so no request was sent and billed. */
 const notSent = { kind: 'connection', billed: 'nothing', neverConnected: true } as const
-/** Trying again without changing something would end the same way. */
+/** Retrying without a change would fail the same way. */
 const notUsable = { ...notSent, retryable: false } as const
 
 const noAddress: Wording = ({ host, code }) => ({
@@ -105,7 +105,7 @@ const wordings: { readonly [code: string]: Wording } = {
   ERR_SSL_UNSUPPORTED_PROTOCOL: noHandshake,
 }
 
-/** What a transport or a body threw, in words that a person can act on. */
+/** Converts an error of a transport or a body into a message that a person can act on. */
 export function networkError(thrown: unknown, url: string): ModelError {
   if (!(thrown instanceof ConnectionFailure)) return errorOf(thrown, url, wordingOf)
   const { stage, cause } = thrown
@@ -115,23 +115,23 @@ export function networkError(thrown: unknown, url: string): ModelError {
 function errorOf(thrown: unknown, url: string, wordingFor: typeof wordingOf): ModelError {
   if (thrown instanceof ModelError) return thrown
   const { host, origin } = new URL(url)
-  const { code, message } = rootOf(thrown)
+  const { code, message } = rootCauseOf(thrown)
   const wording = wordingFor(code, message)
   if (wording !== undefined) return new ModelError({ ...wording({ host, origin, code }), cause: thrown })
-  // The standard of `fetch` keeps requests from ports of other protocols.
+  // The `fetch` standard blocks ports of other protocols.
   if (message === 'bad port') {
     return new ModelError({
       ...notUsable,
       message: `The port of ${host} is blocked for HTTP requests. Is the base URL right?`,
     })
   }
-  if (isMistake(thrown, code)) {
+  if (isProgramError(thrown, code)) {
     return new ModelError({ kind: 'unknown', message: `The request could not be made: ${message}`, cause: thrown })
   }
-  const said = code === '' || message.includes(code) ? message : `${message} (${code})`
+  const description = code === '' || message.includes(code) ? message : `${message} (${code})`
   return new ModelError({
     kind: 'connection',
-    message: `The connection to ${host} failed: ${said}.`,
+    message: `The connection to ${host} failed: ${description}.`,
     cause: thrown,
   })
 }
@@ -139,11 +139,11 @@ function errorOf(thrown: unknown, url: string, wordingFor: typeof wordingOf): Mo
 function wordingOf(code: string, message: string): Wording | undefined {
   if (message.includes('before secure TLS connection was established')) return noHandshake
   if (Object.hasOwn(wordings, code)) return wordings[code]
-  // Node's parser has some thirty codes.
+  // Node's parser has about thirty codes.
   return code.startsWith('HPE_') ? noHttp : undefined
 }
 
-/** The same where the connection had been made: what says that none came about says here that it was closed. */
+/** Returns the wording for an established connection: a code that means "not connected" means "closed" here. */
 function wordingOfBroken(code: string, message: string): Wording | undefined {
   const wording = wordingOf(code, message)
   if (wording === undefined) return undefined
@@ -153,7 +153,7 @@ function wordingOfBroken(code: string, message: string): Wording | undefined {
   }
 }
 
-/** The same where it had not been made yet: what cuts it then cuts the handshake. */
+/** Returns the wording for a connection that was not established: a reset interrupts the handshake. */
 function wordingOfUnmade(code: string, message: string): Wording | undefined {
   return code === 'ECONNRESET' || code === 'EPIPE' ? noHandshake : wordingOf(code, message)
 }
@@ -164,17 +164,20 @@ function unsent(error: ModelError): ModelError {
   return new ModelError({ ...error.toRecord(), billed, neverConnected, cause: error.cause })
 }
 
-/** A mistake in a program, such as a `fetch` of its own that throws: nothing that passes by itself. */
-function isMistake(thrown: unknown, code: string): boolean {
+/** Whether the program made a mistake, such as a custom `fetch` that throws: retrying does not help. */
+function isProgramError(thrown: unknown, code: string): boolean {
   if (!(thrown instanceof Error) || thrown.cause !== undefined) return false
-  // What Node says of parameters that it does not take, such as a header with a line break.
+  // Node's errors for invalid arguments, such as a header with a line break.
   if (code !== '') return thrown instanceof TypeError && code.startsWith('ERR_')
   const isFetchs = thrown.message === 'fetch failed' || thrown.message === 'terminated'
   return !isFetchs && ['TypeError', 'ReferenceError', 'RangeError', 'SyntaxError'].includes(thrown.name)
 }
 
-/** `fetch` says 'fetch failed' and keeps what happened in `cause`; a host with many addresses, in a list of errors. */
-function rootOf(thrown: unknown): { readonly code: string; readonly message: string } {
+/**
+ * Finds the root cause: `fetch` says 'fetch failed' and has the reason in `cause`; a host with several addresses has a
+ * list of errors.
+ */
+function rootCauseOf(thrown: unknown): { readonly code: string; readonly message: string } {
   let error = thrown
   let code = ''
   for (let depth = 0; depth < 8 && error instanceof Error; depth++) {

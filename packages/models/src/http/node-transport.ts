@@ -1,14 +1,14 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { bodyOf } from './body.ts'
 import { codedError, ConnectionFailure } from './coded-error.ts'
-import { decoded } from './decoded.ts'
+import { decodedBody } from './decoded.ts'
 import { routeTo } from './route.ts'
 import type { Route } from './route.ts'
 import type { HttpAnswer, HttpRequest, Transport } from './transport.ts'
 
 /**
- * Requests by `node:http` and `node:https`, through the proxy that the environment names. `fetch` would compile a client
- * of its own first, which is a third of what a short run costs.
+ * Sends requests with `node:http` and `node:https`, through the proxy of the environment. `fetch` would first compile
+ * its own client, which takes a third of the time of a short run.
  */
 export const nodeTransport: Transport = async (request, signal) => {
   signal.throwIfAborted()
@@ -22,32 +22,32 @@ export const nodeTransport: Transport = async (request, signal) => {
 }
 
 /**
- * Sends a request once. `not taken`: its connection, which an earlier request had left, was closed before all of it had
- * gone out. No service has worked on half a request, so it may go out again. One that went out as a whole may have been
- * read, worked on and billed: trying that again is for whoever counts what it costs.
+ * Sends a request once. `not taken` means that a reused connection closed before the whole request was sent. No service
+ * processes half a request, so it can be sent again. A fully sent request may have been processed and billed: only the
+ * caller, which accounts for costs, may retry it.
  */
 function send({ headers, body }: HttpRequest, route: Route, signal: AbortSignal): Promise<HttpAnswer | 'not taken'> {
   return new Promise((resolve, reject) => {
     const request = route.request({
       method: body === undefined ? 'GET' : 'POST',
-      headers: framed(headers, body),
+      headers: framedHeaders(headers, body),
       tunnelSignal: signal,
     })
     let failure: Error | undefined
     let isSent = false
     const onAbort = (): void => {
-      // The reason is handed through as it is.
+      // The reason is passed on unchanged.
       failure ??= signal.reason as Error
       reject(failure)
       request.destroy()
     }
     const connection = watchConnection(request, route.isSecure)
-    // It is told of a connection that failed, too.
+    // Node also emits this for a failed connection.
     request.once('finish', () => (isSent = request.socket?.destroyed !== true))
-    // There may be several, also after the answer or an abort: the first one tells.
+    // Several errors may follow, even after the response or an abort; only the first matters.
     request.on('error', (error) => {
       failure ??= error
-      if (request.reusedSocket && !isSent && isCut(error)) resolve('not taken')
+      if (request.reusedSocket && !isSent && isConnectionCut(error)) resolve('not taken')
       else if (connection.isMade()) reject(new ConnectionFailure('connected', failure))
       else reject(new ConnectionFailure('connecting', route.failureToConnect(failure)))
     })
@@ -63,8 +63,8 @@ function send({ headers, body }: HttpRequest, route: Route, signal: AbortSignal)
   })
 }
 
-/** How the body is framed is not for a user's headers to say. What is sent as it is needs no time to be decoded. */
-function framed(headers: HttpRequest['headers'], body: Uint8Array | undefined): Record<string, string | number> {
+/** Builds the headers. Users cannot override the framing of the body. An unencoded response needs no decoding time. */
+function framedHeaders(headers: HttpRequest['headers'], body: Uint8Array | undefined): Record<string, string | number> {
   const framing = new Set(['transfer-encoding', 'content-length', 'te', 'trailer', 'upgrade'])
   const own = Object.entries(headers).filter(([name]) => !framing.has(name.toLowerCase()))
   return {
@@ -74,13 +74,13 @@ function framed(headers: HttpRequest['headers'], body: Uint8Array | undefined): 
   }
 }
 
-function isCut(error: Error): boolean {
+function isConnectionCut(error: Error): boolean {
   return 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
 }
 
 const connectTimeoutMs = 10_000
 
-/** Ends a request whose connection takes too long to come about, from its name to the end of the TLS handshake. */
+/** Ends a request whose connection takes too long to establish, from name resolution to the TLS handshake. */
 function watchConnection(request: ClientRequest, isSecure: boolean): { isMade(): boolean } {
   let isMade = false
   request.once('socket', (socket) => {
@@ -100,19 +100,19 @@ function connectTimeout(): Error {
   return codedError('ERR_CONNECT_TIMEOUT', `No connection was established within ${connectTimeoutMs / 1_000} s.`)
 }
 
-interface Sending {
+interface SendState {
   readonly isSent: () => boolean
   readonly failure: () => Error | undefined
 }
 
-function answerOf(message: IncomingMessage, request: ClientRequest, { isSent, failure }: Sending): HttpAnswer {
+function answerOf(message: IncomingMessage, request: ClientRequest, { isSent, failure }: SendState): HttpAnswer {
   const { statusCode = 0, headersDistinct } = message
   const cancel = (): void => void request.destroy()
   const plain = bodyOf(message, {
     failure,
-    // Who has answered already reads no more of it.
+    // After its response, a service reads no more of the request.
     onEnd: () => (isSent() ? undefined : cancel()),
   })
   const headers = { get: (name: string) => headersDistinct[name.toLowerCase()]?.join(', ') ?? null }
-  return { status: statusCode, headers, next: decoded(plain, headers.get('content-encoding')), isSent, cancel }
+  return { status: statusCode, headers, next: decodedBody(plain, headers.get('content-encoding')), isSent, cancel }
 }

@@ -1,32 +1,32 @@
-/** One request, as it goes out. */
+/** One request as it is sent. */
 export interface HttpRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Sent by POST, as one buffer that is lent until the answer is let go; without it the request is a GET. */
+  /** Sent by POST. The buffer is lent until the response is released; without a body the request is a GET. */
   readonly body?: Uint8Array
 }
 
 export interface AnswerHeaders {
-  /** One that stands there twice is a list; null when there is none. */
+  /** Returns the value of a header, a list if it occurs several times, null if it is missing. */
   get(name: string): string | null
 }
 
 /**
- * An answer that has begun.
+ * A response that has started.
  *
- * A1: a body that does not come whole rejects. It never ends as if it had.
- * A2: what came before it broke is given first.
+ * A1: an incomplete body rejects; it never ends as if it were complete.
+ * A2: data received before a failure is returned first.
  */
 export interface HttpAnswer {
   readonly status: number
   readonly headers: AnswerHeaders
-  /** What came next of the body, undefined at its end. One is asked for at a time. */
+  /** Returns the next chunk of the body; undefined at its end. Call it again only after it has settled. */
   next(): Promise<Uint8Array | undefined>
-  /** Whether the request has gone out as a whole: a service may answer before it has read it. */
+  /** Whether the whole request was sent: a service may respond before it has read everything. */
   isSent(): boolean
-  /** Nobody reads on: the connection is closed, and a `next()` that waits ends in whatever way. */
+  /** Closes the connection; a pending `next()` settles in any way. */
   cancel(): void
 }
 
-/** Sends a request; resolves when the answer begins. It has no limit in time but the one for connecting. */
+/** Sends a request; resolves when the response starts. Only connecting has a time limit. */
 export type Transport = (request: HttpRequest, signal: AbortSignal) => Promise<HttpAnswer>

@@ -2,50 +2,51 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
 import { mostCalls } from '../service/stream-reader.ts'
-import { createObjectScanner } from './object-scanner.ts'
-import type { ObjectScanner } from './object-scanner.ts'
-import { argumentsText, madeId } from './wire-calls.ts'
+import { argumentsText, idFromSeed } from './call-format.ts'
 
-/** One call of a tool, as far as its pieces have come. */
+/** One tool call, as far as its deltas have arrived. */
 export interface PieceCall {
   readonly id: string
-  /** What the service itself gives it: an id, or an empty text, and a place among the calls of the message, or null. */
+  /** The id from the service, or an empty text, and the index among the message's calls, or null. */
   readonly givenId: string
   readonly place: number | null
   name: string
-  /** The text of its input so far. */
+  /** Input text so far. */
   input: string
-  /** Further fields that the service wants back with the call. */
+  /** Additional fields that the service expects back with the call. */
   extra: JsonObject | undefined
-  /** All of its input is an empty object that came in one piece: all there is, or what comes before the pieces. */
+  /**
+   * The whole input so far is an empty object that arrived in one delta: either the complete input, or a prefix before
+   * the deltas.
+   */
   isOpening: boolean
-  /** Its name came again after it was whole: another call of the same tool may begin here. */
+  /** The name was repeated after the call was complete: another call of the same tool may begin here. */
   isNamedAgain: boolean
   readonly scanner: ObjectScanner
 }
 
-/** What a piece did: to which call, whether that began with it, and the input that it added. */
+/** The effect of a delta: its call, whether that is new, and the input that it added. */
 export type PieceOutcome =
   | { readonly kind: 'taken'; readonly call: PieceCall; readonly isNew: boolean; readonly added: string }
   | { readonly kind: 'misfit'; readonly why: string }
 
 /**
- * Puts the pieces of calls together.
+ * Assembles calls from their deltas.
  *
- * C1: a piece belongs to the call with its id; without one, or with an unknown one and no name, to the newest at its
- *     place; without a place to the newest of all.
- * C2: an unknown id with a name begins another call, and so does another name: some services give every call the same
- *     place, the same id, or neither. The same name begins another only where the call is whole and the input differs.
- * C3: ids are unique in the message: what comes without one, or with one that is taken, is given one that is the same
- *     in every attempt at the request.
- * C4: a call whose input is a whole object takes nothing more; that object once more is taken for a repetition. Only an
- *     empty one in one piece may be what a service begins with: what comes after it takes its place.
+ * C1: a delta belongs to the call with its id. Without an id, or with an unknown id and no name, it belongs to the
+ *     newest call at its index. Without an index, it belongs to the newest call.
+ * C2: an unknown id with a name starts another call, and so does another name: some services give all calls the same
+ *     index, the same id, or neither. The same name starts another call only if the current one is complete and the
+ *     input differs.
+ * C3: ids are unique in the message. A missing or duplicate id is replaced by one that is the same in every attempt.
+ * C4: a call whose input is a complete object accepts no more input, and ignores a repetition of it. Only an empty
+ *     object in one delta may be a prefix, which later input replaces.
  */
 export class CallPieces {
   readonly #calls: PieceCall[] = []
   readonly #seed: string
 
-  /** `seed` is the request's own key: ids are made of it. */
+  /** `seed` is the idempotency key of the request; ids are derived from it. */
   constructor(seed: string) {
     this.#seed = seed
   }
@@ -63,7 +64,7 @@ export class CallPieces {
     if (call.name === '') call.name = piece.name
     else if (piece.name !== '' && isSettled(call)) call.isNamedAgain = true
     if (piece.extra !== undefined) call.extra = { ...call.extra, ...piece.extra }
-    // White space before the input is none of it.
+    // Ignore white space before the input.
     if (call.input === '' && piece.input.trim() === '') return taken('')
     if (call.scanner.isWhole()) {
       if (piece.input.trim() === '' || isRepetition(call, piece.input)) return taken('')
@@ -90,7 +91,7 @@ export class CallPieces {
     const isTaken = id === '' || this.#calls.some((call) => call.id === id)
     const again = this.#calls.findLast((call) => call.isNamedAgain && call.place === place)
     const call: PieceCall = {
-      id: isTaken ? madeId(`${this.#seed} ${this.#calls.length}`) : id,
+      id: isTaken ? idFromSeed(`${this.#seed} ${this.#calls.length}`) : id,
       givenId: id,
       place,
       name: name === '' ? (again?.name ?? '') : name,
@@ -138,5 +139,54 @@ function readPiece(piece: JsonObject): Piece {
     name: stringOf(called.name),
     input: argumentsText(called.arguments),
     extra: isJsonObject(piece.extra_content) ? piece.extra_content : undefined,
+  }
+}
+
+/** Detects when a text that arrives in chunks has become one complete JSON object. It does not validate the content. */
+interface ObjectScanner {
+  feed(text: string): void
+  /**
+   * Whether the outermost brace was closed, so that only white space can follow. Always false for a text that does not
+   * start with an object.
+   */
+  isWhole(): boolean
+  reset(): void
+}
+
+export function createObjectScanner(): ObjectScanner {
+  let depth = 0
+  let isInString = false
+  let isEscaped = false
+  let state: 'before' | 'inside' | 'whole' | 'other' = 'before'
+
+  const feed = (text: string): void => {
+    for (let index = 0; index < text.length; index++) {
+      if (state === 'whole' || state === 'other') return
+      const sign = text[index]
+      if (isEscaped) isEscaped = false
+      else if (isInString) {
+        if (sign === '\\') isEscaped = true
+        else if (sign === '"') isInString = false
+      } else if (state === 'before') {
+        if (sign === '{') {
+          state = 'inside'
+          depth = 1
+        } else if (sign?.trim() !== '') state = 'other'
+      } else if (sign === '"') isInString = true
+      else if (sign === '{' || sign === '[') depth++
+      else if (sign === '}' || sign === ']') {
+        depth--
+        if (depth === 0) state = sign === '}' ? 'whole' : 'other'
+      }
+    }
+  }
+  return {
+    feed,
+    isWhole: () => state === 'whole',
+    reset() {
+      depth = 0
+      isInString = isEscaped = false
+      state = 'before'
+    },
   }
 }

@@ -3,29 +3,29 @@ import { wellFormedJson } from '@halting/core/adapters'
 import type { ToolDefinition } from '@halting/core/adapters'
 import { createBodies } from '../bytes/bodies.ts'
 import type { TurnKind } from '../bytes/wire-format.ts'
-import { takesSampling } from '../responses/reasoning-effort.ts'
-import type { LeftOut } from '../service/left-out.ts'
+import { supportsSampling } from '../responses/reasoning-effort.ts'
+import type { UnsupportedSettings } from '../service/unsupported-settings.ts'
 import { chatMessagesOf, separator } from './chat-messages.ts'
 import type { ChatDialect } from './chat-messages.ts'
 
 export interface ChatBodyOptions extends ChatDialect {
   readonly model: string
   readonly outputLimitField: 'max_tokens' | 'max_completion_tokens'
-  /** Whether usage is to be asked for: some report it unasked, and know no such field. */
+  /** Whether to request usage: some services report it anyway, and reject the field. */
   readonly asksForUsage: boolean
-  /** Further fields of every request; ours go before those of the same name. */
+  /** Additional fields of every request; built-in fields take precedence. */
   readonly extraBody?: JsonObject | undefined
-  /** Told of settings that the model does not take. */
-  readonly leftOut?: LeftOut | undefined
+  /** Receives settings that the model does not support. */
+  readonly unsupported?: UnsupportedSettings | undefined
 }
 
-/** Each message is a value by itself. */
+/** Each message is a separate JSON value. */
 const single: TurnKind = { opening: '', closing: '', merges: false, takesBreakpoint: false }
-/** The same, for those that begin with a message of the user, and those that end with a result. */
+/** The same for messages that start with a user message, and for those that end with a result. */
 const fromUser: TurnKind = { ...single }
 const results: TurnKind = { ...single }
 
-/** Bodies of one adapter's requests, each as one buffer; a message is put into JSON once in its life. */
+/** Creates the request bodies of one adapter, each as one buffer; each message is serialized only once. */
 export function createChatBody(options: ChatBodyOptions): (request: ModelRequest) => Uint8Array {
   const { model, outputLimitField, asksForUsage } = options
   const bodies = createBodies({
@@ -36,9 +36,9 @@ export function createChatBody(options: ChatBodyOptions): (request: ModelRequest
     ...(options.separatesUserFromResults && { between }),
   })
   const usage = asksForUsage ? ',"stream_options":{"include_usage":true}' : ''
-  const ours = ['model', 'messages', 'tools', 'tool_choice', 'stream', 'stream_options', outputLimitField]
+  const reservedFields = ['model', 'messages', 'tools', 'tool_choice', 'stream', 'stream_options', outputLimitField]
   const extraFields = Object.entries(wellFormedJson(options.extraBody ?? {}))
-    .filter(([name, value]) => !ours.includes(name) && value !== undefined)
+    .filter(([name, value]) => !reservedFields.includes(name) && value !== undefined)
     .map(([name, value]) => [name, `,${JSON.stringify(name)}:${JSON.stringify(value)}`] as const)
   const extra = extraFields.map(([, text]) => text).join('')
   let head: { readonly system: string; readonly tools: readonly ToolDefinition[]; readonly text: string } | undefined
@@ -61,18 +61,18 @@ function toolChoiceField(toolChoice: ToolChoice | undefined): string {
   return `,"tool_choice":${JSON.stringify(choice)}`
 }
 
-/** Models of OpenAI that think take none of these but the seed. */
+/** Returns the sampling fields: OpenAI's reasoning models support only the seed. */
 function samplingOf(
-  { model, extraBody, leftOut }: ChatBodyOptions,
+  { model, extraBody, unsupported }: ChatBodyOptions,
   { temperature, topP, stopSequences, seed }: Sampling,
 ): JsonObject {
-  const isFixed = !takesSampling(model, extraBody?.reasoning_effort)
-  const given = {
+  const isFixed = !supportsSampling(model, extraBody?.reasoning_effort)
+  const sampling = {
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { topP }),
     ...(stopSequences !== undefined && { stopSequences }),
   }
-  if (isFixed) leftOut?.note(Object.keys(given))
+  if (isFixed) unsupported?.note(Object.keys(sampling))
   return {
     ...(!isFixed && temperature !== undefined && { temperature }),
     ...(!isFixed && topP !== undefined && { top_p: topP }),

@@ -2,19 +2,22 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import { listOf, stringOf } from '../json-fields.ts'
 
-/** Where a service puts what its model thought. It is sent back under the same name. */
+/** The field in which a service returns reasoning. It is sent back under the same name. */
 export type ReasoningField = 'reasoning_content' | 'reasoning' | 'content'
 
-/** One piece of a reply, in the order in which its parts are read. */
+/** One part of a reply, in reading order. */
 export type DeltaPart =
   | { readonly kind: 'reasoning'; readonly text: string; readonly field: ReasoningField }
-  /** Reasoning in the shape of the service behind a router, with what that one signed. `text` is what was not said beside. */
+  /**
+   * Reasoning in the format of the service behind a router, with its signatures. `text` is the text that no other field
+   * has.
+   */
   | { readonly kind: 'reasoning_details'; readonly details: readonly JsonObject[]; readonly text: string }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'refusal'; readonly text: string }
   | { readonly kind: 'call'; readonly piece: JsonObject }
 
-/** The parts of a `delta`, or of the `message` of an answer that came whole. */
+/** Returns the parts of a `delta`, or of the `message` of a response that is not streamed. */
 export function partsOf(delta: JsonObject): readonly DeltaPart[] {
   const parts: DeltaPart[] = []
   addReasoning(delta.reasoning_content, 'reasoning_content', parts)
@@ -27,26 +30,26 @@ export function partsOf(delta: JsonObject): readonly DeltaPart[] {
   if (calls === undefined && called === undefined) return parts
   const pieces = listOf(calls).filter(isJsonObject)
   for (const piece of pieces) parts.push({ kind: 'call', piece })
-  // What there was before `tool_calls`; a service that gives both gives the same twice.
+  // The predecessor of `tool_calls`; a service that sends both sends the same call twice.
   if (pieces.length === 0 && isJsonObject(called)) parts.push({ kind: 'call', piece: { index: 0, function: called } })
   return parts
 }
 
-/** A service that gives both fields gives the same twice. */
-function addReasoning(said: Json | undefined, field: ReasoningField, parts: DeltaPart[]): void {
-  const text = stringOf(said)
+/** Adds reasoning. A service that sends both fields sends the same text twice. */
+function addReasoning(value: Json | undefined, field: ReasoningField, parts: DeltaPart[]): void {
+  const text = stringOf(value)
   if (text !== '' && parts.length === 0) parts.push({ kind: 'reasoning', text, field })
 }
 
-function addDetails(said: Json, parts: DeltaPart[]): void {
-  const details = listOf(said).filter(isJsonObject)
+function addDetails(value: Json, parts: DeltaPart[]): void {
+  const details = listOf(value).filter(isJsonObject)
   if (details.length === 0) return
   const text =
     parts.length > 0 ? '' : details.map((detail) => stringOf(detail.text) || stringOf(detail.summary)).join('')
   parts.push({ kind: 'reasoning_details', details, text })
 }
 
-/** A text, or a list of parts among which may be what was thought. */
+/** Adds content: a text, or a list of parts, which may include reasoning. */
 function addContent(content: Json | undefined, parts: DeltaPart[]): void {
   if (typeof content === 'string') {
     if (content !== '') parts.push({ kind: 'text', text: content })
@@ -55,8 +58,8 @@ function addContent(content: Json | undefined, parts: DeltaPart[]): void {
   for (const part of listOf(content)) {
     if (!isJsonObject(part)) continue
     const isThought = part.type === 'thinking'
-    const said = isThought ? part.thinking : part.text
-    const text = isThought && typeof said !== 'string' ? textsOf(said) : stringOf(said)
+    const value = isThought ? part.thinking : part.text
+    const text = isThought && typeof value !== 'string' ? textsOf(value) : stringOf(value)
     if (text === '') continue
     parts.push(isThought ? { kind: 'reasoning', text, field: 'content' } : { kind: 'text', text })
   }
@@ -68,7 +71,10 @@ function textsOf(parts: Json | undefined): string {
     .join('')
 }
 
-/** Pieces of one detail have its type, place and id; their texts are joined, and of the rest the last word counts. */
+/**
+ * Merges deltas of reasoning details with the same type, index and id. Texts are concatenated; of other fields the last
+ * value applies.
+ */
 export function mergeDetails(before: readonly JsonObject[], pieces: readonly JsonObject[]): readonly JsonObject[] {
   const merged: JsonObject[] = [...before]
   for (const piece of pieces) {
@@ -83,7 +89,7 @@ export function mergeDetails(before: readonly JsonObject[], pieces: readonly Jso
 function areOne(detail: JsonObject, piece: JsonObject): boolean {
   const isHere = detail.type === piece.type && (detail.index ?? null) === (piece.index ?? null)
   const areSame = (detail.id ?? piece.id ?? null) === (piece.id ?? detail.id ?? null)
-  // What was signed takes no more text.
+  // A signed detail accepts no more text.
   return isHere && areSame && (stringOf(detail.signature) === '' || stringOf(piece.text) === '')
 }
 

@@ -11,33 +11,33 @@ import type { ContentBlock, Json, JsonObject, ModelMessage } from '@halting/core
 import { listOf, stringOf } from '../json-fields.ts'
 import { mergeDetails } from './chat-delta.ts'
 import { chatApi } from './chat-reader.ts'
-import { madeId, sentArguments, sentCallId, sentResult } from './wire-calls.ts'
+import { idFromSeed, sentArguments, sentCallId, sentResult } from './call-format.ts'
 import { documentOmitted, imageFollows, imagesOfResult, resultsReceived } from '../service/wire-texts.ts'
 
 export interface ChatDialect {
-  /** The id of the model that is asked: what is thought by another one is not shown to it. */
+  /** Id of the target model; reasoning of other models is not sent to it. */
   readonly id: string
-  /** Ids of calls are nine letters and digits, and nothing else (Mistral). */
+  /** Call ids have exactly nine letters and digits (Mistral). */
   readonly hasShortCallIds: boolean
-  /** No message of the user may follow a result: a word of the assistant stands between (Mistral). */
+  /** A user message may not directly follow a result: an assistant message separates them (Mistral). */
   readonly separatesUserFromResults: boolean
 }
 
-/** What stands between a result and a message of the user, where these may not meet. */
+/** Separates a result from a user message, where these may not be adjacent. */
 export const separator: JsonObject = { role: 'assistant', content: resultsReceived }
 
-/** A message as the messages of a chat completion request: none, one or several. */
+/** Converts a message into messages of a chat completion request: none, one or several. */
 export function chatMessagesOf(message: ModelMessage, dialect: ChatDialect): readonly JsonObject[] {
   if (message.role === 'assistant') return assistantMessages(message.content, message.by, dialect)
   if (typeof message.content === 'string') return userMessages([{ type: 'text', text: message.content }])
   const results = message.content.filter(isToolResult)
-  // Results are texts in this protocol: images in them follow in a message of the user.
+  // Results are text in this protocol: their images follow in a user message.
   const others = [...results.flatMap(imagesOf), ...message.content.filter((block) => !isToolResult(block))]
-  const said = userMessages(others)
+  const userTurn = userMessages(others)
   return [
     ...results.map((result) => resultMessage(result, dialect)),
-    ...(dialect.separatesUserFromResults && results.length > 0 && said.length > 0 ? [separator] : []),
-    ...said,
+    ...(dialect.separatesUserFromResults && results.length > 0 && userTurn.length > 0 ? [separator] : []),
+    ...userTurn,
   ]
 }
 
@@ -45,7 +45,7 @@ function userMessages(blocks: readonly ContentBlock[]): readonly JsonObject[] {
   const parts = blocks.map(partOf).filter((part) => part !== undefined)
   if (parts.length === 0) return []
   const texts = parts.map(({ text }) => text)
-  // Many services take texts only: a list is for where there is something else.
+  // Many services accept only text; use a list only for other content.
   const content = texts.every((text) => typeof text === 'string') ? texts.join('\n\n') : parts
   return [{ role: 'user', content }]
 }
@@ -96,18 +96,18 @@ function assistantMessages(
   const thoughts = isAsked(by, dialect) ? content.filter(isOwnThought) : []
   const reasoning = reasoningOf(thoughts)
   const { content: thoughtParts, ...fields } = reasoning
-  const shown = text.trim() === '' ? null : text
+  const textContent = text.trim() === '' ? null : text
   return [
     {
       role: 'assistant',
-      content: thoughtParts === undefined ? shown : [...listOf(thoughtParts), ...textParts(shown)],
+      content: thoughtParts === undefined ? textContent : [...listOf(thoughtParts), ...textParts(textContent)],
       ...fields,
       ...(calls.length > 0 && { tool_calls: calls }),
     },
   ]
 }
 
-/** Whether who wrote it is the model that is asked: what is signed is for that one alone. */
+/** Whether the target model wrote the message: signed content is only for its author. */
 function isAsked(by: string | undefined, { id }: ChatDialect): boolean {
   return by === undefined || by === id
 }
@@ -122,27 +122,27 @@ function chatCall({ id, name, input, origin }: ToolUseBlock, by: string | undefi
     id: callId(id, dialect),
     type: 'function',
     function: { name, arguments: sentArguments(input, own) },
-    // Strict services refuse the field.
+    // Strict services reject the field.
     ...(own?.extra_content !== undefined && isAsked(by, dialect) && { extra_content: own.extra_content }),
   }
 }
 
-/** The longest id that the strictest of the others takes. */
+/** Maximum length of ids that the strictest of the other services accepts. */
 const longestCallId = 40
 
 function callId(id: string, { hasShortCallIds }: ChatDialect): string {
-  if (hasShortCallIds) return /^[a-zA-Z0-9]{9}$/.test(id) ? id : madeId(id)
+  if (hasShortCallIds) return /^[a-zA-Z0-9]{9}$/.test(id) ? id : idFromSeed(id)
   return sentCallId(id, longestCallId)
 }
 
 type OwnThought = ThinkingBlock & { readonly origin: BlockOrigin }
 
-/** What a service of this kind thought; the thoughts of others are signed for them. */
+/** Whether a block is reasoning of a chat completions service; reasoning of other services is signed for those. */
 function isOwnThought(block: ContentBlock): block is OwnThought {
   return block.type === 'thinking' && block.origin?.api === chatApi
 }
 
-/** What was thought, in the fields that it came in: services that think between calls want it back. */
+/** Returns reasoning in its original fields: models that reason between calls need it back. */
 function reasoningOf(thoughts: readonly OwnThought[]): { readonly [field: string]: Json } {
   let fields: { readonly [field: string]: Json } = {}
   let details: readonly JsonObject[] = []

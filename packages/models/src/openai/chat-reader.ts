@@ -1,65 +1,59 @@
 import { invalidJsonInput, isJsonObject } from '@halting/core/adapters'
-import type { BlockOrigin } from '@halting/core/adapters'
+import type { BlockOrigin, ModelUpdate } from '@halting/core/adapters'
 import type { Json, JsonObject, ModelRequest } from '@halting/core'
-import type { ModelUpdate } from '@halting/core/adapters'
 import { MessageAssembler } from '../anthropic/message-assembler.ts'
 import type { OpenBlock } from '../anthropic/open-block.ts'
-import { messageStart, tellingEvent } from '../anthropic/telling-event.ts'
+import { messageStart, emitAndRead } from '../anthropic/emit-event.ts'
 import { listOf, stringOf } from '../json-fields.ts'
-import { more, mostCalls, ping, violation } from '../service/stream-reader.ts'
+import { more, mostCalls, ping, violation, namelessTool } from '../service/stream-reader.ts'
 import type { Assembled, Progress, StreamReader } from '../service/stream-reader.ts'
 import { CallPieces } from './call-pieces.ts'
 import type { PieceCall } from './call-pieces.ts'
 import { mergeDetails, partsOf } from './chat-delta.ts'
 import type { DeltaPart, ReasoningField } from './chat-delta.ts'
 import { mergeChatReports, readChatUsage } from './chat-usage.ts'
-import { isCut, isFailure, meaningOf } from './finish-reason.ts'
-import { namelessTool } from '../service/nameless-tool.ts'
-import { refusedCallOf } from './refused-call.ts'
-import { keptArguments, madeId } from './wire-calls.ts'
+import { storedArguments, idFromSeed } from './call-format.ts'
 
-/** The `origin.api` of what this protocol wrote. */
+/** The `origin.api` of blocks from this protocol. */
 export const chatApi = 'chat_completions'
 
 /**
- * Reads a stream of chat completion chunks: puts it into the shape of the Messages API, event by event, and lets the
- * same assembler make the message, so that one set of rules holds for all services.
+ * Reads a stream of chat completion chunks. It converts them to Messages API events for the shared assembler, so that
+ * one set of rules applies to all services.
  *
- * R1: a call is complete when its input is one whole object, or when the reply ended by itself; never when it was cut.
- *     An empty object in one piece may be what a service begins with: it counts at the end, and not in a reply that was
- *     cut.
- * R2: a reply is complete when a finish reason came, or the service said that the stream is over.
- * R3: without a report of usage, what the reply cost is unknown. One in a piece of the reply
- *     is only a running count unless the reply ended with it or before, and so is one that content came after. Of a
- *     count that is told more than once the highest holds.
- * R4: blocks begin in the order in which their first pieces came.
- * R5: a whole call is told complete when something else comes, or nothing more: what the service wants back with it may
- *     come behind its input.
- * R6: of two messages with different ids nothing is kept. Ids that change with every chunk name no message.
- * R7: where a service refuses a call that the model wrote, that is a call whose arguments cannot be read.
+ * R1: a call is complete when its input is a complete object, or when the reply ended normally; never when it was cut.
+ *     An empty object in one delta may be a prefix: it counts only at the end of a reply that was not cut.
+ * R2: a reply is complete after a finish reason, or when the service ends the stream.
+ * R3: without reported usage the cost is unknown. Usage in a chunk with content is a running count, unless the reply
+ *     has ended by then; so is usage that content follows. Of repeated counts the highest applies.
+ * R4: blocks are in the order of their first deltas.
+ * R5: a complete call is emitted when something else follows, or at the end: fields that the service expects back may
+ *     follow its input.
+ * R6: of two messages with different ids nothing is preserved. Ids that change with every chunk are ignored.
+ * R7: if a service rejects a call of its model, the reply gets a call with invalid arguments.
  */
 export class ChatReader implements StreamReader {
   readonly #emit: (update: ModelUpdate) => void
   readonly #assembler: MessageAssembler
   readonly #calls: CallPieces
-  readonly #told = new Map<PieceCall, ToldCall>()
+  readonly #emittedCalls = new Map<PieceCall, EmittedCall>()
   #hasRefusedCall = false
   readonly #model: string
   readonly #seed: string
   #hasBegun = false
   #blocks = 0
-  /** The block of text or reasoning that goes on. */
-  #running: { readonly kind: 'text' | 'thinking'; readonly index: number } | undefined
-  /** The call that is whole and not told complete yet. */
-  #held: PieceCall | undefined
+  /** The open block of text or reasoning. */
+  #openText: { readonly kind: 'text' | 'thinking'; readonly index: number } | undefined
+  /** The call that is complete but not yet emitted as complete. */
+  #pendingCall: PieceCall | undefined
   #field: ReasoningField | undefined
   #details: readonly JsonObject[] = []
   #finishReason: string | undefined
   #isOver = false
   #isRefusal = false
   #reports: JsonObject | undefined
-  #isUsageTold = false
-  /** R6: the first id of a piece of the reply, the newest, and how many pieces in a row have had that. */
+  #isUsageReported = false
+  /** R6: the first id of a chunk with content, the newest one, and the number of consecutive chunks with that. */
   #firstId = ''
   #newestId = ''
   #piecesOfNewest = 0
@@ -80,23 +74,23 @@ export class ChatReader implements StreamReader {
     const isReported = readChatUsage(report) !== undefined
     this.#reports = mergeChatReports(this.#reports, report)
     if (!isJsonObject(choice)) {
-      this.#isUsageTold ||= isReported
+      this.#isUsageReported ||= isReported
       return ping
     }
     const delta = isJsonObject(choice.delta) ? choice.delta : choice.message
     const parts = isJsonObject(delta) ? partsOf(delta) : []
     const reason = stringOf(choice.finish_reason)
-    if (parts.length > 0 && this.#isAnother(stringOf(chunk.id))) return this.#assembler.mixed()
+    if (parts.length > 0 && this.#startsAnotherReply(stringOf(chunk.id))) return this.#assembler.mixed()
     // R3
-    if (parts.length > 0) this.#isUsageTold = false
+    if (parts.length > 0) this.#isUsageReported = false
     const isLast = reason !== '' || this.#isOver || (parts.length === 0 && this.#finishReason !== undefined)
-    this.#isUsageTold ||= isLast && isReported
+    this.#isUsageReported ||= isLast && isReported
     if (!this.#hasBegun) this.#begin(chunk)
     let progress = ping
     for (const part of parts) {
-      const taken = this.#takePart(part)
-      if (taken.kind === 'violation') return taken
-      if (taken.kind === 'more') progress = more
+      const partProgress = this.#takePart(part)
+      if (partProgress.kind === 'violation') return partProgress
+      if (partProgress.kind === 'more') progress = more
     }
     return reason === '' ? progress : this.#takeReason(reason, choice, progress)
   }
@@ -113,13 +107,13 @@ export class ChatReader implements StreamReader {
   }
 
   finish(): Assembled {
-    this.#closeHeld()
+    this.#closePendingCall()
     const isComplete = this.#hasBegun && (this.#finishReason !== undefined || (this.#isOver && this.#blocks > 0))
     if (!isComplete) return this.#assembler.finish()
-    this.#closeRunning()
+    this.#closeOpenText()
     this.#closeCalls()
     const stop_reason = this.#stopReason()
-    const usage = this.#isUsageTold ? readChatUsage(this.#reports) : undefined
+    const usage = this.#isUsageReported ? readChatUsage(this.#reports) : undefined
     this.#feed({
       type: 'message_delta',
       delta: { stop_reason, stop_sequence: null },
@@ -130,7 +124,7 @@ export class ChatReader implements StreamReader {
   }
 
   /** R6 */
-  #isAnother(id: string): boolean {
+  #startsAnotherReply(id: string): boolean {
     if (id === '' || id === this.#newestId) {
       this.#piecesOfNewest++
       return false
@@ -147,12 +141,12 @@ export class ChatReader implements StreamReader {
     const refused = refusedCallOf(error)
     if (refused === undefined) return undefined
     if (!this.#hasBegun) this.#begin({})
-    this.#closeHeld()
-    this.#closeRunning()
+    this.#closePendingCall()
+    this.#closeOpenText()
     this.#assembler.dropOpen()
     const index = this.#blocks++
     const input = invalidJsonInput(refused.text)
-    const id = `call-${madeId(`${this.#seed} refused`)}`
+    const id = `call-${idFromSeed(`${this.#seed} refused`)}`
     const block = { type: 'tool_use', id, name: refused.name || namelessTool, input }
     this.#feed({ type: 'content_block_start', index, content_block: block })
     this.#feed({ type: 'content_block_stop', index })
@@ -163,136 +157,139 @@ export class ChatReader implements StreamReader {
 
   #begin({ id, model }: JsonObject): void {
     this.#hasBegun = true
-    this.#feed(messageStart(stringOf(id) || `chat-${madeId(this.#seed)}`, stringOf(model) || this.#model))
+    this.#feed(messageStart(stringOf(id) || `chat-${idFromSeed(this.#seed)}`, stringOf(model) || this.#model))
   }
 
   #takePart(part: DeltaPart): Progress {
-    if (part.kind !== 'call') this.#closeHeld()
+    if (part.kind !== 'call') this.#closePendingCall()
     switch (part.kind) {
       case 'reasoning':
         this.#field ??= part.field
-        return this.#say('thinking', part.text)
+        return this.#addText('thinking', part.text)
       case 'reasoning_details':
         this.#details = mergeDetails(this.#details, part.details)
         if (this.#details.length > mostCalls) return violation('it had too many reasoning details')
-        if (part.text !== '') return this.#say('thinking', part.text)
-        this.#run('thinking')
-        return part.details.some(holdsSomething) ? more : ping
+        if (part.text !== '') return this.#addText('thinking', part.text)
+        this.#openTextBlock('thinking')
+        return part.details.some(hasDetailContent) ? more : ping
       case 'refusal':
         this.#isRefusal = true
-        return this.#say('text', part.text)
+        return this.#addText('text', part.text)
       case 'text':
-        return this.#say('text', part.text)
+        return this.#addText('text', part.text)
       case 'call':
         return this.#takeCall(part.piece)
     }
   }
 
-  #say(kind: 'text' | 'thinking', text: string): Progress {
+  #addText(kind: 'text' | 'thinking', text: string): Progress {
     const delta = kind === 'text' ? { type: 'text_delta', text } : { type: 'thinking_delta', thinking: text }
-    return this.#feed({ type: 'content_block_delta', index: this.#run(kind), delta })
+    return this.#feed({ type: 'content_block_delta', index: this.#openTextBlock(kind), delta })
   }
 
-  /** The index of the block of this kind that goes on, or begins. */
-  #run(kind: 'text' | 'thinking'): number {
-    if (this.#running?.kind === kind) return this.#running.index
-    this.#closeRunning()
+  /** Returns the index of the open block of this kind, or starts one. */
+  #openTextBlock(kind: 'text' | 'thinking'): number {
+    if (this.#openText?.kind === kind) return this.#openText.index
+    this.#closeOpenText()
     const index = this.#blocks++
-    this.#running = { kind, index }
+    this.#openText = { kind, index }
     const block = kind === 'text' ? { type: 'text', text: '' } : { type: 'thinking', thinking: '', signature: '' }
     this.#feed({ type: 'content_block_start', index, content_block: block })
     return index
   }
 
-  #closeRunning(): void {
-    if (this.#running === undefined) return
-    this.#feed({ type: 'content_block_stop', index: this.#running.index })
-    this.#running = undefined
+  #closeOpenText(): void {
+    if (this.#openText === undefined) return
+    this.#feed({ type: 'content_block_stop', index: this.#openText.index })
+    this.#openText = undefined
   }
 
   #takeCall(piece: JsonObject): Progress {
     const outcome = this.#calls.take(piece)
     if (outcome.kind === 'misfit') return violation(outcome.why)
     const { call, isNew, added } = outcome
-    if (call !== this.#held) this.#closeHeld()
-    if (isNew || added !== '') this.#closeRunning()
+    if (call !== this.#pendingCall) this.#closePendingCall()
+    if (isNew || added !== '') this.#closeOpenText()
     const progress = isNew || added.trim() !== '' ? more : ping
     if (call.name === '') return progress
-    const told = this.#begunCall(call)
+    const emitted = this.#startCall(call)
     if (call.isOpening) return progress
-    this.#tellInput(told, told.hasInput ? added : call.input)
-    if (call.scanner.isWhole()) this.#held = call
+    this.#emitInput(emitted, emitted.hasInput ? added : call.input)
+    if (call.scanner.isWhole()) this.#pendingCall = call
     return progress
   }
 
   /** R4 */
-  #begunCall(call: PieceCall): ToldCall {
-    const before = this.#told.get(call)
+  #startCall(call: PieceCall): EmittedCall {
+    const before = this.#emittedCalls.get(call)
     if (before !== undefined) return before
-    const told = { index: this.#blocks++, hasInput: false, isEnded: false }
-    this.#told.set(call, told)
+    const emitted = { index: this.#blocks++, hasInput: false, isEnded: false }
+    this.#emittedCalls.set(call, emitted)
     const block = { type: 'tool_use', id: call.id, name: call.name || namelessTool, input: {} }
-    this.#feed({ type: 'content_block_start', index: told.index, content_block: block })
-    return told
+    this.#feed({ type: 'content_block_start', index: emitted.index, content_block: block })
+    return emitted
   }
 
-  #tellInput(told: ToldCall, input: string): void {
+  #emitInput(emitted: EmittedCall, input: string): void {
     if (input === '') return
-    told.hasInput = true
+    emitted.hasInput = true
     const delta = { type: 'input_json_delta', partial_json: input }
-    this.#feed({ type: 'content_block_delta', index: told.index, delta })
+    this.#feed({ type: 'content_block_delta', index: emitted.index, delta })
   }
 
   /** R5 */
-  #closeHeld(): void {
-    const told = this.#held === undefined ? undefined : this.#told.get(this.#held)
-    this.#held = undefined
-    if (told !== undefined) this.#endCall(told)
+  #closePendingCall(): void {
+    const emitted = this.#pendingCall === undefined ? undefined : this.#emittedCalls.get(this.#pendingCall)
+    this.#pendingCall = undefined
+    if (emitted !== undefined) this.#endCall(emitted)
   }
 
-  #endCall(told: ToldCall): void {
-    if (told.isEnded) return
-    told.isEnded = true
-    this.#feed({ type: 'content_block_stop', index: told.index })
+  #endCall(emitted: EmittedCall): void {
+    if (emitted.isEnded) return
+    emitted.isEnded = true
+    this.#feed({ type: 'content_block_stop', index: emitted.index })
   }
 
-  /** `came` is what else the chunk brought. */
-  #takeReason(reason: string, choice: JsonObject, came: Progress): Progress {
+  /** `progress` is the effect of the rest of the chunk. */
+  #takeReason(reason: string, choice: JsonObject, progress: Progress): Progress {
     if (isFailure(reason)) {
       return { kind: 'error_event', error: choice.error ?? { message: `it ended with "${reason}"` } }
     }
     const isFirst = this.#finishReason === undefined
-    // Some give a reason with every chunk, or another one at the very end: a cut stays a cut.
+    // Some services send a reason with every chunk, or another one at the very end; a cut reply remains cut.
     if (!isCut(this.#finishReason)) this.#finishReason = reason
-    this.#closeRunning()
-    this.#closeHeld()
-    return isFirst || came.kind === 'more' ? { kind: 'last' } : ping
+    this.#closeOpenText()
+    this.#closePendingCall()
+    return isFirst || progress.kind === 'more' ? { kind: 'last' } : ping
   }
 
-  /** R1: what is not whole in a reply that was cut was cut itself. So was what a refusal ended. */
+  /** R1: in a cut reply, an incomplete call was cut, too. The same applies to a rejected call. */
   #closeCalls(): void {
     const wasCut = this.#hasRefusedCall || isCut(this.#finishReason)
     for (const call of this.#calls.calls) {
       if (wasCut && (!call.scanner.isWhole() || call.isOpening)) continue
-      const told = this.#begunCall(call)
-      if (!told.hasInput) this.#tellInput(told, call.input)
-      this.#endCall(told)
+      const emitted = this.#startCall(call)
+      if (!emitted.hasInput) this.#emitInput(emitted, call.input)
+      this.#endCall(emitted)
     }
   }
 
   #stopReason(): string {
     const meaning = meaningOf(this.#finishReason)
     if (meaning !== 'end_turn' && meaning !== 'tool_use') return meaning
-    // Services do not agree on what a reply with calls ends with.
-    if (this.#told.size > 0 || this.#hasRefusedCall) return 'tool_use'
+    // Services use different reasons for replies with calls.
+    if (this.#emittedCalls.size > 0 || this.#hasRefusedCall) return 'tool_use'
     return this.#isRefusal ? 'refusal' : 'end_turn'
   }
 
   #feed(event: JsonObject): Progress {
-    return tellingEvent(this.#emit, event, () => this.#assembler.take(event))
+    return emitAndRead(this.#emit, event, () => this.#assembler.take(event))
   }
 
-  /** What the service wants back with a block, and the text of an input that its object does not give again. */
+  /**
+   * Returns what the service expects back with a block, and the original text of an input if its object does not
+   * reproduce it.
+   */
   #originOf({ start, inputJson }: OpenBlock, input?: JsonObject): BlockOrigin | undefined {
     if (start.type === 'thinking') {
       const details: readonly Json[] = this.#details
@@ -305,28 +302,28 @@ export class ChatReader implements StreamReader {
       return origin
     }
     const extra = this.#calls.calls.find(({ id }) => id === start.id)?.extra
-    const written = keptArguments(inputJson, input)
-    if (extra === undefined && written.arguments === undefined) return undefined
+    const stored = storedArguments(inputJson, input)
+    if (extra === undefined && stored.arguments === undefined) return undefined
     return {
       api: chatApi,
-      ...written,
+      ...stored,
       ...(extra !== undefined && { extra_content: extra }),
     }
   }
 }
 
-/** What has been told of a call. */
-interface ToldCall {
+/** What was emitted of a call. */
+interface EmittedCall {
   readonly index: number
   hasInput: boolean
   isEnded: boolean
 }
 
-function holdsSomething(detail: JsonObject): boolean {
+function hasDetailContent(detail: JsonObject): boolean {
   return ['text', 'summary', 'data', 'signature'].some((field) => stringOf(detail[field]) !== '')
 }
 
-/** Services say it in several shapes; a chunk has choices and none of these fields. */
+/** Whether a chunk is an error. Errors have several shapes; normal chunks have choices and none of these fields. */
 function isError({ error, type, object, choices, message, detail }: JsonObject): boolean {
   if (isJsonObject(error) || (typeof error === 'string' && error !== '')) return true
   if (type === 'error' || object === 'error') return true
@@ -337,4 +334,72 @@ function reportOf(chunk: JsonObject, choice: Json | undefined): Json | undefined
   if (isJsonObject(chunk.usage)) return chunk.usage
   if (isJsonObject(chunk.x_groq) && isJsonObject(chunk.x_groq.usage)) return chunk.x_groq.usage
   return isJsonObject(choice) ? choice.usage : undefined
+}
+
+/**
+ * Converts a finish reason to a stop reason of the Messages API. An unknown reason is unchanged; without a reason the
+ * reply ended normally.
+ */
+function meaningOf(finishReason = 'stop'): string {
+  const name = nameOf(finishReason)
+  return (Object.hasOwn(stopReasonOf, name) ? stopReasonOf[name] : undefined) ?? finishReason
+}
+
+/** Whether the reply may have been cut inside a call. */
+function isCut(finishReason: string | undefined): boolean {
+  const meaning = meaningOf(finishReason)
+  return meaning === 'max_tokens' || meaning === 'model_context_window_exceeded' || meaning === 'refusal'
+}
+
+/** Finish reasons of replies that the service did not complete. */
+function isFailure(finishReason: string): boolean {
+  return failures.has(nameOf(finishReason))
+}
+
+/** Normalizes a reason: some services use capitals, or add details after a colon. */
+function nameOf(finishReason: string): string {
+  return finishReason.toLowerCase().split(':', 1)[0] ?? ''
+}
+
+const stopReasonOf: { readonly [finishReason: string]: string } = {
+  stop: 'end_turn',
+  eos: 'end_turn',
+  eos_token: 'end_turn',
+  end_turn: 'end_turn',
+  tool_calls: 'tool_use',
+  tool_use: 'tool_use',
+  function_call: 'tool_use',
+  length: 'max_tokens',
+  max_tokens: 'max_tokens',
+  model_length: 'model_context_window_exceeded',
+  content_filter: 'refusal',
+  sensitive: 'refusal',
+  refusal: 'refusal',
+}
+
+const failures: ReadonlySet<string> = new Set([
+  'error',
+  'abort',
+  'network_error',
+  'insufficient_system_resource',
+  // The service could not parse its model's call.
+  'function_call_filter',
+])
+
+/** A call that the service rejected: the tool name, empty if it cannot be found, and the text of the call. */
+interface RefusedCall {
+  readonly name: string
+  readonly text: string
+}
+
+/** How models write the tool name in a call: as JSON, in tags (Llama), or before the arguments. */
+const names = [/"name"\s*:\s*"([\w.-]{1,128})"/, /<function=([\w.-]{1,128})/, /^\s*([\w.-]{1,128})\s*\{/]
+
+/** Parses Groq's error for an unreadable call (`tool_use_failed`); undefined for any other error. */
+function refusedCallOf(error: Json | undefined): RefusedCall | undefined {
+  if (!isJsonObject(error) || error.code !== 'tool_use_failed') return undefined
+  const text = stringOf(error.failed_generation) || stringOf(error.message)
+  const beginning = text.slice(0, 2_000)
+  const name = names.map((pattern) => pattern.exec(beginning)?.[1]).find((found) => found !== undefined) ?? ''
+  return { name, text }
 }

@@ -2,8 +2,7 @@ import type { Json, JsonObject } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 
 /**
- * Further fields of a request as the Responses API names them: those of chat completions that mean the same are named
- * anew, and those that it does not know are left out.
+ * Converts additional fields to the Responses API: renames the fields of chat completions, and drops unsupported ones.
  */
 export function asResponsesFields(extraBody: JsonObject): JsonObject {
   const {
@@ -28,7 +27,7 @@ export function asResponsesFields(extraBody: JsonObject): JsonObject {
   }
 }
 
-/** The same the other way round, for a service that turned out to speak chat completions alone. */
+/** Converts the fields back, for a service that supports only chat completions. */
 export function asChatFields(extraBody: JsonObject): JsonObject {
   const {
     text,
@@ -49,7 +48,7 @@ export function asChatFields(extraBody: JsonObject): JsonObject {
   }
 }
 
-/** `{type: 'json_schema', json_schema: {…}}` is `{type: 'json_schema', …}` in the Responses API. */
+/** Converts `{type: 'json_schema', json_schema: {…}}` to the Responses format `{type: 'json_schema', …}`. */
 function flatFormat(format: Json): Json {
   if (!isJsonObject(format) || !isJsonObject(format.json_schema)) return format
   const { json_schema: schema, ...rest } = format

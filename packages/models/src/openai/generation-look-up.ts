@@ -3,13 +3,13 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { LookedUpUsage } from '@halting/core/adapters'
 import { openExchange } from '../http/exchange.ts'
 import { parseJson, stringOf } from '../json-fields.ts'
-import { noCountIn, numberOf } from '../told-counts.ts'
+import { noCountIn, numberOf } from '../usage-counts.ts'
 import type { KeyRing } from '../service/credentials.ts'
 import { headersOf } from '../service/endpoint.ts'
 import type { Redactor } from '../service/redactor.ts'
 import type { CallLimits } from '../service/service-model.ts'
 
-/** Where generations are asked for, and what with. */
+/** Where and how to request the usage of generations. */
 export interface GenerationService {
   readonly url: string
   readonly keys: KeyRing
@@ -18,15 +18,18 @@ export interface GenerationService {
   readonly redactor: Redactor
 }
 
-/** Whether the service at this host reports afterwards what a reply came to: OpenRouter does. */
+/** Whether the service at this host reports the usage of a reply afterwards, as OpenRouter does. */
 export function hasGenerations(hostname: string): boolean {
   return hostname === 'openrouter.ai' || hostname.endsWith('.openrouter.ai')
 }
 
-/** Asks OpenRouter what a reply came to (`GET /generation?id=gen-…`). Rejects where it cannot be asked; what it does not know is undefined. */
+/**
+ * Requests the usage of a reply from OpenRouter (`GET /generation?id=gen-…`). Rejects if the request fails; unknown
+ * values are undefined.
+ */
 export function generationLookUp(service: GenerationService): NonNullable<Model['lookUpUsage']> {
   return async (replyId, { signal }) => {
-    // An id of another form was made here, or by another service behind the same address.
+    // Other ids were created here, or by another service behind the same address.
     if (!replyId.startsWith('gen-')) return undefined
     const { url, keys, limits, headers, redactor } = service
     const key = await keys.current(signal)
@@ -56,7 +59,7 @@ function urlOf(service: string, replyId: string): string {
   return url.href
 }
 
-/** Bytes; an answer has some hundred. */
+/** Maximum response size in bytes; a normal one has some hundred. */
 const longestAnswer = 262_144
 
 function usageOfGeneration(answer: unknown, replyId: string): LookedUpUsage | undefined {
@@ -67,7 +70,7 @@ function usageOfGeneration(answer: unknown, replyId: string): LookedUpUsage | un
   return { ...(usd !== undefined && { usd }), ...(usage !== undefined && { usage }) }
 }
 
-/** With a person's own key OpenRouter bills its fee, and the provider the rest. */
+/** Returns the cost: with a user's own key, OpenRouter bills its fee and the provider the rest. */
 function costOf({
   total_cost: total,
   is_byok: isOwnKey,
@@ -78,13 +81,13 @@ function costOf({
   return typeof upstream === 'number' ? total + upstream : undefined
 }
 
-/** In tokens of the model, as replies report them; in those that OpenRouter counts all models by where it has no others. */
+/** Returns usage in the model's own tokens, as replies report them, or else in OpenRouter's normalized tokens. */
 function usageOf(data: JsonObject): Usage | undefined {
   const prompt = data['native_tokens_prompt'] ?? data['tokens_prompt']
   const completion = data['native_tokens_completion'] ?? data['tokens_completion']
   const cached = data['native_tokens_cached']
   const thought = data['native_tokens_reasoning']
-  if (!isTold(prompt) || !isTold(completion) || noCountIn([prompt, completion, cached, thought]) !== undefined)
+  if (!isNumber(prompt) || !isNumber(completion) || noCountIn([prompt, completion, cached, thought]) !== undefined)
     return undefined
   return {
     input_tokens: numberOf(prompt) - numberOf(cached),
@@ -94,6 +97,6 @@ function usageOf(data: JsonObject): Usage | undefined {
   }
 }
 
-function isTold(value: Json | undefined): boolean {
+function isNumber(value: Json | undefined): boolean {
   return typeof value === 'number'
 }

@@ -4,41 +4,45 @@ import { isJsonObject, wellFormedJson } from '@halting/core/adapters'
 import { releaseBody } from '../bytes/bodies.ts'
 import { sizesOf } from '../model-sizes.ts'
 import { snapshotPrices } from '../prices/price-table.ts'
-import { createOwnReasoning } from '../responses/own-reasoning.ts'
-import { reasoningEfforts, reasons, valueTaken } from '../responses/reasoning-effort.ts'
+import { createReadableReasoning } from '../responses/readable-reasoning.ts'
+import {
+  reasoningEfforts,
+  reasoningSupport,
+  supportedEffortValue,
+  isResponsesOnlyModel,
+} from '../responses/reasoning-effort.ts'
 import type { ReasoningEffort } from '../responses/reasoning-effort.ts'
 import { createResponsesBody, usesOf } from '../responses/responses-body.ts'
 import { ResponsesReader } from '../responses/responses-reader.ts'
 import type { KeyHeader } from '../service/credentials.ts'
 import { headersOf, keyRingOf, urlUnder } from '../service/endpoint.ts'
-import { LeftOut } from '../service/left-out.ts'
+import { UnsupportedSettings } from '../service/unsupported-settings.ts'
 import type { Redactor } from '../service/redactor.ts'
 import { shownUrl } from '../service/secret-shapes.ts'
 import { openAiBaseUrl } from '../services.ts'
 import { callService, limitsOf } from '../service/service-model.ts'
-import type { Protocol, Refusal, Spoken } from '../service/service-model.ts'
+import type { Protocol, Refusal, ProtocolHolder } from '../service/service-model.ts'
 import type { ServiceLabels } from '../service/service-error.ts'
 import { createChatBody } from './chat-body.ts'
 import { ChatReader } from './chat-reader.ts'
 import { asChatFields, asResponsesFields } from './extra-fields.ts'
 import { generationLookUp, hasGenerations } from './generation-look-up.ts'
-import { lacksApi, learn, nothingLearned, together } from './learned.ts'
-import type { Learned, OpenAiApi } from './learned.ts'
-import { noticesOfLearned } from './learned-notices.ts'
+import { lacksApi, learnFromRefusal, initialKnowledge, mergeKnowledge } from './service-knowledge.ts'
+import type { ServiceKnowledge, OpenAiApi } from './service-knowledge.ts'
+import { knowledgeNotices } from './knowledge-notices.ts'
 import type { OpenAiCompatibleOptions } from './openai-options.ts'
-import { hasResponsesAlone } from './responses-models.ts'
-import { isOpenAiHost, mistralQuirks, quirksOf } from './service-quirks.ts'
+import type { ChatDialect } from './chat-messages.ts'
 
-/** The header of a key of OpenAI's protocols. */
+/** Returns the key header of OpenAI's protocols. */
 export const openAiKeyHeader: KeyHeader = (apiKey) => ['authorization', `Bearer ${apiKey}`]
 
-/** Which API is spoken at first, and whether the other one may be where the service does not have it. */
+/** The API to use first, and whether to fall back to the other one if the service does not have it. */
 export interface ApiChoice {
   readonly api: OpenAiApi
   readonly mayFallBack: boolean
 }
 
-/** A model of OpenAI's protocols. @throws ConfigurationError for what no request can be made with. */
+/** Creates a model of OpenAI's protocols. @throws ConfigurationError for invalid options. */
 export function makeOpenAiModel(options: OpenAiCompatibleOptions, redactor: Redactor, choice: ApiChoice): Model {
   const { model, id = model, serverTools = [], extraBody = {} } = options
   const keys = keyRingOf(options, openAiKeyHeader)
@@ -63,44 +67,44 @@ export function makeOpenAiModel(options: OpenAiCompatibleOptions, redactor: Reda
         redactor,
       }),
     }),
-    call: (request, call) => callService(protocols.spoken, keys, limits, request, call),
+    call: (request, call) => callService(protocols.holder, keys, limits, request, call),
   }
 }
 
-/** gpt-4o-mini bills an image as 2,833 tokens and 5,667 for each of its tiles, of which there are 8 at most. */
+/** Returns the maximum image tokens: gpt-4o-mini bills 2,833 tokens per image and 5,667 for each of at most 8 tiles. */
 function imageTokensOf(id: string): number | undefined {
   return /(^|[^a-z0-9])gpt-4o-mini(-\d{4}-\d{2}-\d{2})?$/.test(id) ? 2_833 + 8 * 5_667 : undefined
 }
 
 /**
- * The protocols of one model, each made of what is known of the service.
+ * The protocols of one model, based on what is known about the service.
  *
- * P1: what one request learned holds for all. Of two that are refused side by side, the second goes on with what the
+ * P1: what one request learned applies to all. If two requests are refused concurrently, the second builds on what the
  *     first learned.
  */
 class Protocols {
-  readonly spoken: Spoken
+  readonly holder: ProtocolHolder
   readonly searchesTheWeb: boolean
-  /** It is asked at an address of OpenAI or Azure, which refuse longer names of tools. */
+  /** The address belongs to OpenAI or Azure, which reject longer tool names. */
   readonly isOpenAi: boolean
-  /** The service can be asked afterwards what a reply came to. */
+  /** The service reports the usage of a reply afterwards. */
   readonly hasGenerations: boolean
   readonly #options: OpenAiCompatibleOptions
   readonly #redactor: Redactor
   readonly #choice: ApiChoice
   readonly #urls: Readonly<Record<OpenAiApi, string>>
-  readonly #ownReasoning = createOwnReasoning()
-  readonly #leftOut: LeftOut
-  #known: Learned
-  /** What a person was told of. */
-  #told: Learned
+  readonly #readableReasoning = createReadableReasoning()
+  readonly #unsupported: UnsupportedSettings
+  #known: ServiceKnowledge
+  /** What people have been notified of. */
+  #reported: ServiceKnowledge
   #hasResponses = false
 
   constructor(options: OpenAiCompatibleOptions, redactor: Redactor, choice: ApiChoice) {
     this.#options = options
     this.#redactor = redactor
     this.#choice = choice
-    this.#leftOut = new LeftOut(options.id ?? options.model)
+    this.#unsupported = new UnsupportedSettings(options.id ?? options.model)
     this.#urls = {
       responses: urlUnder(options.baseUrl, '/responses', openAiBaseUrl),
       chat_completions: urlUnder(options.baseUrl, '/chat/completions', openAiBaseUrl),
@@ -110,19 +114,19 @@ class Protocols {
     this.isOpenAi = isOpenAi
     this.hasGenerations = hasGenerations(hostname)
     this.searchesTheWeb = options.webSearch ?? isOpenAi
-    if (choice.api === 'chat_completions' && isOpenAi && hasResponsesAlone(options.model)) {
+    if (choice.api === 'chat_completions' && isOpenAi && isResponsesOnlyModel(options.model)) {
       throw new ConfigurationError(
         `${options.model} is only served by the Responses API, but chat completions are configured for it. ` +
           'Remove HALTING_OPENAI_API, the setting openaiApi or the option api, or choose another model.',
       )
     }
     const outputLimitField = options.outputLimitField ?? quirksOf(hostname).outputLimitField
-    this.#known = nothingLearned({ api: choice.api, outputLimitField })
-    this.#told = this.#known
-    this.spoken = { protocol: this.#protocolOf(this.#known) }
+    this.#known = initialKnowledge({ api: choice.api, outputLimitField })
+    this.#reported = this.#known
+    this.holder = { protocol: this.#protocolOf(this.#known) }
   }
 
-  #protocolOf(known: Learned): Protocol {
+  #protocolOf(known: ServiceKnowledge): Protocol {
     const { headers } = this.#options
     const shared = {
       url: this.#urls[known.api],
@@ -145,46 +149,46 @@ class Protocols {
     }
   }
 
-  #learning(known: Learned): Pick<Protocol, 'afterRefusal' | 'onReply'> {
+  #learning(known: ServiceKnowledge): Pick<Protocol, 'afterRefusal' | 'onReply'> {
     return {
       afterRefusal: (refusal) => {
-        const isOther = known.api === 'responses' && this.#mayBeOther() && lacksApi(refusal)
-        if (isOther && hasResponsesAlone(this.#options.model)) throw this.#responsesAreMissing(refusal)
+        const isOther = known.api === 'responses' && this.#mayFallBack() && lacksApi(refusal)
+        if (isOther && isResponsesOnlyModel(this.#options.model)) throw this.#responsesAreMissing(refusal)
         const learned = isOther
           ? { ...known, api: 'chat_completions' as const }
-          : learn(known, refusal, (refusals) => this.#ownReasoning.isAny(refusals))
+          : learnFromRefusal(known, refusal, (refusals) => this.#readableReasoning.isAny(refusals))
         if (learned === undefined) return undefined
         // P1
-        this.#known = known === this.#known ? learned : together(this.#known, learned)
-        this.spoken.protocol = this.#protocolOf(this.#known)
-        return this.spoken.protocol
+        this.#known = known === this.#known ? learned : mergeKnowledge(this.#known, learned)
+        this.holder.protocol = this.#protocolOf(this.#known)
+        return this.holder.protocol
       },
       onReply: () => {
         if (known.api === 'responses') this.#hasResponses = true
-        return [...this.#untold(), ...this.#leftOut.take()]
+        return [...this.#unreportedNotices(), ...this.#unsupported.take()]
       },
     }
   }
 
-  /** What was learned since the last reply, in words. */
-  #untold(): readonly string[] {
-    const [told, known] = [this.#told, this.#known]
-    if (told === known) return []
-    this.#told = known
+  /** Returns notices about what was learned since the last reply. */
+  #unreportedNotices(): readonly string[] {
+    const [reported, known] = [this.#reported, this.#known]
+    if (reported === known) return []
+    this.#reported = known
     const { model, reasoningSummary } = this.#options
-    return noticesOfLearned(told, known, {
+    return knowledgeNotices(reported, known, {
       model,
       responsesUrl: shownUrl(this.#urls.responses),
       effort: this.#effortFor(known.api),
-      mayReason: reasons(model) !== 'no',
+      mayReason: reasoningSupport(model) !== 'no',
       wantsSummary:
         known.api === 'responses' &&
         reasoningSummary !== 'none' &&
-        (reasoningSummary !== undefined || reasons(model) === 'yes'),
+        (reasoningSummary !== undefined || reasoningSupport(model) === 'yes'),
     })
   }
 
-  /** What somebody asked for, as this API gets it. */
+  /** Returns the requested effort in the form of this API. */
   #effortFor(api: OpenAiApi): ReasoningEffort | undefined {
     const { effort, extraBody = {} } = this.#options
     const known = (value: Json | undefined): ReasoningEffort | undefined =>
@@ -194,8 +198,8 @@ class Protocols {
     return effort ?? (isJsonObject(reasoning) ? known(reasoning.effort) : undefined)
   }
 
-  /** Once a reply came by the Responses API, the service has it. */
-  #mayBeOther(): boolean {
+  /** Whether the other API may be used: once a reply came from the Responses API, the service has it. */
+  #mayFallBack(): boolean {
     return this.#choice.mayFallBack && !this.#hasResponses
   }
 
@@ -211,7 +215,7 @@ class Protocols {
     })
   }
 
-  #responses({ refused }: Learned): Pick<Protocol, 'body' | 'reader'> {
+  #responses({ refused }: ServiceKnowledge): Pick<Protocol, 'body' | 'reader'> {
     const {
       model,
       id = model,
@@ -222,7 +226,7 @@ class Protocols {
       reasoningSummary: summary,
     } = this.#options
     const extraBody = asResponsesFields(wellFormedJson(this.#options.extraBody ?? {}))
-    const ownReasoning = this.#ownReasoning
+    const readableReasoning = this.#readableReasoning
     return {
       body: createResponsesBody({
         model,
@@ -234,31 +238,31 @@ class Protocols {
         summary,
         extraBody,
         refused,
-        ownReasoning,
-        leftOut: this.#leftOut,
+        readableReasoning: readableReasoning,
+        unsupported: this.#unsupported,
       }),
       reader: (request, emit) => {
-        const noted: typeof emit = (update) => {
-          ownReasoning.note(update, refused.carriedReasoning)
+        const emitAndNote: typeof emit = (update) => {
+          readableReasoning.note(update, refused.carriedReasoning)
           emit(update)
         }
-        return new ResponsesReader(model, request, refused.carriedReasoning > 0 ? noted : emit, { freeform })
+        return new ResponsesReader(model, request, refused.carriedReasoning > 0 ? emitAndNote : emit, { freeform })
       },
     }
   }
 
-  #chat({ outputLimitField, refused }: Learned): Pick<Protocol, 'body' | 'reader'> {
+  #chat({ outputLimitField, refused }: ServiceKnowledge): Pick<Protocol, 'body' | 'reader'> {
     const { model, id = model, dialect } = this.#options
     const hasFallenBack = this.#choice.api === 'responses'
     const extraBody = this.#chatFields(hasFallenBack, refused.efforts)
     const hostQuirks = quirksOf(new URL(this.#urls.responses).hostname)
-    // Models of Mistral on another host keep the name that this host has for the output limit.
+    // Mistral models on another host use that host's name of the output limit.
     const quirks = dialect === 'mistral' ? mistralQuirks : hostQuirks
     const { hasShortCallIds, separatesUserFromResults, reportsUsageUnasked } = quirks
     const streamOptions = extraBody.stream_options
     const asksForUsage = streamOptions === undefined ? !reportsUsageUnasked : streamOptions !== null
     const dialectOptions = { hasShortCallIds, separatesUserFromResults, outputLimitField, asksForUsage }
-    const bodyOf = createChatBody({ model, id, extraBody, leftOut: this.#leftOut, ...dialectOptions })
+    const bodyOf = createChatBody({ model, id, extraBody, unsupported: this.#unsupported, ...dialectOptions })
     return {
       body: (request) => {
         if (hasFallenBack && request.webSearch !== undefined) throw this.#noSearch()
@@ -276,12 +280,57 @@ class Protocols {
   #chatFields(hasFallenBack: boolean, refused: ReadonlySet<string>): JsonObject {
     const { effort, extraBody = {} } = this.#options
     const { reasoning_effort: given, ...fields } = hasFallenBack ? asChatFields(extraBody) : extraBody
-    const taken = valueTaken(given ?? highestOfChat(effort), refused)
-    return taken === undefined ? fields : { ...fields, reasoning_effort: taken }
+    const supportedEffort = supportedEffortValue(given ?? highestOfChat(effort), refused)
+    return supportedEffort === undefined ? fields : { ...fields, reasoning_effort: supportedEffort }
   }
 }
 
-/** Most services that speak chat completions know no more than `high`. */
+/** Limits the effort: most chat completions services support no more than `high`. */
 function highestOfChat(effort: ReasoningEffort | undefined): ReasoningEffort | undefined {
   return effort === 'xhigh' || effort === 'max' ? 'high' : effort
+}
+
+/** How the chat completions of a service differ from others. */
+interface ServiceQuirks extends Omit<ChatDialect, 'id'> {
+  /** Field for the maximum reply length. */
+  readonly outputLimitField: 'max_tokens' | 'max_completion_tokens'
+  /** The service reports usage anyway, and rejects the field that requests it. */
+  readonly reportsUsageUnasked: boolean
+}
+
+const none: ServiceQuirks = {
+  hasShortCallIds: false,
+  separatesUserFromResults: false,
+  outputLimitField: 'max_tokens',
+  reportsUsageUnasked: false,
+}
+
+const mistralQuirks: ServiceQuirks = {
+  ...none,
+  hasShortCallIds: true,
+  separatesUserFromResults: true,
+  reportsUsageUnasked: true,
+}
+
+/** OpenAI's own service, and Azure's. */
+const openAiQuirks: ServiceQuirks = { ...none, outputLimitField: 'max_completion_tokens' }
+
+/** Services with quirks, by domain, so that they apply even if a program only sets an address. */
+const quirksByDomain: { readonly [domain: string]: ServiceQuirks } = {
+  'openai.com': openAiQuirks,
+  'openai.azure.com': openAiQuirks,
+  'cognitiveservices.azure.com': openAiQuirks,
+  'services.ai.azure.com': openAiQuirks,
+  'mistral.ai': mistralQuirks,
+}
+
+/** Returns the quirks of the service at this host. */
+function quirksOf(hostname: string): ServiceQuirks {
+  const domain = Object.keys(quirksByDomain).find((each) => hostname === each || hostname.endsWith(`.${each}`))
+  return (domain !== undefined && quirksByDomain[domain]) || none
+}
+
+/** Whether the host belongs to OpenAI or Azure. */
+function isOpenAiHost(hostname: string): boolean {
+  return quirksOf(hostname) === openAiQuirks
 }

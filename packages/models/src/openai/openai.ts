@@ -1,6 +1,6 @@
 import { ConfigurationError } from '@halting/core'
 import type { Model } from '@halting/core'
-import { openAiApis } from './learned.ts'
+import { openAiApis } from './service-knowledge.ts'
 import { modelOptionsOf, withUsualKey } from '../model-call.ts'
 import type { OptionsBesideName } from '../model-call.ts'
 import { withRedactor } from '../service/endpoint.ts'
@@ -9,11 +9,12 @@ import { makeOpenAiModel } from './openai-model.ts'
 import type { OpenAiCompatibleOptions, OpenAiOptions } from './openai-options.ts'
 
 /**
- * A model of OpenAI: over the Responses API, by which it goes on from what it thought. A service that answers 404 to
- * the first request, or says in another way that it does not have that API, is asked by chat completions from then on.
- * `openai('gpt-5')` or `openai({ model, … })`: without a key and a `baseUrl` the key is that of `OPENAI_API_KEY`. The model brings its price where the snapshot
- * has one.
- * @throws ConfigurationError for an address, a key or a header that no request can be made with, and for another call.
+ * A model of OpenAI, over the Responses API, which carries reasoning from one request to the next. If the service does
+ * not have that API, for instance because it answers 404 to the first request, chat completions are used from then on.
+ *
+ * Call `openai('gpt-5')` or `openai({ model, … })`. Without a key and a `baseUrl`, the key is `OPENAI_API_KEY`. The
+ * price comes from the snapshot, if it has one.
+ * @throws ConfigurationError for an invalid address, key, header or call.
  */
 export function openai(model: string | OpenAiOptions, more?: OptionsBesideName<OpenAiOptions>): Model {
   const options = openAiOptionsOf('openai', model, more)
@@ -21,9 +22,9 @@ export function openai(model: string | OpenAiOptions, more?: OptionsBesideName<O
 }
 
 /**
- * A model of OpenAI, or behind another service, over the Responses API and nothing else. Nothing is stored at the
- * service (`store: false`). Called as `openai` is.
- * @throws ConfigurationError for an address, a key or a header that no request can be made with, and for another call.
+ * A model of OpenAI, or of another service, over the Responses API only. Nothing is stored at the service (`store:
+ * false`). Call it like `openai`.
+ * @throws ConfigurationError for an invalid address, key, header or call.
  */
 export function openaiResponses(model: string | OpenAiOptions, more?: OptionsBesideName<OpenAiOptions>): Model {
   const options = openAiOptionsOf('openaiResponses', model, more)
@@ -32,10 +33,10 @@ export function openaiResponses(model: string | OpenAiOptions, more?: OptionsBes
 }
 
 /**
- * A model behind any service that speaks OpenAI's chat completions: vLLM, Ollama, llama.cpp, OpenRouter, Groq, DeepSeek,
- * Mistral and others. `baseUrl` is what comes before `/chat/completions`, mostly with `/v1` at its end. With
- * `api: 'responses'` it is asked as `openai` asks. A model whose id the snapshot knows brings its price.
- * @throws ConfigurationError for an address, a key or a header that no request can be made with, and for another call.
+ * A model of any service with OpenAI's chat completions: vLLM, Ollama, llama.cpp, OpenRouter, Groq, DeepSeek, Mistral
+ * and others. `baseUrl` is the part before `/chat/completions`, usually ending with `/v1`. With `api: 'responses'` it
+ * behaves like `openai`. The price comes from the snapshot, if it knows the id.
+ * @throws ConfigurationError for an invalid address, key, header or call.
  */
 export function openaiCompatible(
   model: string | OpenAiCompatibleOptions,
@@ -50,7 +51,7 @@ export function openaiCompatible(
     )
   const options: OpenAiCompatibleOptions = { ...named, baseUrl }
   const { api = 'chat_completions' } = options
-  // Programs in JavaScript have no types, and another name would be chat completions without a word.
+  // JavaScript programs have no types, and any other name would silently mean chat completions.
   if (!openAiApis.includes(api)) {
     throw new ConfigurationError(`api must be ${openAiApis.join(' or ')}, not ${JSON.stringify(api)}.`)
   }

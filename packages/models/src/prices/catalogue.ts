@@ -1,41 +1,41 @@
-import { isOpenAis } from '../services.ts'
+import { isOpenAiModelName } from '../services.ts'
 import { snapshotTable } from './snapshot.ts'
 
-/** US dollars a million tokens. */
+/** Prices in US dollars per million tokens. */
 export interface PriceTier {
-  /** An input token that is not cached. */
+  /** Uncached input. */
   readonly input: number
-  /** An output token. */
+  /** Output. */
   readonly output: number
-  /** A token read from the cache; `input` when absent. */
+  /** Cache reads (default: `input`). */
   readonly cacheRead?: number
-  /** A token written to the cache for five minutes; `input` when absent. */
+  /** Cache writes for five minutes (default: `input`). */
   readonly cacheWrite?: number
-  /** A token written for an hour; twice `input` when absent, or `input` where writing costs nothing extra. */
+  /** Cache writes for an hour (default: twice `input`, or `input` if cache writes cost nothing extra). */
   readonly cacheWrite1h?: number
 }
 
-/** Prices of a model, in US dollars a million tokens. */
+/** Prices of a model in US dollars per million tokens. */
 export interface ModelPrice extends PriceTier {
-  /** US dollars a thousand web searches that the service makes by itself; 10 when absent. */
+  /** US dollars per thousand web searches by the service (default: 10). */
   readonly webSearch?: number
-  /** Other rates for a whole request whose prompt is longer than so many tokens. */
+  /** Other prices for whole requests with long prompts. */
   readonly tiers?: readonly (PriceTier & {
-    /** The rates apply to prompts of more tokens than this. */
+    /** The prices apply to prompts with more tokens than this. */
     readonly inputTokensAbove: number
   })[]
 }
 
 export interface ModelFigures {
-  /** Size of the model's window in tokens. */
+  /** Context window in tokens. */
   readonly contextWindow: number
-  /** Most tokens of one reply. */
+  /** Maximum tokens of a reply. */
   readonly maxOutputTokens: number
 }
 
-/** One tier, in whole millionths of a millionth of a dollar: of a token, or of a search. */
+/** The rates of one tier per token or search, as integers in 10^-12 dollars. */
 export interface Rates {
-  /** Holds for prompts longer than this. */
+  /** Applies to prompts with more tokens than this. */
   readonly above: number
   readonly input: number
   readonly output: number
@@ -49,21 +49,21 @@ export interface Entry extends ModelFigures {
   readonly price: ModelPrice
 }
 
-/** The fee of Anthropic's and of OpenAI's API, in US dollars a thousand searches. */
+/** Fee of Anthropic's and OpenAI's APIs in US dollars per thousand searches. */
 const usualWebSearch = 10
 
 /**
- * What OpenAI bills as found by a search of these models, whatever it was, in tokens of input. It may be in the usage
- * as well; then a search costs less than it is counted as.
+ * Input tokens that OpenAI bills as the result of each search by these models. The usage may include them, too; then a
+ * search costs less than counted.
  */
 const tokensOfSearch: ReadonlyMap<string, number> = new Map([
   ['openai/gpt-4o-mini', 8_000],
   ['openai/gpt-4.1-mini', 8_000],
 ])
 
-/** The tiers of a model, lowest first; undefined for a model that nobody gave a price. */
+/** Returns the tiers of a model, lowest first; undefined for a model without a price. */
 export function findRates(model: string, overrides: ReadonlyMap<string, ModelPrice>): readonly Rates[] | undefined {
-  const price = overrides.get(bareId(model)) ?? find(model)?.price
+  const price = overrides.get(bareId(model)) ?? lookUp(model)?.price
   if (price === undefined) return undefined
   const before = rates.get(price)
   if (before !== undefined) return before
@@ -75,30 +75,30 @@ export function findRates(model: string, overrides: ReadonlyMap<string, ModelPri
 }
 const rates = new WeakMap<ModelPrice, readonly Rates[]>()
 
-/** `claude-x` and `anthropic/claude-x` are one model, and so are `gpt-x` and `openai/gpt-x`. */
+/** Removes the service: `claude-x` equals `anthropic/claude-x`, and `gpt-x` equals `openai/gpt-x`. */
 export function bareId(model: string): string {
   const [, ofOpenAi] = /^openai\/(.+)$/.exec(model) ?? []
-  return ofOpenAi !== undefined && isOpenAis(ofOpenAi) ? ofOpenAi : model.replace(/^anthropic\//, '')
+  return ofOpenAi !== undefined && isOpenAiModelName(ofOpenAi) ? ofOpenAi : model.replace(/^anthropic\//, '')
 }
 
-/** The price of a model: that of the overrides, else that of the snapshot; undefined for a model that has none. */
+/** Returns the price of a model from the overrides or the snapshot; undefined if it has none. */
 export function priceOf(model: string, overrides: Readonly<Record<string, ModelPrice>> = {}): ModelPrice | undefined {
   const id = bareId(model)
   const [, price] = Object.entries(overrides).find(([other]) => bareId(other) === id) ?? []
-  return price ?? find(model)?.price
+  return price ?? lookUp(model)?.price
 }
 
-/** What the snapshot knows of a model's sizes. */
+/** Returns the sizes of a model in the snapshot. */
 export function figuresOf(model: string): ModelFigures | undefined {
-  const entry = find(model)
+  const entry = lookUp(model)
   return entry && { contextWindow: entry.contextWindow, maxOutputTokens: entry.maxOutputTokens }
 }
 
-function find(model: string): Entry | undefined {
-  return entryOf(model) ?? entryOf(`${isOpenAis(model) ? 'openai' : 'anthropic'}/${model}`)
+function lookUp(model: string): Entry | undefined {
+  return entryOf(model) ?? entryOf(`${isOpenAiModelName(model) ? 'openai' : 'anthropic'}/${model}`)
 }
 
-/** A start asks for one or two of them. */
+/** Parses one entry: a start needs only one or two. */
 function entryOf(id: string): Entry | undefined {
   const known = entries.get(id)
   if (known !== undefined) return known
@@ -109,11 +109,11 @@ function entryOf(id: string): Entry | undefined {
   entries.set(id, entry)
   return entry
 }
-/** Those that were asked for. */
+/** Entries parsed so far. */
 const entries = new Map<string, Entry>()
 let lines: ReadonlyMap<string, string> | undefined
 
-/** The snapshot, by id. */
+/** Returns the whole snapshot, by id. */
 export function allEntries(): ReadonlyMap<string, Entry> {
   all ??= new Map(
     snapshotLines().flatMap((line) => {
@@ -128,7 +128,7 @@ let all: ReadonlyMap<string, Entry> | undefined
 
 function ratesOf(tier: PriceTier & { readonly inputTokensAbove: number }, webSearch: number): Rates {
   const { input, output, cacheRead = input, cacheWrite, inputTokensAbove: above } = tier
-  // A dollar a million tokens is a millionth of a dollar a token.
+  // A dollar per million tokens is a millionth of a dollar per token.
   const millionths = (dollars: number): number => Math.round(dollars * 1e6)
   return {
     above,
@@ -141,7 +141,7 @@ function ratesOf(tier: PriceTier & { readonly inputTokensAbove: number }, webSea
   }
 }
 
-/** Of each the id comes first. */
+/** Each line starts with its id. */
 function snapshotLines(): readonly string[] {
   return snapshotTable
     .trim()
@@ -149,7 +149,9 @@ function snapshotLines(): readonly string[] {
     .map((line) => line.trim())
 }
 
-/** `id, window, longest reply, in, out, read, write`, and for each tier `> prompt size, in, out, read, write`. */
+/**
+ * Parses `id, window, longest reply, in, out, read, write`, and for each tier `> prompt size, in, out, read, write`.
+ */
 function parseLine(line: string): Entry {
   const [base = '', ...tiers] = line.split('>')
   const [id = '', ...words] = base.trim().split(/\s+/)
@@ -165,20 +167,23 @@ function parseLine(line: string): Entry {
   return { contextWindow, maxOutputTokens, price }
 }
 
-/** Google's fee for a thousand grounded requests to models before Gemini 3, from which on it is for each query; the dearer one for names that do not say. */
+/**
+ * Google's fee per thousand grounded requests for models before Gemini 3; newer ones are billed per query. Unclear
+ * names get the higher fee.
+ */
 const googleRequest = 35
 
-/** US dollars a thousand searches; `input` is the price of a million tokens. */
+/** Returns US dollars per thousand searches; `input` is the price of a million tokens. */
 function searchFeeOf(id: string, input: number): number {
   if (id.startsWith('anthropic/')) return usualWebSearch
   if (id.startsWith('google/gemini-')) return /gemini-\d/.test(id) && !/gemini-[12]/.test(id) ? 14 : googleRequest
   if (id.startsWith('xai/')) return usualWebSearch
-  // Other services bill their searches in ways of their own, and report none in the usage.
+  // Other services bill searches differently, and do not report them in the usage.
   if (!id.startsWith('openai/')) return 0
   return usualWebSearch + ((tokensOfSearch.get(id) ?? 0) * 1_000 * input) / 1e6
 }
 
-/** A 0 beside an input that costs something means that there is no such rate: those tokens are billed as input. */
+/** A zero next to a nonzero input price means that there is no such rate: those tokens are billed as input. */
 function tierOf([
   input = Number.NaN,
   output = Number.NaN,

@@ -5,13 +5,13 @@ import { findRates } from './catalogue.ts'
 import type { ModelPrice, Rates } from './catalogue.ts'
 
 /**
- * Prices from the snapshot, with others before it. Ids are exact, but `claude-x` and `anthropic/claude-x` are one.
+ * Prices from the snapshot and overrides. Ids are exact, but `claude-x` equals `anthropic/claude-x`.
  *
- * P1: `worstCase` is never below `cost` of any usage within its tokens and uses: both count in whole millionths of a
- *     millionth of a dollar, so that no rounding comes between them.
- * P2: fees a piece are part of both. A use of a tool of the service's own is reserved at the fee of a web search, the
- *     only one that the usage tells of.
- * P3: `leastPerToken` times the tokens of a usage is never above its `cost`: fees come on top.
+ * P1: `worstCase` is never below the `cost` of any usage within its bounds. Both count integers of 10^-12 dollars, so
+ *     rounding cannot differ.
+ * P2: both include fees. Each server tool use is reserved at the fee of a web search, the only one that the usage
+ *     reports.
+ * P3: `leastPerToken` times the tokens of a usage is never above its `cost`, which adds fees.
  */
 export function priceTable(own: ReadonlyMap<string, ModelPrice>): Prices {
   return {
@@ -19,13 +19,13 @@ export function priceTable(own: ReadonlyMap<string, ModelPrice>): Prices {
       const tiers = findRates(model, own)
       if (tiers === undefined) return undefined
       const promptTokens = inputTokensOf(usage)
-      // The last tier that begins below the prompt's size holds for all of the request.
-      const rates = applicable(tiers, promptTokens).at(-1)
+      // The highest tier that the prompt reaches applies to the whole request.
+      const rates = applicableRates(tiers, promptTokens).at(-1)
       return rates === undefined ? undefined : dollars(costAt(rates, usage))
     },
     worstCase(model, bound) {
       const tiers = findRates(model, own)
-      return tiers === undefined ? undefined : dollars(worstCaseAt(applicable(tiers, bound.inputTokens), bound))
+      return tiers === undefined ? undefined : dollars(worstCaseAt(applicableRates(tiers, bound.inputTokens), bound))
     },
     leastPerToken(model) {
       const tiers = findRates(model, own)
@@ -34,28 +34,28 @@ export function priceTable(own: ReadonlyMap<string, ModelPrice>): Prices {
   }
 }
 
-/** What models bring: the prices of the snapshot alone. */
+/** Default prices of models: only the snapshot. */
 export const snapshotPrices: Prices = Object.freeze(priceTable(new Map()))
 
-/** Tiers go by the size of the whole prompt: uncached, written and read. */
-function applicable(tiers: readonly Rates[], promptTokens: number): readonly Rates[] {
+/** Returns the tiers that a prompt reaches, by its total size: uncached, written and read. */
+function applicableRates(tiers: readonly Rates[], promptTokens: number): readonly Rates[] {
   return tiers.filter(({ above }) => above < promptTokens || above === 0)
 }
 
 function costAt(rates: Rates, usage: Usage): number {
-  const written = usage.cache_creation_input_tokens
-  const hour = Math.min(written, usage.cache_creation?.ephemeral_1h_input_tokens ?? 0)
+  const cacheWritten = usage.cache_creation_input_tokens
+  const hour = Math.min(cacheWritten, usage.cache_creation?.ephemeral_1h_input_tokens ?? 0)
   return (
     rates.input * usage.input_tokens +
     rates.read * usage.cache_read_input_tokens +
-    rates.write5m * (written - hour) +
+    rates.write5m * (cacheWritten - hour) +
     rates.write1h * hour +
     rates.output * usage.output_tokens +
     rates.search * (usage.server_tool_use?.web_search_requests ?? 0)
   )
 }
 
-/** A smaller prompt may fall into a dearer tier: the dearest of those that it can reach counts. */
+/** A smaller prompt may be in a more expensive tier, so the highest reachable rates apply. */
 function worstCaseAt(tiers: readonly Rates[], { inputTokens, outputTokens, serverToolUses = 0 }: RequestBound): number {
   const dearest = (rate: (rates: Rates) => number): number => Math.max(...tiers.map(rate))
   return (
@@ -74,17 +74,17 @@ function worstCaseAt(tiers: readonly Rates[], { inputTokens, outputTokens, serve
   )
 }
 
-/** Of a token of any kind. */
+/** The lowest rate of any kind of token. */
 function leastRate({ input, output, read, write5m, write1h }: Rates): number {
   return Math.min(input, output, read, write5m, write1h)
 }
 
-/** What is free stays free, also without a bound on how much of it there is. */
+/** Free stays free, even for an unbounded count. */
 function times(count: number, rate: number): number {
   return rate === 0 ? 0 : count * rate
 }
 
-/** Rates are in dollars a million tokens, kept as whole millionths. */
+/** Converts to dollars. */
 function dollars(millionthsOfMillionths: number): number {
   return millionthsOfMillionths / 1e12
 }

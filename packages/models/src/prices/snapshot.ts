@@ -1,10 +1,10 @@
-/** Where the table below comes from, and when. */
+/** Source and date of the table below. */
 export const snapshotSource = 'pi-ai 1.5.2 model data (MIT), generated 2026-11-10'
 
 /**
- * A line a model: id, context window, longest reply (tokens); then US dollars a million tokens for input, output,
- * a cache read and a five-minute cache write (an hour's is twice the input); then, after each `>`, the size of the
- * prompt in tokens above which the four rates that follow hold for the whole request.
+ * One line per model: id, context window and longest reply in tokens; then US dollars per million tokens for input,
+ * output, cache read and five-minute cache write (an hour costs twice the input). After each `>` follow a prompt size
+ * and the four rates that apply to whole requests above it.
  */
 export const snapshotTable = `
 anthropic/claude-fable-5 1000000 128000 10 50 1 12.5

@@ -2,26 +2,26 @@ import type { BlockOrigin, ModelUpdate } from '@halting/core/adapters'
 import type { JsonObject, Usage } from '@halting/core'
 import { MessageAssembler } from '../anthropic/message-assembler.ts'
 import type { OpenBlock } from '../anthropic/open-block.ts'
-import { messageStart, tellingEvent } from '../anthropic/telling-event.ts'
-import { madeId } from '../openai/wire-calls.ts'
+import { messageStart, emitAndRead } from '../anthropic/emit-event.ts'
+import { idFromSeed } from '../openai/call-format.ts'
 import type { Assembled, Progress } from '../service/stream-reader.ts'
 
-/** What goes back with a block once it is complete; `input` is the streamed one of a call. */
+/** Returns what is sent back with a completed block; `input` is the parsed input of a call. */
 export type BlockOriginOf = (open: OpenBlock, input?: JsonObject) => BlockOrigin | undefined
 
-/** Feeds blocks to the assembler, as events of the Messages API, and emits these. */
+/** Feeds blocks to the assembler as Messages API events, and emits those events. */
 export class BlockFeed {
   readonly #emit: (update: ModelUpdate) => void
   readonly #assembler: MessageAssembler
   readonly #origins = new Map<JsonObject, BlockOriginOf>()
   readonly #ids = new Set<string>()
   readonly #seed: string
-  /** How the message begins, until there is something of it: a response may be refused yet, or begin again. */
+  /** The start of the message, emitted with its first content: until then a response may be refused, or start again. */
   #beginning: JsonObject | undefined
   #blocks = 0
   #problem: Progress | undefined
 
-  /** `seed` is the request's own key: ids are made of it. */
+  /** `seed` is the idempotency key of the request; ids are derived from it. */
   constructor(seed: string, emit: (update: ModelUpdate) => void) {
     this.#seed = seed
     this.#emit = emit
@@ -32,14 +32,14 @@ export class BlockFeed {
     return this.#blocks
   }
 
-  /** The first thing that the stream broke by. */
+  /** The first violation in the stream. */
   get problem(): Progress | undefined {
     return this.#problem
   }
 
-  /** An id that no other call of the reply has: the given one, unless it is empty or in use. */
+  /** Returns an id that no other call of the reply has: the given one, unless it is empty or in use. */
   ownId(given: string): string {
-    const id = given === '' || this.#ids.has(given) ? `call-${madeId(`${this.#seed} ${this.#ids.size}`)}` : given
+    const id = given === '' || this.#ids.has(given) ? `call-${idFromSeed(`${this.#seed} ${this.#ids.size}`)}` : given
     this.#ids.add(id)
     return id
   }
@@ -60,7 +60,7 @@ export class BlockFeed {
     return this.#feed({ type: 'content_block_delta', index, delta })
   }
 
-  /** Sets all of the text of an open block: what was streamed of it had gaps. */
+  /** Replaces the text of an open block whose deltas had gaps. */
   replace(index: number, text: string): void {
     this.#assembler.replaceText(index, text)
   }
@@ -69,7 +69,7 @@ export class BlockFeed {
     this.#feed({ type: 'content_block_stop', index })
   }
 
-  /** Ends the message. What is still open was cut, and is left out. */
+  /** Ends the message. Open blocks were cut, and are dropped. */
   stop(stop_reason: string, usage: Usage | undefined): void {
     this.#assembler.dropOpen()
     this.#feed({
@@ -80,7 +80,7 @@ export class BlockFeed {
     this.#feed({ type: 'message_stop' })
   }
 
-  /** Two replies came in one stream. */
+  /** Reports two replies in one stream. */
   mixed(): Progress {
     return this.#assembler.mixed()
   }
@@ -92,12 +92,12 @@ export class BlockFeed {
   #feed(event: JsonObject): Progress {
     const beginning = this.#beginning
     this.#beginning = undefined
-    if (beginning !== undefined) this.#tell(beginning)
-    return this.#tell(event)
+    if (beginning !== undefined) this.#emitEvent(beginning)
+    return this.#emitEvent(event)
   }
 
-  #tell(event: JsonObject): Progress {
-    const progress = tellingEvent(this.#emit, event, () => this.#assembler.take(event))
+  #emitEvent(event: JsonObject): Progress {
+    const progress = emitAndRead(this.#emit, event, () => this.#assembler.take(event))
     if (progress.kind === 'violation') this.#problem ??= progress
     return progress
   }

@@ -1,15 +1,14 @@
 import type { Json, JsonObject } from '@halting/core'
 import { parseJson, stringOf } from '../json-fields.ts'
-import { argumentsText, keptArguments } from '../openai/wire-calls.ts'
-import { namelessTool } from '../service/nameless-tool.ts'
-import { ping, violation } from '../service/stream-reader.ts'
+import { argumentsText, storedArguments } from '../openai/call-format.ts'
+import { namelessTool, ping, violation } from '../service/stream-reader.ts'
 import type { Progress } from '../service/stream-reader.ts'
 import type { BlockFeed } from './block-feed.ts'
 import type { OpenItem } from './open-item.ts'
 import { responsesApi } from './origin.ts'
 import type { ResponsesOrigin } from './origin.ts'
 
-/** A call of one of our tools: its arguments are JSON, or, of a custom tool, a text. */
+/** A call of one of our tools. Its arguments are JSON, or text for a custom tool. */
 export class CallItem implements OpenItem {
   readonly type: 'function_call' | 'custom_tool_call'
   readonly #feed: BlockFeed
@@ -17,16 +16,16 @@ export class CallItem implements OpenItem {
   #givenId = ''
   #name = ''
   #namespace = ''
-  /** What came of its arguments, and how much of that was fed. */
+  /** Arguments received so far, and how much of them was fed. */
   #input = ''
-  #fed = 0
-  /** All of its arguments, where they are written otherwise than they were streamed. */
+  #fedLength = 0
+  /** The final arguments, if they differ from the streamed ones. */
   #whole: string | undefined
   #index: number | undefined
   #isCut = false
   #isDone = false
 
-  /** `fieldOf` names the field of the input that the text of a custom call becomes. */
+  /** `fieldOf` names the input field for the text of a custom call. */
   constructor(type: CallItem['type'], feed: BlockFeed, fieldOf: (tool: string) => string) {
     this.type = type
     this.#feed = feed
@@ -41,12 +40,14 @@ export class CallItem implements OpenItem {
     return this.#givenId
   }
 
-  /** Whether it may have been cut: then it is not in the reply. */
+  /** Whether the call may have been cut; then the reply omits it. */
   get isCut(): boolean {
     return this.#isCut
   }
 
-  /** Whether an item may be this call, by what both are known by. Gateways turn ids, so without a place alone they tell. */
+  /**
+   * Whether an item can be this call, by name and id. Gateways change ids, so the id only counts if there is no index.
+   */
   mayBe({ call_id, name }: JsonObject, hasPlace: boolean): boolean {
     return isSame(this.#name, stringOf(name)) && (hasPlace || isSame(this.#givenId, stringOf(call_id)))
   }
@@ -62,16 +63,16 @@ export class CallItem implements OpenItem {
 
   delta(text: string): Progress {
     this.#input += text
-    return this.#tell()
+    return this.#emitInput()
   }
 
-  /** All of its arguments. */
+  /** Reports all arguments. */
   fill(whole: Json | undefined): Progress {
     const text = argumentsText(whole)
     if (text === '' || text === this.#input) return ping
     if (text.startsWith(this.#input)) return this.delta(text.slice(this.#input.length))
     if (text === this.#whole) return ping
-    const isSame = this.#whole === undefined && this.type === 'function_call' && saysTheSame(text, this.#input)
+    const isSame = this.#whole === undefined && this.type === 'function_call' && isEquivalentJson(text, this.#input)
     this.#whole = text
     return isSame ? ping : violation('the arguments of a call differ from the streamed ones')
   }
@@ -94,9 +95,9 @@ export class CallItem implements OpenItem {
 
   #end(): void {
     const index = this.#begin()
-    this.#tell()
+    this.#emitInput()
     if (this.type === 'custom_tool_call') {
-      const opening = this.#fed === 0 ? this.#opening() : ''
+      const opening = this.#fedLength === 0 ? this.#opening() : ''
       this.#feed.delta(index, { type: 'input_json_delta', partial_json: `${opening}"}` })
     }
     this.#feed.end(index)
@@ -110,12 +111,12 @@ export class CallItem implements OpenItem {
     return this.#index
   }
 
-  /** Feeds what was not fed yet, once the call has a name. */
-  #tell(): Progress {
-    if (this.#index === undefined || this.#fed === this.#input.length) return ping
-    const added = this.#input.slice(this.#fed)
-    const isFirst = this.#fed === 0
-    this.#fed = this.#input.length
+  /** Feeds new arguments once the call has a name. */
+  #emitInput(): Progress {
+    if (this.#index === undefined || this.#fedLength === this.#input.length) return ping
+    const added = this.#input.slice(this.#fedLength)
+    const isFirst = this.#fedLength === 0
+    this.#fedLength = this.#input.length
     const json =
       this.type === 'function_call' ? added : `${isFirst ? this.#opening() : ''}${JSON.stringify(added).slice(1, -1)}`
     return this.#feed.delta(this.#index, { type: 'input_json_delta', partial_json: json })
@@ -127,25 +128,25 @@ export class CallItem implements OpenItem {
 
   #originOf(inputJson: string, input: JsonObject | undefined): ResponsesOrigin | undefined {
     const isCustom = this.type === 'custom_tool_call'
-    const written = isCustom ? {} : keptArguments(inputJson, input)
-    if (written.arguments === undefined && !isCustom && this.#namespace === '') return undefined
+    const stored = isCustom ? {} : storedArguments(inputJson, input)
+    if (stored.arguments === undefined && !isCustom && this.#namespace === '') return undefined
     return {
       api: responsesApi,
-      ...written,
+      ...stored,
       ...(this.#namespace !== '' && { namespace: this.#namespace }),
       ...(isCustom && { custom: true }),
     }
   }
 }
 
-/** What ran would be one call with the arguments of another. */
+/** A call must not run with the arguments of another one. */
 export const anotherCall: Progress = violation('a call ended with another id or name')
 
 function isSame(known: string, given: string): boolean {
   return known === '' || given === '' || known === given
 }
 
-function saysTheSame(one: string, other: string): boolean {
+function isEquivalentJson(one: string, other: string): boolean {
   const [a, b] = [parseJson(one), parseJson(other)]
   return a !== undefined && JSON.stringify(a) === JSON.stringify(b)
 }

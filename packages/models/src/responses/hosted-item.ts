@@ -8,14 +8,14 @@ import { withoutId } from './open-item.ts'
 import type { OpenItem } from './open-item.ts'
 import { responsesApi } from './origin.ts'
 
-/** How one of the service's own tools shows in a message. */
+/** How a message represents one of the service's tools. */
 interface HostedTool {
   readonly name: string
   input(item: JsonObject): JsonObject
   results(item: JsonObject): readonly JsonObject[]
 }
 
-/** The service's own tools, by the type of their items. */
+/** The service's tools, by item type. */
 const hostedTools: { readonly [type: string]: HostedTool } = {
   web_search_call: {
     name: 'web_search',
@@ -53,13 +53,13 @@ const hostedTools: { readonly [type: string]: HostedTool } = {
   },
 }
 
-/** The tool of the service that made this item; undefined where it is another item, or is for us to do. */
+/** Returns the server tool that made this item; undefined for other items, and for those that we must execute. */
 export function hostedToolOf({ type, execution }: JsonObject): HostedTool | undefined {
   const name = stringOf(type)
   return execution !== 'client' && Object.hasOwn(hostedTools, name) ? hostedTools[name] : undefined
 }
 
-/** A call of one of the service's own tools, and its results: always both, so that the message can go back. */
+/** A call of one of the service's tools and its results: always both, so that the message can be sent back. */
 export class HostedItem implements OpenItem {
   readonly type: string
   readonly #feed: BlockFeed
@@ -84,8 +84,8 @@ export class HostedItem implements OpenItem {
   }
 
   /**
-   * How many web searches it was billed as: one, however many queries it has, as `max_tool_calls` counts it. Opening a
-   * page, and finding a text in it, are none.
+   * Number of web searches that are billed: one, however many queries it has, as `max_tool_calls` counts it. Opening a
+   * page and finding text in one are free.
    */
   get searches(): number {
     if (this.type !== 'web_search_call') return 0
@@ -109,7 +109,7 @@ export class HostedItem implements OpenItem {
     this.#feed.end(this.#index)
     const results = this.#tool.results(item)
     const type = `${this.#tool.name}_tool_result`
-    // Nothing of it goes to another service, and here the item is all that goes back.
+    // Other services get none of it, and this service gets only the item.
     const block = { type, tool_use_id: this.#id, content: results }
     this.#feed.end(this.#feed.begin(block, () => ({ api: responsesApi })))
     return more
@@ -126,7 +126,7 @@ function withoutSources(action: JsonObject): JsonObject {
   return rest
 }
 
-/** A page that a search found; not all services name its title. */
+/** Converts a page that a search found; some services omit its title. */
 function sourceOf(source: Json): readonly JsonObject[] {
   if (!isJsonObject(source) || stringOf(source.url) === '') return []
   const url = stringOf(source.url)

@@ -7,26 +7,26 @@ import type { BlockFeed } from './block-feed.ts'
 import { responsesApi } from './origin.ts'
 import type { ResponsesOrigin } from './origin.ts'
 
-/** An item of a response while it is streamed. */
+/** An item of a response during streaming. */
 export interface OpenItem {
   /** The type of the item, such as `message`. */
   readonly type: string
-  /** Whether the service gave the whole item: nothing is added to it after that. */
+  /** Whether the service has sent the complete item; nothing is added after that. */
   readonly isDone: boolean
-  /** The id of a call. */
+  /** Id of a call. */
   readonly callId?: string
-  /** What the item began with. */
+  /** Reads the start of the item. */
   take(item: JsonObject): void
   /**
-   * The whole item: what the deltas left out is filled in, and its blocks end. `wasCut`: the end of a response that was cut
-   * told it, which holds what had come of an item, too.
+   * Reads the complete item: fills in what the deltas omitted, and ends its blocks. `wasCut` means that it comes from
+   * the end of a cut response, which includes incomplete items.
    */
   done(item: JsonObject, wasCut?: boolean): Progress
-  /** The reply is over, and the whole item never came: `wasCut` says whether the reply was cut. */
+  /** Ends an item whose complete form never arrived; `wasCut` says whether the reply was cut. */
   settle(wasCut: boolean): void
 }
 
-/** The item without its ids: nothing is stored at the service, and gateways give every event another one. */
+/** Removes the id: nothing is stored at the service, and gateways change ids with every event. */
 export function withoutId(item: JsonObject): JsonObject {
   const { id: _, ...rest } = item
   return rest
@@ -41,7 +41,7 @@ interface Part {
   annotations: JsonObject[]
 }
 
-/** A message: each of its parts that has a text is a block. */
+/** A message; each part with text becomes a block. */
 export class MessageItem implements OpenItem {
   readonly type = 'message'
   readonly #feed: BlockFeed
@@ -78,7 +78,7 @@ export class MessageItem implements OpenItem {
     return more
   }
 
-  /** All of a part. */
+  /** Reports a complete part. */
   fill(place: number, kind: PartKind, text: string, annotations: readonly JsonObject[] = []): Progress {
     if (text === '' && annotations.length === 0) return ping
     const part = this.#part(place, kind)
@@ -122,7 +122,7 @@ export class MessageItem implements OpenItem {
     return part
   }
 
-  /** Of a text that cites something, too: no other service knows these citations. */
+  /** Returns the origin. A text with citations has one, too, because no other service knows these citations. */
   #originOf({ kind, annotations }: Part): ResponsesOrigin | undefined {
     if (kind === 'text' && this.#phase === '' && annotations.length === 0) return undefined
     return {
@@ -133,7 +133,7 @@ export class MessageItem implements OpenItem {
   }
 }
 
-/** Emits what is missing of a text. Where pieces got lost in the middle, the block has all of it nevertheless. */
+/** Emits the rest of a text. If deltas in the middle were lost, the block still gets the complete text. */
 function fillText(
   feed: BlockFeed,
   { index, text: streamed }: { readonly index: number; readonly text: string },
@@ -154,7 +154,7 @@ function fillText(
 
 type ThoughtSource = 'summary' | 'text'
 
-/** Reasoning: its summary is what it thinks, or its text where the service has no summary. */
+/** Reasoning: its summary, or its text if the service has no summary. */
 export class ReasoningItem implements OpenItem {
   readonly type = 'reasoning'
   readonly #feed: BlockFeed
@@ -174,14 +174,14 @@ export class ReasoningItem implements OpenItem {
   }
 
   take({ encrypted_content: encrypted }: JsonObject): void {
-    // It goes back whatever else comes.
+    // The encrypted reasoning is sent back in any case.
     if (stringOf(encrypted) !== '') this.#begin()
   }
 
   delta(source: ThoughtSource, piece: number, text: string): Progress {
     if (text === '') return ping
     this.#source ??= source
-    // What is not shown is in the item.
+    // The item preserves what is not shown.
     if (source !== this.#source) return more
     const added = this.#text !== '' && piece !== this.#piece ? `${betweenParts}${text}` : text
     this.#piece = piece
@@ -224,7 +224,7 @@ function textsOf(parts: JsonObject[string]): string {
     .join(betweenParts)
 }
 
-/** An item that this library does not know: kept as it is, and sent back. */
+/** An unknown item: preserved unchanged, and sent back. */
 export class OtherItem implements OpenItem {
   readonly type: string
   readonly #feed: BlockFeed
@@ -254,8 +254,9 @@ export class OtherItem implements OpenItem {
 }
 
 /**
- * The annotations of a text as citations of the Messages API: an address that was found is a
- * `web_search_result_location`, and `cited_text` is the part of the text that it stands for. Any other stays as it is.
+ * Converts annotations of a text to citations of the Messages API: a found address becomes a
+ * `web_search_result_location`, and `cited_text` is the part of the text that it supports. Other annotations are
+ * unchanged.
  */
 function citationsOf(annotations: readonly JsonObject[], text: string): readonly JsonObject[] {
   if (annotations.length === 0) return []
@@ -272,15 +273,15 @@ function citationsOf(annotations: readonly JsonObject[], text: string): readonly
   })
 }
 
-/** Most characters of a text that a citation repeats. */
+/** Maximum number of characters that a citation repeats. */
 const longestCited = 500
 
-/** The service counts characters, not the halves that some consist of here. */
+/** Returns a function that cuts by characters, as the service counts, not by UTF-16 units. */
 function cutterOf(text: string): (start: number, end: number) => string {
   const characters = /[\uD800-\uDFFF]/.test(text) ? Array.from(text) : text
   return (start, end) => {
     const from = Math.max(0, start)
-    // Not so for what is no number, either.
+    // Also false for invalid numbers.
     if (!(end > from)) return ''
     const cut = characters.slice(from, Math.min(end, from + longestCited))
     return typeof cut === 'string' ? cut : cut.join('')

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@halting/core'
 import type { BlockOrigin } from '@halting/core/adapters'
 
-/** The `origin.api` of what the Responses API wrote. */
+/** The `origin.api` of blocks from the Responses API. */
 export const responsesApi = 'responses'
 
 /**

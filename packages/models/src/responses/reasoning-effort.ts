@@ -1,15 +1,18 @@
 import type { Json } from '@halting/core'
 
-/** How hard a model may think, from least to most. Few models take all of these. */
+/** Reasoning effort, from lowest to highest. Few models support all values. */
 export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
 export const reasoningEfforts: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 
 /**
- * The effort nearest to what is wanted that the service did not refuse; undefined where none is left, and then the
- * service's own is taken. Where little is wanted it is the next higher, else the next lower.
+ * Returns the supported effort that is nearest to the wanted one; undefined if none is left, so that the service's
+ * default applies. For a low effort it prefers the next higher value, otherwise the next lower.
  */
-export function effortTaken(wanted: ReasoningEffort, refused: ReadonlySet<string>): ReasoningEffort | undefined {
+export function nearestSupportedEffort(
+  wanted: ReasoningEffort,
+  refused: ReadonlySet<string>,
+): ReasoningEffort | undefined {
   const place = reasoningEfforts.indexOf(wanted)
   const candidates =
     wanted === 'none' || wanted === 'minimal'
@@ -18,23 +21,32 @@ export function effortTaken(wanted: ReasoningEffort, refused: ReadonlySet<string
   return candidates.find((effort) => !refused.has(effort))
 }
 
-/** The same for what stands in a field: services have values of their own, which are sent as they are. */
-export function valueTaken(wanted: Json | undefined, refused: ReadonlySet<string>): Json | undefined {
+/** Returns the supported value for a field. Values that only the service knows are unchanged. */
+export function supportedEffortValue(wanted: Json | undefined, refused: ReadonlySet<string>): Json | undefined {
   const known = reasoningEfforts.find((one) => one === wanted)
-  return known === undefined ? wanted : effortTaken(known, refused)
-}
-
-/** Whether a model takes a temperature and the like: those of OpenAI that think do not, except where they are to think nothing. */
-export function takesSampling(model: string, effort: Json | undefined): boolean {
-  return reasons(model) !== 'yes' || effort === 'none' || /(^|\/)gpt-oss/.test(model)
+  return known === undefined ? wanted : nearestSupportedEffort(known, refused)
 }
 
 /**
- * Whether a model thinks before it answers, by its name: `unknown` for one that is not OpenAI's. Each may have a service
- * before it, with a slash.
+ * Whether a model supports temperature and similar settings: OpenAI's reasoning models do not, unless reasoning is off.
  */
-export function reasons(model: string): 'yes' | 'no' | 'unknown' {
+export function supportsSampling(model: string, effort: Json | undefined): boolean {
+  return reasoningSupport(model) !== 'yes' || effort === 'none' || /(^|\/)gpt-oss/.test(model)
+}
+
+/**
+ * Whether a model reasons, by its name: `unknown` for models that are not OpenAI's. A service prefix with a slash is
+ * ignored.
+ */
+export function reasoningSupport(model: string): 'yes' | 'no' | 'unknown' {
   const name = model.slice(model.lastIndexOf('/') + 1)
   if (/^(chatgpt-|gpt-(3|4)|gpt-5(\.\d+)?-chat)/.test(name)) return 'no'
   return /^(o\d+(-|$)|gpt-([5-9]|\d\d)|gpt-oss|codex-)/.test(name) ? 'yes' : 'unknown'
+}
+
+/** Whether OpenAI serves a model only through the Responses API, by its name. */
+export function isResponsesOnlyModel(model: string): boolean {
+  return (
+    /^(gpt-\d|o\d)[\w.]*(-[\w.]+)*-(pro|codex|deep-research)(-|$)/.test(model) || /^(codex-|computer-use-)/.test(model)
+  )
 }

@@ -13,47 +13,47 @@ import type { ToolDefinition, ToolResultBlock } from '@halting/core/adapters'
 import { createBodies } from '../bytes/bodies.ts'
 import type { TurnKind } from '../bytes/wire-format.ts'
 import { listOf, stringOf } from '../json-fields.ts'
-import type { LeftOut } from '../service/left-out.ts'
-import { reasons, takesSampling, valueTaken } from './reasoning-effort.ts'
+import type { UnsupportedSettings } from '../service/unsupported-settings.ts'
+import { reasoningSupport, supportsSampling, supportedEffortValue } from './reasoning-effort.ts'
 import type { ReasoningEffort } from './reasoning-effort.ts'
-import type { OwnReasoning } from './own-reasoning.ts'
+import type { ReadableReasoning } from './readable-reasoning.ts'
 import { isFreeformCall, itemsOf } from './responses-items.ts'
 import type { FreeformTools } from './responses-items.ts'
 
-/** What the body of a request to the Responses API depends on beside the request. */
+/** Options of request bodies for the Responses API. */
 export interface ResponsesBodyOptions {
-  /** The id that the service knows the model by. */
+  /** Model id at the service. */
   readonly model: string
-  /** The id of the `Model`. */
+  /** Id of the `Model`. */
   readonly id: string
   readonly freeform: FreeformTools
-  /** The service's own tools, as it wants them listed. */
+  /** Tools that the service runs, in the service's format. */
   readonly serverTools: readonly JsonObject[]
-  /** What a request does not say otherwise. */
+  /** Default for requests without `thinking`. */
   readonly thinking: Thinking | undefined
-  /** The service's own when absent. */
+  /** Undefined for the service's default. */
   readonly effort: ReasoningEffort | undefined
-  /** Which summary of its thoughts is asked for; `auto` when absent, for models of OpenAI that think. */
+  /** Summary of the reasoning to request (default: `auto` for OpenAI's reasoning models). */
   readonly summary: 'auto' | 'concise' | 'detailed' | 'none' | undefined
-  /** Further fields of every request; ours go before those of the same name. */
+  /** Additional fields of every request; built-in fields take precedence. */
   readonly extraBody: JsonObject
-  /** What the service does not take. */
+  /** Fields that the service rejects. */
   readonly refused: RefusedFields
-  /** What this model thought in this process, for where the service refused what others thought. */
-  readonly ownReasoning: OwnReasoning
-  /** Told of settings that the model does not take. */
-  readonly leftOut?: LeftOut | undefined
+  /** Reasoning of this process, which may still be sent if the service rejected recorded reasoning. */
+  readonly readableReasoning: ReadableReasoning
+  /** Receives settings that the model does not support. */
+  readonly unsupported?: UnsupportedSettings | undefined
 }
 
-/** Fields of a request that a service refused, and that it can be made without. */
+/** Optional fields that a service rejected. */
 export interface RefusedFields {
   /** `store`. */
   readonly store: boolean
-  /** `include`: what was thought cannot be carried over, and sources of a search are not told. */
+  /** `include`: without it, reasoning cannot be sent back, and search sources are not reported. */
   readonly include: boolean
   /**
-   * How often what was thought was refused: with another key, or for another organization. What the model did not think in
-   * this process since then is left out.
+   * How often reasoning was rejected, because of another key or organization. Reasoning that was not created in this
+   * process since then is omitted.
    */
   readonly carriedReasoning: number
   /** `reasoning.summary`. */
@@ -62,20 +62,19 @@ export interface RefusedFields {
   readonly efforts: ReadonlySet<string>
 }
 
-/** Each item is a value by itself. */
+/** Each item is a separate JSON value. */
 const single: TurnKind = { opening: '', closing: '', merges: false, takesBreakpoint: false }
 
 // Spec R-RESP-1.
 /**
- * Bodies of one adapter's requests, each as one buffer; a message is put into JSON once in its life.
+ * Creates the request bodies of one adapter, each as one buffer; each message is serialized only once.
  *
- * Nothing is stored at the service: every request has the whole conversation, and what the model thought comes back
- * encrypted and goes along with it.
+ * Nothing is stored at the service: every request has the whole conversation, including encrypted reasoning.
  */
 export function createResponsesBody(options: ResponsesBodyOptions): (request: ModelRequest) => Uint8Array {
-  const { freeform, id, refused, ownReasoning } = options
+  const { freeform, id, refused, readableReasoning } = options
   const freeformResults = createFreeformResults()
-  const isReadable = (item: JsonObject): boolean => ownReasoning.has(item, refused.carriedReasoning)
+  const isReadable = (item: JsonObject): boolean => readableReasoning.has(item, refused.carriedReasoning)
   const isFreeformResult = (result: ToolResultBlock): boolean => freeformResults.has(result)
   const items = { id, freeform, isReadable, isFreeformResult }
   const bodies = createBodies({
@@ -95,7 +94,7 @@ export function createResponsesBody(options: ResponsesBodyOptions): (request: Mo
   }
 }
 
-/** The results of calls of freeform tools, known by the calls before them. */
+/** Tracks the results of freeform tools, which the preceding calls identify. */
 function createFreeformResults(): {
   look(messages: readonly ModelMessage[]): void
   has(result: ToolResultBlock): boolean
@@ -130,12 +129,12 @@ function createFreeformResults(): {
 
 type HeadOf = (request: Pick<ModelRequest, 'system' | 'tools' | 'webSearch'>) => string
 
-/** What seldom changes within a run: its text is made once for as long as it does not. */
+/** Caches the parts that rarely change within a run. */
 function createHeads({ model, freeform, serverTools, refused }: ResponsesBodyOptions): HeadOf {
   const served = serverTools.map((tool) => ({ tool, text: JSON.stringify(wellFormedJson(tool)) }))
   const start = `{"model":${JSON.stringify(model)}${refused.store ? '' : ',"store":false'},"stream":true`
   const textOf: HeadOf = ({ system, tools, webSearch }) => {
-    // That of the request goes before one that is always there.
+    // The search of the request replaces a permanent one.
     const others = webSearch === undefined ? served : served.filter(({ tool }) => !isWebSearch(tool))
     const listed = [
       ...tools.map((tool) => JSON.stringify(toolOf(tool, freeform))),
@@ -159,7 +158,7 @@ function createHeads({ model, freeform, serverTools, refused }: ResponsesBodyOpt
 function toolOf({ name, description, input_schema }: ToolDefinition, freeform: FreeformTools): JsonObject {
   const text = Object.hasOwn(freeform, name) ? freeform[name] : undefined
   if (text === undefined) {
-    // Strict schemas are not any schema: optional fields and maps are refused in them.
+    // Strict schemas are restricted: they do not allow optional fields and maps.
     return { type: 'function', name, description, parameters: input_schema, strict: false }
   }
   return {
@@ -182,11 +181,11 @@ function searchTool({ allowedDomains, blockedDomains }: WebSearchUse): JsonObjec
   return { type: 'web_search', ...(Object.keys(filters).length > 0 && { filters }) }
 }
 
-/** Fields that are ours, whatever `extraBody` says. */
-const ours: ReadonlySet<string> = new Set(
+/** Fields that `extraBody` cannot override. */
+const reservedFields: ReadonlySet<string> = new Set(
   (
     'model input instructions tools tool_choice store stream include reasoning max_output_tokens max_tool_calls ' +
-    // What only a conversation that the service stores can have.
+    // Fields that require a stored conversation.
     'previous_response_id conversation'
   ).split(' '),
 )
@@ -195,7 +194,7 @@ function createTails(options: ResponsesBodyOptions): (request: ModelRequest) => 
   const { serverTools, extraBody } = options
   const extraOf = (set: JsonObject): string =>
     Object.entries(extraBody)
-      .filter(([name, value]) => !ours.has(name) && !(name in set) && value !== undefined)
+      .filter(([name, value]) => !reservedFields.has(name) && !(name in set) && value !== undefined)
       .map(([name, value]) => field(name, value))
       .join('')
   const extra = extraOf({})
@@ -228,20 +227,20 @@ function toolChoiceOf({ freeform }: ResponsesBodyOptions, choice: ToolChoice | u
   return { type: Object.hasOwn(freeform, choice.tool) ? 'custom' : 'function', name: choice.tool }
 }
 
-/** The API has no stop sequences and no seed, and models that think take no temperature. */
+/** The API has no stop sequences and no seed; reasoning models accept no temperature. */
 function samplingOf(
-  { model, leftOut }: ResponsesBodyOptions,
+  { model, unsupported }: ResponsesBodyOptions,
   { temperature, topP, stopSequences, seed }: Sampling,
   effort: Json | undefined,
 ): JsonObject {
-  const isFixed = !takesSampling(model, effort)
+  const isFixed = !supportsSampling(model, effort)
   const missing = {
     ...(isFixed && temperature !== undefined && { temperature }),
     ...(isFixed && topP !== undefined && { topP }),
     ...(stopSequences !== undefined && { stopSequences }),
     ...(seed !== undefined && { seed }),
   }
-  leftOut?.note(Object.keys(missing))
+  unsupported?.note(Object.keys(missing))
   return {
     ...(!isFixed && temperature !== undefined && { temperature }),
     ...(!isFixed && topP !== undefined && { top_p: topP }),
@@ -252,7 +251,10 @@ function field(name: string, value: Json | undefined): string {
   return value === undefined ? '' : `,${JSON.stringify(name)}:${JSON.stringify(value)}`
 }
 
-/** Most calls of the service's own tools: what holds the fees of a request. Undefined where nobody set one for all of them. */
+/**
+ * Returns the maximum number of server tool calls, which limits the fees of a request. Undefined if a tool has no
+ * limit.
+ */
 function mostToolCalls(
   { serverTools, extraBody }: ResponsesBodyOptions,
   webSearch: WebSearchUse | undefined,
@@ -262,7 +264,7 @@ function mostToolCalls(
   return most === Infinity ? undefined : most
 }
 
-/** How often the service may use these tools in one request; Infinity where nobody said. */
+/** Returns how often the service may use these tools in one request; Infinity without a limit. */
 export function usesOf(serverTools: readonly JsonObject[], { max_tool_calls: most }: JsonObject): number {
   if (serverTools.length === 0) return 0
   return typeof most === 'number' && Number.isInteger(most) && most >= 0 ? most : Infinity
@@ -272,14 +274,14 @@ function includeOf(
   { model, serverTools, extraBody, refused }: ResponsesBodyOptions,
   webSearch: WebSearchUse | undefined,
 ): Json | undefined {
-  // What a person asked for is not left out.
-  const asked = listOf(extraBody.include)
-  if (refused.include) return asked.length === 0 ? undefined : asked
+  // Always include what the user requested.
+  const requested = listOf(extraBody.include)
+  if (refused.include) return requested.length === 0 ? undefined : requested
   const searches = webSearch !== undefined || serverTools.some(isWebSearch)
   const included = new Set<Json>([
-    ...(reasons(model) === 'no' ? [] : ['reasoning.encrypted_content']),
+    ...(reasoningSupport(model) === 'no' ? [] : ['reasoning.encrypted_content']),
     ...(searches ? ['web_search_call.action.sources'] : []),
-    ...asked,
+    ...requested,
   ])
   return included.size === 0 ? undefined : [...included]
 }
@@ -288,15 +290,15 @@ function reasoningOf(
   { model, effort, summary, extraBody, refused, thinking: usualThinking }: ResponsesBodyOptions,
   { thinking = usualThinking }: ModelRequest,
 ): Json | undefined {
-  const { effort: given, summary: told, ...more } = isJsonObject(extraBody.reasoning) ? extraBody.reasoning : {}
-  const isOff = thinking?.type === 'disabled' && reasons(model) !== 'no'
-  const taken = valueTaken(isOff ? 'none' : (effort ?? given), refused.efforts)
-  const usual = reasons(model) === 'yes' ? 'auto' : undefined
-  const shown = summary === 'none' || refused.summary ? undefined : (summary ?? told ?? usual)
+  const { effort: given, summary: configured, ...more } = isJsonObject(extraBody.reasoning) ? extraBody.reasoning : {}
+  const isOff = thinking?.type === 'disabled' && reasoningSupport(model) !== 'no'
+  const supportedEffort = supportedEffortValue(isOff ? 'none' : (effort ?? given), refused.efforts)
+  const usual = reasoningSupport(model) === 'yes' ? 'auto' : undefined
+  const requested = summary === 'none' || refused.summary ? undefined : (summary ?? configured ?? usual)
   const fields = {
     ...more,
-    ...(taken !== undefined && { effort: taken }),
-    ...(shown !== undefined && { summary: shown }),
+    ...(supportedEffort !== undefined && { effort: supportedEffort }),
+    ...(requested !== undefined && { summary: requested }),
   }
   return Object.keys(fields).length === 0 ? undefined : fields
 }

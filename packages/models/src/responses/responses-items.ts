@@ -3,35 +3,38 @@ import type { BlockOrigin, OpaqueBlock, TextBlock, ToolResultBlock, ToolUseBlock
 import type { ContentBlock, Json, JsonObject, ModelMessage } from '@halting/core'
 import { listOf, stringOf } from '../json-fields.ts'
 import { documentText, imageUrl } from '../openai/chat-messages.ts'
-import { sentArguments, sentCallId, sentResult } from '../openai/wire-calls.ts'
+import { sentArguments, sentCallId, sentResult } from '../openai/call-format.ts'
 import { responsesApi } from './origin.ts'
 
-/** Tools whose calls are a text that the model writes as it likes, and not JSON, by their names. */
+/** Tools whose input is free-form text instead of JSON, by name. */
 export interface FreeformTools {
   readonly [tool: string]: FreeformTool
 }
 
-/** How one of them takes its text. */
+/** How a tool accepts text. */
 export interface FreeformTool {
-  /** The field of the tool's input that the text becomes. */
+  /** Input field of the tool that receives the text. */
   readonly field: string
-  /** What the text must fit, as the service wants it told: `{ type: 'grammar', syntax: 'lark', definition: '…' }`. Any text when absent. */
+  /**
+   * Format of the text, in the service's form: `{ type: 'grammar', syntax: 'lark', definition: '…' }` (default: any
+   * text).
+   */
   readonly format?: JsonObject | undefined
 }
 
-/** What the items of a message depend on beside the message. */
+/** Options for converting a message into items. */
 export interface ItemOptions {
-  /** The id of the `Model`: what another one thought is not shown to it. */
+  /** Id of the `Model`; reasoning of other models is omitted. */
   readonly id: string
   readonly freeform: FreeformTools
-  /** Whether a `reasoning` item is one that the service can read again. */
+  /** Whether the service can read a `reasoning` item again. */
   readonly isReadable: (item: JsonObject) => boolean
-  /** Whether the call with this result was one of a freeform tool: its result has a type of its own. */
+  /** Whether a result belongs to a freeform call; such results have their own type. */
   readonly isFreeformResult: (result: ToolResultBlock) => boolean
 }
 
 // Spec R-RESP-3.
-/** A message as items of the input of a Responses request: none, one or several. */
+/** Converts a message into input items of a Responses request: none, one or several. */
 export function itemsOf(message: ModelMessage, options: ItemOptions): readonly JsonObject[] {
   if (message.role === 'assistant') return assistantItems(message.content, message.by, options)
   if (typeof message.content === 'string') return userItems([{ type: 'text', text: message.content }])
@@ -56,7 +59,7 @@ function inputText(text: string): JsonObject {
   return { type: 'input_text', text }
 }
 
-/** A PDF as a file; what is text, or cannot be shown, as a text. */
+/** Converts a document: a PDF becomes a file, other documents become text. */
 function documentPart(block: OpaqueBlock): JsonObject {
   const source = isJsonObject(block.source) ? block.source : {}
   if (source.type === 'url' && typeof source.url === 'string') return { type: 'input_file', file_url: source.url }
@@ -99,7 +102,7 @@ function assistantItems(
   }
   for (const block of content) {
     if (isText(block) && originOf(block) === undefined) {
-      // Others split one text into blocks.
+      // Other services split one text into blocks.
       foreignText += block.text
       continue
     }
@@ -131,15 +134,15 @@ function messageItem(part: JsonObject, phase: Json | undefined): JsonObject {
   return { type: 'message', role: 'assistant', content: [part], ...(typeof phase === 'string' && { phase }) }
 }
 
-/** What was thought, where it is in the item: the service keeps nothing. */
+/** Returns a reasoning item if it has the reasoning itself: the service stores nothing. */
 function reasoningItem(item: JsonObject, { isReadable }: ItemOptions): JsonObject | undefined {
   const isWhole = stringOf(item.encrypted_content) !== '' || listOf(item.content).length > 0
-  // The service knows no status of what it is given to think on from.
+  // The service rejects the status in its input.
   const { summary = [], ...rest } = withoutFields(item, ['id', 'status'])
   return isWhole && isReadable(item) ? { ...rest, summary } : undefined
 }
 
-/** The service refuses what was thought without what came of it: a reply that was cut in between has it no more. */
+/** Drops trailing reasoning: the service rejects reasoning without what follows it, which a cut reply lacks. */
 function withoutLooseReasoning(items: readonly JsonObject[]): readonly JsonObject[] {
   const end = items.findLastIndex(({ type }) => type !== 'reasoning') + 1
   return end === items.length ? items : items.slice(0, end)
@@ -157,7 +160,7 @@ function callItem(call: ToolUseBlock, isOwn: boolean, { freeform }: ItemOptions)
   return { type: 'function_call', ...shared, arguments: sentArguments(input, origin), ...space }
 }
 
-/** Whether the model wrote a text of its own in place of JSON. */
+/** Whether the model wrote free-form text instead of JSON. */
 export function isFreeformCall(call: ToolUseBlock): boolean {
   return originOf(call)?.custom === true
 }
@@ -168,10 +171,10 @@ function textIn(input: unknown, field: string): string {
   return typeof text === 'string' ? text : JSON.stringify(input ?? {})
 }
 
-/** What this API said of a block; undefined for one of another. */
+/** Returns the origin of a block from this API; undefined for other blocks. */
 function originOf(block: ContentBlock): BlockOrigin | undefined {
   const origin: unknown = 'origin' in block ? block.origin : undefined
-  // A record may have been written by anyone.
+  // Records may be forged.
   return isJsonObject(origin) && origin.api === responsesApi ? (origin as BlockOrigin) : undefined
 }
 
@@ -179,5 +182,5 @@ function withoutFields(item: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(item).filter(([name]) => !names.includes(name)))
 }
 
-/** The longest id of a call that the service takes. */
+/** Maximum length of call ids that the service accepts. */
 const longestCallId = 64

@@ -1,8 +1,8 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { ModelUpdate } from '@halting/core/adapters'
-import type { Json, JsonObject, ModelRequest } from '@halting/core'
+import type { Json, JsonObject, ModelRequest, Usage } from '@halting/core'
 import { listOf, stringOf } from '../json-fields.ts'
-import { madeId } from '../openai/wire-calls.ts'
+import { idFromSeed } from '../openai/call-format.ts'
 import { more, mostBlocks, mostCalls, mostStarts, ping, violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress, StreamReader } from '../service/stream-reader.ts'
 import { BlockFeed } from './block-feed.ts'
@@ -10,28 +10,29 @@ import { anotherCall, CallItem } from './call-item.ts'
 import { HostedItem, hostedToolOf } from './hosted-item.ts'
 import { MessageItem, OtherItem, ReasoningItem } from './open-item.ts'
 import type { OpenItem } from './open-item.ts'
-import { readResponsesUsage } from './responses-usage.ts'
+import { isAbsent } from '../usage-counts.ts'
+import { readChatUsage } from '../openai/chat-usage.ts'
 
 export interface ResponsesReaderOptions {
-  /** Tools that the model calls with a text, and the field of their input that it becomes. */
+  /** Freeform tools, and the input field for their text. */
   readonly freeform?: { readonly [tool: string]: { readonly field: string } } | undefined
 }
 
 /**
- * Reads a stream of events of the Responses API: puts it into the shape of the Messages API, event by event, and lets
- * the same assembler make the message, so that one set of rules holds for all services.
+ * Reads a stream of Responses API events. It converts them to Messages API events for the shared assembler, so that one
+ * set of rules applies to all services.
  *
- * P1: an item is known by its place in the response. Its id names nothing: gateways give every event another one. Only
- *     where an item begins or ends at a place whose item is whole, or has another type, it is another item.
- * P2: what deltas left out is filled in by the events that end a part or an item, and by the one that ends the response.
- *     Where a text was streamed with gaps, the block has all of it; where the arguments of a call were, the stream broke.
- * P3: a call is complete when its item is done, or when the response ended by itself; never when it was cut.
- * P4: a response is complete when the service said how it ended; or, where it only said that the stream is over, when
- *     each of its items is done.
- * P5: without a report of usage at its end, what the response cost is unknown.
- * P6: of two responses that began, with different ids, nothing is kept. One that begins before there was an item is
- *     the one that goes on, and ids of other events name nothing.
- * P7: an event with the number and the text of the one before it is that event once more, where events are numbered.
+ * P1: an item is identified by its index in the response, not by its id, which gateways change with every event. A new
+ *     item at the same index starts only if the current one is complete or has another type.
+ * P2: events that end a part, an item or the response fill in what deltas omitted. If deltas of a text had gaps, the
+ *     block still gets all of it; if arguments of a call had gaps, the stream is broken.
+ * P3: a call is complete when its item is done, or when the response ended normally; never when it was cut.
+ * P4: a response is complete when the service reports how it ended; or, if the stream just ends, when all items are
+ *     done.
+ * P5: without reported usage at the end the cost is unknown.
+ * P6: of two responses with different ids nothing is preserved. A response that restarts before its first item
+ *     continues; ids of other events are ignored.
+ * P7: in a stream with numbered events, an event with the number and text of the previous one is a duplicate.
  */
 export class ResponsesReader implements StreamReader {
   readonly #feed: BlockFeed
@@ -39,9 +40,9 @@ export class ResponsesReader implements StreamReader {
   readonly #seed: string
   readonly #fieldOf: (tool: string) => string
   readonly #items = new Map<number, OpenItem>()
-  /** Those that are known to have begun. */
+  /** Items whose start was reported. */
   readonly #added = new Set<OpenItem>()
-  /** P1: items at a place that another item has, by that place and their type; and the ids that items came with. */
+  /** P1: items that share the index of another item, by index and type; and the ids of items. */
   readonly #moved = new Map<string, OpenItem>()
   readonly #ids = new Map<OpenItem, string>()
   #newest = -1
@@ -129,7 +130,7 @@ export class ResponsesReader implements StreamReader {
     }
   }
 
-  /** Events of the response as a whole. What has an unknown name is a sign of life. */
+  /** Reads events of the whole response. Unknown events only keep the stream alive. */
   #takeOther(event: JsonObject, type: string): Progress {
     switch (type) {
       case 'response.created':
@@ -165,7 +166,7 @@ export class ResponsesReader implements StreamReader {
     if (this.#hasBegun) return
     this.#hasBegun = true
     this.#id = stringOf(id)
-    this.#feed.start(this.#id || `response-${madeId(this.#seed)}`, stringOf(model) || this.#model)
+    this.#feed.start(this.#id || `response-${idFromSeed(this.#seed)}`, stringOf(model) || this.#model)
   }
 
   #takeItem(event: JsonObject, type: string): Progress {
@@ -187,13 +188,13 @@ export class ResponsesReader implements StreamReader {
     return this.#feed.blocks > blocks ? more : ping
   }
 
-  /** The item that begins or ends with an event: another than the one at its place, where types or ids tell so. */
+  /** Returns the item of a start or end event; a new one if its type or id differs from the item at its index. */
   #itemOf(event: JsonObject, item: JsonObject, isDone: boolean): OpenItem | Progress {
     const place = typeof event.output_index === 'number' ? event.output_index : undefined
     const type = stringOf(item.type)
-    const taken = place === undefined ? undefined : this.#items.get(place)
+    const openAtPlace = place === undefined ? undefined : this.#items.get(place)
     const known = place !== undefined && type !== '' ? this.#at(place, type) : undefined
-    const isElsewhere = known === undefined ? taken !== undefined && type !== '' : this.#isAnother(known, item)
+    const isElsewhere = known === undefined ? openAtPlace !== undefined && type !== '' : this.#isOtherItem(known, item)
     const open = isElsewhere ? this.#open(this.#highest + 1, item) : (known ?? this.#itemFor(event, item, isDone))
     if (!('isDone' in open)) return open
     if (isElsewhere && place !== undefined) this.#moved.set(`${place} ${type}`, open)
@@ -201,8 +202,8 @@ export class ResponsesReader implements StreamReader {
     return open
   }
 
-  /** Whether this is not the item that was done before at its place: some services give all of them the same. */
-  #isAnother(known: OpenItem, { id, call_id: callId }: JsonObject): boolean {
+  /** Whether this is not the completed item at its index: some services give all items the same index. */
+  #isOtherItem(known: OpenItem, { id, call_id: callId }: JsonObject): boolean {
     const before = this.#ids.get(known) ?? ''
     const isNamed = before !== '' && stringOf(id) !== '' && before !== stringOf(id)
     return known.isDone && isNamed && (stringOf(callId) === '' || stringOf(callId) !== known.callId)
@@ -232,7 +233,7 @@ export class ResponsesReader implements StreamReader {
     return item instanceof CallItem && item.type === type ? take(item) : otherKind
   }
 
-  /** The item that an event adds to. Some services do not say that it begins. */
+  /** Returns the item that an event adds to. Some services omit the start event. */
   #streamed(event: JsonObject, type: string): OpenItem | Progress {
     const item = this.#itemFor(event, { type }, true)
     if (!('isDone' in item)) return item
@@ -240,14 +241,17 @@ export class ResponsesReader implements StreamReader {
     return stringOf(event.type).endsWith('.done') ? ping : violation('it had more data for a completed item')
   }
 
-  /** P1: the item at the place of an event; without one, the call of that id, else the newest of its type that is not whole, or another. */
-  #itemFor({ output_index: given }: JsonObject, item: JsonObject, goesOn: boolean): OpenItem | Progress {
+  /**
+   * P1: returns the item at the index of an event. Without an index, it is the call with that id, otherwise the newest
+   *     incomplete item of its type, or a new one.
+   */
+  #itemFor({ output_index: given }: JsonObject, item: JsonObject, continues: boolean): OpenItem | Progress {
     const newest = this.#items.get(this.#newest)
-    const isNewest = goesOn && newest !== undefined && !newest.isDone && newest.type === stringOf(item.type)
+    const isNewest = continues && newest !== undefined && !newest.isDone && newest.type === stringOf(item.type)
     const place =
       typeof given === 'number'
         ? given
-        : ((goesOn ? this.#placeOfCall(item) : undefined) ?? (isNewest ? this.#newest : this.#highest + 1))
+        : ((continues ? this.#placeOfCall(item) : undefined) ?? (isNewest ? this.#newest : this.#highest + 1))
     const known = this.#at(place, stringOf(item.type)) ?? this.#items.get(place)
     return known ?? this.#open(place, item)
   }
@@ -287,17 +291,17 @@ export class ResponsesReader implements StreamReader {
     }
   }
 
-  /** The response as it ended: `said` is what the event is called, where the response does not say how it ended. */
-  #takeResponse(response: JsonObject, said: string): Progress {
-    const ending = endingOf(response, said)
+  /** Reads the ended response; `eventStatus` is the name of the event, for responses without a status. */
+  #takeResponse(response: JsonObject, eventStatus: string): Progress {
+    const ending = endingOf(response, eventStatus)
     if (ending.kind === 'failed') return { kind: 'error_event', error: ending.error }
     this.#begin(response)
     for (const [place, item] of pairWhole(listOf(response.output).filter(isJsonObject), this.#items)) {
       const open = place === undefined ? this.#open(this.#highest + 1, item) : this.#items.get(place)
       if (open === undefined) continue
       if (!('isDone' in open)) return open
-      const taken = open.isDone ? ping : open.done(item, ending.kind === 'cut')
-      if (taken.kind === 'violation') return taken
+      const progress = open.isDone ? ping : open.done(item, ending.kind === 'cut')
+      if (progress.kind === 'violation') return progress
     }
     this.#stop(response, ending)
     return { kind: 'end' }
@@ -332,12 +336,12 @@ function isResponse({ object, output }: JsonObject): boolean {
   return object === 'response' || (object === undefined && Array.isArray(output))
 }
 
-/** Whether the service still works on a response: what is in it may be cut. */
+/** Whether the response is still being generated, so that its items may be incomplete. */
 function isUnfinished({ status }: JsonObject): boolean {
   return status === 'in_progress' || status === 'queued'
 }
 
-/** Services say it in several shapes, and an event of the reply has none of them. */
+/** Whether an event is an error. Errors have several shapes; events of a reply have none of them. */
 function isError({ type, object, error, message, detail }: JsonObject): boolean {
   if (type === 'error' || object === 'error') return true
   if (type !== undefined && type !== '') return false
@@ -351,10 +355,10 @@ function isErrorText(message: Json | undefined): boolean {
 }
 
 /**
- * The items of a whole response, each with the place of the one that was streamed, or undefined for one that was not.
- * Places may differ, since gateways leave items out of either. Of a type of which there are as many in both, they are the
- * same in their order. Else a call is known by its id and any other item by its place, and what is not known is new,
- * unless it may be one that was streamed.
+ * Pairs the items of a complete response with the streamed ones; undefined for those that were not streamed. Indexes
+ * may differ, because gateways omit items from either. If both have the same number of items of a type, their order
+ * decides. Otherwise a call is identified by its id, and any other item by its index. Unmatched items are new, unless
+ * they may be streamed ones.
  */
 function pairWhole(
   whole: readonly JsonObject[],
@@ -375,23 +379,24 @@ function pairWhole(
     if (ofType === undefined) return [[undefined, item] as const]
     const place = isInOrder.has(type) ? ofType.keys().next().value : ((id === '' ? undefined : places.get(id)) ?? index)
     const known = place === undefined ? undefined : ofType.get(place)
-    const isIt = known !== undefined && (isInOrder.has(type) || (known.callId ?? '') === '' || known.callId === id)
-    if (place !== undefined && isIt) ofType.delete(place)
+    const isSameItem =
+      known !== undefined && (isInOrder.has(type) || (known.callId ?? '') === '' || known.callId === id)
+    if (place !== undefined && isSameItem) ofType.delete(place)
     else if (id === '') return []
-    return [[isIt ? place : undefined, item] as const]
+    return [[isSameItem ? place : undefined, item] as const]
   })
 }
 
-/** How a response ended: by itself, cut for a reason (a stop reason of the Messages API), or not at all. */
+/** How a response ended: normally, cut for a reason (a stop reason of the Messages API), or with an error. */
 type ResponseEnding =
   | { readonly kind: 'complete'; readonly cutReason?: undefined }
   | { readonly kind: 'cut'; readonly cutReason: string }
   | { readonly kind: 'failed'; readonly error: Json }
 
-/** `said` is what the event says, for responses that do not. */
-function endingOf(response: JsonObject, said: string): ResponseEnding {
+/** `eventStatus` is the status in the event's name, for responses without one. */
+function endingOf(response: JsonObject, eventStatus: string): ResponseEnding {
   const { error, incomplete_details: details } = response
-  const status = endings.has(stringOf(response.status)) ? stringOf(response.status) : said
+  const status = endings.has(stringOf(response.status)) ? stringOf(response.status) : eventStatus
   switch (status) {
     case 'failed':
     case 'cancelled':
@@ -412,7 +417,7 @@ const cutReasons: ReadonlyMap<string, string> = new Map([
   ['content_filter', 'refusal'],
 ])
 
-/** The error of an event: the event itself, or an object in it. `error` as its type says nothing. */
+/** Returns the error of an event: the event itself, or an object in it. Its type `error` is meaningless. */
 function errorOf(event: JsonObject): Json {
   const { error = event } = event
   if (!isJsonObject(error) || error.type !== 'error') return error
@@ -420,7 +425,7 @@ function errorOf(event: JsonObject): Json {
   return rest
 }
 
-/** P7: tells events that come once more from those that follow, as long as their numbers rise. */
+/** P7: detects duplicate events as long as sequence numbers increase. */
 class EventNumbers {
   #newest = -1
   #text: string | undefined
@@ -438,4 +443,31 @@ class EventNumbers {
     this.#text = text
     return false
   }
+}
+
+/**
+ * Returns the usage of a response; undefined if it is not reported. `output_tokens` include reasoning. `searches`, the
+ * observed number, applies if the service does not report its own.
+ */
+function readResponsesUsage(response: JsonObject, searches: number): Usage | undefined {
+  const { usage: reported } = response
+  if (!isJsonObject(reported)) return undefined
+  const usage = readChatUsage({
+    prompt_tokens: reported.input_tokens,
+    completion_tokens: reported.output_tokens,
+    total_tokens: reported.total_tokens,
+    prompt_tokens_details: reported.input_tokens_details,
+    completion_tokens_details: reported.output_tokens_details,
+  })
+  if (usage === undefined) return undefined
+  const count = reportedSearches(response.tool_usage) ?? (searches > 0 ? searches : undefined)
+  // The service may send a value of another type; core validates it.
+  return count === undefined ? usage : { ...usage, server_tool_use: { web_search_requests: count as number } }
+}
+
+/** Returns the reported number of searches. Services that do not count report zero. */
+function reportedSearches(toolUsage: Json | undefined): Json | undefined {
+  if (!isJsonObject(toolUsage) || !isJsonObject(toolUsage.web_search)) return undefined
+  const { num_requests: count } = toolUsage.web_search
+  return isAbsent(count) || count === 0 ? undefined : count
 }

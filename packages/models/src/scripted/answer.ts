@@ -10,13 +10,13 @@ import type { ScriptedError, ScriptedFault, ScriptedMessage } from './script.ts'
 
 export interface AnswerContext extends ReplyContext {
   readonly isStreamed: boolean
-  /** Milliseconds until the error ends that this reply is. */
+  /** Milliseconds until the error of this reply ends. */
   readonly leftMs: number
-  /** Aborted when the server closes. */
+  /** Aborts when the server closes. */
   readonly signal: AbortSignal
 }
 
-/** Answers one request with one reply; settles when there is nothing more to send. */
+/** Answers one request with one reply; resolves when everything was sent. */
 export async function answer(
   reply: ScriptedMessage | ScriptedError,
   response: ServerResponse,
@@ -48,7 +48,7 @@ function send(response: ServerResponse, event: JsonObject): boolean {
   return response.write(`event: ${stringOf(event.type)}\ndata: ${JSON.stringify(event)}\n\n`)
 }
 
-/** What was written before a connection is cut is to arrive. */
+/** Waits until written data has reached the network, before the connection is cut. */
 async function reachNetwork(response: ServerResponse): Promise<void> {
   await new Promise<void>((resolve) => void response.write(':\n\n', () => resolve()))
 }
@@ -83,16 +83,16 @@ const typeOfStatus: { readonly [status: number]: string } = {
 function sendError({ error }: ScriptedError, response: ServerResponse, { leftMs }: AnswerContext): void {
   const { status, message = `The script returns status ${status}.`, for_ms: lastsMs } = error
   const type = error.type ?? typeOfStatus[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
-  const written = { message, headers: error.headers ?? {}, fields: error.fields ?? {} }
-  const { headers, ...said } = lastsMs === undefined ? written : withTimes(written, timesOf(leftMs))
-  const body = { type: 'error', error: { type, message: said.message, ...said.fields } }
+  const texts = { message, headers: error.headers ?? {}, fields: error.fields ?? {} }
+  const { headers, ...details } = lastsMs === undefined ? texts : withTimes(texts, timesOf(leftMs))
+  const body = { type: 'error', error: { type, message: details.message, ...details.fields } }
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 }
 
 type Times = ReadonlyMap<string, string | number>
 
 function timesOf(leftMs: number): Times {
-  // Whoever comes back at that time is not too early, though both clocks are read in whole milliseconds.
+  // Round up, so that a client that retries at that time is not too early despite millisecond clocks.
   const end = new Date(Math.ceil(Date.now() + leftMs) + 1)
   return new Map<string, string | number>([
     ['{{seconds_left}}', Math.ceil(leftMs / 1000)],
@@ -102,10 +102,13 @@ function timesOf(leftMs: number): Times {
   ])
 }
 
-type Written = Pick<ScriptedError['error'], 'message' | 'headers' | 'fields'>
+type ErrorTexts = Pick<ScriptedError['error'], 'message' | 'headers' | 'fields'>
 
-/** A field that is one of the times is a number where that is one; headers and messages are texts. */
-function withTimes({ message = '', headers = {}, fields = {} }: Written, times: Times) {
+/**
+ * Inserts the times: a field that consists of one placeholder becomes a number if the time is one; headers and messages
+ * remain text.
+ */
+function withTimes({ message = '', headers = {}, fields = {} }: ErrorTexts, times: Times) {
   return {
     message: textWithTimes(message, times),
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, textWithTimes(value, times)])),
@@ -127,7 +130,7 @@ function valueWithTimes(value: Json | undefined, times: Times): Json | undefined
   return Array.isArray(value) ? listOf(value).map((one) => valueWithTimes(one, times) ?? null) : value
 }
 
-/** Waits so many milliseconds. Rejects when the signal aborts. */
+/** Waits for a number of milliseconds. Rejects when the signal aborts. */
 export async function pause(ms: number | undefined, signal: AbortSignal): Promise<void> {
   if (ms !== undefined && ms > 0) await wait(ms, undefined, { signal })
 }

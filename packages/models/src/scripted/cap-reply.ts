@@ -2,19 +2,19 @@ import type { JsonObject } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
 import { estimatedTokens } from './estimated-tokens.ts'
 
-/** What of a reply the request's `max_tokens` lets through. */
+/** The part of a reply that fits the request's `max_tokens`. */
 export interface CappedReply {
-  /** Whole blocks, the last text perhaps cut. */
+  /** Whole blocks; the last text may be cut. */
   readonly blocks: readonly JsonObject[]
-  /** The call within whose input the reply was cut: on the wire it begins and stays incomplete. */
+  /** The call inside whose input the reply was cut; on the wire it starts but never ends. */
   readonly broken: { readonly call: JsonObject; readonly json: string } | undefined
   readonly isCut: boolean
   readonly outputTokens: number
 }
 
 /**
- * Ends a reply where its tokens do, as the service does. A reply of `declared` tokens, more than `maxTokens`, is cut in
- * that proportion. Nothing of a block but text and the input of a call is sent in part; nothing comes after the cut.
+ * Cuts a reply at its token limit, as the service does. A reply of `declared` tokens above `maxTokens` is cut
+ * proportionally. Only text and inputs of calls are cut inside a block, and nothing follows the cut.
  */
 export function capReply(
   blocks: readonly JsonObject[],
@@ -24,41 +24,41 @@ export function capReply(
   const whole = JSON.stringify(blocks)
   const outputTokens = declared ?? estimatedTokens(whole, tokenFactor)
   if (outputTokens <= maxTokens) return { blocks, broken: undefined, isCut: false, outputTokens }
-  const kept: JsonObject[] = []
-  // Of the characters of the whole as JSON: what the estimate counts. Two are the brackets.
+  const included: JsonObject[] = []
+  // In characters of the whole JSON, which the estimate counts; two are the brackets.
   let room = Math.floor((whole.length * maxTokens) / outputTokens) - 2
   for (const block of blocks) {
-    const length = JSON.stringify(block).length + (kept.length === 0 ? 0 : 1)
-    if (length > room) return { ...cutBlock(block, length - room, kept), isCut: true, outputTokens: maxTokens }
+    const length = JSON.stringify(block).length + (included.length === 0 ? 0 : 1)
+    if (length > room) return { ...cutBlock(block, length - room, included), isCut: true, outputTokens: maxTokens }
     room -= length
-    kept.push(block)
+    included.push(block)
   }
-  return { blocks: kept, broken: undefined, isCut: true, outputTokens: maxTokens }
+  return { blocks: included, broken: undefined, isCut: true, outputTokens: maxTokens }
 }
 
-/** The block without `excess` characters at its end, behind those that were kept whole. */
+/** Cuts `excess` characters off the end of a block, and appends it to the whole ones. */
 function cutBlock(
   block: JsonObject,
   excess: number,
-  kept: readonly JsonObject[],
+  included: readonly JsonObject[],
 ): Pick<CappedReply, 'blocks' | 'broken'> {
   if (block.type === 'text') {
     const text = prefixOf(stringOf(block.text), excess)
-    return { blocks: text === '' ? kept : [...kept, { ...block, text }], broken: undefined }
+    return { blocks: text === '' ? included : [...included, { ...block, text }], broken: undefined }
   }
-  if (block.type !== 'tool_use') return { blocks: kept, broken: undefined }
+  if (block.type !== 'tool_use') return { blocks: included, broken: undefined }
   const json = JSON.stringify(block.input)
   const broken = excess < json.length ? { call: block, json: json.slice(0, -excess) } : undefined
-  return { blocks: kept, broken }
+  return { blocks: included, broken }
 }
 
-/** The text without `excess` characters of its JSON; never cut within a character. */
+/** Cuts `excess` characters of the JSON form off a text, never inside a character. */
 function prefixOf(text: string, excess: number): string {
-  let left = JSON.stringify(text).length - 2 - excess
+  let remaining = JSON.stringify(text).length - 2 - excess
   let end = 0
   for (const character of text) {
-    left -= JSON.stringify(character).length - 2
-    if (left < 0) break
+    remaining -= JSON.stringify(character).length - 2
+    if (remaining < 0) break
     end += character.length
   }
   return text.slice(0, end)

@@ -1,6 +1,6 @@
 export { parseScript, parseScriptText } from './parse-script.ts'
-export { readScript, scriptedModel } from './scripted-model.ts'
-export type { ScriptedModel, ScriptedModelOptions } from './scripted-model.ts'
+export { readScript, scriptedModel } from './server.ts'
+export type { ScriptedModel, ScriptedModelOptions } from './server.ts'
 export type {
   Script,
   ScriptedBlock,

@@ -5,8 +5,8 @@ import { stringOf } from '../json-fields.ts'
 import type { Script } from './script.ts'
 
 /**
- * Looks a script over: what was read from a file, or a value of a program.
- * @throws ConfigurationError that names the place in it and says what is right.
+ * Validates a script from a file or a program.
+ * @throws ConfigurationError that names the place and the valid values.
  */
 export function parseScript(value: unknown, source = 'script'): Script {
   const check = checker(source)
@@ -16,13 +16,13 @@ export function parseScript(value: unknown, source = 'script'): Script {
   check.optional(script, '', 'tokenFactor', 'factor')
   check.optional(script, '', 'webSearch', 'yesOrNo')
   check.list(script.replies, 'replies').forEach((reply, index) => checkReply(check, reply, `replies[${index}]`))
-  // Every field was just looked at.
+  // Every field was validated.
   return script as unknown as Script
 }
 
 /**
  * Parses the text of a script.
- * @throws ConfigurationError when the text is no JSON or no script.
+ * @throws ConfigurationError for invalid JSON or an invalid script.
  */
 export function parseScriptText(text: string, source?: string): Script {
   let value: unknown
@@ -131,7 +131,7 @@ const kinds = {
   yesOrNo: { what: 'true or false', fits: (value: unknown) => typeof value === 'boolean' },
   number: { what: 'a number, 0 or more', fits: (value: unknown) => typeof value === 'number' && value >= 0 },
   count: { what: 'a whole number above 0', fits: (value: unknown) => Number.isInteger(value) && Number(value) > 0 },
-  // No token is shorter than a byte.
+  // Tokens have at least one byte.
   factor: {
     what: 'a number above 0, 4 at most',
     fits: (value: unknown) => typeof value === 'number' && value > 0 && value <= 4,
@@ -180,7 +180,7 @@ function describe(found: unknown): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }
 
-/** Node 20 tells the position in characters, if any; people look for a line. */
+/** Returns the line and column of a JSON error: Node 20 reports only a character position, if any. */
 function placeOf(thrown: unknown, text: string): string {
   const position = /at position (\d+)$/.exec(messageOf(thrown))?.[1]
   if (position === undefined) return ''

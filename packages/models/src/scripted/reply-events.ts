@@ -6,25 +6,25 @@ import type { CappedReply } from './cap-reply.ts'
 import { estimatedTokens } from './estimated-tokens.ts'
 import type { ScriptedBlock, ScriptedFault, ScriptedMessage } from './script.ts'
 
-/** One step of an answer: an event to send, or the fault that ends it. */
+/** One step of a response: an event, or the fault that ends it. */
 export type StreamStep =
   | { readonly kind: 'event'; readonly event: JsonObject }
   | { readonly kind: 'fault'; readonly fault: ScriptedFault }
 
 export interface ReplyContext {
-  /** The number of the request, from 1: ids are made of it. */
+  /** Number of the request, from 1; ids are derived from it. */
   readonly request: number
-  /** The model that was asked for. */
+  /** The requested model. */
   readonly model: string
   /** The body of the request. */
   readonly requestText: string
   /** The request's `max_tokens`; Infinity when it has none. */
   readonly maxTokens: number
-  /** How many tokens are counted for four characters. */
+  /** Number of tokens counted per four characters. */
   readonly tokenFactor: number
 }
 
-/** The message as the API would give it in one piece. */
+/** Returns the message as the API sends it without streaming. */
 export function replyMessage(reply: ScriptedMessage, context: ReplyContext): JsonObject {
   return messageOf(reply, cappedOf(reply, context), context)
 }
@@ -44,7 +44,7 @@ function messageOf(reply: ScriptedMessage, capped: CappedReply, context: ReplyCo
   }
 }
 
-/** The same message as events, with its fault in its place. */
+/** Returns the message as events, with its fault in place. */
 export function replySteps(reply: ScriptedMessage, context: ReplyContext): readonly StreamStep[] {
   const capped = cappedOf(reply, context)
   const message = messageOf(reply, capped, context)
@@ -98,7 +98,7 @@ function complete(block: ScriptedBlock, request: number, index: number): JsonObj
   return fields
 }
 
-/** What `content_block_start` shows of a block, and the deltas that bring the rest. */
+/** The block in `content_block_start`, and the deltas that follow. */
 type BlockParts = readonly [JsonObject, readonly JsonObject[]]
 
 function partsOf({ blocks, broken }: CappedReply): readonly BlockParts[] {
@@ -130,7 +130,7 @@ function callParts(call: JsonObject, json: string): BlockParts {
   return [{ ...call, input: {} }, deltas]
 }
 
-/** Pieces of some 24 characters, fewer and longer ones for long texts; never within a character. */
+/** Splits a text into chunks of about 24 characters, longer ones for long texts; never inside a character. */
 function pieces(text: string): readonly string[] {
   const characters = Array.from(text)
   const length = Math.max(24, Math.ceil(characters.length / 200))

@@ -17,121 +17,125 @@ import type { ContentBlock, JsonObject, Usage } from '@halting/core'
  * When none is left, the answer is a 400 that says so. docs/guide/scripts.md describes every field.
  */
 export interface Script {
-  /** By which id the scripted model is priced and reported; `scripted`, which has no price, when absent. */
+  /** Id for pricing and reports (default: `scripted`, which has no price). */
   readonly model?: string
   /**
-   * Most tokens that a request may have, as the service estimates it. A larger one is refused with 400
-   * `prompt is too long: N tokens > M maximum`, and uses up no reply. No limit when absent.
+   * Context window in tokens, as the service estimates them. A larger request is rejected with 400 `prompt is too long:
+   * N tokens > M maximum`, and consumes no reply. No limit by default.
    */
   readonly contextWindow?: number
-  /** How many tokens the service counts for four characters, up to 4; 1 when absent. A client may estimate otherwise. */
+  /** Tokens that the service counts per four characters, at most 4 (default: 1). A client may estimate differently. */
   readonly tokenFactor?: number
   /**
-   * The service can search the web: `WebSearch` is offered. A search is a request of its own; a reply to it holds the blocks that
-   * the service would send (`server_tool_use`, `web_search_tool_result`), and `server_tool_use` in its usage for the fee.
+   * The service supports web search, so `WebSearch` is available. A search is a separate request. Its reply contains
+   * the blocks of the service (`server_tool_use`, `web_search_tool_result`), and `server_tool_use` in its usage for the
+   * fee.
    */
   readonly webSearch?: boolean
   /** The replies, in order. */
   readonly replies: readonly ScriptedReply[]
 }
 
-/** One reply of a script: a message, an error of the service, or an outage of it. */
+/** One reply of a script: a message, an error, or an outage of the service. */
 export type ScriptedReply = ScriptedMessage | ScriptedError | ScriptedOutage
 
 interface Reply {
   /**
-   * Out of order: for the next request whose last user message holds this text. For a request that no turn makes, such as one for a summary,
-   * which may come at any time.
+   * Out of order: for the next request whose last user message contains this text. Useful for requests outside of
+   * turns, such as summaries, which may come at any time.
    */
   readonly when?: string
-  /** What the last user message must contain, tool results included; else a 400 says what was there instead. */
+  /** Text that the last user message must contain, including tool results; otherwise a 400 reports the difference. */
   readonly expect?: string
-  /** So many requests in a row get this reply; 1 when absent. */
+  /** Number of consecutive requests that get this reply (default: 1). */
   readonly repeat?: number
-  /** Milliseconds before the answer begins. */
+  /** Delay before the response starts, in milliseconds. */
   readonly delay_ms?: number
 }
 
-/** A message of the model, streamed as the Messages API does. */
+/** A message of the model, streamed like the Messages API does. */
 export interface ScriptedMessage extends Reply {
-  /** Texts and blocks, in order; a single text may stand alone. */
+  /** Texts and blocks in order, or a single text. */
   readonly content: string | readonly (string | ScriptedBlock)[]
-  /** `tool_use` when the content asks for a tool, else `end_turn`; `max_tokens` in any case where the reply is cut. */
+  /**
+   * Stop reason (default: `tool_use` if the content has a tool call, otherwise `end_turn`). A cut reply always has
+   * `max_tokens`.
+   */
   readonly stop_reason?: string
-  /** The sequence at which the model stopped. Default: none. */
+  /** The sequence at which the model stopped (default: none). */
   readonly stop_sequence?: string
   /**
-   * Input is a quarter of the request's characters and output a quarter of the content's, times `tokenFactor`, where
-   * nothing is said. Output beyond the request's `max_tokens` is cut there; more input than the request has bytes is refused.
+   * Usage (default: a quarter of the characters of request and content, times `tokenFactor`). Output above the
+   * request's `max_tokens` is cut; input above the request's size in bytes is rejected.
    */
   readonly usage?: Partial<Usage>
-  /** Milliseconds between two events. */
+  /** Delay between two events in milliseconds. */
   readonly pace_ms?: number
-  /** What goes wrong on the way. */
+  /** The fault to inject. */
   readonly fault?: ScriptedFault
 }
 
-/** `id` and `signature` are made up when absent; any other block of the API is sent as it stands. */
+/** `id` and `signature` are generated if missing; any other block of the API is sent unchanged. */
 export type ScriptedBlock =
   | {
       readonly type: 'tool_use'
       /** Name of the tool. */
       readonly name: string
-      /** Input of the call. Default: `{}`. */
+      /** Input of the call (default: `{}`). */
       readonly input?: unknown
-      /** Id of the call. Default: made up. */
+      /** Id of the call (default: generated). */
       readonly id?: string
     }
   | {
       readonly type: 'thinking'
-      /** The reasoning as text. */
+      /** Text of the reasoning. */
       readonly thinking: string
-      /** Signature of the reasoning. Default: made up. */
+      /** Signature of the reasoning (default: generated). */
       readonly signature?: string
     }
   | ContentBlock
 
-/** An error in place of an answer. */
+/** An error instead of a reply. */
 export interface ScriptedError extends Reply {
   /** The error. */
   readonly error: {
     /** HTTP status. */
     readonly status: number
-    /** The API's name for the status when absent. */
+    /** Error type (default: the API's name for the status). */
     readonly type?: string
-    /** Message of the error. Default: one for the status. */
+    /** Error message (default: one for the status). */
     readonly message?: string
-    /** Further headers of the answer. */
+    /** Additional response headers. */
     readonly headers?: Readonly<Record<string, string>>
-    /** Further fields of the error in the body, such as `resets_in_seconds`. */
+    /** Additional fields of the error in the body, such as `resets_in_seconds`. */
     readonly fields?: JsonObject
     /**
-     * Milliseconds from the first request with this error, in which every request gets it, as with a rate limit; that request
-     * alone when absent. In the texts of `message`, `headers` and `fields` what is left of them stands for `{{seconds_left}}`
-     * (rounded up), and their end for `{{ends_at}}` (RFC 3339), `{{ends_at_unix}}` (seconds) and `{{ends_at_unix_ms}}`.
+     * How long all requests get this error, in milliseconds from the first one, as with a rate limit (default: only
+     * that request). Texts in `message`, `headers` and `fields` may use `{{seconds_left}}` (rounded up), and
+     * `{{ends_at}}` (RFC 3339), `{{ends_at_unix}}` (seconds) or `{{ends_at_unix_ms}}` for its end.
      */
     readonly for_ms?: number
   }
 }
 
-/** An outage of the service: the connection of the request is cut, and for so long nothing listens at the address. */
+/** An outage: the connection is cut, and nothing listens at the address for a while. */
 export interface ScriptedOutage extends Reply {
-  /** In milliseconds. */
+  /** Duration in milliseconds. */
   readonly outage_ms: number
 }
 
 /** A fault of the scripted service: it drops the connection, stays silent, or ends the stream with an error. */
 export interface ScriptedFault {
-  /** The connection is cut, is left silent, or an `event: error` comes and ends it. */
+  /** Cuts the connection, goes silent, or ends the stream with an `event: error`. */
   readonly kind: 'drop' | 'hang' | 'error'
   /**
-   * Before the answer begins, after `message_start`, in the middle of a block, after a block, or when all was sent but
+   * Before the response starts, after `message_start`, inside a block, after a block, or after everything but
    * `message_stop`.
    */
   readonly at: 'request' | 'start' | 'within' | 'after' | 'end'
-  /** Which block is meant by `within` and `after`; 0 when absent. */
+  /** Block for `within` and `after` (default: 0). */
   readonly block?: number
-  /** Of the `event: error`; `overloaded_error` when absent. */
+  /** Type of the `event: error` (default: `overloaded_error`). */
   readonly type?: string
   /** Message of the `event: error`. */
   readonly message?: string

@@ -3,87 +3,89 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { inputTokensOf, isJsonObject, noUsage } from '@halting/core/adapters'
-import type { JsonObject } from '@halting/core'
+import { inputTokensOf, isJsonObject, noUsage, messageOf } from '@halting/core/adapters'
+import { ConfigurationError } from '@halting/core'
+import type { JsonObject, Json, Model } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
 import { answer, pause } from './answer.ts'
 import { estimatedTokens } from './estimated-tokens.ts'
-import { lastUserText } from './last-user-text.ts'
-import { parseScript } from './parse-script.ts'
-import { Replies } from './replies.ts'
+import { parseScript, parseScriptText } from './parse-script.ts'
 import type { Script, ScriptedReply } from './script.ts'
+import { readFile } from 'node:fs/promises'
+import { anthropic } from '../anthropic/anthropic.ts'
+import type { AnthropicOptions } from '../anthropic/anthropic.ts'
 
-/** A request as it came. */
+/** A received request. */
 export interface SeenRequest {
   /** HTTP method. */
   readonly method: string
-  /** Path, with the query. */
+  /** Path with the query. */
   readonly path: string
   /** Headers, by lower-case name. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
-  /** The body as text, to the byte. */
+  /** The exact body as text. */
   readonly text: string
   /** The body as an object. */
   readonly body: JsonObject
 }
 
-/** A server on this machine that answers as the Messages API does, from a script. */
+/** A local server that answers from a script like the Messages API. */
 export interface ScriptedServer {
-  /** For ANTHROPIC_BASE_URL. */
+  /** Value for ANTHROPIC_BASE_URL. */
   readonly url: string
-  /** Every request for a message so far, in the order of arrival. */
+  /** All message requests so far, in order of arrival. */
   readonly requests: readonly SeenRequest[]
-  /** How many replies no request has taken. */
+  /** Returns the number of unused replies. */
   remaining(): number
-  /** Cuts what is open and frees the port. */
+  /** Closes all connections and frees the port. */
   close(): Promise<void>
 }
 
 /** Options of a scripted server. */
 export interface ScriptedServerOptions {
-  /** What stands for `{{name}}` in the texts and inputs of the script. */
+  /** Values for `{{name}}` in texts and inputs of the script. */
   readonly variables?: Readonly<Record<string, string>>
-  /** How the script is named when something is wrong in it; its path. */
+  /** Name of the script in error messages, such as its path. */
   readonly source?: string
 }
 
 /**
- * A service on this machine that speaks the Messages API and answers from a script, one reply a request that fits.
- * It does not keep a process alive that has nothing else to do.
- * @throws ConfigurationError for a script that is not right.
+ * Starts a local service that speaks the Messages API and answers from a script, one reply per request. It does not
+ * keep the process alive.
+ * @throws ConfigurationError for an invalid script.
  */
 export async function startScriptedServer(
   script: unknown,
   options: ScriptedServerOptions = {},
 ): Promise<ScriptedServer> {
   const parsed = withVariables(parseScript(script, options.source), options.variables ?? {})
-  const replies = new Replies(parsed.replies)
+  const replies = new ReplyQueue(parsed.replies)
   const { contextWindow = Infinity, tokenFactor = 1 } = parsed
   const requests: SeenRequest[] = []
   const closing = new AbortController()
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const seen = await receive(request)
-    const path = seen.path.split('?')[0]
+    const received = await receive(request)
+    const path = received.path.split('?')[0]
     if (request.method !== 'POST' || !path?.startsWith('/v1/messages')) {
-      return refuse(response, 404, 'not_found_error', `There is no ${seen.method} ${seen.path} here.`)
+      return refuse(response, 404, 'not_found_error', `There is no ${received.method} ${received.path} here.`)
     }
     if (path === '/v1/messages/count_tokens') {
-      return sendJson(response, 200, { input_tokens: estimatedTokens(seen.text, tokenFactor) })
+      return sendJson(response, 200, { input_tokens: estimatedTokens(received.text, tokenFactor) })
     }
-    requests.push(seen)
-    const inputTokens = estimatedTokens(seen.text, tokenFactor)
+    requests.push(received)
+    const inputTokens = estimatedTokens(received.text, tokenFactor)
     if (inputTokens > contextWindow) {
       const message = `prompt is too long: ${inputTokens} tokens > ${contextWindow} maximum`
       return refuse(response, 400, 'invalid_request_error', message)
     }
-    const lastText = lastUserText(seen.body)
+    const lastText = lastUserText(received.body)
     const nowMs = performance.now()
     const { reply, number, endsMs = nowMs } = replies.take(lastText, nowMs)
     const problem =
       reply === undefined
         ? `The script has ${replies.count} replies and this is request ${number}: it is exhausted.`
-        : problemOf(reply, seen, lastText, number)
+        : problemOf(reply, received, lastText, number)
     if (reply === undefined || problem !== undefined) {
       return refuse(response, 400, 'invalid_request_error', problem ?? '')
     }
@@ -93,18 +95,18 @@ export async function startScriptedServer(
     }
     await answer(reply, response, {
       request: requests.length,
-      model: stringOf(seen.body.model) || 'scripted',
-      requestText: seen.text,
-      maxTokens: maxTokensOf(seen.body),
+      model: stringOf(received.body.model) || 'scripted',
+      requestText: received.text,
+      maxTokens: maxTokensOf(received.body),
       tokenFactor,
-      isStreamed: seen.body.stream === true,
+      isStreamed: received.body.stream === true,
       leftMs: endsMs - nowMs,
       signal: closing.signal,
     })
   }
 
   const server = createServer((request, response) => {
-    // A connection that the other side cut is no failure of the script.
+    // A connection closed by the client is not an error of the script.
     serve(request, response).catch(() => response.destroy())
   })
   await listen(server)
@@ -123,7 +125,7 @@ export async function startScriptedServer(
   }
 }
 
-/** An error in the shape of the Messages API. */
+/** Sends an error in the format of the Messages API. */
 function refuse(response: ServerResponse, status: number, type: string, message: string): void {
   sendJson(response, status, { type: 'error', error: { type, message }, request_id: null })
 }
@@ -132,9 +134,9 @@ function sendJson(response: ServerResponse, status: number, body: JsonObject): v
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-/** Cuts all connections, and frees the port for so long. */
+/** Closes all connections, and frees the port for a while. */
 async function breakDown(server: Server, outageMs: number, signal: AbortSignal): Promise<void> {
-  // It has broken down already: this request was cut, too.
+  // The outage has already started, and cut this request, too.
   if (!server.listening) return
   const { port } = addressOf(server)
   const closed = once(server, 'close')
@@ -143,7 +145,7 @@ async function breakDown(server: Server, outageMs: number, signal: AbortSignal):
   await closed
   for (let waitMs = outageMs; !server.listening; waitMs = portRetryMs) {
     await wait(waitMs, undefined, { signal, ref: false })
-    // Another process may have the port for a moment.
+    // Another process may briefly use the port.
     await listen(server, port).catch(() => {})
   }
 }
@@ -157,7 +159,7 @@ async function listen(server: Server, port = 0): Promise<void> {
 }
 
 function addressOf(server: Server): AddressInfo {
-  // A server that listens on a port has an address of this kind.
+  // A listening server has an address of this kind.
   return server.address() as AddressInfo
 }
 
@@ -178,19 +180,19 @@ function parseBody(text: string): JsonObject {
   }
 }
 
-/** Clients that name no cap get the whole reply. */
+/** Returns the output cap; clients without one get the whole reply. */
 function maxTokensOf({ max_tokens: cap }: JsonObject): number {
   return typeof cap === 'number' && cap > 0 ? cap : Infinity
 }
 
-/** Why this request gets no reply; undefined when it does. */
+/** Returns why a request gets no reply; undefined if it does. */
 function problemOf(reply: ScriptedReply, { text }: SeenRequest, found: string, number: number): string | undefined {
   if (reply.expect === undefined || found.includes(reply.expect)) return inputProblemOf(reply, text, number)
-  const shown = found.length > 500 ? `${found.slice(0, 500)}…` : found
-  return `Reply ${number} of the script expects "${reply.expect}" in the last user message, which is: "${shown}"`
+  const excerpt = found.length > 500 ? `${found.slice(0, 500)}…` : found
+  return `Reply ${number} of the script expects "${reply.expect}" in the last user message, which is: "${excerpt}"`
 }
 
-/** No service bills more tokens than it was sent bytes: budgets rely on it. */
+/** Rejects more input tokens than the request has bytes: no service bills more, and budgets rely on it. */
 function inputProblemOf(reply: ScriptedReply, text: string, number: number): string | undefined {
   const declared = 'error' in reply || 'outage_ms' in reply ? 0 : inputTokensOf({ ...noUsage, ...reply.usage })
   const bytes = Buffer.byteLength(text)
@@ -205,9 +207,129 @@ function withVariables(script: Script, variables: Readonly<Record<string, string
   if (Object.keys(variables).length === 0) return script
   const text = JSON.stringify(script).replaceAll(/\{\{(\w+)\}\}/g, (whole, name: string) => {
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined
-    // Within a JSON string: quoted, without the quotes.
+    // Inside a JSON string: escaped, without quotes.
     return value === undefined ? whole : JSON.stringify(value).slice(1, -1)
   })
-  // Only texts were changed.
+  // Only texts were replaced.
   return JSON.parse(text) as Script
+}
+
+/** Returns all text of the last user message, including tool results. */
+function lastUserText({ messages }: JsonObject): string {
+  if (!Array.isArray(messages)) return ''
+  const last = messages.findLast((message: Json) => isJsonObject(message) && message.role === 'user')
+  return isJsonObject(last) ? textWithin(last.content) : ''
+}
+
+function textWithin(content: Json | undefined): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content
+    .map((block: Json) => {
+      if (!isJsonObject(block)) return ''
+      return typeof block.text === 'string' ? block.text : textWithin(block.content)
+    })
+    .join('\n')
+}
+
+interface Numbered {
+  readonly reply: ScriptedReply
+  /** Position in the script, from 1, including repetitions. */
+  readonly number: number
+}
+
+/** What one request receives. */
+interface RequestReply {
+  /** Undefined if the script is exhausted. */
+  readonly reply: ScriptedReply | undefined
+  readonly number: number
+  /** When a lasting error ends, by the clock of `take`. */
+  readonly endsMs?: number
+}
+
+/** The unused replies of a script. */
+export class ReplyQueue {
+  readonly count: number
+  /** Replies in order, and replies for specific requests. */
+  readonly #queue: Numbered[] = []
+  readonly #reserved: Numbered[] = []
+  #taken = 0
+  /** An error that all requests get until it ends. */
+  #lasting: (RequestReply & { readonly endsMs: number }) | undefined
+
+  constructor(replies: readonly ScriptedReply[]) {
+    const all = replies.flatMap((reply) => Array.from({ length: reply.repeat ?? 1 }, () => reply))
+    this.count = all.length
+    for (const [index, reply] of all.entries()) {
+      const place = reply.when === undefined ? this.#queue : this.#reserved
+      place.push({ reply, number: index + 1 })
+    }
+  }
+
+  get left(): number {
+    return this.#queue.length + this.#reserved.length
+  }
+
+  /**
+   * Returns the reply for a request with this last user message: a lasting error, one reserved for it, or the next one.
+   * Without a reply, only the number of the request. `nowMs` is from a monotonic clock.
+   */
+  take(lastText: string, nowMs: number): RequestReply {
+    this.#taken++
+    if (this.#lasting !== undefined && nowMs < this.#lasting.endsMs) return this.#lasting
+    const index = this.#reserved.findIndex(({ reply: { when = '' } }) => lastText.includes(when))
+    const [found] = index === -1 ? this.#queue.splice(0, 1) : this.#reserved.splice(index, 1)
+    if (found === undefined) return { reply: undefined, number: this.#taken }
+    const { reply } = found
+    if (!('error' in reply) || reply.error.for_ms === undefined) return found
+    this.#lasting = { ...found, endsMs: nowMs + reply.error.for_ms }
+    return this.#lasting
+  }
+}
+
+/** Options of a scripted model over HTTP. */
+export interface ScriptedModelOptions extends ScriptedServerOptions {
+  /** Overrides the model of the script. */
+  readonly model?: string | undefined
+  /** Additional options of the adapter, such as timeouts and the default cap. */
+  readonly adapter?: Partial<Omit<AnthropicOptions, 'model' | 'baseUrl'>>
+}
+
+/** A model and the scripted server that answers it. */
+export interface ScriptedModel {
+  /** The model. */
+  readonly model: Model
+  /** The server and its received requests. */
+  readonly server: ScriptedServer
+  /** Stops the server. */
+  close(): Promise<void>
+}
+
+/**
+ * Creates a model that answers from a script over real HTTP: a local server, and the Anthropic adapter as its client.
+ * @throws ConfigurationError for an invalid script.
+ */
+export async function scriptedModel(script: unknown, options: ScriptedModelOptions = {}): Promise<ScriptedModel> {
+  const parsed = parseScript(script, options.source)
+  const server = await startScriptedServer(parsed, options)
+  const model = options.model ?? parsed.model ?? 'scripted'
+  return {
+    model: anthropic({ webSearch: parsed.webSearch === true, ...options.adapter, model, baseUrl: server.url }),
+    server,
+    close: () => server.close(),
+  }
+}
+
+/**
+ * Reads a script from a file.
+ * @throws ConfigurationError if it cannot be read or is invalid.
+ */
+export async function readScript(path: string): Promise<Script> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (thrown) {
+    throw new ConfigurationError(`The script cannot be read: ${messageOf(thrown)}.`)
+  }
+  return parseScriptText(text, path)
 }

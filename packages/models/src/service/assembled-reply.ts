@@ -3,9 +3,9 @@ import type { Assembled } from './stream-reader.ts'
 
 // Spec R-REQ-7.
 /**
- * The reply that stands at the end of a stream. One that broke is an error while nothing was completed, which may be
- * retried; after that its completed blocks are kept, and `streamError` says that more was to come.
- * @throws what `error` gives.
+ * Returns the reply at the end of a stream. A broken stream without completed blocks is an error, which may be retried.
+ * Otherwise its completed blocks are preserved, and `streamError` reports the failure.
+ * @throws the result of `error`.
  */
 export function replyOf(assembled: Assembled, error: () => ModelError): ModelReply {
   switch (assembled.kind) {

@@ -7,19 +7,20 @@ import { withoutMixedWords } from './secret-shapes.ts'
 
 /** Options of credentials that a command prints. */
 export interface CommandCredentialOptions {
-  /** How long a key is used before the command is run again, in milliseconds; 300,000 when absent. */
+  /** How long a key is used before the command runs again, in milliseconds (default: 300,000). */
   readonly ttlMs?: number | undefined
-  /** How long the command may take, in milliseconds; 60,000 when absent. */
+  /** Maximum duration of the command in milliseconds (default: 60,000). */
   readonly timeoutMs?: number | undefined
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly now?: () => number
 }
 
 /**
- * Keys that a command prints (the setting `apiKeyHelper`). It is run by the shell when a key is first needed, when the
- * last one is older than `ttlMs`, and when the service refused it. What it prints is the key; what it writes to its
- * standard error is told when it fails, what it printed never is.
- * The key goes out as API key and as bearer token: services that want the one do not look at the other.
+ * Gets keys from a command (the setting `apiKeyHelper`). The shell runs it when a key is first needed, when the last
+ * one is older than `ttlMs`, and when the service rejected it. Its standard output is the key and is never shown; its
+ * standard error is shown if it fails.
+ *
+ * The key is sent as API key and as bearer token: services ignore the header they do not use.
  */
 export function commandCredentials(command: string, options: CommandCredentialOptions = {}): CredentialSource {
   const { ttlMs = 300_000, timeoutMs = 60_000, now = () => performance.now() } = options
@@ -32,9 +33,9 @@ export function commandCredentials(command: string, options: CommandCredentialOp
 }
 
 const longestKey = 65_536
-/** What is read of it; less is told. */
+/** Maximum number of characters read from standard error; the message shows fewer. */
 const longestComplaint = 10_000
-/** How long output may still come when the command has ended, in milliseconds. */
+/** How long output may still arrive after the command has ended, in milliseconds. */
 const afterExitMs = 250
 
 function runHelper(command: string, timeoutMs: number, signal: AbortSignal): Promise<string> {
@@ -51,9 +52,9 @@ function runHelper(command: string, timeoutMs: number, signal: AbortSignal): Pro
     }
     const leave = (error: Error): void => {
       settle({ error })
-      end(child)
+      killGroup(child)
     }
-    // The reason of an abort is whatever the caller gave.
+    // The caller chose the reason of the abort.
     const onAbort = (): void => leave(signal.reason as Error)
     const timer = setTimeout(() => leave(new Error(`apiKeyHelper took longer than ${timeoutMs / 1000} s`)), timeoutMs)
     signal.addEventListener('abort', onAbort, { once: true })
@@ -63,17 +64,17 @@ function runHelper(command: string, timeoutMs: number, signal: AbortSignal): Pro
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       if (complaint.length < longestComplaint) complaint += text
     })
-    // The error of Node holds the command, and a command may hold a key.
+    // Node's error contains the command, which may contain a key.
     child.once('error', (error) => settle({ error: new Error(error.message) }))
     const done = (code: number | null, ended: NodeJS.Signals | null): void => {
       const key = printed.trim()
       if (code === 0 && key !== '') return settle({ key })
       const how = code === 0 ? 'printed no key' : `failed with ${code === null ? String(ended) : `exit code ${code}`}`
-      const said = complaintOf(complaint, printed)
-      settle({ error: new Error(`apiKeyHelper ${how}${said === '' ? '' : `: ${said}`}`) })
+      const details = redactedStderr(complaint, printed)
+      settle({ error: new Error(`apiKeyHelper ${how}${details === '' ? '' : `: ${details}`}`) })
     }
     child.once('close', done)
-    // What it started may hold its output open for ever: what it said itself is there by then.
+    // A child process may keep the output open forever; the command's own output has arrived by then.
     child.once('exit', (code, ended) => {
       setTimeout(() => {
         child.stdout.destroy()
@@ -84,19 +85,19 @@ function runHelper(command: string, timeoutMs: number, signal: AbortSignal): Pro
   })
 }
 
-/** What the command said of its failure, without what it printed, which may be a key, and without what may be one. */
-function complaintOf(complaint: string, printed: string): string {
+/** Returns the command's standard error without anything that may be a key. */
+function redactedStderr(complaint: string, printed: string): string {
   const redactor = createRedactor(printed.split(/\s+/).slice(0, 100))
   return withoutMixedWords(redactor.text(complaint.trim())).slice(0, 300)
 }
 
-/** Ends the command and what it started. */
-function end(child: ChildProcess): void {
+/** Kills the command and its child processes. */
+function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return
   try {
     if (platform() === 'win32') child.kill('SIGKILL')
     else process.kill(-child.pid, 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }

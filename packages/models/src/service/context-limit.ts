@@ -3,15 +3,15 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
 
 /**
- * What a refusal says of the window: the most tokens that fit, and what the request had. `limit` is what the service counts against: for most the window,
- * for some the input alone or a minute's allowance. `includesOutput` where the message counts the cap on the reply against it: then a lower cap helps as
- * much as a shorter conversation.
+ * What a refusal says about the context window: the limit, and the size of the request. `limit` is the limit that the
+ * service applies: usually the window, sometimes the input alone or a per-minute quota. `includesOutput` is true if the
+ * output cap counts against it; then a lower cap helps as much as a shorter conversation.
  */
 export type ContextLimit = NonNullable<ModelErrorJson['contextLimit']>
 
 /**
- * How services say what fits. A hole is a number: `used` of the input, `output` of the reply, `total` of both. Each stands
- * between fixed words, so that a text is gone through in time that grows with it.
+ * How services report the limit. Placeholders are numbers: `used` for input, `output` for the reply, `total` for both.
+ * Each is between fixed words, so matching takes linear time.
  */
 const limitWordings = [
   // Anthropic, also on Bedrock and Vertex
@@ -19,7 +19,7 @@ const limitWordings = [
   'exceed context limit: {used} + {output} > {limit}',
   // OpenAI, Azure
   'exceed the configured limit of {limit} tokens',
-  // OpenAI, Groq: a minute's allowance, which is the largest request that can ever pass
+  // OpenAI, Groq: the per-minute quota, which is the largest request that can ever succeed
   '(TPM): Limit {limit}, Requested {used}',
   // OpenAI, Azure, DeepSeek, vLLM, OpenRouter
   'maximum context length is {limit}',
@@ -68,7 +68,7 @@ const limitWordings = [
   'tokens in the prompt exceeds the limit of {limit}',
 ] as const
 
-/** How they say what the request had, where the limit stands in another sentence. */
+/** How services report the request size when the limit is in another sentence. */
 const countWordings = [
   // OpenAI, Azure
   'messages resulted in {used} tokens',
@@ -102,13 +102,13 @@ const outputWordings = [
 
 const stopsCounting = /you passed \d+ input tokens/i
 
-/** The cap counts, and its figure is not repeated. */
+/** Messages in which the output cap counts although they do not repeat its value. */
 const countsOutput = /tokens \+ `max_new_tokens`/i
 
-/** How they say by how much a prompt is too long, and nothing else: Ollama. */
+/** How Ollama reports that a prompt is too long: only the excess. */
 const excessWordings = ['exceeded max context length by {excess} tokens'] as const
 
-/** Made when a refusal is first read: most runs see none. */
+/** Compiled when the first refusal is read: most runs see none. */
 const patterns = new Map<string, RegExp>()
 
 function patternOf(wording: string): RegExp {
@@ -125,7 +125,10 @@ function makePattern(wording: string): RegExp {
   return new RegExp(source, 'i')
 }
 
-/** Whole, perhaps with separators of thousands; no part of a longer number or of a name, such as "1.5" or "128k". */
+/**
+ * Matches a whole number, with optional thousands separators; not a part of a longer number or a name, such as "1.5" or
+ * "128k".
+ */
 function numberNamed(name: string): string {
   return String.raw`(?<![\d.,])(?<${name}>\d{1,3}(?:[,._'\u00a0\u2009\u202f]\d{3}){1,4}|\d{1,15})(?!\w|[.,]\d)`
 }
@@ -134,7 +137,7 @@ function escaped(text: string): string {
   return text.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`)
 }
 
-/** What a message says of the window; undefined when it names no limit. */
+/** Parses the context limit in a message; undefined if it names no limit. */
 function limitIn(message: string): ContextLimit | undefined {
   const found = firstOf(limitWordings, message)
   const limit = countOf(found?.limit)
@@ -142,16 +145,16 @@ function limitIn(message: string): ContextLimit | undefined {
   const output = countOf(found?.output ?? firstOf(outputWordings, message)?.output)
   const count = found?.used === undefined ? firstOf(countWordings, message) : found
   const total = countOf(count?.total)
-  // Without the share of the reply the total is all that is known of the input.
-  const told = countOf(count?.used) ?? (total === null ? null : positive(total - (output ?? 0)))
-  // A recent vLLM stops counting one token above what the cap leaves, and reports that as the length of the prompt.
-  const isCutShort = output !== null && (told ?? 0) + output === limit + 1 && stopsCounting.test(message)
-  const used = isCutShort ? null : told
+  // Without the output share, the total is the only known size of the input.
+  const reported = countOf(count?.used) ?? (total === null ? null : positive(total - (output ?? 0)))
+  // Recent vLLM versions stop counting one token above what the cap leaves, and report that as the prompt length.
+  const isCutShort = output !== null && (reported ?? 0) + output === limit + 1 && stopsCounting.test(message)
+  const used = isCutShort ? null : reported
   const includesOutput = output !== null || countsOutput.test(message)
   return { used, limit, ...(includesOutput && { includesOutput }) }
 }
 
-/** By how many tokens a prompt is too long, where that is all that a message says. */
+/** Returns by how many tokens a prompt is too long, if the message says only that. */
 export function excessTokensOf(message: string): number | undefined {
   return countOf(firstOf(excessWordings, message)?.['excess']) ?? undefined
 }
@@ -174,7 +177,7 @@ function positive(count: unknown): number | null {
   return typeof count === 'number' && Number.isSafeInteger(count) && count > 0 ? count : null
 }
 
-/** What a refusal says of the window: in its words, or as llama.cpp does beside them. */
+/** Returns the context limit of a refusal: from its message, or from the fields that llama.cpp adds. */
 export function contextLimitOf(message: string, fields: Json | undefined): ContextLimit | undefined {
   const { n_ctx, n_prompt_tokens } = isJsonObject(fields) ? fields : {}
   const limit = positive(n_ctx)

@@ -1,4 +1,4 @@
-/** What proves who asks. */
+/** A credential for a service. */
 export interface Credential {
   /** Sent as the service's key header. */
   readonly apiKey?: string | undefined
@@ -7,13 +7,13 @@ export interface Credential {
 }
 
 /**
- * Gives the credential to use now. `refused` is the one that the service has just answered 401 to: then a new one is
- * wanted, from a key helper or an OAuth refresh. It is asked before each request: caching is its own business.
- * What it throws ends the run, as `authentication_failed`.
+ * Returns the current credential. `refused` is the one that the service has just rejected with 401, so a new one is
+ * needed, from a key helper or an OAuth refresh. It is called before each request; caching is up to the source. An
+ * error that it throws ends the run with `authentication_failed`.
  */
 export type CredentialSource = (asked: {
-  /** The credential that the service has just refused; null for none. */
+  /** The credential that the service has just rejected; null if none. */
   readonly refused: Credential | null
-  /** Aborted when the request is. */
+  /** Aborts with the request. */
   readonly signal: AbortSignal
 }) => Credential | Promise<Credential>

@@ -2,9 +2,9 @@ import { messageOf } from '@halting/core/adapters'
 import { ModelError } from '@halting/core'
 import type { Credential, CredentialSource } from './credential-source.ts'
 import { checkHeader } from './headers.ts'
-import { areSame, createSharedSource, keyError } from './shared-source.ts'
+import { isSameCredential, createSharedSource, keyError } from './shared-source.ts'
 
-/** A credential as one request carried it. */
+/** A credential with the headers of one request. */
 interface Key {
   readonly headers: Readonly<Record<string, string>>
   readonly credential: Credential
@@ -13,28 +13,28 @@ interface Key {
 /**
  * The credentials of one model.
  *
- * K1: a 401 is answered by one refresh: a credential that came from a refresh and is refused at once is not refreshed.
- * K2: requests that were refused with the same credential share one refresh.
+ * K1: a 401 causes one refresh. A credential that came from a refresh and is rejected at once is not refreshed again.
+ * K2: requests that were rejected with the same credential share one refresh.
  */
 export interface KeyRing {
-  /** @throws ModelError when there is no credential to be had. */
+  /** @throws ModelError if no credential is available. */
   current(signal: AbortSignal): Promise<Key>
-  /** A request with the key ended in another way than by a 401. */
-  used(key: Key): void
-  /** The error to throw for a 401: worth a try again when there is another credential now. */
-  refused(key: Key, error: ModelError, signal: AbortSignal): Promise<ModelError>
+  /** Reports that a request with the key ended without a 401. */
+  noteUse(key: Key): void
+  /** Returns the error to throw for a 401; it is retryable if another credential is available now. */
+  renew(key: Key, error: ModelError, signal: AbortSignal): Promise<ModelError>
 }
 
-/** Which header an API key goes into. */
+/** Returns the header for an API key. */
 export type KeyHeader = (apiKey: string) => readonly [name: string, value: string]
 
-/** Credentials that never change. */
+/** Creates credentials that never change. */
 export function fixedKeys(credential: Credential, keyHeader: KeyHeader): KeyRing {
   const key = keyOf(credential, keyHeader)
-  return { current: () => Promise.resolve(key), used() {}, refused: (_key, error) => Promise.resolve(error) }
+  return { current: () => Promise.resolve(key), noteUse() {}, renew: (_key, error) => Promise.resolve(error) }
 }
 
-/** Credentials that a source gives, and gives anew when they were refused; it has `timeoutMs` for each. */
+/** Creates credentials that a source supplies and renews after a rejection, each within `timeoutMs`. */
 export function renewableKeys(source: CredentialSource, keyHeader: KeyHeader, timeoutMs: number): KeyRing {
   const ask = createSharedSource(source, timeoutMs)
   let renewal: Renewal | undefined
@@ -51,21 +51,21 @@ export function renewableKeys(source: CredentialSource, keyHeader: KeyHeader, ti
     async current(signal) {
       if (renewal?.isUntried === true) return renewal.key
       const key = await askForKey(null, signal)
-      // A source that goes on giving what was refused has handed out something newer since.
-      return renewal !== undefined && areSame(key.credential, renewal.refused) ? renewal.key : key
+      // A source that still returns the rejected credential has returned a newer one since.
+      return renewal !== undefined && isSameCredential(key.credential, renewal.refused) ? renewal.key : key
     },
-    used({ credential }) {
-      if (renewal !== undefined && areSame(credential, renewal.key.credential)) renewal.isUntried = false
+    noteUse({ credential }) {
+      if (renewal !== undefined && isSameCredential(credential, renewal.key.credential)) renewal.isUntried = false
     },
-    async refused({ credential }, error, signal) {
+    async renew({ credential }, error, signal) {
       const again = (): ModelError => new ModelError({ ...error.toRecord(), retryable: true, cause: error })
-      if (renewal !== undefined && areSame(credential, renewal.refused)) return again()
-      if (renewal?.isUntried === true && areSame(credential, renewal.key.credential)) {
+      if (renewal !== undefined && isSameCredential(credential, renewal.refused)) return again()
+      if (renewal?.isUntried === true && isSameCredential(credential, renewal.key.credential)) {
         renewal = undefined
         return error
       }
       const key = await askForKey(credential, signal)
-      if (areSame(key.credential, credential)) return error
+      if (isSameCredential(key.credential, credential)) return error
       renewal = { refused: credential, key, isUntried: true }
       return again()
     },
@@ -75,7 +75,7 @@ export function renewableKeys(source: CredentialSource, keyHeader: KeyHeader, ti
 interface Renewal {
   readonly refused: Credential
   readonly key: Key
-  /** No request with it has ended yet. */
+  /** No request with this key has ended yet. */
   isUntried: boolean
 }
 

@@ -12,29 +12,32 @@ import type { Redactor } from './redactor.ts'
 import { hasKeyPrefix, mayBeKey, shownUrl } from './secret-shapes.ts'
 import { secretsOf, secretsOfEnvironment } from './secrets.ts'
 
-/** How a service is reached; the same for every protocol. */
+/** How to reach a service; the same for every protocol. */
 export interface ServiceOptions {
   /** Sent as the service's key header. */
   readonly apiKey?: string | undefined
   /** Sent as `authorization: Bearer …`. */
   readonly authToken?: string | undefined
-  /** Gives the key instead, and another one when that is refused; see `commandCredentials` for a key helper. */
+  /** Source of keys, used instead of a fixed key; see `commandCredentials` for a key helper. */
   readonly credentials?: CredentialSource | undefined
-  /** Where the service is found. */
+  /** Address of the service. */
   readonly baseUrl?: string | undefined
-  /** Further headers; they go before our own of the same name. */
+  /** Additional headers; they override the built-in ones of the same name. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Most that a stream may be silent, in milliseconds; 300,000 when absent. */
+  /** Maximum silence of a stream in milliseconds (default: 300,000). */
   readonly idleTimeoutMs?: number | undefined
-  /** Most that may pass until the answer begins, and then between two events other than `ping`; 600,000 when absent. */
+  /**
+   * Maximum time until the response starts, and then between two events other than `ping`, in milliseconds (default:
+   * 600,000).
+   */
   readonly requestTimeoutMs?: number | undefined
-  /** Most that may pass between the reason why a reply ended and the end of its stream; 10,000 when absent. */
+  /** Maximum time between the stop reason and the end of the stream in milliseconds (default: 10,000). */
   readonly endTimeoutMs?: number | undefined
-  /** Most characters that one event of a stream, or an answer that comes whole, may have; 64 million when absent. */
+  /** Maximum number of characters in one event, or in a response that is not streamed (default: 64 million). */
   readonly maxEventLength?: number | undefined
   /**
-   * Makes the requests. Without it `node:http` does, through the proxy that the environment names; in browsers and on the edge the `fetch` of the host.
-   * A body is lent: one that is kept beyond the call, to send it again by itself, must be copied.
+   * Makes the requests. Default: `node:http` with the proxy of the environment, or the host's `fetch` in browsers and
+   * edge runtimes. The body is lent: copy it to use it after the call.
    */
   readonly fetch?: typeof globalThis.fetch | undefined
 }
@@ -51,8 +54,8 @@ export function keyRingOf(options: ServiceOptions, keyHeader: KeyHeader): KeyRin
 }
 
 /**
- * Makes a model with what keeps its secrets out of whatever it tells.
- * @throws ConfigurationError for a model's name that is a key, and what `make` throws, without secrets.
+ * Creates a model with a redactor for its secrets.
+ * @throws ConfigurationError if the model name is a key, and redacted errors of `make`.
  */
 export function withRedactor<Made>(
   options: ServiceOptions & { readonly model: string; readonly id?: string | undefined },
@@ -72,8 +75,9 @@ export function withRedactor<Made>(
 }
 
 /**
- * For a name that somebody wrote, before anything is told of it.
- * @throws ConfigurationError when it is a key: one of the environment, or by its shape. Names of an unknown service are looked at more closely.
+ * Checks a model name before any message shows it.
+ * @throws ConfigurationError if it is a key of the environment, or looks like one. Names of unknown services are
+ * checked more strictly.
  */
 export function refuseKeyAsName(
   name: string,
@@ -90,8 +94,8 @@ const keyAsName =
   'The model name looks like an API key, so it is not shown here. Set the key in its variable, such as ANTHROPIC_API_KEY.'
 
 /**
- * Our own headers with those of the user over them.
- * @throws ConfigurationError for one that cannot be sent.
+ * Merges our headers with those of the user, which take precedence.
+ * @throws ConfigurationError for a header that cannot be sent.
  */
 export function headersOf(
   own: Readonly<Record<string, string>>,
@@ -109,8 +113,8 @@ export function headersOf(
 }
 
 /**
- * The address of a path under a base URL.
- * @throws ConfigurationError for a base URL that no request can be made to.
+ * Returns the address of a path under a base URL.
+ * @throws ConfigurationError for an invalid base URL.
  */
 export function urlUnder(baseUrl: string, path: string, example: string): string {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined

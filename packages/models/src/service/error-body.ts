@@ -3,116 +3,171 @@ import type { Json, JsonObject } from '@halting/core'
 import { listOf, parseJson, stringOf } from '../json-fields.ts'
 import { contextLimitOf } from './context-limit.ts'
 import type { ContextLimit } from './context-limit.ts'
-import { pageText } from './page-text.ts'
 
-/** What a service says of a failure, whichever of the known shapes it says it in. */
-export interface Said {
+/** The error that a service reported, in whichever known shape. */
+export interface ErrorBody {
   readonly type: string
-  /** A name or a number; as text. */
+  /** A name or a number, as text. */
   readonly code: string
   readonly message: string
   readonly requestId: string | null
-  /** Whether the body is an error of a model service; else something in between answered. */
+  /** Whether a model service sent the error; otherwise something in front of it did. */
   readonly isApi: boolean
-  /** Whether the service itself must have written it: gateways write a bare `message`, too. */
-  readonly isServices: boolean
-  /** What it says of the window. */
+  /** Whether the service itself must have sent it: gateways send a bare `message`, too. */
+  readonly isFromService: boolean
+  /** The context limit that it reports. */
   readonly contextLimit: ContextLimit | undefined
-  /** The objects in which it says so, the innermost first: what else is read of them. */
+  /** The objects that contain the error, innermost first, for other fields. */
   readonly objects: readonly JsonObject[]
 }
 
 /**
- * Reads the body of a failed answer: `{"error":{…}}` (Messages API, OpenAI, most others), `{"error":"…"}` (Ollama, xAI),
- * `{"object":"error",…}` and `{"message":…}` (vLLM, Mistral, Azure), `{"detail":…}` (services made with FastAPI), a
- * list with one of them (Gemini), one in a choice (OpenRouter), or a page of a proxy.
+ * Parses the body of a failed response: `{"error":{…}}` (Messages API, OpenAI, most others), `{"error":"…"}` (Ollama,
+ * xAI), `{"object":"error",…}` and `{"message":…}` (vLLM, Mistral, Azure), `{"detail":…}` (FastAPI services), a list
+ * with one of them (Gemini), an error in a choice (OpenRouter), or an HTML page of a proxy.
  */
-export function readErrorBody(body: string): Said {
+export function readErrorBody(body: string): ErrorBody {
   const value = parseJson(body)
   const answer = Array.isArray(value) ? (value as unknown[])[0] : value
-  if (!isJsonObject(answer)) return pageOf(pageText(body))
-  return readError(answer) ?? { ...pageOf(pageText(body)), objects: [answer] }
+  if (!isJsonObject(answer)) return unknownErrorBody(pageText(body))
+  return readError(answer) ?? { ...unknownErrorBody(pageText(body)), objects: [answer] }
 }
 
-function pageOf(message: string): Said {
+function unknownErrorBody(message: string): ErrorBody {
   const contextLimit = contextLimitOf(message, undefined)
-  return { type: '', code: '', message, requestId: null, isApi: false, isServices: false, contextLimit, objects: [] }
+  return { type: '', code: '', message, requestId: null, isApi: false, isFromService: false, contextLimit, objects: [] }
 }
 
-/** Whether a body is an error of a service, in one of the known shapes. */
-export function tellsFailure(body: string): boolean {
+/** Whether a body is a service error in one of the known shapes. */
+export function isErrorBody(body: string): boolean {
   return readErrorBody(body).isApi
 }
 
-/** The same of what came as an object already, in the middle of a stream. */
-export function readErrorValue(error: Json | undefined): Said {
-  return readError({ error: isJsonObject(error) ? error : stringOf(error) }) ?? pageOf('')
+/** Parses an error that is already an object, from the middle of a stream. */
+export function readErrorValue(error: Json | undefined): ErrorBody {
+  return readError({ error: isJsonObject(error) ? error : stringOf(error) }) ?? unknownErrorBody('')
 }
 
-function readError(answer: JsonObject): Said | undefined {
+function readError(answer: JsonObject): ErrorBody | undefined {
   const { error, message, detail } = answer
-  const requestId = typeof answer.request_id === 'string' ? nameOf(answer.request_id) : null
+  const requestId = typeof answer.request_id === 'string' ? boundedName(answer.request_id) : null
   if (isJsonObject(error)) {
     const fields = readFields(error)
-    return { ...fields, requestId, isApi: true, isServices: true, objects: [...fields.objects, answer] }
+    return { ...fields, requestId, isApi: true, isFromService: true, objects: [...fields.objects, answer] }
   }
-  const told = [error, message, detail].find((words) => wordsOf(words) !== '')
-  if (told !== undefined) {
-    const type = nameOf(answer.type) || nameOf(answer.error_type)
-    const isServices = error !== undefined || answer.object === 'error' || answer.type !== undefined
-    const said = wordsOf(told)
-    const contextLimit = contextLimitOf(said, answer)
+  const found = [error, message, detail].find((words) => errorText(words) !== '')
+  if (found !== undefined) {
+    const type = boundedName(answer.type) || boundedName(answer.error_type)
+    const isFromService = error !== undefined || answer.object === 'error' || answer.type !== undefined
+    const text = errorText(found)
+    const contextLimit = contextLimitOf(text, answer)
     const objects = [answer]
-    return { type, code: codeOf(answer), message: said, requestId, isApi: true, isServices, contextLimit, objects }
+    return { type, code: codeOf(answer), message: text, requestId, isApi: true, isFromService, contextLimit, objects }
   }
   const choice = listOf(answer.choices).find((one) => isJsonObject(one) && isJsonObject(one.error))
   return isJsonObject(choice) ? readError({ error: choice.error }) : undefined
 }
 
-type Fields = Pick<Said, 'type' | 'code' | 'message' | 'contextLimit' | 'objects'>
+type Fields = Pick<ErrorBody, 'type' | 'code' | 'message' | 'contextLimit' | 'objects'>
 
 function readFields(error: JsonObject): Fields {
-  // Where others have a type Gemini has a status by name.
-  const type = nameOf(error.type) || nameOf(error.status)
-  const message = wordsOf(error.message) || wordsOf(error.detail) || pageText(JSON.stringify(error))
+  // Gemini has a status name where others have a type.
+  const type = boundedName(error.type) || boundedName(error.status)
+  const message = errorText(error.message) || errorText(error.detail) || pageText(JSON.stringify(error))
   const contextLimit = contextLimitOf(message, error)
   const metadata = isJsonObject(error.metadata) ? error.metadata : undefined
   const objects = metadata === undefined ? [error] : [metadata, error]
-  const said: Fields = { type, code: codeOf(error), message, contextLimit, objects }
-  // A router tells what the service behind it said in here.
+  const fields: Fields = { type, code: codeOf(error), message, contextLimit, objects }
+  // A router puts the error of the service behind it here.
   const raw = stringOf(metadata?.raw)
-  if (raw === '') return said
+  if (raw === '') return fields
   const inner = readErrorBody(raw)
   return {
-    ...said,
+    ...fields,
     type: type || inner.code || inner.type,
-    message: bounded(`${message}: ${inner.message}`),
-    contextLimit: inner.contextLimit ?? said.contextLimit,
+    message: boundedText(`${message}: ${inner.message}`),
+    contextLimit: inner.contextLimit ?? fields.contextLimit,
     objects: [...inner.objects, ...objects],
   }
 }
 
 function codeOf({ code }: JsonObject): string {
-  return typeof code === 'number' ? String(code) : nameOf(code)
+  return typeof code === 'number' ? String(code) : boundedName(code)
 }
 
-/** A text, or an object or a list that holds it somewhere. */
-function wordsOf(said: Json | undefined): string {
-  if (typeof said === 'string') return bounded(said)
-  return typeof said === 'object' && said !== null ? pageText(JSON.stringify(said)) : ''
+/** Returns a text, or the text inside an object or a list. */
+function errorText(value: Json | undefined): string {
+  if (typeof value === 'string') return boundedText(value)
+  return typeof value === 'object' && value !== null ? pageText(JSON.stringify(value)) : ''
 }
 
-/** Longest text of a service that is told, and looked through for what it means. */
+/** Maximum length of an error text that is shown and searched. */
 const longestMessage = 4_000
 const tailLength = 1_000
 const longestName = 100
 
-/** The beginning and the end of a text. */
-function bounded(text: string): string {
+/** Returns the beginning and the end of a text. */
+function boundedText(text: string): string {
   if (text.length <= longestMessage) return text
   return `${text.slice(0, longestMessage - tailLength)} … ${text.slice(-tailLength)}`
 }
 
-function nameOf(value: Json | undefined): string {
+function boundedName(value: Json | undefined): string {
   return stringOf(value).slice(0, longestName)
+}
+
+/** How much of a page is scanned: its message is near the beginning. */
+const longestPage = 16_384
+const longestText = 200
+
+/**
+ * Returns the first words of an HTML page without tags, scripts and styles. It scans each character only a few times,
+ * because a page may be crafted to make patterns slow.
+ */
+function pageText(body: string): string {
+  const page = body.slice(0, longestPage)
+  const finders = { tag: finder(page, '>'), script: finder(page, '</script>'), style: finder(page, '</style>') }
+  let text = ''
+  let isSpaced = false
+  for (let index = 0; index < page.length; index++) {
+    const sign = page.charAt(index)
+    const end = sign === '<' ? endOfTag(page, index, finders) : -1
+    if (end >= 0) {
+      index = end
+      isSpaced = true
+    } else if (sign.trim() === '') isSpaced = true
+    else {
+      text += isSpaced && text !== '' ? ` ${sign}` : sign
+      isSpaced = false
+    }
+    if (text.length > longestText) return `${text.slice(0, longestText)}…`
+  }
+  return text
+}
+
+/** Returns the index of the last character of the tag, script or style that starts here; negative if it has no end. */
+function endOfTag(
+  page: string,
+  index: number,
+  { tag, script, style }: Readonly<Record<'tag' | 'script' | 'style', Finder>>,
+): number {
+  const name = page.slice(index + 1, index + 7).toLowerCase()
+  const close = name === 'script' ? script(index) : name.startsWith('style') ? style(index) : -1
+  return close >= 0 ? close : tag(index)
+}
+
+/**
+ * Returns the index of the last character of the next match, negative without a match. Call it with rising positions.
+ */
+type Finder = (from: number) => number
+
+function finder(page: string, text: string): Finder {
+  const lower = page.toLowerCase()
+  // A few letters have a longer lower-case form.
+  const searched = lower.length === page.length ? lower : page
+  let next: number | undefined
+  return (from) => {
+    if (next === undefined || (next >= 0 && next < from)) next = searched.indexOf(text, from)
+    return next < 0 ? -1 : next + text.length - 1
+  }
 }

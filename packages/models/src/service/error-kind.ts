@@ -1,8 +1,8 @@
 import type { ModelErrorKind } from '@halting/core/adapters'
-import type { Said } from './error-body.ts'
+import type { ErrorBody } from './error-body.ts'
 
-/** The status that an error without one of its own amounts to. */
-export function statusOf({ type, code }: Said): number {
+/** Returns the status that an error without a status implies. */
+export function impliedStatus({ type, code }: ErrorBody): number {
   const fromCode = Number(code)
   if (Number.isInteger(fromCode) && fromCode >= 400 && fromCode < 600) return fromCode
   return byName(statusOfName, type) ?? byName(statusOfName, code) ?? (/image/i.test(code) ? 400 : 500)
@@ -56,7 +56,7 @@ function byName<Value>(table: { readonly [name: string]: Value }, name: string):
   return Object.hasOwn(table, key) ? table[key] : undefined
 }
 
-// The words of the services; there is no other sign by which one 400 can be told from another.
+// Service-specific wording: nothing else distinguishes one 400 from another.
 const capTooLarge = /max_(completion_)?tokens\W.{0,60}too large/i
 const promptTooLong = new RegExp(
   [
@@ -72,10 +72,10 @@ const promptTooLong = new RegExp(
 )
 const imageRefused =
   /image (exceeds|dimensions?|does not match|is too|input|content)|(unsupported|too many|at most \d+) image|process image|image\.source|image_url|not support (images?|vision)|multimodal/i
-/** Only what holds more than text is sent as a list. */
+/** Only content that is not just text is sent as a list. */
 const wantsText = /content must be a string/i
 const noCredit = /(credit|insufficient) balance/i
-/** A cap on money or on a plan. That a quota is named is not enough: a minute's allowance is called that, too. */
+/** A spending cap or a plan limit. The word "quota" alone is not enough: per-minute limits use it, too. */
 const spendCap = new RegExp(
   [
     /(exceeded|reached|hit|over) (your|the|its|this) .{0,40}(spend|quota|budget|usage limit|monthly limit|credit|billing)/,
@@ -87,26 +87,26 @@ const spendCap = new RegExp(
   'i',
 )
 const address = /https?:\/\/\S+/gi
-/** More at once than a minute's allowance: no waiting helps. */
+/** A request larger than a per-minute quota: waiting does not help. */
 const neverFits = /request too large/i
 const atCapacity = /overload|capacity|too busy|high demand/i
-/** Some answer 400 to a wrong key. */
+/** Some services answer a wrong key with 400. */
 const wrongKey = /(incorrect|invalid) api key|api key (not valid|is invalid)/i
-/** Bedrock answers 400 to a model that it does not know. */
+/** Bedrock answers an unknown model with 400. */
 const unknownModel = /model identifier is invalid/i
-/** What was asked is refused, whoever asks. */
+/** The service refuses the content of the request, not the sender. */
 const flagged = /moderation|flagged/i
 
 /** An error with its status. */
-export interface Failed extends Said {
+export interface ErrorWithStatus extends ErrorBody {
   readonly status: number
   /** Whether it says how long to wait. */
   readonly asksToWait: boolean
-  /** Whether the service says so in the error itself: then a cap on money is over by then, whatever its name is. */
+  /** Whether the error itself names a reset time: then a cap is temporary, whatever its name. */
   readonly namesReset: boolean
 }
 
-export function kindOf(failed: Failed): ModelErrorKind {
+export function errorKindOf(failed: ErrorWithStatus): ModelErrorKind {
   const { status, type, code, message } = failed
   const named = byName(kindOfName, type) ?? byName(kindOfName, code)
   const isPassing = named === 'billing_error' && status === 429 && failed.namesReset
@@ -119,7 +119,7 @@ export function kindOf(failed: Failed): ModelErrorKind {
     case 403:
       return flagged.test(message) ? 'invalid_request' : 'authentication_failed'
     case 404:
-      // A router that knows no service which would take it.
+      // A router that knows no service for the request.
       return imageRefused.test(message) ? 'image' : 'model_not_found'
     case 408:
     case 504:
@@ -136,16 +136,16 @@ export function kindOf(failed: Failed): ModelErrorKind {
   }
 }
 
-/** A rate limit says when to come back; a spending cap does not, and no waiting helps. */
-function limitKind({ code, message, asksToWait }: Failed): ModelErrorKind {
+/** A rate limit says when to retry; a spending cap does not, and waiting does not help. */
+function limitKind({ code, message, asksToWait }: ErrorWithStatus): ModelErrorKind {
   if (neverFits.test(message)) return 'prompt_too_long'
   const isRate = asksToWait || code === 'rate_limit_exceeded'
-  // Where more is to be read, all sorts of things are named.
+  // Linked addresses contain arbitrary words.
   return !isRate && spendCap.test(message.replaceAll(address, '')) ? 'billing_error' : 'rate_limit'
 }
 
-/** Some services blame themselves for what was asked of them. */
-function serverKind(failed: Failed): ModelErrorKind {
+/** Some services report a client error as a server error. */
+function serverKind(failed: ErrorWithStatus): ModelErrorKind {
   const { status, isApi, message } = failed
   if (!isApi) return 'server_error'
   if (isPromptTooLong(failed)) return 'prompt_too_long'
@@ -153,9 +153,9 @@ function serverKind(failed: Failed): ModelErrorKind {
   return status === 500 && imageRefused.test(message) ? 'image' : 'server_error'
 }
 
-function requestKind(failed: Failed): ModelErrorKind {
+function requestKind(failed: ErrorWithStatus): ModelErrorKind {
   const { code, message, contextLimit } = failed
-  // vLLM says it also of a cap that is too large for what the prompt leaves of the window.
+  // vLLM also uses this wording if the cap is too large for the rest of the window.
   if (capTooLarge.test(message)) return contextLimit?.includesOutput === true ? 'prompt_too_long' : 'invalid_request'
   if (isPromptTooLong(failed)) return 'prompt_too_long'
   if (/image/i.test(code) || imageRefused.test(message) || wantsText.test(message)) return 'image'
@@ -164,7 +164,7 @@ function requestKind(failed: Failed): ModelErrorKind {
   return wrongKey.test(message) ? 'authentication_failed' : 'invalid_request'
 }
 
-/** Whoever says what fits says that this did not. */
-function isPromptTooLong({ message, contextLimit }: Failed): boolean {
+/** An error that names the limit means that the prompt exceeded it. */
+function isPromptTooLong({ message, contextLimit }: ErrorWithStatus): boolean {
   return contextLimit !== undefined || promptTooLong.test(message)
 }

@@ -2,8 +2,8 @@ import { ConfigurationError } from '@halting/core'
 import { withoutMixedWords } from './secret-shapes.ts'
 
 /**
- * @throws ConfigurationError for a name or a value that cannot be sent. The value is not repeated in the message: it
- * may be a secret.
+ * @throws ConfigurationError for a header that cannot be sent. The message does not repeat the value, because it may be
+ * a secret.
  */
 export function checkHeader(name: string, value: string, meaning = `the header ${name}`): void {
   if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name)) {
@@ -18,7 +18,7 @@ export function checkHeader(name: string, value: string, meaning = `the header $
   }
 }
 
-/** Idempotency keys are made of names that people gave, in any script; headers are ASCII. */
+/** Converts an idempotency key to ASCII, as headers require: keys contain user-defined names in any script. */
 export function headerSafe(key: string): string {
   return key.replaceAll(/[^\w./:@-]/gu, (character) => `%${character.codePointAt(0)?.toString(16)}`)
 }

@@ -1,53 +1,54 @@
 import type { JsonObject } from '@halting/core'
 import { cloudSecretVariables, keyVariables } from '../known-models.ts'
-import { handedForms } from './secret-forms.ts'
+import { transmittedForms } from './secret-forms.ts'
 import { isSecret, secretsOf, secretsOfOptions } from './secrets.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** What stands in place of a key in what a session shows and stores. */
+/** Replaces a key in what a session shows and stores. */
 export const redactedMark = '[REDACTED]'
-/** A key helper gives new ones as long as the program lives; older ones are of no use to anybody. */
+/** A key helper supplies new keys as long as the program runs; older ones are no longer needed. */
 const mostKeys = 64
 
-/** What models of this process are reached by: keys of options, of headers and addresses, and what a helper gave. */
-const used = new Set<string>()
-/** Which set of them it is: texts are many, and keys seldom change. */
+/** Keys that models of this process use: from options, headers, addresses and key helpers. */
+const keysInProcess = new Set<string>()
+/** Changes with the set of keys, which changes rarely compared with the number of texts. */
 let version = 0
 
-/** Notes a key that requests of this process are made with: `createKeyRedactor` takes it out from then on. */
+/** Registers a key of this process's requests; `createKeyRedactor` removes it from then on. */
 export function noteKeyInUse(key: string): void {
-  if (!used.has(key)) version++
-  used.delete(key)
-  used.add(key)
-  const [oldest] = used
-  if (used.size > mostKeys && oldest !== undefined) used.delete(oldest)
+  if (!keysInProcess.has(key)) version++
+  keysInProcess.delete(key)
+  keysInProcess.add(key)
+  const [oldest] = keysInProcess
+  if (keysInProcess.size > mostKeys && oldest !== undefined) keysInProcess.delete(oldest)
 }
 
-/** Notes all that options of a provider package of the AI SDK hold of keys: `createKeyRedactor` takes it out from then on. */
+/** Registers all keys in options of an AI SDK provider package; `createKeyRedactor` removes them from then on. */
 export function noteSecretsOfOptions(options: JsonObject): void {
   for (const secret of secretsOfOptions(options)) noteKeyInUse(secret)
 }
 
-/** The keys that were noted, as they are. */
+/** The registered keys, unencoded. */
 export function keysInUse(): ReadonlySet<string> {
-  return used
+  return keysInProcess
 }
 
 /**
- * Takes the keys out of a text that this program itself uses, as they are, and in the forms that JSON, addresses and base64 give them: those that
- * the environment names for services of models, and those that models of this process were reached by until now.
+ * Creates a function that removes the program's own keys from a text, unencoded and as JSON, addresses and base64
+ * encode them. The keys are those that the environment names for model services, and those that models of this process
+ * have used so far.
  */
 export function createKeyRedactor(env: Environment): (text: string) => string {
   const formsNow = keyForms(env)
   return (text) => {
-    let shown = text
-    for (const form of formsNow()) if (shown.includes(form)) shown = shown.replaceAll(form, redactedMark)
-    return shown
+    let redacted = text
+    for (const form of formsNow()) if (redacted.includes(form)) redacted = redacted.replaceAll(form, redactedMark)
+    return redacted
   }
 }
 
-/** The forms of the keys that `createKeyRedactor` takes out, as of the moment of the call, the longest first. */
+/** Returns a function that lists the forms that `createKeyRedactor` removes at that moment, longest first. */
 export function keyForms(env: Environment): () => readonly string[] {
   const named = keysOf(env)
   let madeFor: number | undefined
@@ -55,7 +56,9 @@ export function keyForms(env: Environment): () => readonly string[] {
   return () => {
     if (madeFor === version) return forms
     madeFor = version
-    forms = [...new Set([...named, ...used].flatMap(handedForms))].toSorted((one, other) => other.length - one.length)
+    forms = [...new Set([...named, ...keysInProcess].flatMap(transmittedForms))].toSorted(
+      (one, other) => other.length - one.length,
+    )
     return forms
   }
 }

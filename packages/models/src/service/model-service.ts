@@ -9,12 +9,12 @@ import type { ServiceOptions } from './endpoint.ts'
 import { createRedactor } from './redactor.ts'
 import { secretsOf } from './secrets.ts'
 
-/** What a service said when it was asked which models it has. It costs nothing. */
+/** The response of a service to the question which models it has. Asking is free. */
 export type ServiceAnswer =
-  /** It took the key; `models` are their names, undefined where it gives no list. */
+  /** The service accepted the key. `models` are their names; undefined if it has no list. */
   | {
       readonly kind: 'answered'
-      /** Names of the models; undefined where the service gives no list. */
+      /** Names of the models; undefined if the service has no list. */
       readonly models: readonly string[] | undefined
     }
   | {
@@ -22,24 +22,24 @@ export type ServiceAnswer =
       /** HTTP status of the refusal. */
       readonly status: number
     }
-  /** Nothing answered, or something that is no service of this kind. In words. */
+  /** No response, or a response that is not from such a service. */
   | {
       readonly kind: 'failed'
-      /** What went wrong, in a sentence. */
+      /** Description of the failure in one sentence. */
       readonly message: string
     }
 
-/** A service as a person set it up, for looking at. */
+/** A configured service, for inspection. */
 export interface ModelService {
-  /** The name of the model, as the service knows it. */
+  /** Model name as the service knows it. */
   readonly model: string
-  /** Where it is found, without what may hold a secret. */
+  /** Address of the service, without parts that may contain a secret. */
   readonly origin: string
   /** Whether a key was found. */
   readonly hasCredentials: boolean
-  /** The variable that names the proxy in between; undefined without one. */
+  /** Variable that names the proxy; undefined without a proxy. */
   readonly proxyVariable: string | undefined
-  /** Asks it for the list of its models, for at most `timeoutMs`. Never rejects. */
+  /** Requests the list of models, for at most `timeoutMs`. Never rejects. */
   ask(timeoutMs: number): Promise<ServiceAnswer>
 }
 
@@ -67,13 +67,13 @@ export function createModelService({ model, endpoint, options, keyHeader }: Mode
       try {
         const key = await keys.current(signal)
         redactor.add(key.credential.apiKey, key.credential.authToken)
-        const asked = { ...key.headers, ...headers, accept: 'application/json' }
-        const answer = await transport({ url, headers: asked }, signal)
-        const said = answerOf(answer.status, await textOf(answer))
-        if (said.kind !== 'answered' || said.models === undefined) return said
-        // A service may repeat the key where names are expected. All at once: each text takes a while.
-        const names = said.models.map((name) => name.replaceAll('\n', ' ')).join('\n')
-        return { ...said, models: names === '' ? [] : redactor.text(names).split('\n') }
+        const requestHeaders = { ...key.headers, ...headers, accept: 'application/json' }
+        const answer = await transport({ url, headers: requestHeaders }, signal)
+        const outcome = answerOf(answer.status, await textOf(answer))
+        if (outcome.kind !== 'answered' || outcome.models === undefined) return outcome
+        // A service may repeat the key instead of names. Redact all names at once, because each call takes a while.
+        const names = outcome.models.map((name) => name.replaceAll('\n', ' ')).join('\n')
+        return { ...outcome, models: names === '' ? [] : redactor.text(names).split('\n') }
       } catch (thrown) {
         if (signal.aborted) return { kind: 'failed', message: `it did not answer within ${timeoutMs / 1_000} s` }
         return { kind: 'failed', message: redactor.text(messageOf(networkError(thrown, url))) }
@@ -89,10 +89,10 @@ function answerOf(status: number, body: string): ServiceAnswer {
     const models = list.data.flatMap((entry: unknown) =>
       isJsonObject(entry) && typeof entry.id === 'string' ? [entry.id] : [],
     )
-    // A page of a longer list says nothing of what is not on it.
+    // A page of a longer list is incomplete.
     return { kind: 'answered', models: list.has_more === true ? undefined : models }
   }
-  // Some services have no list of models; what refuses in JSON is a service all the same.
+  // Some services have no list of models; a JSON error still proves that it is a service.
   if (status < 500 && isJsonObject(parseJson(body))) return { kind: 'answered', models: undefined }
   return { kind: 'failed', message: `it answered ${status}, which is not a reply of a model service` }
 }

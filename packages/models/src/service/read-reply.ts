@@ -1,8 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import { ModelError } from '@halting/core'
 import type { JsonObject, ModelReply } from '@halting/core'
-import { ByteDigest } from '../http/byte-digest.ts'
-import { EventDigest } from '../http/event-digest.ts'
+import { ByteDigest, EventDigest } from '../http/stream-digest.ts'
 import { longestEvent } from '../http/event-stream.ts'
 import type { EventStream, ServerSentEvent } from '../http/event-stream.ts'
 import type { Exchange } from '../http/exchange.ts'
@@ -19,17 +18,17 @@ export interface ReadOptions {
   readonly labels: ServiceLabels
   readonly events: EventStream
   readonly redactor: Redactor
-  /** Most characters of what is news of the reply; 256 million when absent. */
+  /** Maximum number of characters of reply content (default: 256 million). */
   readonly maxLength?: number
-  /** The error for an answer that did not say that it is a stream, and was none. */
+  /** Error for a response that did not claim to be a stream, and is not one. */
   readonly ifNoEvent?: ModelError | undefined
 }
 
 const longestReply = 4 * longestEvent
 
 /**
- * Reads the stream of one answer to its end.
- * @throws ModelError where nothing was completed: see `replyOf`.
+ * Reads the stream of one response to its end.
+ * @throws ModelError if nothing was completed; see `replyOf`.
  */
 export async function readReply(
   exchange: Exchange,
@@ -43,12 +42,12 @@ export async function readReply(
   let hasNews = false
   let length = 0
   const digest = new ByteDigest()
-  const said = new EventDigest()
+  const eventDigest = new EventDigest()
   const broken = (why: string): ModelError => brokenReply(why, requestId, `${why} ${String(digest)}`)
 
   const takeEvent = (received: ServerSentEvent): 'more' | 'enough' => {
     hasEvents = true
-    said.add(received)
+    eventDigest.add(received)
     const progress = progressOf(received, reader, labels)
     if (progress.kind !== 'ping') length += received.data.length
     if (progress.kind === 'more') hasNews = true
@@ -56,7 +55,8 @@ export async function readReply(
     if (progress.kind === 'error_event') {
       failure = streamError(redactor.json(progress.error ?? null), requestId, clock())
     }
-    if (progress.kind === 'violation') failure = brokenReply(progress.why, requestId, `${progress.why} ${String(said)}`)
+    if (progress.kind === 'violation')
+      failure = brokenReply(progress.why, requestId, `${progress.why} ${String(eventDigest)}`)
     if (length > maxLength) failure ??= broken('the reply was longer than the limit')
     if (failure !== undefined) return 'enough'
     return progress.kind === 'more' || progress.kind === 'ping' || progress.kind === 'last' ? 'more' : 'enough'
@@ -71,20 +71,20 @@ export async function readReply(
     }
     hasNews = false
     const isEnough = fed.some((event) => takeEvent(event) === 'enough')
-    // What came at once is one piece of news: a timer is set anew once, and not for each event.
+    // Restart the timer once per chunk, not for each event.
     if (hasNews) exchange.deadlines.onProgress()
     return isEnough ? 'enough' : 'more'
   })
   return replyOf(reader.finish(), () => {
     if (failure !== undefined) return failure
-    // What broke on the way says nothing about the reply, and neither does one of which nothing came.
+    // A broken connection says nothing about the reply, and neither does an empty stream.
     if (end.kind === 'broken') return end.error
     if (hasEvents) return broken(endedEarly)
     return ifNoEvent ?? brokenReply(endedEarly, requestId)
   })
 }
 
-/** An answer that came whole; undefined when this is none. */
+/** Parses a response that is not streamed; undefined if this is not one. */
 export function readWhole(body: string, reader: StreamReader): ModelReply | undefined {
   const answer = parseJson(body)
   if (!isJsonObject(answer) || !reader.takeWhole(answer)) return undefined
@@ -99,7 +99,7 @@ function progressOf({ event: name, data }: ServerSentEvent, reader: StreamReader
     return { kind: 'end' }
   }
   const value = parseJson(data)
-  // Gateways are known to put an error of their own shape, or plain labels, into an `error` event.
+  // Gateways put errors of their own shape, or plain text, into `error` events.
   if (name === 'error') return reader.take(errorEvent(value, data), data)
   if (!isJsonObject(value)) return { kind: 'violation', why: `it contained an event that is not of ${labels.name}` }
   return reader.take(value, data)

@@ -2,66 +2,69 @@ import type { Model, ModelReply } from '@halting/core'
 import { isJsonObject, type ModelCallOptions, modelFacts, type ModelUpdate } from '@halting/core/adapters'
 import { keyForms, redactedMark } from './known-keys.ts'
 
-/** A text that arrives in pieces, without the secrets in it, wherever a piece ends. */
+/** Redacts a text that arrives in chunks, wherever it was split. */
 export interface TextRedactor {
-  /** Adds a piece. Returns what is certain not to be part of a secret; the rest is returned later. */
+  /** Adds a chunk. Returns the text that cannot be part of a secret; the rest is returned later. */
   push(piece: string): string
-  /** The text is complete: returns what is left of it. */
+  /** Reports that the text is complete; returns the rest. */
   end(): string
 }
 
 /**
- * T1: what is returned holds none of the forms, and is the same however the text was cut into pieces.
- * T2: no more is held back than could be the beginning of a form.
- * @param formsNow The forms to take out, the longest first.
+ * T1: the result contains none of the forms, and does not depend on how the text was split.
+ * T2: at most a possible beginning of a form is held back.
+ * @param formsNow Returns the forms to remove, longest first.
  */
 export function createTextRedactor(formsNow: () => readonly string[]): TextRedactor {
-  let held = ''
+  let pending = ''
   const take = (isComplete: boolean): string => {
     const forms = formsNow()
     const longest = forms[0]?.length ?? 0
     const places = placesOf(forms)
-    let shown = ''
+    let redacted = ''
     let from = 0
-    let at = nextPlace(places, held, 0)
-    while (at < held.length) {
-      const left = held.length - at
-      if (!isComplete && left < longest && mayBecomeOne(held.slice(at), forms)) break
-      const form = forms.find((one) => held.startsWith(one, at))
+    let at = nextPlace(places, pending, 0)
+    while (at < pending.length) {
+      const left = pending.length - at
+      if (!isComplete && left < longest && mayBecomeForm(pending.slice(at), forms)) break
+      const form = forms.find((one) => pending.startsWith(one, at))
       if (form !== undefined) {
-        shown += held.slice(from, at) + redactedMark
+        redacted += pending.slice(from, at) + redactedMark
         from = at + form.length
       }
-      at = nextPlace(places, held, form === undefined ? at + 1 : from)
+      at = nextPlace(places, pending, form === undefined ? at + 1 : from)
     }
-    if (from === 0 && at >= held.length) {
-      const all = held
-      held = ''
+    if (from === 0 && at >= pending.length) {
+      const all = pending
+      pending = ''
       return all
     }
-    shown += held.slice(from, at)
-    held = held.slice(at)
-    return shown
+    redacted += pending.slice(from, at)
+    pending = pending.slice(at)
+    return redacted
   }
   return {
     push(piece) {
-      held = held === '' ? piece : held + piece
+      pending = pending === '' ? piece : pending + piece
       return take(false)
     },
     end: () => take(true),
   }
 }
 
-function mayBecomeOne(text: string, forms: readonly string[]): boolean {
+function mayBecomeForm(text: string, forms: readonly string[]): boolean {
   return forms.some((form) => form.length > text.length && form.startsWith(text))
 }
 
-/** So many characters of a form tell most other texts from it. */
+/** This many characters distinguish a form from most other texts. */
 const firstLook = 3
 
 const patterns = new WeakMap<readonly string[], RegExp | null>()
 
-/** Where one of these forms may begin: at its first characters, or at fewer of them that the text ends with. Null where there is none. */
+/**
+ * Matches where a form may begin: at its first characters, or at fewer of them at the end of the text. Null if there
+ * are no forms.
+ */
 function placesOf(forms: readonly string[]): RegExp | null {
   const before = patterns.get(forms)
   if (before !== undefined) return before
@@ -87,15 +90,15 @@ function escaped(text: string): string {
 }
 
 /**
- * The model, whose pieces of text are reported without the keys that this program itself uses, also where a key is cut into several pieces. Whole blocks
- * and the reply are as they are: what shows or stores those sees a key whole.
+ * Wraps a model so that its deltas do not contain the program's own keys, even if a key is split across deltas. Whole
+ * blocks and the reply are unchanged: consumers redact those themselves.
  */
 export function withRedactedStream(model: Model, env: Readonly<Record<string, string | undefined>>): Model {
   const formsNow = keyForms(env)
   const redactedCall =
     (call: Model['call']): Model['call'] =>
     async (request, options) => {
-      // Keys may be there only once the request is made, as those of a key helper.
+      // Some keys, such as those of a key helper, exist only once the request is made.
       const updates = new RedactedUpdates(formsNow, options)
       const reply: ModelReply = await call(request, { ...options, emit: (update) => updates.take(update) })
       updates.endAll()
@@ -107,7 +110,7 @@ export function withRedactedStream(model: Model, env: Readonly<Record<string, st
     ...(model.admit !== undefined && {
       async admit(asked: Parameters<NonNullable<Model['admit']>>[0]) {
         const admission = await model.admit?.(asked)
-        // Checked above: a model does not lose it.
+        // Checked above: a model does not lose this method.
         if (admission === undefined) throw new TypeError('The model no longer has admit.')
         return { call: redactedCall((...made) => admission.call(...made)), leave: () => admission.leave() }
       },
@@ -115,10 +118,10 @@ export function withRedactedStream(model: Model, env: Readonly<Record<string, st
   }
 }
 
-/** Where a text of a block is: in an update of its own, or in a field of a delta of the Messages API. */
+/** Where the text of a delta is: in an update, or in a field of a Messages API event. */
 type Place = 'text_delta' | 'thinking_delta' | 'tool_input_delta' | 'text' | 'thinking' | 'partial_json'
 
-/** Deltas of the Messages API with a text, and the field that it is in. */
+/** Messages API deltas with text, and the field of the text. */
 const textFields: { readonly [delta: string]: 'text' | 'thinking' | 'partial_json' | undefined } = {
   text_delta: 'text',
   thinking_delta: 'thinking',
@@ -127,15 +130,15 @@ const textFields: { readonly [delta: string]: 'text' | 'thinking' | 'partial_jso
 
 interface OpenText {
   readonly redactor: TextRedactor
-  /** The last update that had a piece of it: what was held back is reported as another one. */
+  /** The last update with a part of the text; held-back text is emitted in a copy of it. */
   update: ModelUpdate
 }
 
-/** Updates of one attempt, each text of a block by itself. */
+/** Redacts the updates of one attempt, each text of a block separately. */
 class RedactedUpdates {
   readonly #formsNow: () => readonly string[]
   readonly #options: ModelCallOptions
-  /** By the place, and then by the number of the block. */
+  /** By place, then by block index. */
   readonly #open = new Map<Place, Map<number, OpenText>>()
 
   constructor(formsNow: () => readonly string[], options: ModelCallOptions) {
@@ -151,7 +154,7 @@ class RedactedUpdates {
       case 'tool_input_delta':
         return this.#add(update.type, update.index, update.json, update)
       case 'tool_input_start':
-        // A call that begins anew: what was held back of the one before goes first.
+        // A call restarts: first emit what was held back of the previous one.
         this.#end(update.index, blockPlaces)
         return this.#options.emit(update)
       case 'block':
@@ -175,10 +178,10 @@ class RedactedUpdates {
   #add(place: Place, index: number, piece: string, update: ModelUpdate): void {
     const open = this.#openText(place, index, update)
     open.update = update
-    const shown = open.redactor.push(piece)
-    // Almost no text has a key in it: then nothing is made anew.
-    if (shown === piece) this.#options.emit(update)
-    else if (shown !== '') this.#options.emit(withText(update, place, shown))
+    const redacted = open.redactor.push(piece)
+    // Almost no text contains a key; then emit the original update.
+    if (redacted === piece) this.#options.emit(update)
+    else if (redacted !== '') this.#options.emit(withText(update, place, redacted))
   }
 
   #openText(place: Place, index: number, update: ModelUpdate): OpenText {
@@ -189,7 +192,7 @@ class RedactedUpdates {
     return open
   }
 
-  /** The block is complete: what was held back of its texts goes before what says so. */
+  /** Emits held-back text before the event that completes its block. */
   #end(index: number, places: readonly Place[]): void {
     for (const place of places) {
       const texts = this.#open.get(place)
@@ -200,11 +203,11 @@ class RedactedUpdates {
   }
 
   #endText(place: Place, { redactor, update }: OpenText): void {
-    const shown = redactor.end()
-    if (shown !== '') this.#options.emit(withText(update, place, shown))
+    const redacted = redactor.end()
+    if (redacted !== '') this.#options.emit(withText(update, place, redacted))
   }
 
-  /** The reply is there. */
+  /** Emits all held-back text at the end of the reply. */
   endAll(): void {
     for (const [place, texts] of this.#open) for (const open of texts.values()) this.#endText(place, open)
     this.#open.clear()
@@ -214,7 +217,7 @@ class RedactedUpdates {
 const blockPlaces = ['text_delta', 'thinking_delta', 'tool_input_delta'] as const
 const eventPlaces = ['text', 'thinking', 'partial_json'] as const
 
-/** The same update with another text in its place. */
+/** Returns the update with another text. */
 function withText(update: ModelUpdate, place: Place, text: string): ModelUpdate {
   if (update.type === 'text_delta' || update.type === 'thinking_delta') return { ...update, text }
   if (update.type === 'tool_input_delta') return { ...update, json: text }

@@ -1,33 +1,32 @@
 import { isJsonObject } from '@halting/core/adapters'
+import type { ModelCallOptions, ModelUpdate } from '@halting/core/adapters'
 import { ModelError } from '@halting/core'
 import type { Json, ModelReply } from '@halting/core'
-import type { ModelCallOptions, ModelUpdate } from '@halting/core/adapters'
 import { keysInUse, noteKeyInUse } from './known-keys.ts'
-import { redactedCause } from './redacted-cause.ts'
 import { withoutForms, withoutParts, writtenForms } from './secret-forms.ts'
 import { masked, withoutKeys } from './secret-shapes.ts'
-import { isSecret, noWord, proxySecrets, secretsOfEnvironment, shortestSecret } from './secrets.ts'
+import { isSecret, longestWord, proxySecrets, secretsOfEnvironment, shortestSecret } from './secrets.ts'
 
 /**
- * Keeps secrets out of whatever leaves this package: the one place that knows those in use. A service may say a key back
- * to us in any text, also cut, and in the forms in which a text may hold it.
+ * Keeps secrets out of everything that leaves this package, and is the only place that knows those in use. A service
+ * may repeat a key in any text, also truncated or encoded.
  */
 export interface Redactor {
-  /** Another one is in use from now on. */
+  /** Adds secrets that are used from now on. */
   add(...secrets: readonly (string | undefined)[]): void
-  /** Whether one that is no word stands in this text as it is. */
+  /** Whether the text contains a secret that is longer than a word, unencoded. */
   knows(text: string): boolean
   text(text: string): string
-  /** A text that words are yet to be taken from, as it came. Tags taken out of a key would leave the rest of it. */
+  /** Redacts raw text that is parsed later. Removing tags first could split a key and leave a part of it. */
   source(text: string): string
   json(value: Json): Json
-  /** The same error where it holds none. */
+  /** Returns the same error if it contains no secret. */
   error(error: ModelError): ModelError
   reply(reply: ModelReply): ModelReply
   update(update: ModelUpdate): ModelUpdate
 }
 
-/** A key helper gives new ones as long as the program lives; older ones are of no use to anybody. */
+/** A key helper supplies new keys as long as the program runs; older ones are no longer needed. */
 const mostSecrets = 64
 
 export function createRedactor(given: readonly (string | undefined)[]): Redactor {
@@ -39,11 +38,11 @@ export function createRedactor(given: readonly (string | undefined)[]): Redactor
     if (added.length > 0) own = [...own, ...added].slice(-mostSecrets)
   }
   add(...given)
-  // Another model's key is one, too, and so is what options of a provider package hold.
+  // Keys of other models count, too, and so do those in options of provider packages.
   const known = (): readonly string[] => [
     ...new Set([...own, ...keysInUse(), ...proxySecrets(process.env), ...secretsOfEnvironment(process.env)]),
   ]
-  const text = (said: string): string => withoutKeys(withoutSecrets(said, { own, known: known() }))
+  const text = (source: string): string => withoutKeys(withoutSecrets(source, { own, known: known() }))
 
   const error = (thrown: ModelError): ModelError => {
     const record = thrown.toRecord()
@@ -55,10 +54,10 @@ export function createRedactor(given: readonly (string | undefined)[]): Redactor
   }
   return {
     add,
-    knows: (said) => known().some((secret) => secret.length >= noWord && said.includes(secret)),
+    knows: (source) => known().some((secret) => secret.length >= longestWord && source.includes(secret)),
     text,
-    source: (said) => withoutForms(said, known()),
-    json: (value) => redactedJson(value, (said) => withoutForms(said, known())),
+    source: (raw) => withoutForms(raw, known()),
+    json: (value) => redactedJson(value, (raw) => withoutForms(raw, known())),
     error,
     reply: (reply) =>
       reply.streamError === undefined && reply.warnings === undefined
@@ -69,14 +68,14 @@ export function createRedactor(given: readonly (string | undefined)[]): Redactor
             ...(reply.warnings !== undefined && { warnings: reply.warnings.map(text) }),
           },
     update(update) {
-      if (update.type !== 'api_event' || isOfReply(update.event.type)) return update
+      if (update.type !== 'api_event' || isReplyEvent(update.event.type)) return update
       const event = redactedJson(update.event, text)
       return isJsonObject(event) ? { ...update, event } : update
     },
   }
 }
 
-/** Makes an attempt, of which nothing is told that the redactor has not seen. */
+/** Makes an attempt whose updates, reply and errors are all redacted. */
 export async function callRedacted(
   redactor: Redactor,
   call: ModelCallOptions,
@@ -89,12 +88,12 @@ export async function callRedacted(
   }
 }
 
-/** What a reply is made of is told byte for byte; errors, and what nobody knows, are not. */
-function isOfReply(type: Json | undefined): boolean {
+/** Whether an event is part of the reply: those are emitted unchanged, while errors and unknown events are redacted. */
+function isReplyEvent(type: Json | undefined): boolean {
   return typeof type === 'string' && (type.startsWith('message_') || type.startsWith('content_block_'))
 }
 
-function redactedJson(value: Json, text: (said: string) => string): Json {
+function redactedJson(value: Json, text: (source: string) => string): Json {
   if (typeof value === 'string') return text(value)
   if (Array.isArray(value)) return (value as readonly Json[]).map((part) => redactedJson(part, text))
   if (!isJsonObject(value)) return value
@@ -106,31 +105,33 @@ function redactedJson(value: Json, text: (said: string) => string): Json {
 }
 
 interface Secrets {
-  /** Those that the model is reached by; the others of the environment may be addresses or paths, which share parts with any text. */
+  /**
+   * Secrets of this model. Other secrets of the environment may be addresses or paths, which share parts with any text.
+   */
   readonly own: readonly string[]
   readonly known: readonly string[]
 }
 
-function withoutSecrets(said: string, { own, known }: Secrets): string {
-  const text = own.reduce(withoutParts, withoutForms(said, known))
+function withoutSecrets(source: string, { own, known }: Secrets): string {
+  const text = own.reduce(withoutParts, withoutForms(source, known))
   return withoutCutSecrets(text, known.flatMap(writtenForms))
 }
 
 const cut = '…'
 const mostCuts = 8
 
-/** Where a text was cut, or ends, a part of a secret may be left. */
+/** Removes parts of secrets where a text was truncated, or ends. */
 function withoutCutSecrets(text: string, forms: readonly string[]): string {
   const parts = text.split(cut)
   if (parts.length > mostCuts) return parts.slice(0, mostCuts).join(cut)
   return parts
     .map((part, index) => {
-      let left = part
+      let redacted = part
       for (const form of forms) {
-        left = withoutEnd(left, form)
-        if (index > 0) left = withoutStart(left, form)
+        redacted = withoutEnd(redacted, form)
+        if (index > 0) redacted = withoutStart(redacted, form)
       }
-      return left
+      return redacted
     })
     .join(cut)
 }
@@ -149,4 +150,45 @@ function withoutStart(text: string, form: string): string {
     if (start.startsWith(form.slice(-length))) return ` ${masked}${start.slice(length)}`
   }
   return text
+}
+
+const mostParts = 2_000
+
+/**
+ * Returns the cause of an error unchanged if it contains no secret; otherwise only its names, messages and codes,
+ * redacted.
+ */
+function redactedCause(cause: unknown, redact: (text: string) => string): unknown {
+  if (cause === undefined || isClean(cause, redact)) return cause
+  return copyOf(cause, redact, 0)
+}
+
+function isClean(cause: unknown, redact: (text: string) => string): boolean {
+  const waiting: unknown[] = [cause]
+  const seen = new Set<unknown>()
+  for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
+    if (seen.size > mostParts) return false
+    if (typeof value === 'string') {
+      // A longer text is not a message; do not scan it.
+      if (value.length > 20_000 || redact(value) !== value) return false
+    } else if (typeof value === 'object' && value !== null && !seen.has(value)) {
+      seen.add(value)
+      if (ArrayBuffer.isView(value)) return false
+      for (const name of Object.getOwnPropertyNames(value)) {
+        const { value: part } = Object.getOwnPropertyDescriptor(value, name) ?? {}
+        if (part !== undefined) waiting.push(part)
+      }
+    }
+  }
+  return true
+}
+
+function copyOf(cause: unknown, redact: (text: string) => string, depth: number): unknown {
+  if (typeof cause === 'string') return redact(cause)
+  if (!(cause instanceof Error) || depth > 8) return undefined
+  const copy = new Error(redact(cause.message), { cause: copyOf(cause.cause, redact, depth + 1) })
+  copy.name = redact(cause.name)
+  copy.stack = redact(cause.stack ?? '')
+  if ('code' in cause && typeof cause.code === 'string') Object.assign(copy, { code: redact(cause.code) })
+  return copy
 }

@@ -2,11 +2,13 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import type { AnswerHeaders } from '../http/transport.ts'
 import { listOf, stringOf } from '../json-fields.ts'
-import type { Said } from './error-body.ts'
+import type { ErrorBody } from './error-body.ts'
 import { countMsOf, spanMsOf, timeMsOf, waitMsOf, waitUntil } from './reset-values.ts'
 
-/** Milliseconds until the time that a body names in a field or in words; null when it names none that is to come. */
-export function bodyWaitMs({ objects, message }: Said, nowMs: number): number | null {
+/**
+ * Returns the milliseconds until the time that a body names in a field or its message; null if it names no future time.
+ */
+export function bodyWaitMs({ objects, message }: ErrorBody, nowMs: number): number | null {
   for (const object of objects) {
     const waitMs = fieldWaitMs(object, nowMs)
     if (waitMs !== null) return waitMs
@@ -15,7 +17,7 @@ export function bodyWaitMs({ objects, message }: Said, nowMs: number): number | 
 }
 
 /** Headers of a service that a router repeats in its error: OpenRouter's `metadata.headers`. */
-export function headersInBody({ objects }: Said): readonly AnswerHeaders[] {
+export function headersInBody({ objects }: ErrorBody): readonly AnswerHeaders[] {
   return objects.flatMap(({ headers }) => {
     if (!isJsonObject(headers)) return []
     const values = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), textOf(value)]))
@@ -25,7 +27,7 @@ export function headersInBody({ objects }: Said): readonly AnswerHeaders[] {
 
 type ReadWait = (text: string, nowMs: number) => number | null
 
-/** Where services write it, those first that need no clock. */
+/** Fields with a retry time; those that need no clock come first. */
 const fields: readonly (readonly [name: string, read: ReadWait])[] = [
   // ChatGPT plans (`usage_limit_reached`).
   ['resets_in_seconds', spanMsOf],
@@ -56,7 +58,7 @@ function textOf(value: Json | undefined): string | null {
   return typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : null
 }
 
-/** Longer than what is read of any message. */
+/** Messages longer than this are not parsed. */
 const longestMessage = 4_096
 
 /** "Please try again in 6m0s", "retry after 26 seconds", "resets in ~5s", "wait for 30 seconds". */
@@ -67,7 +69,9 @@ const spanInWords =
 const timeInWords =
   /\b(?:try again|retry|resets?|regain access|available|available again|limited) (?:at|on|after|until) (?<time>\d[\d:.TZ +apmutcg()-]{1,40})/i
 
-/** Milliseconds that the words of a message ask to wait. Null when they do not say, or name a time without its zone. */
+/**
+ * Returns the milliseconds that a message asks to wait. Null if it does not say, or names a time without a time zone.
+ */
 export function messageWaitMs(message: string, nowMs: number): number | null {
   if (message.length > longestMessage) return null
   const spans = spanInWords.exec(message)?.groups
@@ -83,7 +87,7 @@ function spokenSpanMs(span: string): number | null {
   for (const part of span.matchAll(/(?:,? (?:and )?)?(\d+(?:\.\d+)?) ?([a-z]+)/gi)) {
     const [text, count, unit = ''] = part
     const unitMs = unitMsOf(unit.toLowerCase())
-    // The first word that is no unit belongs to the sentence, not to the span.
+    // The first word that is not a unit belongs to the sentence, not to the duration.
     if (unitMs === undefined || part.index !== end) break
     spanMs += Number(count) * unitMs
     end += text.length
@@ -101,7 +105,7 @@ function unitMsOf(unit: string): number | undefined {
 }
 
 const dayMs = 86_400_000
-/** A time of day that was within the last hour may be meant so: it is not taken for that of tomorrow. */
+/** A time of day within the last hour may mean today, so it is not treated as tomorrow's. */
 const longestToTimeOfDay = dayMs - 3_600_000
 
 const zone = /\(?(?<zone>Z|UTC|GMT|[+-]\d\d:\d\d)\b(?! ?[+-])/.source
@@ -111,7 +115,7 @@ const dateInWords = new RegExp(
 )
 const clockInWords = /^(?<hour>\d{1,2})(?::(?<minute>\d\d))? ?(?<half>am|pm)? ?\(?(?:UTC|GMT)\b(?! ?[+-])/i
 
-/** A day and a time with their zone, or a time of day in UTC. Nobody knows which zone is meant where none is named. */
+/** Parses a date and time with a time zone, or a time of day in UTC. Without a zone it would be ambiguous. */
 function spokenWaitMs(time: string, nowMs: number): number | null {
   const date = dateInWords.exec(time)?.groups
   if (date !== undefined) {
@@ -121,7 +125,7 @@ function spokenWaitMs(time: string, nowMs: number): number | null {
   }
   const { hour = '', minute = '0', half } = clockInWords.exec(time)?.groups ?? {}
   const hours = half === undefined ? Number(hour) : (Number(hour) % 12) + (half.toLowerCase() === 'pm' ? 12 : 0)
-  // "At 5 UTC" may have another meaning; "at 13 PM" has none.
+  // "At 5 UTC" is ambiguous; "at 13 PM" is invalid.
   const isClock = half === undefined ? time.includes(':') : Number(hour) >= 1 && Number(hour) <= 12
   if (hour === '' || !isClock || hours > 23 || Number(minute) > 59) return null
   const timeOfDayMs = (hours * 60 + Number(minute)) * 60_000

@@ -2,8 +2,8 @@ import type { AnswerHeaders } from '../http/transport.ts'
 import { countMsOf, dateMsOf, numberOf, waitMsOf } from './reset-values.ts'
 
 /**
- * How long the headers ask to wait before the next request, in milliseconds: `retry-after-ms`, or `retry-after` in
- * seconds or as a time. Of several numbers the longest counts. Null when they do not say, or name a time that has passed.
+ * Returns how long the headers ask to wait before the next request, in milliseconds: `retry-after-ms`, or `retry-after`
+ * in seconds or as a date. The longest of several numbers applies. Null if they do not say, or name a past time.
  */
 export function retryAfterMsOf(headers: AnswerHeaders, nowMs: number): number | null {
   return (
@@ -12,23 +12,23 @@ export function retryAfterMsOf(headers: AnswerHeaders, nowMs: number): number | 
   )
 }
 
-/** The service's time when it answered: the clocks of two machines differ. `nowMs`, which is ours, where it does not say. */
+/** Returns the service's time of its response, because clocks differ; `nowMs`, our time, if it does not say. */
 export function answeredAtMs(headers: AnswerHeaders, nowMs: number): number {
   const date = headers.get('date')
   return (date === null ? null : dateMsOf(date)) ?? nowMs
 }
 
-/** Until a limit that a service reports is reset, and what it says is left of it until then. */
+/** The time until a limit resets, and how much of it is left. */
 export interface LimitReset {
   readonly waitMs: number
   readonly left: 'none' | 'unknown' | 'some'
 }
 
-/** The header with the time of a reset, the one that says what is left, and whether requests are counted. */
+/** The header with the reset time, the one with the remaining amount, and whether it counts requests. */
 type LimitHeaders = readonly [reset: string, left: string, counted?: 'requests']
 
 const limits: readonly LimitHeaders[] = [
-  // The Messages API: RFC 3339. The unified limit is that of a subscription, in Unix seconds.
+  // Messages API: RFC 3339. The unified limit is that of a subscription, in Unix seconds.
   ['anthropic-ratelimit-requests-reset', 'anthropic-ratelimit-requests-remaining', 'requests'],
   ['anthropic-ratelimit-tokens-reset', 'anthropic-ratelimit-tokens-remaining'],
   ['anthropic-ratelimit-input-tokens-reset', 'anthropic-ratelimit-input-tokens-remaining'],
@@ -46,16 +46,16 @@ const limits: readonly LimitHeaders[] = [
 ]
 
 /**
- * The limit that an answer was refused for, as far as its headers let that be seen: the one with the longest wait among
- * those of which nothing is left, else among those that do not say, else among all. Null when no header names a time to come.
+ * Returns the limit that probably caused a refusal: the one with the longest wait among the exhausted ones, otherwise
+ * among those that do not say, otherwise among all. Null if no header names a future time.
  */
 export function limitResetOf(headers: AnswerHeaders, nowMs: number): LimitReset | null {
   const resets = limits.flatMap(([reset, leftName, counted]) => {
     const waitMs = longest(headers.get(reset), (value) => waitMsOf(value, nowMs))
-    const left = leftOf(headers.get(leftName))
-    // One request is no more than what is left; its tokens may be.
-    const isOther = counted === 'requests' && left === 'some'
-    return waitMs === null || waitMs === 0 || isOther ? [] : [{ waitMs, left }]
+    const remaining = leftOf(headers.get(leftName))
+    // A request needs only one of the remaining requests, but may need more than the remaining tokens.
+    const isOther = counted === 'requests' && remaining === 'some'
+    return waitMs === null || waitMs === 0 || isOther ? [] : [{ waitMs, left: remaining }]
   })
   for (const left of ['none', 'unknown', 'some'] as const) {
     const waits = resets.filter((reset) => reset.left === left).map(({ waitMs }) => waitMs)
@@ -64,15 +64,15 @@ export function limitResetOf(headers: AnswerHeaders, nowMs: number): LimitReset 
   return null
 }
 
-/** A count, or the word of a unified limit. */
+/** Parses a count, or the status of a unified limit. */
 function leftOf(value: string | null): LimitReset['left'] {
   if (value === null) return 'unknown'
   if (value === 'rejected') return 'none'
-  const left = value.startsWith('allowed') ? 1 : numberOf(value)
-  return left === null ? 'unknown' : left === 0 ? 'none' : 'some'
+  const remaining = value.startsWith('allowed') ? 1 : numberOf(value)
+  return remaining === null ? 'unknown' : remaining === 0 ? 'none' : 'some'
 }
 
-/** A header that stands there twice is read as a list. The dates of HTTP have a comma, too. */
+/** Parses a header that may be repeated, and so be a list. HTTP dates contain a comma, too. */
 function longest(value: string | null, read: (value: string) => number | null): number | null {
   if (value === null) return null
   const whole = read(value.trim())
@@ -81,5 +81,5 @@ function longest(value: string | null, read: (value: string) => number | null): 
   return waits.reduce((one, other) => (one === null || other === null ? null : Math.max(one, other)))
 }
 
-/** More than anybody repeats a header. */
+/** More repetitions than any real header has. */
 const mostValues = 32

@@ -4,10 +4,10 @@ const prefixedKey = new RegExp(`(?<![\\w-])(?:${secretBeginnings})[\\w.+/=-]{12,
 const knownForm = new RegExp(`(?<![A-Za-z0-9])(?:${secretForms})`, 'g')
 const bearer = /\b(Bearer|Basic) {1,4}[\w.+/=~-]{8,}/gi
 
-/** What stands in place of a secret. */
+/** Replaces a secret. */
 export const masked = '***'
 
-/** A text without what has the shape of a key. */
+/** Removes everything that has the shape of a key. */
 export function withoutKeys(text: string): string {
   return text.replaceAll(prefixedKey, masked).replaceAll(knownForm, masked).replaceAll(bearer, `$1 ${masked}`)
 }
@@ -16,12 +16,12 @@ export function hasKeyPrefix(text: string): boolean {
   return withoutKeys(text) !== text
 }
 
-/** Whether it may be a key that somebody put where something else belongs: no name or place has so long a part of letters and digits. */
+/** Whether a text may be a key in the wrong place: no name or path has such a long part of letters and digits. */
 export function mayBeKey(text: string): boolean {
   return hasKeyPrefix(text) || text.split(/[-._:/@\s]/).some((part) => part.length >= 16 && isMixed(part))
 }
 
-/** Words of a text of which nobody knows what it may hold, without those that may be keys. Paths are left. */
+/** Removes words that may be keys from a text of unknown content. Paths are preserved. */
 export function withoutMixedWords(text: string): string {
   return withoutKeys(text).replaceAll(/[^\s"'=:,;()<>]{12,}/g, (word) =>
     /^[/.~]/.test(word) || !isMixed(word) ? word : masked,
@@ -32,7 +32,7 @@ function isMixed(word: string): boolean {
   return /\d/.test(word) && /[a-z]/i.test(word)
 }
 
-/** An address for people: what stands behind its path may be a secret, and so may a part that looks like one. */
+/** Returns an address for messages: its query may be a secret, and so may a path segment that looks like one. */
 export function shownUrl(address: string): string {
   const end = address.search(/[?#]/)
   const place = end < 0 ? address : `${address.slice(0, end)}?…`

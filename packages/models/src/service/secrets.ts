@@ -7,14 +7,17 @@ type Environment = Readonly<Record<string, string | undefined>>
 const secretName = /key|token|secret|auth|passw|credential|cookie|signature|^sig$/i
 
 export const shortestSecret = 8
-export const noWord = 16
+export const longestWord = 16
 
-/** Services that want no key are given a word, such as `ollama` or `local`: messages, and names of models, are made of such. */
+/**
+ * Placeholders such as `ollama` or `local`, for services without keys, are not secrets: messages and model names
+ * contain such words.
+ */
 export function isSecret(text: string): boolean {
-  return text.length >= shortestSecret && (text.length >= noWord || !/^[a-z-]*$/.test(text))
+  return text.length >= shortestSecret && (text.length >= longestWord || !/^[a-z-]*$/.test(text))
 }
 
-/** What a model is reached by, as far as it may hold a secret. */
+/** Options of a model that may contain a secret. */
 export interface Access {
   readonly apiKey?: string | undefined
   readonly authToken?: string | undefined
@@ -34,35 +37,38 @@ function secretsOfHeaders(headers: Readonly<Record<string, string | undefined>>)
   })
 }
 
-/** What stands in its query or before its host, as it is written and as it is meant, and a part of its path that may be a key. */
+/**
+ * Returns the secrets of an address: credentials, query values, encoded and decoded, and path segments that may be
+ * keys.
+ */
 function secretsOfUrl(address: string): readonly string[] {
   if (!URL.canParse(address)) return []
   const { search, searchParams, pathname, username, password } = new URL(address)
   const query = [...searchParams].flatMap(([name, value]) => (secretName.test(name) || mayBeKey(value) ? [value] : []))
-  const written = search
+  const encoded = search
     .slice(1)
     .split('&')
     .map((field) => field.slice(field.indexOf('=') + 1))
     .filter((value) => mayBeKey(value))
   const path = pathname.split('/').filter((part) => mayBeKey(part) && !part.includes('.'))
-  return [...query, ...written, ...path, ...userOf(username, password)]
+  return [...query, ...encoded, ...path, ...userOf(username, password)]
 }
 
-/** What an account's file, such as that of Google, says beside its key: it stands in files of any project. */
+/** Fields of an account file, such as Google's, that are not secret: they occur in files of any project. */
 const publicName = /[cC]ache_?[kK]ey$|^type$|(?:_|^)(?:id|uri|url|email|domain)$|Id$|Ur[il]$|Email$|Domain$/
 
-/** What stands under such a name is one though it is short: a word that is one by a part of its name, such as a tokenizer, is none. */
+/** Fields with exactly such a name are secret even if short; others only contain such a word, as "tokenizer" does. */
 const plainName = /(?:key|token|secret|password|credentials?)$/i
 
 /**
- * What options of a provider hold that nobody else may see: what stands under the name of a secret, whatever is in it, and what
- * stands in an address.
+ * Returns the secrets in options of a provider: values of fields with a secret name, at any depth, and secrets in
+ * addresses.
  */
 export function secretsOfOptions(value: Json, name = '', isWithinSecret = false): readonly string[] {
   const isNamed = !publicName.test(name) && secretName.test(name)
   if (typeof value === 'string') {
     const isHeld = isNamed || (isWithinSecret && !publicName.test(name))
-    if (isHeld && (value.length >= noWord || (plainName.test(name) && isSecret(value)))) return [value]
+    if (isHeld && (value.length >= longestWord || (plainName.test(name) && isSecret(value)))) return [value]
     return secretsOfUrl(value).filter(isSecret)
   }
   const isWithin = isWithinSecret || isNamed || /headers/i.test(name)
@@ -89,10 +95,10 @@ function decoded(text: string): string {
 
 const proxyVariables = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY', 'all_proxy', 'ALL_PROXY'] as const
 
-/** A shorter one cannot be told from the letters of a message; with the name before it, it is longer. */
+/** Shorter passwords would match parts of ordinary words; together with the user name they are longer. */
 const shortestPassword = 6
 
-/** The name and password that a proxy wants. */
+/** Returns the user name and password of the proxies. */
 export function proxySecrets(env: Environment): readonly string[] {
   return proxyVariables.flatMap((variable) => {
     const value = env[variable]?.trim() ?? ''
@@ -103,7 +109,7 @@ export function proxySecrets(env: Environment): readonly string[] {
   })
 }
 
-/** Keys that somebody set for this program or another: a provider of the AI SDK reads its own. */
+/** Returns keys that are set for this program or another: AI SDK providers read their own variables. */
 export function secretsOfEnvironment(env: Environment): readonly string[] {
   return Object.entries(env).flatMap(([name, value = '']) =>
     /(key|token|secret|password|credentials?)$/i.test(name) && value.trim().length >= 16 ? [value.trim()] : [],

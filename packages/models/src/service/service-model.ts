@@ -11,8 +11,8 @@ import { parseJson } from '../json-fields.ts'
 import type { KeyRing } from './credentials.ts'
 import { transportOf } from './endpoint.ts'
 import type { ServiceOptions } from './endpoint.ts'
-import { readErrorBody, readErrorValue, tellsFailure } from './error-body.ts'
-import type { Said } from './error-body.ts'
+import { readErrorBody, readErrorValue, isErrorBody } from './error-body.ts'
+import type { ErrorBody } from './error-body.ts'
 import { headerSafe } from './headers.ts'
 import { readReply, readWhole } from './read-reply.ts'
 import { callRedacted } from './redactor.ts'
@@ -22,42 +22,45 @@ import { mayBringReply, requestIdOf, serviceError } from './service-error.ts'
 import type { ServiceLabels } from './service-error.ts'
 import type { StreamReader } from './stream-reader.ts'
 
-/** What sets one service's protocol apart from another's. */
+/** The parts in which the protocols of services differ. */
 export interface Protocol {
-  /** Where requests go. */
+  /** Address of requests. */
   readonly url: string
-  /** What stands above each of them, but for the credentials. */
+  /** Headers of each request, except for the credentials. */
   readonly headers: Readonly<Record<string, string>>
   readonly labels: ServiceLabels
-  /** Knows the secrets that the model is reached by: nothing that is told leaves without it. */
+  /** Knows the model's secrets; everything that is emitted passes through it. */
   readonly redactor: Redactor
   body(request: ModelRequest): Uint8Array
-  /** Nobody will read this body any more. */
+  /** Releases a body that nobody reads any more. */
   release(body: Uint8Array): void
   reader(request: ModelRequest, emit: (update: ModelUpdate) => void): StreamReader
   /**
-   * What to speak instead, where the service refused something that it need not be sent; undefined where there is no
-   * other way. What is returned must not come to this again: each thing is learned once in a model's life.
+   * Returns the protocol to use after a refusal of something optional; undefined if there is no alternative. Each thing
+   * is learned once per model, so the result must not lead to the same refusal.
    */
   afterRefusal?(refusal: Refusal): Protocol | undefined
-  /** A reply came: what the service takes is known. What a person should know of that is a warning of the reply. */
+  /** Called after a reply, when it is known what the service accepts. The result is shown as warnings of the reply. */
   onReply?(): readonly string[]
 }
 
-/** An answer that refuses a request. */
+/** A response that refuses a request. */
 export interface Refusal {
-  /** Undefined for one that a stream told in place of a reply: nothing of that had come. */
+  /** Undefined if a stream reported the refusal before any content. */
   readonly status: number | undefined
-  readonly said: Said
+  readonly body: ErrorBody
 }
 
-/** The protocol that a model speaks now. One that learned of a refusal is kept for the requests to come, and has the same redactor. */
-export interface Spoken {
+/**
+ * The current protocol of a model. A protocol that learned from a refusal is used for later requests, and has the same
+ * redactor.
+ */
+export interface ProtocolHolder {
   protocol: Protocol
 }
 
 export interface CallLimits extends Omit<ExchangeOptions, 'signal'> {
-  /** Most characters that one event of a stream, or one whole answer, may have. */
+  /** Maximum number of characters in one event, or in a response that is not streamed. */
   readonly maxEventLength: number
 }
 
@@ -67,16 +70,16 @@ export function limitsOf(options: ServiceOptions): CallLimits {
   return { idleTimeoutMs, requestTimeoutMs, endTimeoutMs, maxEventLength, transport: transportOf(options) }
 }
 
-/** Most things that one request may be refused for and be made again without. */
+/** Maximum number of refusals for which one request is repeated. */
 const mostRefusals = 6
 
 /**
- * Makes one attempt at a request: sends it, and reads the answer to its end. A request that was refused for something
- * that the protocol can do without is made again at once: nothing was billed for it.
+ * Makes one attempt at a request: sends it, and reads the response to its end. If the service refuses something
+ * optional, the request is repeated at once without it, because nothing was billed.
  * @throws ModelError, or the reason of the run's signal.
  */
 export function callService(
-  spoken: Spoken,
+  spoken: ProtocolHolder,
   keys: KeyRing,
   limits: CallLimits,
   request: ModelRequest,
@@ -85,35 +88,35 @@ export function callService(
   return callRedacted(spoken.protocol.redactor, call, async (redacted) => {
     for (let refusals = 0; ; refusals++) {
       const { protocol } = spoken
-      const made = await makeCall(protocol, keys, limits, renamed(request, refusals), redacted)
-      if (made.kind === 'reply') {
+      const outcome = await makeAttempt(protocol, keys, limits, withAttemptKey(request, refusals), redacted)
+      if (outcome.kind === 'reply') {
         const warnings = protocol.onReply?.() ?? []
-        const { reply } = made
+        const { reply } = outcome
         return warnings.length === 0 ? reply : { ...reply, warnings: [...(reply.warnings ?? []), ...warnings] }
       }
-      const next = refusals < mostRefusals ? protocol.afterRefusal?.(made.refusal) : undefined
-      if (next === undefined) throw made.error
+      const next = refusals < mostRefusals ? protocol.afterRefusal?.(outcome.refusal) : undefined
+      if (next === undefined) throw outcome.error
       spoken.protocol = next
     }
   })
 }
 
-/** A service answers what it knows a key by as it did before. */
-function renamed(request: ModelRequest, refusals: number): ModelRequest {
+/** Changes the idempotency key: a service repeats its response to a known key. */
+function withAttemptKey(request: ModelRequest, refusals: number): ModelRequest {
   return refusals === 0 ? request : { ...request, idempotencyKey: `${request.idempotencyKey}-${refusals}` }
 }
 
-type Made =
+type AttemptOutcome =
   | { readonly kind: 'reply'; readonly reply: ModelReply }
   | { readonly kind: 'refused'; readonly error: ModelError; readonly refusal: Refusal }
 
-async function makeCall(
+async function makeAttempt(
   protocol: Protocol,
   keys: KeyRing,
   limits: CallLimits,
   request: ModelRequest,
   call: ModelCallOptions,
-): Promise<Made> {
+): Promise<AttemptOutcome> {
   const { signal } = call
   signal.throwIfAborted()
   const key = await keys.current(signal)
@@ -123,23 +126,23 @@ async function makeCall(
     const opened = await openExchange(
       {
         url: protocol.url,
-        // A header that the user wrote goes before a key.
+        // Headers of the user override keys.
         headers: { ...key.headers, ...protocol.headers, 'idempotency-key': headerSafe(request.idempotencyKey) },
         body,
       },
       { ...limits, signal },
     )
     if (opened.kind === 'open' && opened.exchange.answer.status === 401) {
-      throw await refused(opened.exchange, protocol, (error) => keys.refused(key, error, signal))
+      throw await refusedKeyError(opened.exchange, protocol, (error) => keys.renew(key, error, signal))
     }
-    keys.used(key)
+    keys.noteUse(key)
     if (opened.kind === 'failed') throw opened.error
     const { exchange } = opened
     try {
       const { status } = exchange.answer
       if (!mayBringReply(status)) {
-        const { error, said } = await failure(exchange, protocol)
-        return { kind: 'refused', error, refusal: { status, said } }
+        const { error, errorBody } = await readFailure(exchange, protocol)
+        return { kind: 'refused', error, refusal: { status, body: errorBody } }
       }
       return await readAnswer(exchange, protocol, limits, { request, call })
     } finally {
@@ -150,16 +153,16 @@ async function makeCall(
   }
 }
 
-/** The reply, or what was refused in place of one: some services say so in a stream alone. */
+/** Returns the reply, or a refusal: some services report it only in a stream. */
 async function readAnswer(
   exchange: Exchange,
   protocol: Protocol,
   limits: CallLimits,
   { request, call }: { readonly request: ModelRequest; readonly call: ModelCallOptions },
-): Promise<Made> {
+): Promise<AttemptOutcome> {
   let hasBegun = false
-  let said: Said | undefined
-  // Nothing is told of a call that was aborted.
+  let errorBody: ErrorBody | undefined
+  // An aborted call emits nothing.
   const reader = protocol.reader(request, (update) => {
     if (update.type !== 'api_event') hasBegun = true
     if (!call.signal.aborted) call.emit(update)
@@ -167,7 +170,7 @@ async function readAnswer(
   const listening: StreamReader = {
     take(event, text) {
       const progress = reader.take(event, text)
-      if (progress.kind === 'error_event') said = readErrorValue(progress.error)
+      if (progress.kind === 'error_event') errorBody = readErrorValue(progress.error)
       return progress
     },
     end: () => reader.end(),
@@ -175,30 +178,30 @@ async function readAnswer(
     finish: () => reader.finish(),
   }
   try {
-    return { kind: 'reply', reply: await read(exchange, listening, protocol, limits) }
+    return { kind: 'reply', reply: await readBody(exchange, listening, protocol, limits) }
   } catch (error) {
-    if (said === undefined || hasBegun || !(error instanceof ModelError)) throw error
-    return { kind: 'refused', error, refusal: { status: undefined, said } }
+    if (errorBody === undefined || hasBegun || !(error instanceof ModelError)) throw error
+    return { kind: 'refused', error, refusal: { status: undefined, body: errorBody } }
   }
 }
 
-async function refused(
+async function refusedKeyError(
   exchange: Exchange,
   protocol: Protocol,
   renew: (error: ModelError) => Promise<ModelError>,
 ): Promise<ModelError> {
   try {
-    return await renew((await failure(exchange, protocol)).error)
+    return await renew((await readFailure(exchange, protocol)).error)
   } finally {
     exchange.dispose()
   }
 }
 
 /**
- * What an answer is shows in how it begins, and in what it says to be where that leaves it open: a stream, unless it is
- * to be a text for programs or people.
+ * Detects the kind of response by its beginning, and by its content type if that is not enough: a stream, unless it is
+ * a document.
  */
-async function read(
+async function readBody(
   exchange: Exchange,
   reader: StreamReader,
   { url, labels, redactor }: Protocol,
@@ -208,7 +211,7 @@ async function read(
   const type = headers.get('content-type')?.toLowerCase() ?? ''
   const events = createEventStream(maxEventLength)
   const options = { labels, redactor, maxLength: 4 * maxEventLength }
-  const otherwise = noStream(exchange, url, type)
+  const otherwise = notAStreamError(exchange, url, type)
   const ifNoEvent = type.startsWith('text/event-stream') ? undefined : otherwise
   const isDocument = /json|html|xml/.test(type)
   const beginning = await exchange.beginning(isDocument ? longestField : 1)
@@ -216,7 +219,7 @@ async function read(
   if (isJson && /ndjson|jsonl/.test(type)) {
     return readReply(exchange, reader, { ...options, events: createLineStream(maxEventLength) })
   }
-  // No line of a stream begins like that: some label whatever they answer as one.
+  // No line of a stream begins like this: some services send every response with the content type of a stream.
   const isStream = isDocument ? fields.some((field) => beginning.startsWith(field)) : !isJson
   if (isStream) return readReply(exchange, reader, { ...options, events, ifNoEvent })
   const isMeantAsJson = isJson || type.includes('json')
@@ -224,46 +227,46 @@ async function read(
   return readDocument(exchange, reader, { url, labels, redactor }, { isMeantAsJson, maxLength, otherwise })
 }
 
-/** What stands first in the first line of a stream of events; a colon begins a comment. */
+/** Possible beginnings of an event stream; a colon starts a comment. */
 const fields = ['data:', 'event:', 'id:', 'retry:', ':'] as const
 const longestField = 6
 
-function noStream({ answer }: Exchange, url: string, type: string): ModelError {
+function notAStreamError({ answer }: Exchange, url: string, type: string): ModelError {
   return new ModelError({
     kind: 'invalid_request',
     status: answer.status,
     message: `${shownUrl(url)} answered with ${type || 'nothing'} instead of a stream of events. Is the base URL right?`,
     requestId: requestIdOf(answer.headers),
-    // A page is that of another server: nobody worked on the request.
+    // An HTML page comes from another server, so nobody processed the request.
     ...(/html|xml/.test(type) && { billed: 'nothing' as const }),
   })
 }
 
 const errorBodyBytes = 65_536
 
-async function failure(
+async function readFailure(
   exchange: Exchange,
   { url, labels, redactor }: Protocol,
-): Promise<{ readonly error: ModelError; readonly said: Said }> {
+): Promise<{ readonly error: ModelError; readonly errorBody: ErrorBody }> {
   const { status, headers } = exchange.answer
-  // What it came to is known: of what is said about it, what comes soon is enough.
+  // The outcome is known, so wait only briefly for the description of the failure.
   exchange.deadlines.onFinishReason()
   const { text } = await exchange.text(errorBodyBytes)
   const body = redactor.source(text)
   return {
     error: serviceError({ status, headers, body, url, nowMs: Date.now() }, labels),
-    said: readErrorBody(body),
+    errorBody: readErrorBody(body),
   }
 }
 
 interface DocumentOptions {
   readonly isMeantAsJson: boolean
   readonly maxLength: number
-  /** For one that is none of a service. */
+  /** Error for a document that is not from a service. */
   readonly otherwise: ModelError
 }
 
-/** A whole answer, an error under a 200, a page, or one of these cut off. */
+/** Reads a document: a whole response, an error under a 200, an HTML page, or a truncated one of these. */
 async function readDocument(
   exchange: Exchange,
   reader: StreamReader,
@@ -277,12 +280,12 @@ async function readDocument(
   if (end.kind === 'broken') throw end.error
   if (body.trim() === '' || (isMeantAsJson && parseJson(body) === undefined)) {
     const message = 'The reply was cut off and is incomplete.'
-    // The same text would be cut at the same place.
+    // The same text would be truncated at the same place.
     const fingerprint = body.trim() === '' ? undefined : `cut ${digestOf(body)}`
     throw new ModelError({ kind: 'connection', message, requestId: requestIdOf(headers), fingerprint })
   }
   const source = redactor.source(body)
-  throw tellsFailure(source)
+  throw isErrorBody(source)
     ? serviceError({ status, headers, body: source, url, nowMs: Date.now() }, labels)
     : otherwise
 }

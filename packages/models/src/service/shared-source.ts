@@ -10,10 +10,10 @@ interface Asking {
 }
 
 /**
- * Asks a source for credentials, for many requests at once.
+ * Requests credentials from a source, for many requests at once.
  *
- * S1: requests that want the same share one asking. It ends when the last of them has left, and not before.
- * S2: a request that is aborted, or has waited too long, goes on at once, whatever the source does.
+ * S1: requests with the same need share one call. It is aborted when the last of them has left.
+ * S2: a request that is aborted, or times out, continues at once, whatever the source does.
  */
 export function createSharedSource(
   source: CredentialSource,
@@ -23,7 +23,7 @@ export function createSharedSource(
 
   const begin = (refused: Credential | null): Asking => {
     const controller = new AbortController()
-    const asking: Asking = { refused, answer: ask(source, refused, controller.signal), controller, waiting: 0 }
+    const asking: Asking = { refused, answer: callSource(source, refused, controller.signal), controller, waiting: 0 }
     askings = [...askings, asking]
     const forget = (): void => void (askings = askings.filter((other) => other !== asking))
     asking.answer.then(forget, forget)
@@ -31,10 +31,10 @@ export function createSharedSource(
   }
   return async (refused, signal) => {
     signal.throwIfAborted()
-    const asking = askings.find((other) => areSame(other.refused, refused)) ?? begin(refused)
+    const asking = askings.find((other) => isSameCredential(other.refused, refused)) ?? begin(refused)
     asking.waiting++
     try {
-      return await until(asking.answer, signal, timeoutMs)
+      return await waitUntilAborted(asking.answer, signal, timeoutMs)
     } finally {
       if (--asking.waiting === 0) {
         askings = askings.filter((other) => other !== asking)
@@ -44,11 +44,15 @@ export function createSharedSource(
   }
 }
 
-export function areSame(a: Credential | null, b: Credential | null): boolean {
+export function isSameCredential(a: Credential | null, b: Credential | null): boolean {
   return a?.apiKey === b?.apiKey && a?.authToken === b?.authToken
 }
 
-async function ask(source: CredentialSource, refused: Credential | null, signal: AbortSignal): Promise<Credential> {
+async function callSource(
+  source: CredentialSource,
+  refused: Credential | null,
+  signal: AbortSignal,
+): Promise<Credential> {
   try {
     return await source({ refused, signal })
   } catch (thrown) {
@@ -65,7 +69,7 @@ export function keyError(why: string, cause?: unknown): ModelError {
   })
 }
 
-function until<Value>(answer: Promise<Value>, signal: AbortSignal, timeoutMs: number): Promise<Value> {
+function waitUntilAborted<Value>(answer: Promise<Value>, signal: AbortSignal, timeoutMs: number): Promise<Value> {
   return new Promise((resolve, reject) => {
     const leave = (): void => {
       clearTimeout(timer)
@@ -73,7 +77,7 @@ function until<Value>(answer: Promise<Value>, signal: AbortSignal, timeoutMs: nu
     }
     const onAbort = (): void => {
       leave()
-      // The reason of an abort is whatever the caller gave; it is handed through as it is.
+      // The caller chose the reason of the abort; it is passed on unchanged.
       reject(signal.reason as Error)
     }
     const onTimeout = (): void => {

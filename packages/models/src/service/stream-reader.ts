@@ -1,49 +1,55 @@
 import type { AssistantMessage, Json, JsonObject } from '@halting/core'
 
-/** What an event means for the reading of the stream: `more` was news of the reply, `ping` was none. */
+/** The effect of an event on reading the stream: `more` carries content of the reply, `ping` does not. */
 export type Progress =
   | { readonly kind: 'more' | 'ping' | 'end' }
-  /** Why the reply ended, for the first time: what may still come is its accounting. */
+  /** The first stop reason; only usage may follow. */
   | { readonly kind: 'last' }
-  /** The service gave up after it had begun to answer. */
+  /** The service failed after it had started to respond. */
   | { readonly kind: 'error_event'; readonly error: Json | undefined }
-  /** The stream is not what the protocol says: something was lost or came twice. */
+  /** The stream violates the protocol: data was lost or duplicated. */
   | { readonly kind: 'violation'; readonly why: string }
 
 export const more: Progress = { kind: 'more' }
 export const ping: Progress = { kind: 'ping' }
 
-/** Most calls that a reply may have, and most blocks: no model writes so many, and each of them is kept and told. */
+/** Maximum number of calls and blocks in a reply: no model produces that many, and each is stored and emitted. */
 export const mostCalls = 1_000
 export const mostBlocks = 100_000
-/** Most messages that may begin in one stream: services are known to begin two. */
+/** Maximum number of messages that may start in one stream; some services start two. */
 export const mostStarts = 8
 
 export function violation(why: string): Progress {
   return { kind: 'violation', why }
 }
 
-/** What stands at the end of a stream, however it ended. */
+/** The result of a stream, however it ended. */
 export type Assembled =
   | {
       readonly kind: 'complete'
       readonly message: AssistantMessage
-      /** `unknown` when the service told no usage, `nothing` when no model wrote it. */
+      /** `unknown` if the service reported no usage, `nothing` if no model wrote the reply. */
       readonly billed?: 'unknown' | 'nothing'
     }
-  /** The stream broke; `message` holds the completed blocks. */
+  /** The stream broke; `message` has the completed blocks. */
   | { readonly kind: 'partial'; readonly message: AssistantMessage }
-  /** The stream broke before anything was completed that can be kept. */
+  /** The stream broke before anything usable was completed. */
   | { readonly kind: 'nothing' }
 
-/** Makes a message out of the events of one answer. Knows neither network nor time; tells updates to whom it was made for. */
+/**
+ * Converts the events of one response into a message. It uses neither network nor time, and emits updates to its
+ * creator.
+ */
 export interface StreamReader {
-  /** Takes the next event; `text` is the JSON it was read from. */
+  /** Reads the next event; `text` is its JSON. */
   take(event: JsonObject, text: string): Progress
-  /** The service said that the stream is over (`[DONE]`). */
+  /** Reports that the service ended the stream (`[DONE]`). */
   end(): void
-  /** Takes an answer that came whole, from a service that does not stream; false when it is none. */
+  /** Reads a response that is not streamed; false if this is not one. */
   takeWhole(answer: JsonObject): boolean
-  /** Call it once, after the last event. */
+  /** Call this once, after the last event. */
   finish(): Assembled
 }
+
+/** Name of a call without one: services require a name, and the model learns that there is no such tool. */
+export const namelessTool = 'unknown_tool'

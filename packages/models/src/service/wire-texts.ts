@@ -1,17 +1,17 @@
-// Placeholders in requests: what a protocol cannot carry where it is, and what moves to another place.
+// Placeholders in requests: content that a protocol cannot carry, or only elsewhere.
 
 export const imageOmitted = '[An image was omitted: it cannot be sent to this model.]'
 export const documentOmitted = (title: string): string =>
   `[A document${title === '' ? '' : ` ("${title}")`} was omitted: it cannot be sent to this model.]`
 
-// Images and files of results, in a message of the user that follows.
+// Images and files of results, in a user message that follows.
 
 export const imageFollows = '[The image follows below.]'
 export const imagesOfResult = (callId: string): string => `Images in the result of call ${callId}:`
 export const filesFollow = (count: number): string =>
   count === 1 ? '[The file of this result follows below.]' : `[The ${count} files of this result follow below.]`
 export const filesOfResult = (tool: string, callId: string): string => `Files in the result of ${tool} (${callId}):`
-/** Between a result and a message of the user, where these may not be adjacent. */
+/** Separates a result from a user message, where these may not be adjacent. */
 export const resultsReceived = 'I have the results.'
 
 /** An image or a file that the model itself created. */

@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AiSdkModel } from '../../src/ai-sdk/index.ts'
 
-/** A folder whose `node_modules` has other providers than the workspace: `npm run providers` installs the current ones. */
+/**
+ * A folder whose `node_modules` has other providers than the workspace. `npm run providers` installs the current ones.
+ */
 export const folder = process.env.HALTING_AI_SDK
 
 interface Settings {
@@ -18,10 +20,10 @@ type Create = (settings: Settings) => ((modelId: string) => AiSdkModel) & {
   readonly chat?: (modelId: string) => AiSdkModel
 }
 
-/** A package of that folder. Both versions of a package export functions of the same names. */
+/** A package of that folder. Both versions of a package export functions with the same names. */
 export async function current(name: string): Promise<Record<string, Create>> {
   const path = createRequire(join(folder ?? '', 'package.json')).resolve(name)
-  // The types of the packages differ between the versions; `Create` is what the tests use of both.
+  // The types of the packages differ between the versions. `Create` has the part that the tests use.
   return (await import(pathToFileURL(path).href)) as Record<string, Create>
 }
 
@@ -30,5 +32,5 @@ const compatible = folder === undefined ? import('@ai-sdk/openai-compatible') : 
 
 export const createAnthropic: Create = (await anthropic).createAnthropic
 export const createOpenAICompatible = (await compatible).createOpenAICompatible as Create
-/** Of `npm run providers` alone. */
+/** Only for `npm run providers`. */
 export const createOpenAI = folder === undefined ? undefined : (await current('@ai-sdk/openai')).createOpenAI!

@@ -1,42 +1,45 @@
 import * as fc from 'fast-check'
-import type { ToldUsage } from './billing-wire.ts'
+import type { UsageReporting } from './billing-wire.ts'
 
 /** Names of the tools that the tests give to a run. */
 type ToolName = 'read' | 'write' | 'agent'
 
-/** How a reply that was begun ends: whole, or at some event, in one of the ways in which streams end. */
+/** How a started reply ends: complete, or broken at some event in one of the usual ways. */
 export type Ending =
   | { readonly how: 'whole' }
-  /** `at`: the share of its events that go out before. */
+  /** `at`: the share of its events that are sent before. */
   | { readonly how: 'drop' | 'truncate' | 'stall' | 'error_event'; readonly at: number }
 
 export interface ReplyBehaviour {
   readonly kind: 'reply'
   readonly what: 'text' | 'calls' | 'cut' | 'pause' | 'refusal'
   readonly calls: readonly ToolName[]
-  /** Bytes of its text, or of what is called with: fewer when the cap leaves less room. */
+  /** Bytes of its text or of its input; fewer if the cap leaves less room. */
   readonly bytes: number
-  /** The share of the cap that is left which goes to tokens that nobody is shown. */
+  /** The share of the remaining cap that hidden tokens use. */
   readonly hidden: number
   readonly isThinking: boolean
-  /** Searches of the service's own, where the request allows them; and the share of the window that each fills. */
+  /** Searches of the service itself, if the request allows them, and the share of the window that each fills. */
   readonly searches: number
   readonly found: number
-  readonly usage: ToldUsage
+  readonly usage: UsageReporting
   readonly thoughtIsApart: boolean
   readonly ending: Ending
   readonly cache: 'kept' | 'forgotten' | 'none'
   readonly isWrittenForAnHour: boolean
 }
 
-/** A page; or JSON, of a gateway's own shape, or in that of model services. */
+/** A page, or JSON: in the form of a gateway, or in that of model services. */
 export type GatewayBody = 'page' | 'message' | 'error'
 
-/** What a service does with one request. All but `refused` bill the whole reply, whoever sees it. */
+/**
+ * The behaviour of a service for one request. All except `refused` bill the whole reply, whether or not anyone receives
+ * it.
+ */
 export type Behaviour =
   | ReplyBehaviour
   | { readonly kind: 'refused'; readonly status: 400 | 401 | 413 | 429 | 500 | 529 }
-  /** Something between gave up, while the service went on; or the service says 200 and an error. */
+  /** An intermediary gave up while the service continued; or the service sends an error with status 200. */
   | {
       readonly kind: 'gateway'
       readonly status: 502 | 504
@@ -45,13 +48,13 @@ export type Behaviour =
     }
   | { readonly kind: 'error_in_200' | 'silent'; readonly reply: ReplyBehaviour }
 
-/** How this service counts: each drawn anew for each run, and never more than the upper bounds say. */
+/** How this service counts. Each value is random per run, and never above the upper bounds. */
 export interface Terms {
-  /** Tokens of a thousand bytes; never more than one of a byte. */
+  /** Tokens per thousand bytes, at most one per byte. */
   readonly permille: number
-  /** What it adds to every request. */
+  /** Tokens that it adds to every request. */
   readonly base: number
-  /** Tokens around a message, and around each block of it. */
+  /** Tokens around each message, and around each of its blocks. */
   readonly messageFrame: number
   readonly blockFrame: number
 }
@@ -65,7 +68,7 @@ export const anyTerms: fc.Arbitrary<Terms> = fc.record({
 
 const anywhere: fc.Arbitrary<number> = fc.double({ min: 0, max: 1, noNaN: true })
 const share: fc.Arbitrary<number> = fc.oneof(fc.constant(0), fc.constant(1), anywhere)
-/** Often near the end, where a reply is whole and what it cost is not told yet. */
+/** Often near the end, where a reply is complete but its cost is not reported yet. */
 const place: fc.Arbitrary<number> = fc.oneof(share, fc.double({ min: 0.7, max: 1, noNaN: true }))
 
 const ending: fc.Arbitrary<Ending> = fc.oneof(
@@ -84,7 +87,7 @@ const reply: fc.Arbitrary<ReplyBehaviour> = fc.record({
   searches: fc.nat(3),
   found: share,
   usage: weighted<ReplyBehaviour['usage']>({
-    told: 10,
+    reported: 10,
     running: 3,
     with_reason: 2,
     absent: 1,
@@ -100,7 +103,7 @@ const reply: fc.Arbitrary<ReplyBehaviour> = fc.record({
 
 const once = (behaviour: Behaviour): readonly Behaviour[] => [behaviour]
 
-// Three in a row are what the fallback model is for.
+// Three in a row activate the fallback model.
 const thrice = fc.constant<readonly Behaviour[]>(Array.from({ length: 3 }, () => ({ kind: 'refused', status: 529 })))
 
 const failure: fc.Arbitrary<readonly Behaviour[]> = fc.oneof(
@@ -118,7 +121,7 @@ const failure: fc.Arbitrary<readonly Behaviour[]> = fc.oneof(
   reply.map((made) => once({ kind: 'silent', reply: made })),
 )
 
-/** What a service does with one request after another. */
+/** The behaviour of a service for consecutive requests. */
 export const anyBehaviours: fc.Arbitrary<readonly Behaviour[]> = fc
   .array(fc.oneof({ weight: 6, arbitrary: reply.map(once) }, { weight: 1, arbitrary: failure }), {
     minLength: 1,
@@ -126,7 +129,7 @@ export const anyBehaviours: fc.Arbitrary<readonly Behaviour[]> = fc
   })
   .map((each) => each.flat())
 
-/** What it does when nothing more is drawn: a short answer, so that every run comes to its end. */
+/** The behaviour after all random ones: a short answer, so that every run ends. */
 export const lastBehaviour: ReplyBehaviour = {
   kind: 'reply',
   what: 'text',
@@ -136,7 +139,7 @@ export const lastBehaviour: ReplyBehaviour = {
   isThinking: false,
   searches: 0,
   found: 0,
-  usage: 'told',
+  usage: 'reported',
   thoughtIsApart: false,
   ending: { how: 'whole' },
   cache: 'kept',
@@ -148,7 +151,7 @@ function weighted<T extends string | number>(weights: Readonly<Record<T, number>
   return fc.oneof(
     ...entries.map(([name, weight]) => {
       const value = /^\d+$/.test(name) ? Number(name) : name
-      // A key of `weights`, and numbers were keys as text.
+      // A key of `weights`. Numbers were converted to strings as keys.
       return { weight, arbitrary: fc.constant(value as T) }
     }),
   )

@@ -4,7 +4,7 @@ import { listOf, stringOf } from '../../src/json-fields.ts'
 import { halves } from './billing-wire.ts'
 import type { Order, PromptPiece, Reply, ReplyBlock, Wire } from './billing-wire.ts'
 
-/** Chat completions, as services give them that cache what they read without being asked. */
+/** Chat completions of services that cache their input automatically. */
 export const chatWire: Wire = {
   path: '/v1/chat/completions',
   read,
@@ -31,7 +31,7 @@ function read(body: JsonObject): Order {
       ...tools.map((tool) =>
         block(`${stringOf(tool.name)}${stringOf(tool.description)}${JSON.stringify(tool.parameters)}`),
       ),
-      // What is new in each request is the last message: all before it is what will be asked for again.
+      // Only the last message of each request is new. Later requests repeat everything before it.
       ...messages.flatMap((message, index) => piecesOf(message, index < messages.length - 1)),
     ],
   }
@@ -68,7 +68,7 @@ const finishReasons = {
   end: 'stop',
   calls: 'tool_calls',
   cut: 'length',
-  // There is no such thing in this format.
+  // This format has no such thing.
   pause: 'stop',
   refusal: 'content_filter',
 } as const satisfies Record<Reply['stop'], string>
@@ -80,15 +80,15 @@ function events(reply: Reply): readonly string[] {
     { role: 'assistant', content: '' },
     ...reply.blocks.flatMap((said) => deltasOf(said, calls.indexOf(said))),
   ]
-  const chunk = (choices: readonly JsonObject[], told: JsonObject | undefined): string =>
-    chunkOf({ id, object: 'chat.completion.chunk', model, choices, ...(told !== undefined && { usage: told }) })
+  const chunk = (choices: readonly JsonObject[], reported: JsonObject | undefined): string =>
+    chunkOf({ id, object: 'chat.completion.chunk', model, choices, ...(reported !== undefined && { usage: reported }) })
   const isRunning = usage === 'running' || usage === 'start_only'
-  const isToldLast = usage === 'told' || usage === 'running' || usage === 'zero' || usage === 'no_prompt'
+  const isReportedLast = usage === 'reported' || usage === 'running' || usage === 'zero' || usage === 'no_prompt'
   return [
     ...deltas.map((delta, index) =>
       chunk(
         [{ index: 0, delta, finish_reason: null }],
-        // What was written so far, and nothing of what nobody is shown.
+        // The tokens so far, without hidden ones.
         isRunning ? usageOf(reply, Math.floor((reply.bill.output * index) / (deltas.length + 1))) : undefined,
       ),
     ),
@@ -96,12 +96,12 @@ function events(reply: Reply): readonly string[] {
       [{ index: 0, delta: {}, finish_reason: finishReasons[reply.stop] }],
       tell !== undefined ? tell('start') : usage === 'with_reason' ? usageOf(reply, reply.bill.output) : undefined,
     ),
-    ...(isToldLast ? [chunk([], tell === undefined ? usageOf(reply, reply.bill.output) : tell('end'))] : []),
+    ...(isReportedLast ? [chunk([], tell === undefined ? usageOf(reply, reply.bill.output) : tell('end'))] : []),
     'data: [DONE]\n\n',
   ]
 }
 
-/** `output`: the tokens of the reply, as far as it has come. */
+/** `output`: the tokens of the reply so far. */
 function usageOf({ bill, usage, thoughtTokens, thoughtIsApart }: Reply, output: number): JsonObject {
   if (usage === 'zero') return { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
   if (usage === 'no_prompt') return { prompt_tokens: 0, completion_tokens: output, total_tokens: output }

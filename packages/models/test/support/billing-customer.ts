@@ -25,21 +25,21 @@ import { responsesWire } from './billing-responses-wire.ts'
 import { startBillingService } from './billing-service.ts'
 import type { BillingService, Served } from './billing-service.ts'
 
-/** A model, and the format in which it is talked to. */
+/** A model, and the format of its requests. */
 export interface DrawnModel {
   readonly name: string
   readonly speaks: 'messages' | 'chat' | 'responses'
-  /** Each has a tokenizer of its own. */
+  /** Each has its own tokenizer. */
   readonly terms: Terms
 }
 
-/** Everything that is drawn for one run. */
+/** All random values of one run. */
 export interface Case {
   readonly models: readonly [first: DrawnModel, fallback: DrawnModel]
   readonly behaviours: readonly Behaviour[]
   readonly interruptions: readonly Interruption[]
   readonly currency: 'usd' | 'tokens'
-  /** The budget, as a multiple of what a first request may cost at most. */
+  /** The budget, as a multiple of the highest cost of a first request. */
   readonly budget: number
   readonly maxOutputTokens: number
   readonly defaultOutputTokens: number
@@ -50,32 +50,34 @@ export interface Case {
   readonly graceMs: number
 }
 
-/** What it came to. */
+/** The outcome of a run. */
 export interface Outcome {
-  /** In nano-dollars or tokens, as the case says. */
+  /** In nano-dollars or tokens, depending on the case. */
   readonly limit: number
-  /** What the service billed, by its own meter: exact. */
+  /** The exact bill of the service, by its own meter. */
   readonly billed: { readonly picodollars: bigint; readonly tokens: number }
-  /** What the run says that it may have cost. */
+  /** The possible cost that the run reports. */
   readonly committed: { readonly usd: number; readonly tokens: number }
   readonly reason: EndingReason
   readonly served: readonly Served[]
-  /** Requests that were billed more than was reserved for them, and more than the run then took them to have cost. */
+  /**
+   * Requests that were billed above their reservation, and those that were billed above the cost that the run settled.
+   */
   readonly underReserved: readonly Served[]
   readonly underSettled: readonly Served[]
-  /** Processes that were killed, and those of them that had a request open. */
+  /** Killed processes, and those of them that had an open request. */
   readonly kills: number
-  /** Requests that the run was ended in, or just behind. */
+  /** Requests during or right after which the run was ended. */
   readonly interrupted: readonly { readonly request: Served; readonly what: Interruption['what'] }[]
   readonly killsInRequest: number
   readonly events: readonly RunEvent[]
 }
 
 const contextWindow = 30_000
-/** Silence after which the client gives up. */
+/** The silence after which the client gives up. */
 const patienceMs = 25
 
-/** A clock a thousand times as fast: retries wait, but not for long. */
+/** A clock that is a thousand times as fast, so that retries wait only briefly. */
 const hastyClock: Clock = {
   now: () => Date.now(),
   after(ms, callback) {
@@ -85,10 +87,10 @@ const hastyClock: Clock = {
   },
 }
 
-/** What a test breaks on purpose, to see that it is noticed. */
+/** What a test breaks on purpose, to verify that this is detected. */
 export interface Sabotage {
   readonly model?: (model: Model) => Model
-  /** What the next process finds of a killed one. */
+  /** The state that the next process finds after a kill. */
   readonly onDisk?: (records: readonly StepRecord[]) => readonly StepRecord[]
 }
 
@@ -171,19 +173,19 @@ interface Amount {
   readonly tokens: number
 }
 
-/** Grants and charges of requests; other steps have neither. */
+/** Grants and charges of requests. Other steps have neither. */
 function note(amounts: Map<string, Amount>, key: string, amount: Json | undefined): void {
   if (!isJsonObject(amount)) return
   const { nanos, tokens } = amount
   if (typeof nanos === 'number' && typeof tokens === 'number') amounts.set(key, { nanos, tokens })
 }
 
-/** The name of the step that made it. */
+/** The name of the step that sent it. */
 function keyOf({ key }: Served): string {
   return key.replace(/^session\//, '')
 }
 
-/** Whether a request was billed more than it has here. */
+/** Whether a request was billed above its amount here. */
 function isAbove(request: Served, amounts: ReadonlyMap<string, Amount>): boolean {
   const { model, bill } = request
   if (bill === null) return false
@@ -247,15 +249,16 @@ type Lived = {
   readonly events: readonly RunEvent[]
   readonly ended: Awaited<ReturnType<typeof streamRun>['ended']>
   readonly written: readonly StepRecord[]
-  /** The request whose coming or answer was the sign to end it. */
+  /** The request that triggered the interruption, by its arrival or its response. */
   readonly interrupted: Served | undefined
-  /** What the process had on disk when it was killed; undefined when it came to its end. */
+  /** The records on disk when the process was killed; undefined if it reached its end. */
   readonly records: readonly StepRecord[] | undefined
 }
 
 /**
- * One process: goes on from what is on disk, until the run ends or it is killed.
- * K1: after the kill nothing is recorded and no request is made; requests that were made are the service's affair.
+ * One process: resumes from the disk until the run ends or it is killed.
+ *
+ * K1: after the kill it records nothing and sends no request. The service still completes earlier requests.
  */
 async function live(
   options: RunOptions,
@@ -268,7 +271,7 @@ async function live(
   let isDead = false
   let interrupted: Served | undefined
   const interrupt = (): void => {
-    // The connections of a dead process are closed for it.
+    // The connections of a dead process are closed.
     if (interruption?.what === 'kill') isDead = true
     controller.abort('user')
   }

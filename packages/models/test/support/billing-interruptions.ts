@@ -1,15 +1,17 @@
 import * as fc from 'fast-check'
 import type { StepRecord } from '@halting/core'
 
-/** The end of a process, or of a run: by a person who aborts it, or by a kill, after which another process goes on. */
+/** The end of a process or run: a person aborts it, or it is killed and another process resumes. */
 export interface Interruption {
   readonly what: 'abort' | 'kill'
   readonly when:
-    /** So many records after the process began. */
+    /** This many records after the process started. */
     | { readonly records: number }
-    /** When so many requests have come in after the process began, and so many events of the last are out. */
+    /**
+     * When this many requests have arrived since the process started, and this many events of the last one were sent.
+     */
     | { readonly requests: number; readonly events: number }
-  /** Kills: the share of what was written since the last sync that is lost with the process. */
+  /** For kills: the share of unsynced data that is lost with the process. */
   readonly lost: number
 }
 
@@ -21,7 +23,7 @@ const when: fc.Arbitrary<Interruption['when']> = fc.oneof(
 const interruption = (what: Interruption['what']): fc.Arbitrary<Interruption> =>
   fc.record({ what: fc.constant(what), when, lost: fc.double({ min: 0, max: 1, noNaN: true }) })
 
-/** Kills one after another, and perhaps an abort after them. */
+/** Several kills, possibly followed by an abort. */
 export const anyInterruptions: fc.Arbitrary<readonly Interruption[]> = fc
   .tuple(
     fc.array(interruption('kill'), { maxLength: 4 }),
@@ -30,8 +32,8 @@ export const anyInterruptions: fc.Arbitrary<readonly Interruption[]> = fc
   .map(([kills, abort]) => (abort === undefined ? kills : [...kills, abort]))
 
 /**
- * What is left on disk of a process that was killed, as JSON: all that was synced, which the intent of a request is
- * before it is made, and some of what was written since.
+ * The records that a killed process leaves on disk, as JSON. They include all synced ones, and so the intent of each
+ * request, and a part of the later ones.
  */
 export function survivors(records: readonly StepRecord[], lost: number): readonly StepRecord[] {
   const synced = records.findLastIndex(
@@ -39,11 +41,11 @@ export function survivors(records: readonly StepRecord[], lost: number): readonl
   )
   const unsynced = records.length - (synced + 1)
   const kept = records.slice(0, records.length - Math.floor(unsynced * lost))
-  // What is on disk is JSON of the same shape.
+  // The disk has JSON of the same shape.
   return kept.map((record) => JSON.parse(JSON.stringify(record)) as StepRecord)
 }
 
-/** Whether a request had been begun, and nothing was known of its end. */
+/** Whether a request was started and its end is unknown. */
 export function hasOpenRequest(records: readonly StepRecord[]): boolean {
   const open = new Set<string>()
   for (const record of records) {

@@ -40,7 +40,7 @@ function pieceOf(block: JsonObject): PromptPiece {
   return { text: textOf(block), frame: 'block', isBreakpoint: block.cache_control !== undefined }
 }
 
-/** What a model reads of a block: its words, and the JSON of what is structured. No signatures. */
+/** The text that a model reads from a block: its words, and structured data as JSON, without signatures. */
 function textOf(block: JsonObject): string {
   switch (block.type) {
     case 'text':
@@ -118,19 +118,19 @@ function events(reply: Reply): readonly string[] {
 function usageField({ usage, tell }: Reply, bill: Bill, place: 'start' | 'end'): JsonObject {
   if (tell !== undefined) return { usage: tell(place) }
   if (usage === 'absent' || (usage === 'start_only' && place === 'end')) return {}
-  const told = (tokens: number): number => (usage === 'zero' ? 0 : tokens)
-  const prompt = (tokens: number): number => (usage === 'no_prompt' ? 0 : told(tokens))
+  const reported = (tokens: number): number => (usage === 'zero' ? 0 : tokens)
+  const prompt = (tokens: number): number => (usage === 'no_prompt' ? 0 : reported(tokens))
   return {
     usage: {
       input_tokens: prompt(bill.input),
-      output_tokens: told(bill.output),
+      output_tokens: reported(bill.output),
       cache_read_input_tokens: prompt(bill.read),
       cache_creation_input_tokens: prompt(bill.write5m + bill.write1h),
       cache_creation: {
         ephemeral_5m_input_tokens: prompt(bill.write5m),
         ephemeral_1h_input_tokens: prompt(bill.write1h),
       },
-      server_tool_use: { web_search_requests: told(bill.searches) },
+      server_tool_use: { web_search_requests: reported(bill.searches) },
     },
   }
 }

@@ -1,4 +1,4 @@
-/** What one request is billed for, in tokens and pieces, each at a rate of its own. */
+/** The billed units of one request. Each kind has its own rate. */
 export interface Bill {
   readonly input: number
   readonly read: number
@@ -6,26 +6,26 @@ export interface Bill {
   readonly write1h: number
   readonly output: number
   readonly searches: number
-  /** The longest prompt that was read at once: the tier goes by it. */
+  /** The longest prompt that was read at once. It determines the price tier. */
   readonly promptTokens: number
 }
 
-/** Whole picodollars: a token costs so many millions of them as a million tokens cost dollars. */
+/** In whole picodollars: a token costs as many millions of them as a million tokens cost dollars. */
 interface Tariff {
-  /** Holds for prompts longer than this. */
+  /** Applies to prompts longer than this. */
   readonly above: number
   readonly input: bigint
   readonly read: bigint
   readonly write5m: bigint
   readonly write1h: bigint
   readonly output: bigint
-  /** A search. */
+  /** Per search. */
   readonly search: bigint
 }
 
 const search = 10_000_000_000n
 
-/** The service's own price list, written out by itself: nothing of it comes from the code that is tested. */
+/** The service's own price list, written independently of the tested code. */
 const tariffs: { readonly [model: string]: readonly [Tariff, ...Tariff[]] } = {
   'claude-opus-5-5': [
     {
@@ -60,7 +60,7 @@ const tariffs: { readonly [model: string]: readonly [Tariff, ...Tariff[]] } = {
       search,
     },
   ],
-  // Nothing is added for what it writes to its cache.
+  // Cache writes have no surcharge.
   'openai/gpt-4.1': [
     {
       above: 0,
@@ -94,7 +94,10 @@ const tariffs: { readonly [model: string]: readonly [Tariff, ...Tariff[]] } = {
   ],
 }
 
-/** The same prices as the tested side takes them, for the model that is in no snapshot: dollars a million tokens. */
+/**
+ * The same prices in the format of the tested side, for the model that is not in the snapshot: dollars per million
+ * tokens.
+ */
 export const tieredPrice = {
   input: 1,
   output: 5,
@@ -113,7 +116,7 @@ export const tieredPrice = {
   ],
 } as const
 
-/** Adds up what is billed, exactly. */
+/** Adds up the bill exactly. */
 export interface Meter {
   charge(model: string, bill: Bill): void
   /** Whole picodollars. */

@@ -10,21 +10,21 @@ export interface Pass {
   readonly bill: Bill
 }
 
-/** What a service does beside a reply, and how it tells of all. */
+/** What a service does in addition to a reply, and how it reports everything. */
 export interface DrawnAccount {
-  /** A summary of the conversation before the reply; the share of the most that it may write. */
+  /** A summary of the conversation before the reply, as a share of its longest possible output. */
   readonly compaction: number | null
-  /** Questions to the adviser, each with the share of the most that it may write. */
+  /** Questions to the adviser, each as a share of its longest possible output. */
   readonly advice: readonly number[]
-  /** The share of a prompt that the cache has of each of these. */
+  /** The share of each of these prompts that is in the cache. */
   readonly cached: number
-  /** Done although no option declares it. */
+  /** Executed although no option declares it. */
   readonly hides: 'nothing' | 'compaction' | 'advice'
   readonly isByPass: boolean
-  /** How a count that is told twice changes from the first report to the last. */
+  /** How a count that is reported twice changes from the first report to the last. */
   readonly course: 'level' | 'rising' | 'falling' | 'end_only'
   readonly tier: 'standard' | 'priority' | null
-  /** What stands in the place of a count. */
+  /** An invalid value instead of a count. */
   readonly garbage: Json | undefined
 }
 
@@ -47,16 +47,16 @@ export const anyAccount: fc.Arbitrary<DrawnAccount> = fc.record({
   ),
 })
 
-/** What one request may have besides, as its options say. */
+/** The additional passes that a request may have according to its options. */
 export interface Declared {
   readonly compactionTokens: number | null
   readonly adviser: { readonly model: string; readonly uses: number; readonly outputTokens: number } | null
 }
 
-/** What stays hidden is dear: a long text by a dear model. */
+/** A hidden pass is expensive: a long text by an expensive model. */
 const hidden = { model: 'claude-fable-5', inputTokens: 20_000, outputTokens: 3_000 } as const
 
-/** All passes of a request: those of the reply, and what the service did beside it. */
+/** All passes of a request: those of the reply, and the additional ones. */
 export function passesOf(reply: Reply, drawn: DrawnAccount, declared: Declared): readonly Pass[] {
   const [prompt = 0] = reply.reads
   const passes: Pass[] = []
@@ -74,14 +74,14 @@ export function passesOf(reply: Reply, drawn: DrawnAccount, declared: Declared):
     for (const part of drawn.advice.slice(0, adviser.uses)) {
       const output = Math.floor(adviser.outputTokens * part)
       beside('advisor_message', adviser.model, prompt, output)
-      // The asked model reads what it was told.
+      // The model that was asked reads the advice.
       asked.push({ type: 'message', model: reply.model, bill: billOf({ input: prompt + output }) })
     }
   }
   return [...passes, ...asked, ...replyPasses(reply)]
 }
 
-/** The passes of the reply alone: one for each search that it was read again after. */
+/** The passes of the reply alone. Each search causes another one. */
 export function replyPasses({ reads, bill, model }: Reply): readonly Pass[] {
   const [prompt = 0, ...again] = reads
   const first = billOf({ ...bill, input: prompt - bill.read - bill.write5m - bill.write1h, output: 0 })
@@ -112,22 +112,25 @@ export function sumOf(passes: readonly Pass[]): Bill {
   })
 }
 
-/** Reports of the Messages API on it. A list of passes is told where something was done beside the reply, or where it is drawn. */
+/**
+ * The usage reports of the Messages API. They include a list of passes if there are additional ones, or if the random
+ * account asks for it.
+ */
 export function tellMessages(passes: readonly Pass[], drawn: DrawnAccount, isByPass: boolean) {
   const sum = sumOf(passes.filter(({ type }) => type === 'message'))
-  // What is known at the start is the first prompt of the model that was asked.
+  // At the start only the first prompt of the requested model is known.
   const first = passes.find(({ type }) => type !== 'advisor_message')?.bill ?? sum
   return (place: 'start' | 'end'): JsonObject => {
     if (place === 'start' && drawn.course === 'end_only') return {}
-    const told = (count: number): number => onCourse(count, place, drawn)
+    const countOf = (count: number): number => onCourse(count, place, drawn)
     const { input, read, write5m, write1h } = isByPass && place === 'start' ? first : sum
     const usage = {
-      input_tokens: told(input),
+      input_tokens: countOf(input),
       output_tokens: place === 'start' ? 0 : sum.output,
-      cache_read_input_tokens: told(read),
-      cache_creation_input_tokens: told(write5m + write1h),
-      cache_creation: { ephemeral_5m_input_tokens: told(write5m), ephemeral_1h_input_tokens: told(write1h) },
-      server_tool_use: { web_search_requests: told(sum.searches) },
+      cache_read_input_tokens: countOf(read),
+      cache_creation_input_tokens: countOf(write5m + write1h),
+      cache_creation: { ephemeral_5m_input_tokens: countOf(write5m), ephemeral_1h_input_tokens: countOf(write1h) },
+      server_tool_use: { web_search_requests: countOf(sum.searches) },
       ...(drawn.tier !== null && { service_tier: drawn.tier }),
       ...(isByPass && place === 'end' && { iterations: passes.map((pass) => iterationOf(pass)) }),
     }
@@ -147,21 +150,21 @@ function iterationOf({ type, model, bill }: Pass): JsonObject {
   }
 }
 
-/** Reports of chat completions on it: one with the reason, one behind it. */
+/** The usage reports of chat completions: one with the finish reason, one after it. */
 export function tellChat(bill: Bill, drawn: DrawnAccount) {
   return (place: 'start' | 'end'): JsonObject => {
     if (place === 'start' && drawn.course === 'end_only') return {}
-    const told = (count: number): number => onCourse(count, place, drawn)
-    const prompt = told(bill.input + bill.read + bill.write5m)
+    const countOf = (count: number): number => onCourse(count, place, drawn)
+    const prompt = countOf(bill.input + bill.read + bill.write5m)
     return {
       prompt_tokens: drawn.garbage !== undefined && place === 'end' ? drawn.garbage : prompt,
-      completion_tokens: told(bill.output),
-      prompt_tokens_details: { cached_tokens: told(bill.read), cache_write_tokens: told(bill.write5m) },
+      completion_tokens: countOf(bill.output),
+      prompt_tokens_details: { cached_tokens: countOf(bill.read), cache_write_tokens: countOf(bill.write5m) },
     }
   }
 }
 
-/** Reports of the Responses API on it: its last event has the one that counts. */
+/** The usage reports of the Responses API: the one in its last event counts. */
 export function tellResponses(bill: Bill, drawn: DrawnAccount) {
   return (place: 'start' | 'end'): JsonObject => {
     if (place === 'start' && drawn.course === 'end_only') return {}
@@ -174,7 +177,7 @@ export function tellResponses(bill: Bill, drawn: DrawnAccount) {
   }
 }
 
-/** The highest is what is billed. */
+/** The highest count is billed. */
 function onCourse(count: number, place: 'start' | 'end', { course }: DrawnAccount): number {
   const isLow = (course === 'rising' && place === 'start') || (course === 'falling' && place === 'end')
   return isLow ? Math.floor(count / 3) : count

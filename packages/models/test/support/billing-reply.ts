@@ -3,24 +3,24 @@ import type { ReplyBehaviour, Terms } from './billing-behaviour.ts'
 import type { Bill } from './billing-meter.ts'
 import type { Order, PromptPiece, Reply, ReplyBlock, Wire } from './billing-wire.ts'
 
-/** Everything that decides what a request is answered and billed. */
+/** Everything that determines the answer and the bill of a request. */
 export interface Making {
   readonly order: Order
   readonly behaviour: ReplyBehaviour
   readonly terms: Terms
   readonly wire: Wire
-  /** Number of the request, from 1: ids are made of it. */
+  /** Number of the request, from 1. Ids are derived from it. */
   readonly number: number
   readonly maxSearches: number
   readonly contextWindow: number
-  /** Prefixes that are in the cache, of this model: their hashes. Grows. */
+  /** Hashes of the cached prefixes of this model. Requests add to them. */
   readonly cache: Set<string>
 }
 
 /**
- * The whole reply and its bill, decided when the request comes: the service works it off whoever is there to read.
- * The bounds that it keeps are those that real services keep: a token is at least a byte long, a reply is not longer
- * than its cap, and what is sent back has not more tokens than it had when it was written.
+ * The complete reply and its bill, decided when the request arrives. The service completes it whether or not anyone
+ * reads. It keeps the bounds of real services: a token has at least one byte, a reply is not longer than its cap, and
+ * text that is sent back has no more tokens than when it was written.
  */
 export function makeReply(making: Making): Reply {
   const { order, behaviour, number, terms } = making
@@ -57,7 +57,7 @@ function stopOf({ what }: ReplyBehaviour, blocks: readonly ReplyBlock[]): Reply[
 
 interface CountedPrompt {
   readonly total: number
-  /** Tokens up to the end of each piece, and the hash of all that is before it. */
+  /** Tokens up to the end of each piece, and the hash of everything before it. */
   readonly ends: readonly { readonly tokens: number; readonly hash: string; readonly isBreakpoint: boolean }[]
 }
 
@@ -78,7 +78,7 @@ function tokensOf(bytes: number, { permille }: Terms): number {
   return Math.ceil((bytes * permille) / 1_000)
 }
 
-/** What comes from the cache, what is written to it, and what is neither. */
+/** Splits the tokens into those read from the cache, those written to it, and the rest. */
 function cachedParts(
   { behaviour, cache, wire }: Making,
   { total, ends }: CountedPrompt,
@@ -100,12 +100,12 @@ function cachedParts(
 
 interface Searches {
   readonly blocks: readonly ReplyBlock[]
-  /** What each of them read. */
+  /** The tokens that each pass read. */
   readonly reads: readonly number[]
   readonly longest: number
 }
 
-/** Every search reads the prompt again with all that was found so far, and fills the window at most. */
+/** Each search reads the prompt again with all results so far, and fills the window at most. */
 function searchesOf({ behaviour, terms, wire, number, ...making }: Making, prompt: number): Searches {
   const blocks: ReplyBlock[] = []
   let found = 0
@@ -125,7 +125,7 @@ function searchesOf({ behaviour, terms, wire, number, ...making }: Making, promp
   return { blocks, reads, longest }
 }
 
-/** What of the reply is shown, as much as the cap has room for. */
+/** The visible part of the reply that fits into the cap. */
 function shownBlocks({ order, behaviour, terms, wire, number }: Making): {
   readonly blocks: readonly ReplyBlock[]
   readonly tokens: number

@@ -5,7 +5,7 @@ import type { Bill } from './billing-meter.ts'
 import { halves } from './billing-wire.ts'
 import type { Order, PromptPiece, Reply, ReplyBlock, Wire } from './billing-wire.ts'
 
-/** The Responses API, which caches what it reads without being asked, and has a search of its own. */
+/** The Responses API, which caches its input automatically and has its own search. */
 export const responsesWire: Wire = {
   path: '/v1/responses',
   read,
@@ -30,7 +30,7 @@ function read(body: JsonObject): Order {
       ),
       block(stringOf(body.instructions)),
       ...items.flatMap((item, index) => {
-        // What the model wrote in one reply is one message: it came out as one.
+        // Everything that the model wrote in one reply is one message, as it was generated.
         const begins = index === 0 || isReply(item) !== isReply(items[index - 1] ?? {})
         const frame = { text: '', frame: 'message', isBreakpoint: index < items.length - 1 } as const
         return [...(begins ? [frame] : []), block(textOf(item))]
@@ -47,7 +47,7 @@ function isReply({ type, role }: JsonObject): boolean {
   return role !== 'user' && type !== 'function_call_output'
 }
 
-/** What a model reads of an item. */
+/** The text that a model reads from an item. */
 function textOf(item: JsonObject): string {
   switch (item.type) {
     case 'reasoning':
@@ -107,7 +107,7 @@ function events(reply: Reply): readonly string[] {
     output: items,
     incomplete_details: reason === undefined ? null : { reason },
     usage: tell !== undefined ? tell('end') : usage === 'start_only' || usage === 'absent' ? null : usageOf(reply),
-    // Not all services count them: the items tell, too.
+    // Not all services count them. The items show them as well.
     ...(isCounted && { tool_usage: { web_search: { num_requests: bill.searches } } }),
   }
   const early =

@@ -13,14 +13,14 @@ import type { Declared, DrawnAccount, Pass } from './billing-passes.ts'
 import { makeReply } from './billing-reply.ts'
 import { responsesWire } from './billing-responses-wire.ts'
 
-/** Everything that is drawn for one sequence of requests. */
+/** All random values of one sequence of requests. */
 export interface Sequence {
   readonly model: string
   readonly speaks: 'messages' | 'chat' | 'responses'
   readonly terms: Terms
   readonly requests: readonly { readonly reply: ReplyBehaviour; readonly account: DrawnAccount }[]
   readonly currency: 'usd' | 'tokens'
-  /** The budget, as a multiple of about what a first request may cost at most. */
+  /** The budget, as a multiple of the estimated highest cost of a first request. */
   readonly budget: number
   readonly maxSearches: number
   readonly compacts: boolean
@@ -54,7 +54,7 @@ export const anySequence: fc.Arbitrary<Sequence> = fc.record({
   advises: fc.boolean(),
 })
 
-/** One request as it was billed, and as the run took it to be. */
+/** One request with its bill, and with the cost that the run assumed. */
 export interface Settled {
   readonly picodollars: bigint
   readonly tokens: number
@@ -69,14 +69,14 @@ interface Amount {
   readonly tokens: number
 }
 
-export interface Came {
+export interface RunOutcome {
   readonly reason: EndingReason
-  /** In nano-dollars or tokens, as the sequence says. */
+  /** In nano-dollars or tokens, depending on the sequence. */
   readonly limit: number
   readonly requests: readonly Settled[]
   readonly notices: readonly string[]
   readonly committed: Amount
-  /** The most tokens, as the certificate has it. */
+  /** The most tokens according to the certificate. */
   readonly mostTokens: number
   readonly modelUsage: { readonly [model: string]: { readonly input: number; readonly output: number } }
 }
@@ -94,12 +94,15 @@ const read: AnyTool = {
   execute: () => 'what is in there\n'.repeat(6),
 }
 
-/** Runs a sequence against a service in this process that bills by its own price list. `sabotage` breaks something, to see that it is noticed. */
+/**
+ * Runs a sequence against a service in this process that bills by its own price list. `sabotage` breaks something, to
+ * verify that this is detected.
+ */
 export async function runSequence(
   drawn: Sequence,
   prices: Prices,
   sabotage: (model: Model) => Model = (model) => model,
-): Promise<Came> {
+): Promise<RunOutcome> {
   const wire = { messages: messagesWire, chat: chatWire, responses: responsesWire }[drawn.speaks]
   const cache = new Set<string>()
   const served: Pick<Settled, 'passes' | 'account'>[] = []
@@ -113,11 +116,11 @@ export async function runSequence(
     const passes = {
       messages: () => passesOf(plain, account, declaredBy(drawn)),
       chat: () => chatPass(plain.model, plain.bill),
-      // It tells no passes: where a price goes by the length of a prompt, that is the length of all.
+      // It reports no passes. If the price depends on the prompt length, that is the total length.
       responses: () => chatPass(plain.model, sumOf(replyPasses(plain))),
     }[drawn.speaks]()
     const isMore = passes.some(({ type }) => type !== 'message')
-    // Where a price goes by the length of a prompt, one must know it.
+    // If the price depends on the prompt length, the length must be known.
     const isByPass = isMore || account.isByPass || (drawn.model === 'tiered' && passes.length > 1)
     const tell = {
       messages: tellMessages(passes, account, isByPass),
@@ -126,7 +129,7 @@ export async function runSequence(
     }[drawn.speaks]
     served.push({ passes, account })
     const headers = { 'content-type': 'text/event-stream' }
-    return new Response(wire.events({ ...plain, usage: 'told', tell }).join(''), { headers })
+    return new Response(wire.events({ ...plain, usage: 'reported', tell }).join(''), { headers })
   }
   const limit = limitOf(drawn, prices)
   const grants: Amount[] = []
@@ -236,7 +239,7 @@ function modelOf({ model, speaks, maxSearches, compacts, advises }: Sequence, fe
   })
 }
 
-/** About what a first request may cost at most, as often as it is drawn. */
+/** The estimated highest cost of a first request, multiplied by the random factor. */
 function limitOf(drawn: Sequence, prices: Prices): number {
   const isMessages = drawn.speaks === 'messages'
   const searches = drawn.speaks === 'chat' ? 0 : drawn.maxSearches

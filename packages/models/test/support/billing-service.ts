@@ -10,15 +10,15 @@ import type { Bill, Meter } from './billing-meter.ts'
 import { makeReply } from './billing-reply.ts'
 import type { Order, Reply, Wire } from './billing-wire.ts'
 
-/** One request as the service saw it. */
+/** One request as the service received it. */
 export interface Served {
-  /** The name of the step that made it, as its idempotency key tells. */
+  /** The name of the step that sent it, from its idempotency key. */
   readonly key: string
   readonly model: string
   readonly wire: Wire
   readonly maxTokens: number
   readonly behaviour: Behaviour
-  /** Null when nothing was billed. */
+  /** Null if nothing was billed. */
   readonly bill: Bill | null
 }
 
@@ -26,27 +26,31 @@ export interface BillingService {
   readonly url: string
   readonly meter: Meter
   readonly served: readonly Served[]
-  /** Resolves when every request that was sent has come in, and so is billed. */
+  /** Resolves when every sent request has arrived and is therefore billed. */
   settled(): Promise<void>
   close(): Promise<void>
 }
 
 export interface BillingServiceOptions {
-  /** The formats that it speaks. */
+  /** The formats that it supports. */
   readonly wires: readonly Wire[]
   /** How it counts for each model. */
   readonly terms: (model: string) => Terms
   readonly behaviours: readonly Behaviour[]
   readonly maxSearches: number
   readonly contextWindow: number
-  /** Called when event number `event` of request number `request` is out, both from 1; 0: the request came in. */
+  /**
+   * Called after event number `event` of request number `request` was sent, both from 1. 0 means that the request
+   * arrived.
+   */
   readonly onEvent: (request: number, event: number) => void
 }
 
 /**
- * A model service on this machine that bills by a meter of its own.
- * S1: a request is billed in full when it has come in, and nothing that happens to its connection changes that.
- * S2: the meter knows neither the run nor its ledger; what it adds up are integers.
+ * A model service on this machine with its own billing meter.
+ *
+ * S1: a request is billed in full on arrival, whatever happens to its connection.
+ * S2: the meter knows neither the run nor its ledger, and adds up integers.
  */
 export async function startBillingService(options: BillingServiceOptions): Promise<BillingService> {
   const { wires, terms, behaviours, maxSearches, contextWindow } = options
@@ -80,18 +84,18 @@ export async function startBillingService(options: BillingServiceOptions): Promi
   }
 
   const server = createServer((request, response) => {
-    // A connection that the other side cut is no failure of the service.
+    // A connection that the client closed is not a failure of the service.
     serve(request, response).catch(() => response.destroy())
   })
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-  // A server that listens on a port has an address of this kind.
+  // A server that listens on a port has an address of this type.
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
     url,
     meter,
     served,
     async settled() {
-      // What was sent before this on another connection of the same machine has come in when this is answered.
+      // When this is answered, requests that were sent earlier on other connections of this machine have arrived.
       await fetch(`${url}/settled`, { headers: { connection: 'close' } }).then((response) => response.text())
       await turn()
     },
@@ -128,7 +132,7 @@ function refuse(status: number, wire: Wire, response: ServerResponse): void {
   response.writeHead(status, headers).end(JSON.stringify(wire.error(errorTypes[status] ?? '', 'No.')))
 }
 
-/** What stands between says nothing of what the service did. */
+/** The response of an intermediary, which says nothing about the work of the service. */
 function giveUp(status: number, says: GatewayBody, response: ServerResponse): void {
   const bodies: Record<GatewayBody, string> = {
     page: '<h1>The gateway gave up</h1>',
@@ -173,7 +177,7 @@ async function stream(
   for (const [index, event] of events.slice(0, count).entries()) {
     if (response.destroyed) return
     await write(response, event)
-    // The other side is in this process: it reads before the next event goes out.
+    // The client is in this process: it reads before the next event is sent.
     await turn()
     onEvent(index + 1)
   }
@@ -200,7 +204,7 @@ function turn(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve))
 }
 
-/** Resolves when the other side has gone. */
+/** Resolves when the client has gone. */
 function gone(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     if (response.destroyed) resolve()

@@ -4,7 +4,7 @@ import { messagesWire } from './billing-messages-wire.ts'
 import type { Case, Outcome } from './billing-customer.ts'
 import type { Served } from './billing-service.ts'
 
-/** What can happen to a run: a test that claims to hold for all of it has to have met all of it. */
+/** Events of a run. A test that claims to cover all of them must have met each one. */
 const ofRuns = [
   'completed',
   'ended by the budget',
@@ -20,7 +20,7 @@ const ofRuns = [
   'subagents side by side',
 ] as const
 
-/** What can happen to a request, whatever it is made in. */
+/** Events of a request, whatever its format is. */
 const inEither = [
   'aborted',
   'killed',
@@ -65,16 +65,16 @@ const happenings: readonly Happening[] = [
   ...ofRuns,
   ...[...inEither, ...inMessages].map((each) => `messages: ${each}` as const),
   ...[...inEither, ...inChat].map((each) => `chat: ${each}` as const),
-  // What stands between is the same whatever is spoken.
+  // An intermediary responds in the same way for every format.
   ...[...inEither.filter((each) => !/^(status|gateway)/.test(each)), ...inResponses].map(
     (each) => `responses: ${each}` as const,
   ),
 ]
 
-/** Counts in how many cases each of them happened. */
+/** Counts the cases in which each event happened. */
 export interface Tally {
   add(drawn: Case, outcome: Outcome): void
-  /** Those that never happened. */
+  /** Events that never happened. */
   missing(): readonly Happening[]
   readonly counts: ReadonlyMap<Happening, number>
 }
@@ -154,6 +154,6 @@ function* ofReply({ what, usage, ending, ...drawn }: ReplyBehaviour, format: For
     yield `usage ${usage}`
     if (usage === 'running' && ending.how !== 'whole' && ending.at > 0.2 && ending.at < 0.9)
       yield 'ended with running usage'
-  } else if (usage !== 'told') yield `usage ${usage}`
+  } else if (usage !== 'reported') yield `usage ${usage}`
   if (isChat && drawn.thoughtIsApart && drawn.hidden > 0) yield 'thought apart'
 }

@@ -26,7 +26,7 @@ export interface Called {
   readonly updates: readonly ModelUpdate[]
 }
 
-/** Makes one call and tells everything about it; never throws. */
+/** Makes one call and returns everything about it. Never throws. */
 export async function call(
   model: Model,
   options: { request?: ModelRequest; signal?: AbortSignal; onUpdate?: (update: ModelUpdate) => void } = {},
@@ -44,7 +44,7 @@ export async function call(
   }
 }
 
-/** The error as data; fails the test when it is none of ours. */
+/** The error as data. Fails the test if it is not a ModelError. */
 export function recordOf(error: unknown): ModelErrorJson {
   if (!(error instanceof ModelError)) throw new TypeError('expected a ModelError', { cause: error })
   return error.toRecord()

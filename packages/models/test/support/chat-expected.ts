@@ -3,7 +3,7 @@ import type { AssistantMessage, ContentBlock, ModelReply, Usage } from '@halting
 
 const api = 'chat_completions'
 
-/** What the streams made by hand must come to, also written by hand. */
+/** The expected replies of the handwritten streams, also written by hand. */
 export function handMade(name: string): ModelReply {
   const reply = replies[name]
   if (reply === undefined) throw new Error(`nothing is expected of ${name}`)
@@ -11,7 +11,7 @@ export function handMade(name: string): ModelReply {
 }
 
 const replies: { readonly [name: string]: ModelReply } = {
-  // Pieces of two calls in turns, text around them; multi-byte characters.
+  // Alternating pieces of two calls with text around them, and multi-byte characters.
   'chat-interleaved': reply(
     [
       { type: 'text', text: 'I look — both. 🌍' },
@@ -28,7 +28,7 @@ const replies: { readonly [name: string]: ModelReply } = {
     'tool_use',
     { input_tokens: 20, cache_read_input_tokens: 30, output_tokens: 20 },
   ),
-  // Every call at place 0 and without an id: an object as input, then a text, then nothing.
+  // Every call at index 0 and without an id: an object as input, then a string, then nothing.
   'chat-same-place': reply(
     [
       {
@@ -44,7 +44,7 @@ const replies: { readonly [name: string]: ModelReply } = {
     'tool_use',
     { input_tokens: 9, output_tokens: 11 },
   ),
-  // A router: what was thought twice over, signed, and encrypted beside the call.
+  // A router: reasoning twice, signed, and encrypted next to the call.
   'chat-router': reply(
     [
       {
@@ -80,7 +80,7 @@ const replies: { readonly [name: string]: ModelReply } = {
     { input_tokens: 16, cache_read_input_tokens: 8, cache_creation_input_tokens: 16, output_tokens: 11 },
     { id: 'gen-1', model: 'lab/model' },
   ),
-  // What was thought comes as parts of the content.
+  // Reasoning as parts of the content.
   'chat-content-parts': reply(
     [
       { type: 'thinking', thinking: 'Hm, yes.', signature: '', origin: { api, field: 'content' } },
@@ -90,13 +90,14 @@ const replies: { readonly [name: string]: ModelReply } = {
     'tool_use',
     { input_tokens: 7, output_tokens: 5 },
   ),
-  // An empty object before the pieces, the name in each, the whole once more; then a call that may have been cut.
+  // An empty object before the pieces, the name in each, and the complete input again. Then a call that may have been
+  // cut.
   'chat-empty-first': reply(
     [{ type: 'tool_use', id: 'x', name: 'Edit', input: { a: [1, { b: '}' }] } }],
     'max_tokens',
     { input_tokens: 3, output_tokens: 3 },
   ),
-  // One call, as it was before there were several; no usage.
+  // A single call in the older format, without usage.
   'chat-legacy-function': {
     ...reply([{ type: 'tool_use', id: '23jd7qv3g', name: 'Read', input: { path: 'a' } }], 'tool_use', {}),
     billed: 'unknown',

@@ -1,6 +1,6 @@
 import type { ModelErrorJson } from '@halting/core/adapters'
 
-/** What a service answered, and what that is. This protocol's own services and its servers for one machine. */
+/** Responses and their expected classification, for services and local servers of this protocol. */
 export type Failure = readonly [
   service: string,
   status: number,

@@ -8,11 +8,11 @@ import { requestOf } from './call.ts'
 export interface ChatRead {
   readonly assembled: Assembled
   readonly updates: readonly ModelUpdate[]
-  /** What ended the reading before the stream did, if anything. */
+  /** The event that ended the reading before the end of the stream, if any. */
   readonly end: Progress | undefined
 }
 
-/** Reads a stream out of pieces, in process: to its end, or to the first thing that ends it. */
+/** Reads a stream from chunks, in process: to its end, or to the first event that ends it. */
 export function readPieces(pieces: readonly Uint8Array[]): ChatRead {
   const updates: ModelUpdate[] = []
   const reader = new ChatReader('asked', requestOf(), (update) => updates.push(update))
@@ -41,7 +41,7 @@ function isGoingOn({ kind }: Progress): boolean {
   return kind === 'more' || kind === 'ping' || kind === 'last'
 }
 
-/** Reads chunks, and the `[DONE]` after them unless it is said that none comes. */
+/** Reads chunks and the final `[DONE]`, unless it is omitted. */
 export function readChunks(chunks: readonly JsonObject[], end: 'done' | 'none' = 'done'): ChatRead {
   const updates: ModelUpdate[] = []
   const reader = new ChatReader('asked', requestOf(), (update) => updates.push(update))
@@ -53,14 +53,14 @@ export function readChunks(chunks: readonly JsonObject[], end: 'done' | 'none' =
   return { assembled: reader.finish(), updates, end: undefined }
 }
 
-/** The reply that a whole stream came to. */
+/** The reply of a complete stream. */
 export function replyOfRead({ assembled }: ChatRead): ModelReply {
   if (assembled.kind !== 'complete') throw new Error(`the stream gave ${assembled.kind}`)
   const { message, billed } = assembled
   return billed === undefined ? { message } : { message, billed }
 }
 
-/** A chunk with this delta, as all services write them. */
+/** A chunk with this delta, in the common format. */
 export function chunk(delta: JsonObject, more: JsonObject = {}): JsonObject {
   return { id: 'c1', model: 'm', choices: [{ index: 0, delta }], ...more }
 }

@@ -3,7 +3,7 @@ import { isJsonObject, noUsage } from '@halting/core/adapters'
 import type { Json, JsonObject, ModelReply } from '@halting/core'
 import { handMade } from './chat-expected.ts'
 
-/** One stream of chat completion chunks, and the reply that it must come to. */
+/** One stream of chat completion chunks, and its expected reply. */
 export interface ChatRecording {
   readonly name: string
   readonly chunks: readonly JsonObject[]
@@ -21,7 +21,7 @@ export const chatRecordings: readonly ChatRecording[] = readdirSync(folder)
     return { name, chunks, reply: name.startsWith('chat-') ? handMade(name) : replyOf(chunks) }
   })
 
-/** Those that were recorded, not made by hand. */
+/** The recorded streams, without the handwritten ones. */
 export const recordedChats: readonly ChatRecording[] = chatRecordings.filter(({ name }) => !name.startsWith('chat-'))
 
 /** The bytes of a stream as a server sends it. */
@@ -32,7 +32,7 @@ export function chatBytes(chunks: readonly Json[], lineEnd: '\n' | '\r\n' = '\n'
 
 type Fields = Record<string, Json>
 
-/** The reply that recorded chunks say, put together in the plainest way: the reading that the product is held against. */
+/** The reply of recorded chunks, read in a straightforward way. The product is compared with this reading. */
 function replyOf(chunks: readonly JsonObject[]): ModelReply {
   const content: Fields[] = []
   const calls = new Map<number, Fields>()
@@ -83,7 +83,7 @@ function replyOf(chunks: readonly JsonObject[]): ModelReply {
       role: 'assistant',
       id: text(first.id),
       model: text(first.model),
-      // What a plain reading makes is what the library's own types describe; the comparison tells if it is not.
+      // A straightforward reading creates the types of the library. If not, the comparison fails.
       content: content as never,
       stop_reason: finish === 'tool_calls' ? 'tool_use' : 'end_turn',
       stop_sequence: null,
@@ -91,7 +91,7 @@ function replyOf(chunks: readonly JsonObject[]): ModelReply {
         ...noUsage,
         input_tokens: Number(usage.prompt_tokens) - cached,
         cache_read_input_tokens: cached,
-        // The total holds what was thought, also where the completion does not.
+        // The total includes reasoning, even if the completion does not.
         output_tokens: Number(usage.total_tokens) - Number(usage.prompt_tokens),
       },
     },

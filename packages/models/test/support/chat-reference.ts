@@ -4,8 +4,8 @@ import type { Json, JsonObject, ModelMessage } from '@halting/core'
 type Block = Exclude<ModelMessage['content'], string>[number]
 
 /**
- * Messages as a chat completion request has them, written down in the plainest way: the rendering that the product is
- * held against. `asked` is the id of the model that is asked.
+ * The messages of a chat completion request, rendered in a straightforward way. The product is compared with this
+ * rendering. `asked` is the id of the requested model.
  */
 export function referenceMessages(system: string, messages: readonly ModelMessage[], asked: string): readonly Json[] {
   const rendered: Json[] = system.trim() === '' ? [] : [{ role: 'system', content: system }]
@@ -19,7 +19,7 @@ export function referenceMessages(system: string, messages: readonly ModelMessag
   return rendered
 }
 
-/** The same for a service that takes no message of the user right after a result. */
+/** The same for a service that rejects a user message right after a result. */
 export function separated(messages: readonly Json[]): readonly Json[] {
   const roleOf = (message: Json | undefined): Json | undefined => (isJsonObject(message) ? message.role : undefined)
   return messages.flatMap((message, at) =>

@@ -1,6 +1,9 @@
 import { openAi, router } from './chat-failures.ts'
 
-/** How a service refused a prompt, and what it said of the window: tokens of the request, most that fit, and whether the reply's cap counts, too. */
+/**
+ * How a service rejected a prompt, and its data about the window: tokens of the request, the limit, and whether the cap
+ * of the reply counts as well.
+ */
 export type Refusal = readonly [
   service: string,
   status: number,
@@ -174,14 +177,14 @@ export const refusals: readonly Refusal[] = [
     32_768,
   ],
   [
-    'OpenRouter, what the service behind it said',
+    'OpenRouter, message of the upstream service',
     400,
     router(400, 'Provider returned error', JSON.stringify(anthropic('prompt is too long: 9 tokens > 8 maximum'))),
     9,
     8,
   ],
   [
-    'OpenRouter, fields of the service behind it',
+    'OpenRouter, fields of the upstream service',
     400,
     router(
       400,
@@ -252,7 +255,7 @@ export const refusals: readonly Refusal[] = [
     true,
   ],
   [
-    'vLLM, a cap of the whole window',
+    'vLLM, a cap as large as the window',
     400,
     flat(
       "'max_tokens' or 'max_completion_tokens' is too large: 16384. This model's maximum context length is 16384 tokens and your request has 2522 input tokens (16384 > 16384 - 2522).",
@@ -262,7 +265,7 @@ export const refusals: readonly Refusal[] = [
     true,
   ],
   [
-    'vLLM, a cap that a shorter prompt leaves room for',
+    'vLLM, a cap that fits with a shorter prompt',
     400,
     flat(
       "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 65536 tokens and your request has 57879 input tokens (8192 > 65536 - 57879).",

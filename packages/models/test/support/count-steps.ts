@@ -1,21 +1,21 @@
-/** What reading something took, whatever machine it ran on. */
+/** The cost of reading, independent of the machine. */
 export interface Steps {
-  /** Characters that were looked at by searches and patterns, and elements that were looked at in lists. */
+  /** Characters that searches and patterns examined, plus elements of lists that were examined. */
   readonly looked: number
-  /** The longest text that a pattern was given: a bad one takes the square of it. */
+  /** The longest input of a pattern. A bad pattern takes the square of it. */
   readonly longestSubject: number
 }
 
 type Method = (this: unknown, ...given: unknown[]) => unknown
 type Prototype = Record<string | symbol, Method>
 
-/** Counts what `read` looks at by the language's own searches. It must end at once. */
+/** Counts what `read` examines with built-in searches. `read` must be synchronous. */
 export function countSteps(read: () => void): Steps {
   let looked = 0
   let longestSubject = 0
   const restore: (() => void)[] = []
   const replace = (prototype: object, name: string | symbol, wrap: (method: Method) => Method): void => {
-    // What a prototype of the language holds under these names are methods.
+    // These properties of the prototype are methods.
     const methods = prototype as Prototype
     const method = methods[name]
     if (method === undefined) throw new Error(`there is no ${String(name)}`)

@@ -1,10 +1,14 @@
-// How much is drawn at random: a twentieth for somebody who waits, a sixteenth with HALTING_DEEP=1, as `.ci/run` sets it, and all with HALTING_DEEP=all; streams are cut at every byte then.
+// The amount of random tests: a twentieth for a quick run, a sixteenth with HALTING_DEEP=1, as `.ci/run` sets it, and
+// all with HALTING_DEEP=all. In the last case streams are cut at every byte.
 
 import { drawn, isDeep, isWhole, sampled } from '../../../core/test/support/deep.ts'
 
 export { drawn, isDeep, isWhole, sampled }
 
-/** Every place where a stream of this length can be cut; those near its ends and a sample between, where there are too many. */
+/**
+ * Every place at which a stream of this length can be cut. If there are too many, those near its ends and a sample
+ * between.
+ */
 export function* cutsOf(length: number, every: { readonly edge: number; readonly step: number }): Generator<number> {
   const most = isDeep ? 250 : 50
   const { edge, step } = isWhole
@@ -16,7 +20,10 @@ export function* cutsOf(length: number, every: { readonly edge: number; readonly
   for (let at = 1; at < length; at += at < edge || at > length - edge ? 1 : step) yield at
 }
 
-/** Outcomes that nobody expects, and where all is drawn those that never came: few cases may not meet what is rare. */
+/**
+ * Unexpected outcomes, and in a whole run also expected ones that never happened. A small number of cases may miss rare
+ * ones.
+ */
 export function amiss(outcomes: ReadonlySet<string>, expected: readonly string[]): readonly string[] {
   const unexpected = [...outcomes].filter((outcome) => !expected.includes(outcome))
   return isWhole ? [...unexpected, ...expected.filter((outcome) => !outcomes.has(outcome))] : unexpected

@@ -1,11 +1,11 @@
-// What fuzz tests of both protocols of OpenAI draw, and hold of whatever comes.
+// Generators and checks that the fuzz tests of both OpenAI protocols share.
 import type { ContentBlock, Json, JsonObject } from '@halting/core'
 import { isText } from '@halting/core/adapters'
 import type { ModelUpdate } from '@halting/core/adapters'
 import * as fc from 'fast-check'
 import type { Assembled, Progress } from '../../src/service/stream-reader.ts'
 
-/** A stream that was cut, reordered, repeated in part, or has garbage in it, or nothing else. */
+/** A stream that was cut, reordered or partly repeated, that has garbage in it, or that is nothing but garbage. */
 export function disturbed(
   events: readonly JsonObject[],
   garbage: fc.Arbitrary<JsonObject>,
@@ -21,7 +21,7 @@ export function disturbed(
   ]
 }
 
-/** What was thought, and white space: without anything else the request is made again. */
+/** Reasoning and white space. If there is nothing else, the request is sent again. */
 export function isNothingToGoOnFrom(block: ContentBlock): boolean {
   return block.type === 'thinking' || (isText(block) && block.text.trim() === '')
 }
@@ -32,19 +32,25 @@ interface Read {
   readonly end: Progress | undefined
 }
 
-/** The blocks that were told complete, and those that are kept; undefined where two messages came, of which nothing is kept (R-WIRE-5d, R-RESP-40). */
-export function toldAndKept({
+/**
+ * The blocks that were emitted as complete, and those that were stored. Undefined for two messages, of which nothing is
+ * stored (R-WIRE-5d, R-RESP-40).
+ */
+export function emittedAndStored({
   assembled,
   updates,
   end,
-}: Read): { readonly told: readonly ContentBlock[]; readonly kept: readonly ContentBlock[] } | undefined {
+}: Read): { readonly emitted: readonly ContentBlock[]; readonly stored: readonly ContentBlock[] } | undefined {
   if (end?.kind === 'violation' && end.why.includes('two messages')) return undefined
   const blocks = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
-  const told = blocks.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
-  return { told, kept: assembled.kind === 'nothing' ? told.filter(isNothingToGoOnFrom) : assembled.message.content }
+  const emitted = blocks.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
+  return {
+    emitted,
+    stored: assembled.kind === 'nothing' ? emitted.filter(isNothingToGoOnFrom) : assembled.message.content,
+  }
 }
 
-/** What is wrong with the order in which events of blocks were told. */
+/** Errors in the order of the emitted block events. */
 export function disorderIn(updates: readonly ModelUpdate[]): readonly string[] {
   const open = new Set<Json | undefined>()
   const faults: string[] = []

@@ -2,23 +2,23 @@ import type { JsonObject } from '@halting/core'
 import { answeringReply, framesOf, repliedUsage, wholeResponse } from './fault-reply.ts'
 import type { FaultProtocol } from './fault-reply.ts'
 
-/** An HTTP answer that is no stream of a reply. */
+/** An HTTP response that is not a stream of a reply. */
 export interface HttpAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** What happens after half of the body; absent when all of it is sent. */
+  /** The event after half of the body; absent if all of it is sent. */
   readonly breaks?: 'reset' | 'silent'
 }
 
-/** Answers as services and what stands before them give them, by the names that the table in docs/spec has. */
+/** Responses of services and intermediaries, by the names in the table of docs/spec. */
 export type FaultAnswer = keyof typeof faultAnswers
 
 type MakeAnswer = (protocol: FaultProtocol, nowMs: number) => HttpAnswer
 
 const json = { 'content-type': 'application/json' }
 
-/** How far in the future the date in `429 with a date` lies. */
+/** How far in the future the date in `429 with a date` is. */
 export const retryDateMs = 60_000
 
 export const faultAnswers = {
@@ -90,14 +90,14 @@ export const faultAnswers = {
 } as const satisfies Readonly<Record<string, MakeAnswer>>
 
 interface Further {
-  /** What chat completions services give beside the type. */
+  /** The code that chat completion services send with the type. */
   readonly code?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** What else the error holds. */
+  /** Further fields of the error. */
   readonly fields?: JsonObject
 }
 
-/** An error in the words of either protocol. */
+/** An error in the format of either protocol. */
 function saying(status: number, type: string, message: string, { code, headers, fields }: Further = {}): MakeAnswer {
   return (protocol) => ({
     status,
@@ -110,7 +110,7 @@ function saying(status: number, type: string, message: string, { code, headers, 
   })
 }
 
-/** A reply as a stream, under another status than 200. */
+/** A reply as a stream, with a status other than 200. */
 function streamUnder(status: number): MakeAnswer {
   return (protocol) => ({
     status,
@@ -119,7 +119,7 @@ function streamUnder(status: number): MakeAnswer {
   })
 }
 
-/** The page of something that stands before a service. */
+/** A page of an intermediary. */
 function page(status: number, title: string): MakeAnswer {
   const body = `<html><head><style>p { color: red }</style></head><body><h1>${title}</h1></body></html>`
   return () => ({ status, headers: { 'content-type': 'text/html' }, body })
@@ -129,7 +129,7 @@ function halfOf(reply: JsonObject, breaks: 'reset' | 'silent'): HttpAnswer {
   return { status: 200, headers: json, body: JSON.stringify(reply), breaks }
 }
 
-/** The answer of a service that does not stream. */
+/** The response of a service that does not stream. */
 function wholeReply(protocol: FaultProtocol): JsonObject {
   const { blocks } = answeringReply
   if (protocol === 'responses') return wholeResponse(answeringReply)

@@ -1,16 +1,16 @@
 import { nodeTransport } from '../../src/http/node-transport.ts'
 
-/** Hears how much of an answer has been read, so that a fault server fails when it has been, and not before. */
+/** Tracks how much of a response was read, so that a fault server fails exactly then. */
 export interface Ear {
-  /** For an adapter's `fetch`: the transport that it has by itself, with an ear on it. */
+  /** For the `fetch` of an adapter: the default transport, observed by this ear. */
   readonly fetch: typeof globalThis.fetch
-  /** For a fault server's `taken`. */
+  /** For `taken` of a fault server. */
   readonly taken: (bytes: number) => Promise<void>
 }
 
-/** An ear for one answer after another; it looks at what is read and changes nothing. */
+/** An ear for consecutive responses. It observes the reads and changes nothing. */
 export function createEar(): Ear {
-  /** Bytes of the newest answer that were taken for good: its reader has come back for more. -1 before it has come. */
+  /** Bytes of the newest response that were consumed: its reader has asked for more. -1 before the response. */
   let heard = -1
   let waiting: { readonly bytes: number; readonly resolve: () => void } | undefined
   const hear = (bytes: number): void => {
@@ -33,10 +33,10 @@ export function createEar(): Ear {
     return { status: answer.status, headers: answer.headers, body: { getReader } }
   }
   return {
-    // Of `fetch` an adapter uses no more than this.
+    // An adapter uses only this part of `fetch`.
     fetch: fetch as unknown as typeof globalThis.fetch,
     taken(bytes) {
-      // Before an answer there is nothing to be read.
+      // Before a response there is nothing to read.
       if (bytes === 0 || heard >= bytes) return Promise.resolve()
       return new Promise((resolve) => void (waiting = { bytes, resolve }))
     },

@@ -12,62 +12,62 @@ import {
 } from './fault-reply.ts'
 import type { FaultPoint, FaultProtocol, Frame } from './fault-reply.ts'
 
-/** What can go wrong between the beginning of a connection and the end of an answer. */
+/** Faults between the start of a connection and the end of a response. */
 export type StreamFault =
   /** Nothing listens. */
   | 'refused'
   /** The connection is cut with RST. */
   | 'reset'
-  /** The connection is closed with FIN, in the middle of the HTTP answer. */
+  /** The connection is closed with FIN in the middle of the HTTP response. */
   | 'closed'
-  /** The HTTP answer ends as it should, too early. */
+  /** The HTTP response ends properly, but too early. */
   | 'ended'
-  /** The HTTP answer ends as it should, inside a character. */
+  /** The HTTP response ends properly, but inside a character. */
   | 'cut character'
-  /** Nothing more comes, and the connection stays open. */
+  /** Nothing more arrives, and the connection stays open. */
   | 'silent'
-  /** Only what the service sends when it has nothing to say. */
+  /** Only keep-alive events of the service. */
   | 'pings'
   /** Only comments of the event stream. */
   | 'comments'
-  /** Bytes that are no HTTP. */
+  /** Bytes that are not HTTP. */
   | 'no HTTP'
-  /** Lines that are none of an event stream. */
+  /** Lines that are not part of an event stream. */
   | 'garbage'
-  /** An event whose data is no JSON. */
+  /** An event whose data is not JSON. */
   | 'no JSON'
-  /** An event of a type that nobody knows. */
+  /** An event of an unknown type. */
   | 'unknown event'
   /** An event that never ends. */
   | 'endless event'
-  /** The last event, once more. */
+  /** The last event, repeated. */
   | 'repeated event'
-  /** Another message begins. */
+  /** Another message starts. */
   | 'second message'
-  /** The service says that it is overloaded, and ends. */
+  /** The service reports that it is overloaded, and ends. */
   | 'overloaded'
   | 'server error'
   | 'rate limit'
-  /** The service says that the request was wrong after all, and ends. */
+  /** The service reports late that the request was invalid, and ends. */
   | 'invalid request'
 
-/** Where a fault happens. */
+/** The state of the exchange at a fault. */
 export interface FaultScene {
   readonly protocol: FaultProtocol
   readonly socket: Socket
-  /** Absent while no answer has begun. */
+  /** Absent before the start of a response. */
   readonly response: ServerResponse | undefined
-  /** The last event that went out; absent before the first. */
+  /** The last event that was sent; absent before the first. */
   readonly last: Frame | undefined
   /** The next event; absent after the last. */
   readonly next: Frame | undefined
-  /** Resolves when the other side has taken what was sent: a reset would take it away from it. */
+  /** Resolves when the client has read what was sent. A reset would discard unread data. */
   readonly taken: () => Promise<void>
 }
 
 export interface FaultKind {
   readonly points: readonly FaultPoint[]
-  /** Does it. `goes on`: the rest of the answer follows. */
+  /** Executes the fault. `goes on`: the rest of the response follows. */
   happen(scene: FaultScene): Promise<'goes on' | 'over'>
 }
 
@@ -75,7 +75,7 @@ const inAnswer = faultPoints.slice(faultPoints.indexOf('headers'))
 const inMessage = faultPoints.slice(faultPoints.indexOf('begun'))
 
 export const faultKinds: Readonly<Record<StreamFault, FaultKind>> = {
-  // The server does not listen: nothing can happen on a connection.
+  // The server does not listen, so nothing can happen on a connection.
   refused: { points: ['accept'], happen: async () => 'over' },
   reset: breaking(faultPoints, ({ socket }) => socket.resetAndDestroy()),
   closed: breaking(faultPoints, ({ socket }) => socket.end()),
@@ -107,7 +107,7 @@ export const faultKinds: Readonly<Record<StreamFault, FaultKind>> = {
   ),
 }
 
-/** The sort of fault after which nothing more comes. */
+/** A fault after which nothing more arrives. */
 function breaking(points: readonly FaultPoint[], act: (scene: FaultScene) => unknown): FaultKind {
   return {
     points,
@@ -119,7 +119,7 @@ function breaking(points: readonly FaultPoint[], act: (scene: FaultScene) => unk
   }
 }
 
-/** Something comes in between, and the answer goes on. */
+/** A fault that inserts something. Then the response continues. */
 function inserting(points: readonly FaultPoint[], bytesOf: (scene: FaultScene) => string | Uint8Array): FaultKind {
   return {
     points,
@@ -136,7 +136,7 @@ const secondMessage: Readonly<Record<FaultProtocol, string>> = {
   responses: responsesEvent(responseCreated('msg_2')),
 }
 
-/** An error in the stream, as each kind of service writes it. */
+/** An error in the stream, in the format of each service. */
 function saying(message: string, inMessages: JsonObject, inChat: JsonObject): FaultKind {
   const said: Readonly<Record<FaultProtocol, string>> = {
     messages: messagesEvent({ type: 'error', error: { ...inMessages, message } }),
@@ -168,14 +168,14 @@ function writeForEver({ response }: FaultScene): void {
   const piece = 'x'.repeat(16_384)
   const more = (): void => {
     if (response === undefined || response.destroyed) return
-    // The other side decides how fast it goes: nothing heaps up here.
+    // The client sets the pace, so nothing accumulates here.
     response.write(piece, () => setImmediate(more))
   }
   response?.write('data: "')
   more()
 }
 
-/** A place inside the first character that has several bytes. */
+/** A place inside the first multi-byte character. */
 function insideCharacter(text: string): number {
   const bytes = Buffer.from(text)
   const start = bytes.findIndex((byte) => byte >= 0x80)

@@ -1,46 +1,46 @@
 import type { Json, JsonObject } from '@halting/core'
 
-/** The protocol that a fault server speaks. */
+/** The protocol of a fault server. */
 export type FaultProtocol = 'messages' | 'chat' | 'responses'
 
-/** The moments of an answer at which something can go wrong, in their order. */
+/** The moments of a response at which a fault can happen, in their order. */
 export const faultPoints = [
-  /** The connection was taken. */
+  /** The connection was accepted. */
   'accept',
   /** The request was read to its end. */
   'request',
-  /** The head of the answer is out. */
+  /** The head of the response was sent. */
   'headers',
-  /** The message began. */
+  /** The message has started. */
   'begun',
-  /** One piece of a text is out. */
+  /** One piece of a text was sent. */
   'in text',
   /** The text is complete. */
   'text',
-  /** One piece of a call's input is out. */
+  /** One piece of a call's input was sent. */
   'in call',
   /** The call is complete. */
   'call',
-  /** It was told why the reply ended. */
+  /** The stop reason was sent. */
   'stop',
-  /** The last event is out. */
+  /** The last event was sent. */
   'end',
 ] as const
 export type FaultPoint = (typeof faultPoints)[number]
 
-/** A piece of a stream: one event, and what is reached once it is out. */
+/** A piece of a stream: one event, and the point that is reached after it. */
 export interface Frame {
   readonly bytes: string
   readonly reaches?: FaultPoint
 }
 
-/** What a fault server says: blocks of the Messages API, put into the server's protocol. */
+/** The content of a fault server: blocks of the Messages API, converted to the protocol of the server. */
 export interface FaultReply {
   readonly blocks: readonly JsonObject[]
   readonly stopReason: 'end_turn' | 'tool_use'
 }
 
-/** Says something and calls a tool: the reply that every fault is tried on. */
+/** A text and a call: the reply on which every fault is tested. */
 export const callingReply: FaultReply = {
   blocks: [
     { type: 'text', text: 'I will read 日本.md.' },
@@ -49,15 +49,15 @@ export const callingReply: FaultReply = {
   stopReason: 'tool_use',
 }
 
-/** A last answer. */
+/** A final answer. */
 export const answeringReply: FaultReply = { blocks: [{ type: 'text', text: 'All is well.' }], stopReason: 'end_turn' }
 
-/** What every reply of a fault server is billed as. */
+/** The billed usage of every reply of a fault server. */
 export const repliedUsage = { input_tokens: 100, output_tokens: 20 } as const
 
 /**
- * The events of a reply. Texts and inputs come in two pieces each; the second holds what stands in the second half.
- * Chat completions have no other blocks than texts and calls, and a text there is complete when the call after it begins.
+ * The events of a reply. Texts and inputs are sent in two pieces each. Chat completions support only texts and calls,
+ * and a text there is complete when the next call starts.
  */
 export function framesOf(protocol: FaultProtocol, reply: FaultReply, id = 'msg_1'): readonly Frame[] {
   if (protocol === 'responses') return responsesFrames(reply, id)
@@ -168,13 +168,13 @@ export function responsesEvent(event: JsonObject): string {
   return messagesEvent(event)
 }
 
-/** The event that a response begins with. */
+/** The first event of a response. */
 export function responseCreated(id: string, sequence_number = 0): JsonObject {
   const response = { id, object: 'response', model: 'served', status: 'in_progress', output: [], usage: null }
   return { type: 'response.created', sequence_number, response }
 }
 
-/** The last event of a response, with all of it; what comes behind it is a `[DONE]`, as some services send it. */
+/** The last event of a response, with all of it, followed by a `[DONE]` as some services send it. */
 function responsesFrames(reply: FaultReply, id: string): readonly Frame[] {
   const begun = { ...responseCreated(id), type: 'response.in_progress' }
   const events: readonly (readonly [event: JsonObject, reaches?: FaultPoint])[] = [
@@ -192,7 +192,7 @@ function responsesFrames(reply: FaultReply, id: string): readonly Frame[] {
   ]
 }
 
-/** A response as it is when it is whole. */
+/** A complete response. */
 export function wholeResponse({ blocks }: FaultReply, id = 'msg_1'): JsonObject {
   const { input_tokens, output_tokens } = repliedUsage
   const usage = { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens }

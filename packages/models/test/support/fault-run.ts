@@ -9,7 +9,7 @@ import type { FaultProtocol } from './fault-reply.ts'
 import { startFaultServer } from './fault-server.ts'
 import type { FaultServer, PlannedExchange } from './fault-server.ts'
 
-/** A fault server, and a real adapter that asks it. */
+/** A fault server, and a real adapter for it. */
 export interface FaultyService {
   readonly server: FaultServer
   readonly model: Model
@@ -31,14 +31,14 @@ export async function faultyService(
 export interface FaultyRun {
   readonly terminal: RunResult
   readonly events: readonly RunEvent[]
-  /** What a model would be shown next. */
+  /** The messages that a model would get next. */
   readonly messages: readonly ModelMessage[]
-  /** How long the run was to wait, each time, in milliseconds. */
+  /** The length of each wait of the run, in milliseconds. */
   readonly waits: readonly number[]
 }
 
 /**
- * Runs the loop to its end under a clock on which waits are asked for and then are over: nobody waits.
+ * Runs the loop to its end under a fake clock that completes each wait at once.
  * @param beforeWaking Called in the middle of each wait.
  */
 export async function runTo(
@@ -52,7 +52,7 @@ export async function runTo(
     now: () => time.now(),
     after(ms, callback) {
       const cancel = time.after(ms, callback)
-      // The deadline of the run is no wait: time passes in those alone.
+      // The deadline of the run is not a wait. Only waits advance the time.
       if (ms !== options.maxDurationMs) {
         waits.push(ms)
         setImmediate(() => void beforeWaking().then(() => time.advance(ms)))
@@ -67,8 +67,8 @@ export async function runTo(
   return { terminal, events, messages: state.transcript.messages(), waits }
 }
 
-/** What a person would be told: why it waits, and what may be missing. */
-export function toldOf(events: readonly RunEvent[]): readonly string[] {
+/** The messages for a person: reasons for waits, and warnings about missing parts. */
+export function noticesOf(events: readonly RunEvent[]): readonly string[] {
   return events.flatMap((event) => {
     if (event.type === 'retry') return [event.error.message]
     return event.type === 'notice' ? [event.message] : []

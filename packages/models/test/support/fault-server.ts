@@ -10,22 +10,22 @@ import type { FaultScene, StreamFault } from './fault-kinds.ts'
 import { answeringReply, callingReply, framesOf } from './fault-reply.ts'
 import type { FaultPoint, FaultProtocol, FaultReply, Frame } from './fault-reply.ts'
 
-/** What happens to one request. */
+/** The plan for one request. */
 export type PlannedExchange =
-  /** A fault at a point of an answer, which is `callingReply` unless another is given. */
+  /** A fault at a point of a response. The default reply is `callingReply`. */
   | { readonly fault: StreamFault; readonly at: FaultPoint; readonly reply?: FaultReply }
-  /** An HTTP answer that is no stream of a reply. */
+  /** An HTTP response that is not a stream of a reply. */
   | { readonly answer: FaultAnswer }
-  /** All goes well. */
+  /** No fault. */
   | { readonly reply: FaultReply }
 
 export interface FaultServerOptions {
   readonly protocol: FaultProtocol
-  /** What happens to the requests, one after another. Whoever asks after that is told that all is well. */
+  /** The plan for consecutive requests. Requests after that succeed. */
   readonly plan: readonly PlannedExchange[]
   /**
-   * Resolves when whoever asks has read so many bytes of the body of the answer that goes on (see `createEar`).
-   * Without it the server gives it a moment: what has not been read when a reset comes is lost.
+   * Resolves when the client has read this many bytes of the current response body (see `createEar`). Without it the
+   * server waits a moment: data that is unread at a reset is lost.
    */
   readonly taken?: Taken
 }
@@ -35,7 +35,7 @@ type Taken = (bytes: number) => Promise<void>
 export interface FaultRequest {
   readonly headers: IncomingMessage['headers']
   readonly body: JsonObject
-  /** As it came. */
+  /** As received. */
   readonly text: string
 }
 
@@ -44,17 +44,17 @@ export interface FaultServer {
   readonly url: string
   /** The requests that were read. */
   readonly requests: readonly FaultRequest[]
-  /** How many bytes of bodies were written; the faults that never end are bounded by whoever reads. */
+  /** The number of body bytes that were written. Only the reader limits endless faults. */
   bytesWritten(): number
-  /** After `refused`: listens from now on, and goes on with what was planned next. */
+  /** After `refused`: listens from now on, and continues with the plan. */
   comeBack(): Promise<void>
-  /** Resolves when nobody holds a connection that carried a request. */
+  /** Resolves when every connection that carried a request is closed. */
   released(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * A model service on this machine that fails as it is told: one fault at one point of an answer for each request.
+ * A model service on this machine that fails as planned: one fault at one point of a response for each request.
  *
  * ```ts
  * const server = await startFaultServer({
@@ -63,14 +63,14 @@ export interface FaultServer {
  * })
  * ```
  *
- * It needs no test runner: a program under test is pointed at `url`.
+ * It needs no test runner: point the tested program at `url`.
  */
 export async function startFaultServer(options: FaultServerOptions): Promise<FaultServer> {
   const { protocol, taken = aMoment } = options
   const plan = [...options.plan]
   for (const planned of plan) check(planned, protocol)
   const requests: FaultRequest[] = []
-  /** Clients open connections that they may need: these carried something. */
+  /** The connections that carried a request. Clients open others in advance. */
   const busy = new Set<Socket>()
   const idle = new Set<Socket>()
   let onEmpty = (): void => {}
@@ -121,9 +121,9 @@ export async function startFaultServer(options: FaultServerOptions): Promise<Fau
     requests.push({ headers: request.headers, body: JSON.parse(text) as JsonObject, text })
     const next = plan.shift() ?? { reply: answeringReply }
     const [after] = plan
-    // What happens before a request needs a connection of its own. One that is cut says nothing beforehand.
+    // A fault before a request needs its own connection, and a cut one must come without a prior announcement.
     response.shouldKeepAlive = ('fault' in next && isCut(next.fault)) || !(after !== undefined && isAtAccept(after))
-    // The next request must find nobody listening.
+    // The next request must find a closed port.
     if (isRefusal(after)) {
       net.close()
       for (const socket of idle) socket.destroy()
@@ -194,7 +194,7 @@ export async function startFaultServer(options: FaultServerOptions): Promise<Fau
   }
 }
 
-/** @throws Error for a fault that cannot happen where it is planned. */
+/** @throws Error for a fault that cannot happen at its planned point. */
 function check(planned: PlannedExchange, protocol: FaultProtocol): void {
   if (!('fault' in planned)) return
   const { fault, at, reply = callingReply } = planned
@@ -206,7 +206,7 @@ function isAtAccept(planned: PlannedExchange): planned is Extract<PlannedExchang
   return 'fault' in planned && planned.at === 'accept'
 }
 
-/** Whether the connection ends without a word. */
+/** Whether the connection ends without a response. */
 function isCut(fault: StreamFault): boolean {
   return fault === 'reset' || fault === 'closed' || fault === 'no HTTP'
 }
@@ -234,7 +234,7 @@ function written(response: ServerResponse, bytes: Uint8Array): Promise<void> {
   return new Promise((resolve) => void response.write(bytes, () => resolve()))
 }
 
-/** How many events go out until a point is reached. */
+/** The number of events up to a point. */
 function lengthUntil(frames: readonly Frame[], at: FaultPoint): number {
   if (at === 'headers') return 0
   const index = frames.findIndex(({ reaches }) => reaches === at)

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import type { FaultProtocol } from './fault-reply.ts'
 import { responsesRecordings } from './responses-recordings.ts'
 
-/** A recorded stream as its frames, the way a server sends them. */
+/** A recorded stream as frames, as a server sends them. */
 export interface RecordedStream {
   readonly name: string
   readonly frames: readonly string[]
@@ -11,7 +11,7 @@ export interface RecordedStream {
 
 const folder = new URL('../fixtures/', import.meta.url)
 
-/** Every stream that was recorded of this protocol, one message each. */
+/** Every recorded stream of this protocol, one message each. */
 export function recordedStreams(protocol: FaultProtocol): readonly RecordedStream[] {
   if (protocol === 'responses') return recordedResponses()
   const files = readdirSync(folder).filter((file) => file.endsWith('.chunks.txt'))
@@ -27,7 +27,7 @@ export function recordedStreams(protocol: FaultProtocol): readonly RecordedStrea
 }
 
 function recordedResponses(): readonly RecordedStream[] {
-  // One of them failed: there is no reply that it could come to.
+  // One of them failed, so it has no reply.
   const replies = responsesRecordings.filter(({ events }) => events.at(-1)?.type === 'response.completed')
   return replies.map(({ name, events }) => {
     const lines = events.map((event) => `data: ${JSON.stringify(event)}\n\n`)
@@ -45,13 +45,13 @@ function messagesIn(lines: readonly string[]): readonly (readonly string[])[] {
   return messages
 }
 
-/** Long streams are more of the same: what tells them apart is at their ends. */
+/** Shortens long streams. Only their ends differ. */
 function shortened(frames: readonly string[]): readonly string[] {
   if (frames.length <= 80 || frames[0]?.startsWith('event:')) return frames
   return [...frames.slice(0, 40), ...frames.slice(-40)]
 }
 
-/** What goes wrong with a stream. Places are shares of its length, so that they fit any. */
+/** Mutations of a stream. Places are shares of its length, so that they fit any stream. */
 export type Mutation =
   | { readonly kind: 'repeat' | 'drop' | 'truncate' | 'cut frame'; readonly at: number }
   | { readonly kind: 'swap'; readonly at: number; readonly with: number }
@@ -62,7 +62,7 @@ const place: fc.Arbitrary<number> = fc.nat(9_999).map((part) => part / 10_000)
 
 export const truncation: fc.Arbitrary<Mutation> = fc.record({ kind: fc.constant('truncate' as const), at: place })
 
-/** Whole frames come twice, not at all, or elsewhere. */
+/** Complete frames are repeated, dropped or moved. */
 export const frameMutation: fc.Arbitrary<Mutation> = fc.oneof(
   fc.record({ kind: fc.constantFrom('repeat' as const, 'drop' as const), at: place }),
   fc.record({ kind: fc.constant('swap' as const), at: place, with: place }),
@@ -89,7 +89,7 @@ export const garbage: fc.Arbitrary<Mutation> = fc.oneof(
   fc.record({ kind: fc.constantFrom('overwrite' as const, 'insert bytes' as const), at: place, bytes: fewBytes }),
 )
 
-/** The bytes of a stream after everything went wrong with it, in order. */
+/** The bytes of a stream after all mutations, in order. */
 export function mutatedBytes(frames: readonly string[], mutations: readonly Mutation[]): Buffer {
   let list = [...frames]
   for (const mutation of mutations) list = mutateFrames(list, mutation)
@@ -134,7 +134,7 @@ function mutateBytes(bytes: Buffer<ArrayBuffer>, mutation: Mutation): Buffer<Arr
   }
 }
 
-/** Where the network cuts a stream, as shares of its length. */
+/** The places at which the network cuts a stream, as shares of its length. */
 export const cuts: fc.Arbitrary<readonly number[]> = fc.array(place, { maxLength: 6 })
 
 export function piecesOf(bytes: Buffer, cutsAt: readonly number[]): readonly Buffer[] {

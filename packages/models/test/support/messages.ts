@@ -1,4 +1,4 @@
-// Messages and blocks, as tests of requests write them.
+// Messages and blocks for tests of requests.
 import type { ContentBlock, ModelMessage } from '@halting/core'
 
 export const user = (...content: readonly ContentBlock[]): ModelMessage => ({ role: 'user', content })

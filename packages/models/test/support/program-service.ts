@@ -1,4 +1,4 @@
-// A service of the Messages API whose code calls tools of the one who asks, and which refuses what that API refuses.
+// A service of the Messages API whose code calls tools of the client. It rejects what that API rejects.
 import type { JsonObject } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { bytesOf } from './recordings.ts'
@@ -16,13 +16,13 @@ interface Body {
   readonly container?: string
 }
 
-/** What the service does in one request: its events, made of what was asked. */
+/** The events of a response, derived from the request. */
 export type Answer = (body: Body) => readonly JsonObject[]
 
 const container = { id: 'container_1', expires_at: '2999-01-01T00:00:00Z' }
 export const codeVersion = 'code_execution_20260120'
 
-/** Why the API would refuse a request; undefined where it takes it. */
+/** Why the API would reject a request; undefined if it accepts it. */
 function refusalOf({ tools, messages, container: given }: Body): string | undefined {
   const marks = tools.filter(
     ({ defer_loading, cache_control }) => defer_loading === true && cache_control !== undefined,
@@ -54,12 +54,12 @@ function isOfCode(caller: unknown): boolean {
   return isJsonObject(caller) && caller.type !== 'direct'
 }
 
-/** Answers one request after another. A request that it would refuse gets a 400, and so does one too many. */
+/** Answers consecutive requests. An invalid request and one beyond the last answer get a 400. */
 export async function startProgramService(...answers: readonly Answer[]) {
   const refusals: string[] = []
   let answered = 0
   const server = await startRawServer((response) => {
-    // The body of the request that is answered now.
+    // The body of the current request.
     const body = JSON.parse(String(server.bodies.at(-1))) as Body
     const answer = answers[answered]
     const refusal = refusalOf(body) ?? (answer === undefined ? 'nothing is left to say' : undefined)
@@ -76,9 +76,9 @@ export async function startProgramService(...answers: readonly Answer[]) {
   return {
     url: server.url,
     refusals,
-    // JSON that was read above.
+    // The JSON was parsed above.
     bodies: () => server.bodies.map((body) => JSON.parse(String(body)) as Body),
-    /** What it answers next: a service knows its programs, whoever asks. */
+    /** Continues with this answer, as a service that knows its programs whichever client asks. */
     goBackTo: (request: number) => void (answered = request),
   }
 }
@@ -127,15 +127,15 @@ export function beginsProgram(...calls: readonly Fields[]): Answer {
   ]
 }
 
-/** The code goes on and calls these: no model has a part in it. */
-export function goesOn(id: string, ...content: readonly Fields[]): Answer {
+/** The code continues and calls these tools, without a model. */
+export function continuesProgram(id: string, ...content: readonly Fields[]): Answer {
   return () => [
     started({ id, content, container, stop_reason: 'tool_use', usage: { input_tokens: 0, output_tokens: 0 } }),
     { type: 'message_stop' },
   ]
 }
 
-/** The code ends with what all of its calls came to, and the model says it. */
+/** The code ends with the results of its calls, and the model repeats them. */
 export const endsProgram: Answer = ({ messages }) => {
   const results = messages.flatMap(({ content }) => content.filter(({ type }) => type === 'tool_result'))
   const stdout = results.map(({ content }) => JSON.stringify(content)).join(' ')
@@ -151,7 +151,7 @@ export const endsProgram: Answer = ({ messages }) => {
   ]
 }
 
-/** The model says this. */
+/** The model answers with this text. */
 export function says(text: string): Answer {
   return () => [
     started(),

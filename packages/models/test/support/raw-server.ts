@@ -6,13 +6,13 @@ import { onTestFinished } from 'vitest'
 export interface RawServer {
   readonly url: string
   readonly bodies: readonly Buffer[]
-  /** How many connections there have been. */
+  /** The number of connections so far. */
   connections(): number
-  /** Resolves when the other side has let go of every connection that carried a request. */
+  /** Resolves when the client has released every connection that carried a request. */
   released(): Promise<void>
 }
 
-/** A server on this machine that does exactly what the test says; it is gone when the test has finished. */
+/** A server on this machine that does exactly what the test says. It closes after the test. */
 export async function startRawServer(
   handle: (response: ServerResponse, request: IncomingMessage) => void | Promise<void>,
 ): Promise<RawServer> {
@@ -54,12 +54,12 @@ export async function startRawServer(
   }
 }
 
-/** Begins an answer that is a stream of events. */
+/** Starts a response that is a stream of events. */
 export function beginStream(response: ServerResponse, headers: Readonly<Record<string, string>> = {}): void {
   response.writeHead(200, { 'content-type': 'text/event-stream', ...headers })
 }
 
-/** Writes, and waits until it is out: what follows, a cut too, comes after it. */
+/** Writes and waits until the data was sent, so that the next action, even a cut, comes after it. */
 export function write(response: ServerResponse, bytes: Uint8Array | string): Promise<void> {
   return new Promise((resolve) => void response.write(bytes, () => resolve()))
 }

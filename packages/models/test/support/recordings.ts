@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { isJsonObject, noUsage } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 
-/** One recorded message: its events as they came. */
+/** One recorded message, as its events. */
 export interface Recording {
   readonly name: string
   readonly events: readonly JsonObject[]
@@ -37,13 +37,16 @@ function text(value: Json | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** What a model says of these events: one without a delta is a call that code of the service made, and no model (spec R-PTC-6). */
+/**
+ * The reply that a model returns for these events. A message without a delta is a call by code of the service, without
+ * a model (spec R-PTC-6).
+ */
 export function replyOf(events: readonly JsonObject[]): JsonObject {
   const isOfCode = events.every(({ type }) => type === 'message_start' || type === 'message_stop')
   return { message: messageOf(events), ...(isOfCode && { billed: 'nothing' }) }
 }
 
-/** The message that the events say, put together in the plainest way: the reading that the product is held against. */
+/** The message of these events, read in a straightforward way. The product is compared with this reading. */
 export function messageOf(events: readonly JsonObject[]): JsonObject {
   let message: Fields = {}
   let usage: Fields = {}

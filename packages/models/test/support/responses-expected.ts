@@ -12,14 +12,14 @@ export function responsesBytes(events: readonly JsonObject[], lineEnd: '\n' | '\
   )
 }
 
-/** The items of a recording as they came to their ends: each is encrypted anew when the response does. */
+/** The items of a recording in their final state. At the end of the response, each is encrypted again. */
 export function itemsDone(events: readonly JsonObject[]): readonly Json[] {
   return events.flatMap(({ type, item }) => (type === 'response.output_item.done' && item !== undefined ? [item] : []))
 }
 
 /**
- * The reply that a recording comes to, put together in the plainest way of its items and its last event: the reading
- * that the product is held against.
+ * The reply of a recording, read in a straightforward way from its items and its last event. The product is compared
+ * with this reading.
  */
 export function replyOfEvents(events: readonly JsonObject[], output: Json = itemsDone(events)): ModelReply {
   const { response: first } = events[0] as Fields
@@ -39,10 +39,10 @@ export function replyOfEvents(events: readonly JsonObject[], output: Json = item
   return {
     message: {
       role: 'assistant',
-      // A gateway may give every event another id: the first is the one that is reported.
+      // A gateway may give every event another id. The first one is reported.
       id: (first as Fields).id as string,
       model: model as string,
-      // What a plain reading makes is what the library's own types describe; the comparison tells if it is not.
+      // A straightforward reading creates the types of the library. If not, the comparison fails.
       content: content as never,
       stop_reason: content.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn',
       stop_sequence: null,

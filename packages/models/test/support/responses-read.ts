@@ -9,11 +9,11 @@ import { requestOf } from './call.ts'
 export interface ResponsesRead {
   readonly assembled: Assembled
   readonly updates: readonly ModelUpdate[]
-  /** What ended the reading before the stream did, if anything. */
+  /** The event that ended the reading before the end of the stream, if any. */
   readonly end: Progress | undefined
 }
 
-/** Reads events in process: to their end, or to the first thing that ends it. */
+/** Reads events in process: to their end, or to the first event that ends it. */
 export function readEvents(
   events: readonly JsonObject[],
   { isOver = false, ...options }: ResponsesReaderOptions & { readonly isOver?: boolean } = {},
@@ -27,7 +27,7 @@ export function readEvents(
   return { assembled: reader.finish(), updates, end: undefined }
 }
 
-/** Reads a stream out of pieces, in process. */
+/** Reads a stream from chunks, in process. */
 export function readPieces(pieces: readonly Uint8Array[]): ResponsesRead {
   const { reader, updates } = createReading({})
   const stream = createEventStream()
@@ -56,14 +56,14 @@ function isGoingOn({ kind }: Progress): boolean {
   return kind === 'more' || kind === 'ping' || kind === 'last'
 }
 
-/** The reply that a whole stream came to. */
+/** The reply of a complete stream. */
 export function replyOfRead({ assembled, end }: ResponsesRead): ModelReply {
   if (assembled.kind !== 'complete') throw new Error(`the stream gave ${assembled.kind}: ${JSON.stringify(end)}`)
   const { message, billed } = assembled
   return billed === undefined ? { message } : { message, billed }
 }
 
-/** The event that begins an item at a place of the response. */
+/** The event that starts an item at an index of the response. */
 export function added(place: number, item: JsonObject): JsonObject {
   return { type: 'response.output_item.added', output_index: place, item }
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 
-/** One recorded answer of OpenAI's Responses API: its events as they arrived. */
+/** One recorded response of OpenAI's Responses API, as its events. */
 export interface ResponsesRecording {
   readonly name: string
   readonly events: readonly JsonObject[]
@@ -23,11 +23,14 @@ export const responsesRecordings: readonly ResponsesRecording[] = readdirSync(fo
 
 type Fields = { readonly [name: string]: Json | undefined }
 
-/** The answer by its last event, and its text by its deltas: the reading that the product is held against. */
+/**
+ * The response according to its last event, and its text according to its deltas. The product is compared with this
+ * reading.
+ */
 export function responseOf(events: readonly JsonObject[]) {
   // The recordings have the shape of the Responses API.
   const { model, output, usage, error } = (events.at(-1) as Fields).response as Fields
-  // A gateway may give every event another id: the first is the one that is reported.
+  // A gateway may give every event another id. The first one is reported.
   const { id } = (events[0] as Fields).response as Fields
   const items = output as readonly Fields[]
   const textsIn = (parts: Json | undefined, type: string): string =>
@@ -36,7 +39,7 @@ export function responseOf(events: readonly JsonObject[]) {
   const cached = Number(((counts.input_tokens_details ?? {}) as Fields).cached_tokens ?? 0)
   const calls = items.flatMap(({ type, call_id, name, arguments: json, input }) => {
     if (type === 'function_call') return [{ id: call_id, name, input: JSON.parse(json as string) as Json }]
-    // A plain text is no input that a tool of ours takes: it is stored as one that cannot be read.
+    // Plain text is not a valid input for our tools, so it is stored as invalid JSON.
     return type === 'custom_tool_call' ? [{ id: call_id, name, input: { INVALID_JSON: JSON.stringify(input) } }] : []
   })
   return {
@@ -44,12 +47,12 @@ export function responseOf(events: readonly JsonObject[]) {
     said: {
       id,
       model,
-      // One recording was shortened: its deltas are all that was streamed.
+      // One recording was shortened: its deltas are everything that was streamed.
       text: (events as readonly Fields[])
         .map(({ type, delta }) => (type === 'response.output_text.delta' ? (delta as string) : ''))
         .join(''),
       thinking: items
-        // The provider reads summaries alone, not the `reasoning_text` of some local servers.
+        // The provider reads only summaries, not the `reasoning_text` of some local servers.
         .map(({ type, summary }) => (type === 'reasoning' ? textsIn(summary, 'summary_text') : ''))
         .join(''),
       calls,

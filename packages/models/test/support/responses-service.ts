@@ -6,14 +6,14 @@ import { beginStream, startRawServer } from './raw-server.ts'
 import type { RawServer } from './raw-server.ts'
 import { responsesBytes } from './responses-expected.ts'
 
-/** One request that the service got. */
+/** One request that the service received. */
 export interface Asked {
   readonly path: string
   readonly body: JsonObject
   readonly key: string
 }
 
-/** What the service does with one; undefined where it answers as usual. */
+/** The special response to a request; undefined for the usual one. */
 export type Refuse = (asked: Asked) => { readonly status: number; readonly body: unknown } | undefined
 
 export interface ResponsesService extends Pick<RawServer, 'url'> {
@@ -22,7 +22,9 @@ export interface ResponsesService extends Pick<RawServer, 'url'> {
 
 const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 } as const
 
-/** A service on this machine that has both APIs, and answers with these items, turn by turn: the last again and again. */
+/**
+ * A service on this machine that supports both APIs and answers with these items, turn by turn. The last turn repeats.
+ */
 export async function startResponsesService(
   turns: readonly (readonly JsonObject[])[] = [[messageItem('Yes.')]],
   refuse: Refuse = () => undefined,

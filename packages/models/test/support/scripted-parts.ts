@@ -2,7 +2,7 @@ import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3Stream
 
 export interface ScriptedParts extends LanguageModelV3 {
   readonly calls: readonly LanguageModelV3CallOptions[]
-  /** How many streams were cancelled. */
+  /** The number of cancelled streams. */
   cancelled(): number
 }
 
@@ -11,7 +11,7 @@ export type Script = (
   options: LanguageModelV3CallOptions,
 ) => void | Promise<void>
 
-/** A model whose stream holds these parts, or does what a function says. Parts may be garbage. */
+/** A model whose stream has these parts, or is controlled by a function. Parts may be garbage. */
 export function scriptedParts(
   script: readonly unknown[] | Script,
   { provider = 'test.chat', headers }: { provider?: string; headers?: Record<string, string> } = {},

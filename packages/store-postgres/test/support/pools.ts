@@ -1,6 +1,6 @@
 import type { PostgresPool, PostgresResult } from '../../src/index.ts'
 
-/** A pool of a process that may be gone: then it sends nothing any more, and hears nothing. */
+/** A pool of a process that may die. Then it sends and receives nothing any more. */
 export function mortalPool(pool: PostgresPool): { readonly pool: PostgresPool; readonly die: () => Promise<void> } {
   let isGone = false
   const underWay = new Set<Promise<unknown>>()
@@ -20,7 +20,7 @@ export function mortalPool(pool: PostgresPool): { readonly pool: PostgresPool; r
     },
     async die() {
       isGone = true
-      // What the server was given it does.
+      // The server still executes what it received.
       await Promise.allSettled(underWay)
     },
   }
@@ -31,8 +31,8 @@ class Dropped extends Error {
 }
 
 /**
- * A pool whose connections drop: before a statement was sent, after it took effect, or while it is under way, which goes on at the server then. `next` says which,
- * undefined for none.
+ * A pool whose connections drop: before a statement is sent, after it took effect, or during it; in that case the
+ * server still completes it. `next` chooses the moment; `undefined` drops nothing.
  */
 export function droppingPool(
   pool: PostgresPool,

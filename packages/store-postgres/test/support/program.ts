@@ -1,4 +1,4 @@
-// Bundled, and run as a process that is killed: works at a session of a store in PostgreSQL.
+// Bundled, and run as a process that is killed: works on a session of a store in PostgreSQL.
 import { workAt } from '../../../core/test/support/store-kills/child.ts'
 import type { Orders } from '../../../core/test/support/store-kills/orders.ts'
 import { postgresStore } from '../../src/index.ts'

@@ -1,11 +1,12 @@
-// A PostgreSQL server of its own for the tests, from the programs that Debian installs: in a temporary folder, on a socket there, as a person without rights.
+// A temporary PostgreSQL server for the tests, from the programs that Debian installs. It runs in a temporary folder,
+// on a socket there, without privileges.
 import { execFileSync, spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isWhole } from '../../../core/test/support/deep.ts'
 
-/** A server that runs, or why there is none. */
+/** A running server, or the reason why it is not available. */
 export interface Server {
   readonly title: string
   readonly why?: string
@@ -16,7 +17,7 @@ export interface Server {
 
 const none = (why: string): Server => ({ title: 'PostgreSQL', why, connectionString: '', stop: () => {} })
 
-/** Starts one. */
+/** Starts a server. */
 export function startServer(): Server {
   const bin = programs()
   if (bin === undefined) return none('there is no initdb below /usr/lib/postgresql')
@@ -32,7 +33,7 @@ export function startServer(): Server {
   }
   if ('uid' in user) chownSync(folder, user.uid, user.gid)
   const made = run('initdb', '-D', data, '-A', 'trust', '-U', 'halting', '--no-sync', '-E', 'UTF8', '--locale=C')
-  // The disk is part of the deep check alone.
+  // Only the deep check includes the disk.
   const options = `-k ${folder} -c listen_addresses='' -c max_connections=100 ${isWhole ? '' : '-c fsync=off'}`
   const started =
     made.status === 0 ? run('pg_ctl', '-D', data, '-o', options, '-l', join(folder, 'log'), '-w', 'start') : made
@@ -56,7 +57,7 @@ function programs(): string | undefined {
     .find((folder) => existsSync(join(folder, 'initdb')))
 }
 
-/** Who runs the server; nobody else where this process is no root. */
+/** The user that runs the server. A process that is not root runs it itself. */
 function unprivileged(): { readonly uid: number; readonly gid: number } | Record<string, never> | undefined {
   if (process.getuid?.() !== 0) return {}
   const { status, stdout } = spawnSync('id', ['-u', 'postgres'], { encoding: 'utf8' })

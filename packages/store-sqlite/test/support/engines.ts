@@ -1,4 +1,4 @@
-// Node and a library for SQLite: what this machine has, and what a deep check brings.
+// Node and a library for SQLite: those of this machine, and those that a deep check installs.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,13 +8,13 @@ import { installedNode, newestNode } from '../../../../scripts/node-binaries.mjs
 import { sources } from '../../../../vitest.build.ts'
 import { isDeep, isWhole } from '../../../core/test/support/deep.ts'
 
-/** What the store is tried on. */
+/** An engine that the store is tested on. */
 export interface Engine {
   readonly title: string
-  /** Why it cannot be had; then there is nothing to run. */
+  /** Why it is not available; then there is nothing to run. */
   readonly why?: string
   readonly node: string
-  /** The test program, bundled to where the library is found. */
+  /** The test program, bundled next to the library. */
   readonly program: string
 }
 
@@ -22,7 +22,7 @@ const missing = (title: string, why: string): Engine => ({ title, why, node: '',
 
 const path = (relative: string): string => fileURLToPath(new URL(`../../../../${relative}`, import.meta.url))
 
-/** Each engine that there is, also one that cannot be had here. */
+/** Every known engine, including those that are not available here. */
 export async function enginesToTry(): Promise<readonly Engine[]> {
   return [await builtIn(), await betterSqlite()]
 }
@@ -39,7 +39,7 @@ async function builtIn(): Promise<Engine> {
   return { title: `node:sqlite of ${title}`, node: join(bin, 'node'), program: await bundled('.tmp/store-sqlite') }
 }
 
-/** It is compiled when it is installed, so it is no part of the workspace. */
+/** Its installation compiles it, so it is not part of the workspace. */
 async function betterSqlite(): Promise<Engine> {
   const title = `better-sqlite3 on Node ${process.versions.node}`
   const folder = path('.tmp/better-sqlite3')

@@ -1,4 +1,5 @@
-// Bundled, and run on each Node and library that can be had: `check` prints what is wrong with the store as JSON, `work` works at a session until it is killed.
+// Bundled, and run on each available Node and library. `check` prints the problems of the store as JSON; `work` works
+// on a session until it is killed.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
@@ -19,7 +20,7 @@ if (command === 'work') {
 else throw new Error(`What is ${command}?`)
 
 async function check(): Promise<void> {
-  // In memory nobody waits for a disk.
+  // A file system in memory needs no disk.
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'halting-sqlite-'))
   let stores = 0
   try {
@@ -32,7 +33,7 @@ async function check(): Promise<void> {
   }
 }
 
-/** Another process has the file for itself, as one does that was killed and is recovered from: the store waits until it has not. */
+/** Another process locks the file exclusively, as during the recovery of a killed one. The store waits for the lock. */
 async function openedWhileLocked(path: string): Promise<readonly unknown[]> {
   const first = sqliteStore({ path })
   await first.list()
@@ -52,7 +53,7 @@ async function openedWhileLocked(path: string): Promise<readonly unknown[]> {
   return problems
 }
 
-/** What the store does with files that are none of its own, and while there is no room for more. */
+/** The behaviour of the store with foreign files, and with a full disk. */
 async function faultsOfFiles(folder: string): Promise<readonly unknown[]> {
   const problems: unknown[] = []
   const expect = (check: string, is: unknown, wanted: unknown): void => {
@@ -86,7 +87,7 @@ async function faultsOfFiles(folder: string): Promise<readonly unknown[]> {
   const database = await openDatabase(full)
   const store = sqliteStore({ path: full, database, lockMs: 1e12 })
   const session = await store.open('one')
-  // What a full disk comes to, for records and for the release of the lock alike.
+  // The errors of a full disk, both for records and for the release of the lock.
   database.exec(
     "CREATE TRIGGER full BEFORE UPDATE ON halting_sessions BEGIN SELECT RAISE(ROLLBACK, 'database or disk is full'); END",
   )
@@ -104,7 +105,7 @@ async function faultsOfFiles(folder: string): Promise<readonly unknown[]> {
   expect('its lock', (await reader.list()).filter(({ isLocked }) => isLocked).length, 0)
   await reader.close()
 
-  // A number of a process that is none here, in this namespace and in that of a container with the name of its host.
+  // A pid without a process, in this namespace and in that of a container with the same host name.
   const container = { pid: 2 ** 22 - 1, host: hostname(), began: '', namespace: 'pid:[1]' }
   const lockFor = (holder: object): unknown =>
     database
@@ -128,7 +129,7 @@ async function faultsOfFiles(folder: string): Promise<readonly unknown[]> {
 }
 
 async function databaseAt(path: string): Promise<CheckedSessionStore> {
-  // The tables are made by the first call.
+  // The first call creates the tables.
   const first = sqliteStore({ path })
   await first.list()
   await first.close()
@@ -163,7 +164,7 @@ async function databaseAt(path: string): Promise<CheckedSessionStore> {
   }
 }
 
-/** A connection that does nothing any more once its process is gone. */
+/** A connection that does nothing after the death of its process. */
 function mortal(database: SqliteDatabase): { readonly database: SqliteDatabase; readonly die: () => void } {
   let isGone = false
   const alive = (): void => {

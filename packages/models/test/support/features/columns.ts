@@ -1,4 +1,4 @@
-/** What a table of services has a column for. */
+/** The columns of the table of services. */
 export const columns = [
   'text',
   'tools',

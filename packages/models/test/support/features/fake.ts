@@ -8,27 +8,27 @@ import type { RawServer } from '../raw-server.ts'
 import { written } from './wire.ts'
 import type { Reply, Wire } from './wire.ts'
 
-/** Who answers: `@copilotkit/aimock`, or the bytes that are written here. */
+/** Who answers: `@copilotkit/aimock`, or the handwritten bytes of this folder. */
 export type AnsweredBy = 'aimock' | 'own'
 
 export interface Fake {
   readonly url: string
-  /** What was asked, as it was sent. */
+  /** The requests, as they were sent. */
   readonly bodies: readonly Buffer[]
   readonly headers: readonly IncomingMessage['headers'][]
-  /** Resolves when every connection was let go of. */
+  /** Resolves when every connection was released. */
   released(): Promise<void>
 }
 
-/** What a service is, as far as a fake has to know it. */
+/** The properties of a service that a fake needs. */
 export interface FakeOptions {
   readonly wire: Wire
   readonly by: AnsweredBy
-  /** Where aimock has what this service has elsewhere. */
+  /** The path at aimock that corresponds to a path of this service. */
   readonly pathAtAimock?: (path: string) => string
 }
 
-/** A service on this machine that gives these answers, one for each request. It keeps every request as it was sent. */
+/** A service on this machine that gives these answers, one per request. It stores every request as it was sent. */
 export async function startFake(
   { wire, by, pathAtAimock = (path) => path }: FakeOptions,
   replies: readonly Reply[],
@@ -59,7 +59,7 @@ function answerWith(reply: Reply, wire: Wire, response: ServerResponse): void {
   }
   const { contentType, bytes } = written(wire, reply)
   response.writeHead(200, { 'content-type': contentType })
-  // What is slow never comes to its end.
+  // A slow reply never ends.
   if (reply.isSlow === true) response.write(bytes.subarray(0, bytes.length - 200))
   else response.end(bytes)
 }
@@ -84,7 +84,7 @@ function fixtureOf({ text, calls, reasoning, usage, error }: Reply): FixtureResp
     return { error: { message, type, code: type }, status, retryAfter: 0 }
   }
   const toolCalls = calls?.map(({ id, name, input }) => ({ id, name, arguments: JSON.stringify(input) }))
-  // The names of every protocol: each takes its own.
+  // The names of every protocol. Each uses its own.
   const counts = usage && {
     input_tokens: usage.input,
     output_tokens: usage.output,
@@ -98,10 +98,10 @@ function fixtureOf({ text, calls, reasoning, usage, error }: Reply): FixtureResp
   return text === undefined ? { toolCalls, ...more } : { content: text, toolCalls, ...more }
 }
 
-/** Sends a request on, and its answer back as it comes. Who lets go of the one lets go of the other. */
+/** Forwards a request, and streams its response back. If one side closes, the other one does, too. */
 function passOn(url: string, { method, headers }: IncomingMessage, body: Buffer, response: ServerResponse): void {
   const { host: _, 'content-length': __, ...others } = headers
-  const onward = forward(
+  const upstream = forward(
     url,
     { method: method ?? 'POST', headers: { ...others, 'content-length': body.length } },
     (answer) => {
@@ -110,7 +110,7 @@ function passOn(url: string, { method, headers }: IncomingMessage, body: Buffer,
       answer.on('error', () => response.destroy())
     },
   )
-  onward.on('error', () => response.destroy())
-  response.on('close', () => onward.destroy())
-  onward.end(body)
+  upstream.on('error', () => response.destroy())
+  response.on('close', () => upstream.destroy())
+  upstream.end(body)
 }

@@ -8,7 +8,10 @@ const noSearch = { no: 'by an MCP server' }
 /** aimock writes no signatures for these. */
 const reasoningByUs = { ...allByAimock, 'reasoning carried over': 'own' } as const
 
-/** The rows of services behind provider packages: what is shown of each, and by whom. `npm run providers` shows it. */
+/**
+ * The rows of services behind provider packages: their tested features, and who answers. `npm run providers` runs the
+ * tests.
+ */
 export const packageRows = [
   {
     title: 'Amazon Bedrock',
@@ -72,7 +75,7 @@ export const packageRows = [
     title: 'xAI',
     package: '@ai-sdk/xai',
     wire: 'responses',
-    // Its package refuses what aimock says of reasoning.
+    // Its package rejects aimock's format of reasoning.
     cells: { ...allByUs, PDFs: { no: 'the package refuses them' } },
     searchTool: '"type":"web_search"',
   },
@@ -89,7 +92,7 @@ export const packageRows = [
     title: 'Mistral',
     package: '@ai-sdk/mistral',
     wire: 'mistral',
-    // aimock tells usage where it was asked to, which Mistral does not need.
+    // aimock reports usage only on request, which Mistral does not need.
     cells: { ...reasoningByUs, 'web search': noSearch, money: 'own' },
     carried: '"thinking":[{"type":"text","text":"Hm, a place."}]',
     pathAtAimock: underV1,

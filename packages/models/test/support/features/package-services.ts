@@ -7,7 +7,10 @@ import type { PackageTitle } from './package-rows.ts'
 import { pricedAs } from './service.ts'
 import type { Service } from './service.ts'
 
-/** Makes a provider, which is called with the name of a model. The packages' own types differ; this is what is used of all. */
+/**
+ * Creates a provider, which is called with the name of a model. The packages have different types; this is the shared
+ * part.
+ */
 type Factory = (settings: object) => (modelId: string) => AiSdkModel
 
 /** The services behind provider packages of the AI SDK, as `npm run providers` installs them. */

@@ -10,7 +10,7 @@ import type { Service } from './service.ts'
 import { signature } from './wire.ts'
 import type { Reply } from './wire.ts'
 
-/** Runs go through `query`, so that what is shown is what a program gets. */
+/** Runs use `query`, so that the tests show what a program gets. */
 interface Ran {
   readonly fake: Fake
   readonly events: readonly RunEvent[]
@@ -123,10 +123,10 @@ export const scenarios: { readonly [C in Column]: (service: Service, by: Answere
     expect(result).toMatchObject({ ...done, result: 'Points.' })
     expect(requests).toHaveLength(2)
     expect(requests[0]).toContain(bluePoint)
-    // Each is shown once, in the result of the tool or behind it.
+    // Each image is sent once, in the result of the tool or after it.
     for (const data of [bluePoint, redPoint]) {
       expect(requests[1]!.split(data).length - 1).toBe(1)
-      // It is no part of a text that has JSON in it.
+      // It is not part of JSON inside a text.
       expect(requests[1]).not.toContain(`\\"${data}`)
     }
   },

@@ -4,29 +4,32 @@ import { columns } from './columns.ts'
 import type { Column } from './columns.ts'
 import type { Wire } from './wire.ts'
 
-/** How a cell of the table was shown: who answered in its test; or why there is none. */
+/** How a cell of the table is tested: who answers, or why there is no test. */
 export type Cell = AnsweredBy | { readonly no: string }
 
-/** One row of the table: a service, and what is shown of it. */
+/** One row of the table: a service, and the results of its tests. */
 export interface Row {
   readonly title: string
   readonly wire: Wire
   readonly cells: Readonly<Record<Column, Cell>>
-  /** The package that it is reached through; our own adapter when absent. */
+  /** The provider package; absent for our own adapter. */
   readonly package?: string
-  /** Where aimock has what this service has elsewhere. */
+  /** The path at aimock that corresponds to a path of this service. */
   readonly pathAtAimock?: (path: string) => string
-  /** What goes back with reasoning in the next request, where aimock answers; the signature of our own server otherwise. */
+  /**
+   * The text of aimock that is sent back with reasoning in the next request. Otherwise the signature of our own server
+   * is used.
+   */
   readonly carriedByAimock?: string
-  /** What the second request holds of reasoning that our own server wrote; its signature when absent. */
+  /** The part of the second request that comes from reasoning of our own server; its signature if absent. */
   readonly carried?: string
-  /** What marks the prompt for the cache in a request; the service caches by itself when absent. */
+  /** The cache mark of a request; absent if the service caches automatically. */
   readonly cacheMark?: string
-  /** What a request has that lets the service search. */
+  /** The field of a request that lets the service search. */
   readonly searchTool?: string
-  /** Id of the call in the request that answers it, where the protocol has ids. */
+  /** Whether the request with the result has the id of the call. */
   readonly hasCallIds?: boolean
-  /** How the service is signed in to, where it is not by a bearer key. */
+  /** How a program signs in to the service, if not with a bearer key. */
   readonly signIn?: { readonly header: string; readonly begins: string }
 }
 
@@ -35,7 +38,7 @@ export interface Service extends Row {
   readonly modelAt: (url: string) => Model
 }
 
-/** Every cell shown with aimock. */
+/** Tests every cell with aimock. */
 export const allByAimock = {
   text: 'aimock',
   tools: 'aimock',
@@ -51,13 +54,13 @@ export const allByAimock = {
   money: 'aimock',
 } as const satisfies Row['cells']
 
-/** The id by which the model of a row is priced. */
+/** The id that determines the price of the model of a row. */
 export const pricedAs = 'test/model'
 
-/** What aimock writes for reasoning that it encrypts, but for an id at its end. */
+/** The text of aimock for encrypted reasoning, without the id at its end. */
 export const encryptedByAimock = Buffer.from('aimock-encrypted-reasoning:').toString('base64').slice(0, -1)
 
-/** Every cell shown with a server of ours. */
+/** Tests every cell with a server of ours. */
 export const allByUs = {
   text: 'own',
   tools: 'own',
@@ -73,7 +76,7 @@ export const allByUs = {
   money: 'own',
 } as const satisfies Row['cells']
 
-/** The columns that a row has a test for, and who answers in it. */
+/** The tested columns of a row, and who answers in them. */
 export function shownBy({ cells }: Row): readonly (readonly [Column, AnsweredBy])[] {
   return columns.flatMap((column) => {
     const cell = cells[column]

@@ -1,7 +1,7 @@
 import { columns } from './columns.ts'
 import type { Cell, Row } from './service.ts'
 
-/** The table of services for people, in Markdown: what the tests show, and why a cell has no test. */
+/** The table of services for people, in Markdown: the results of the tests, and why a cell has no test. */
 export function tableOf(rows: readonly Row[]): string {
   const reasons: string[] = []
   const cellText = (cell: Cell): string => {

@@ -1,30 +1,30 @@
 import { encodeEventStreamMessage } from '@copilotkit/aimock'
 import type { JsonObject } from '@halting/core'
 
-/** The protocols that services speak. */
+/** The protocols of services. */
 export type Wire = 'messages' | 'chat' | 'groq' | 'mistral' | 'responses' | 'gemini' | 'bedrock'
 
 type ChatWire = 'chat' | 'groq' | 'mistral'
 
-/** What a service answers to one request. */
+/** The response of a service to one request. */
 export interface Reply {
   readonly text?: string
   readonly calls?: readonly { readonly id: string; readonly name: string; readonly input: JsonObject }[]
   readonly reasoning?: string
-  /** The address of a page that the service found by a search of its own. */
+  /** The address of a page that the service found with its own search. */
   readonly found?: string
   readonly usage?: { readonly input: number; readonly output: number; readonly cached?: number }
   readonly error?: { readonly status: number; readonly message: string; readonly type: string }
-  /** The data of an image that the model made: a PNG. */
+  /** The data of an image that the model created: a PNG. */
   readonly made?: string
-  /** Comes slowly, so that it can be cut in the middle. */
+  /** Arrives slowly, so that it can be cut in the middle. */
   readonly isSlow?: true
 }
 
-/** What a signature of reasoning is in the streams that are written here. */
+/** The signature of reasoning in the handwritten streams. */
 export const signature = 'c2lnbmVkLWJ5LXRoZS1zZXJ2aWNl'
 
-/** An answer in a protocol, written here: for what the fake of others cannot say. */
+/** A handwritten response in a protocol, for features that aimock does not support. */
 export function written(wire: Wire, reply: Reply): { readonly contentType: string; readonly bytes: Uint8Array } {
   if (wire === 'bedrock') {
     return { contentType: 'application/vnd.amazon.eventstream', bytes: Buffer.concat(bedrockFrames(reply)) }
@@ -124,7 +124,7 @@ function searchBlocks(url: string | undefined): readonly JsonObject[] {
   ]
 }
 
-/** Each has a name of its own for what was thought. */
+/** Each dialect has its own name for reasoning. */
 function thoughtIn(dialect: ChatWire, text: string): JsonObject {
   if (dialect === 'chat') return { reasoning_content: text }
   if (dialect === 'groq') return { reasoning: text }
@@ -158,7 +158,7 @@ function chatChunks(reply: Reply, dialect: ChatWire): readonly JsonObject[] {
     {
       ...chunk({}, reply.calls === undefined ? 'stop' : 'tool_calls'),
       usage,
-      // Groq tells it here.
+      // Groq reports it here.
       x_groq: { id: 'req_1', usage },
     },
   ]
