@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { reachableServices } from '@halting/models'
 import { expect, onTestFinished, test } from 'vitest'
 import { askServices, type AskedService, type ListedModels } from '../src/terminal/app/service-models.ts'
-import { chooseModel } from '../src/terminal/commands/choose-model.ts'
+import { chooseModel } from '../src/terminal/commands/setting-commands.ts'
 import { pickList } from '../src/terminal/pickers/pick-list.ts'
 import { styleFor } from '../src/io/style.ts'
 

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream'
-import { MessageTooLargeError, ndJsonStream } from '@agentclientprotocol/sdk'
+import { MessageTooLargeError, ndJsonStream, type AnyMessage } from '@agentclientprotocol/sdk'
 import { Console } from 'node:console'
 import { createKeyRedactor } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
@@ -8,9 +8,8 @@ import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { versionOf } from '../version.ts'
 import { serveAgent } from './agent-app.ts'
-import { boundedDepth } from './bounded-depth.ts'
 import { openerOf } from './open-sessions.ts'
-import { redactedMessages } from './redacted-messages.ts'
+import { redactedValue } from '@halting/agent'
 
 /** What is settled within this time after the client has gone is settled; the rest is for a resume. */
 const patienceMs = 1_800
@@ -91,4 +90,55 @@ function interrupted(): Promise<number> {
 /** Libraries that print something print it where it does no harm. */
 function keepStdoutClean(): void {
   globalThis.console = new Console(process.stderr, process.stderr)
+}
+
+/** Deeper than any message is. What looks at values and writes them calls itself for each level. */
+const mostLevels = 500
+
+/**
+ * Messages that are nested within reason. One that is not would end the connection: it is answered here with an error, and what comes after it is read
+ * (spec R-ACP-1a).
+ */
+function boundedDepth(answer: (message: object) => void): TransformStream<AnyMessage, AnyMessage> {
+  return new TransformStream({
+    transform(message, controller) {
+      if (!isTooDeep(message)) {
+        controller.enqueue(message)
+        return
+      }
+      const given = 'id' in message ? message.id : undefined
+      const id = typeof given === 'string' || typeof given === 'number' ? given : null
+      const error = { code: -32600, message: `Invalid request: it is nested more than ${mostLevels} levels deep.` }
+      if ('method' in message) answer({ jsonrpc: '2.0', id, error })
+      // Whoever waits for an answer has none otherwise.
+      else controller.enqueue({ jsonrpc: '2.0', id, error })
+    },
+  })
+}
+
+/** Level by level: a function that called itself would not come back. */
+function isTooDeep(message: object): boolean {
+  let level: readonly object[] = [message]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > mostLevels) return true
+    level = level.flatMap((value) => Object.values(value).filter(isObject))
+  }
+  return false
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+/**
+ * Messages to the client without the keys that this program itself uses: the door of this frontend, as `Output.out` is that of the others. What is
+ * written to a file of the person through the client stays as it is.
+ */
+export function redactedMessages(redact: (text: string) => string): TransformStream<AnyMessage, AnyMessage> {
+  return new TransformStream({
+    transform(message, controller) {
+      const isFile = 'method' in message && message.method === 'fs/write_text_file'
+      controller.enqueue(isFile ? message : redactedValue(message, redact))
+    },
+  })
 }

@@ -11,15 +11,21 @@ import {
   methods,
   PROTOCOL_VERSION,
   RequestError,
+  type AuthMethod,
+  type SessionUpdate,
 } from '@agentclientprotocol/sdk'
 import { createKeyRedactor } from '@halting/models'
 import type { Program } from '../program.ts'
 import { AcpSession } from './acp-session.ts'
-import { authenticate, authMethodsFor } from './authentication.ts'
-import { invalid, requestError } from './errors.ts'
+import { invalid, requestError, missingKeyError } from './errors.ts'
 import type { Opener } from './opener.ts'
-import { replayOf } from './replay.ts'
 import { listSessions, removeSession } from './session-list.ts'
+import type { MissingKeyError } from '../flags/missing-key.ts'
+import type { TranscriptEntry } from '@halting/core'
+import { isOfPerson, isToolResult, isToolUse } from '@halting/core/adapters'
+import { CallUpdates } from './call-updates.ts'
+import { promptBlocksOf } from './prompt-content.ts'
+import { ReplyText } from './reply-text.ts'
 
 export interface AppOptions {
   readonly opener: Opener
@@ -186,4 +192,67 @@ function initialized(theirs: number, version: string): InitializeResponse {
       sessionCapabilities: { list: {}, resume: {}, close: {}, delete: {}, additionalDirectories: {} },
     },
   }
+}
+
+// A key is read from the environment and from settings. The editor itself never receives one.
+
+const inTerminal = 'setup'
+const byEnvironment = 'environment'
+
+/** The ways to a key, where one is missing (spec R-ACP-19). */
+function authMethodsFor(
+  missing: MissingKeyError | undefined,
+  { auth }: Pick<ClientCapabilities, 'auth'>,
+): AuthMethod[] {
+  if (missing === undefined) return []
+  const [variable = 'the key of its service'] = missing.keyVariables
+  const setup: AuthMethod = {
+    type: 'terminal',
+    id: inTerminal,
+    name: 'Set up in a terminal',
+    description: 'Finds keys, models on this machine and settings of other agents, and writes your choice.',
+    // Appended to the call of `halting acp`.
+    args: ['setup'],
+  }
+  const environment: AuthMethod = {
+    id: byEnvironment,
+    name: 'Check for a key again',
+    description: `Set ${variable} for this agent in the settings of the editor, or run halting setup in a terminal. Then choose this.`,
+  }
+  return auth?.terminal === true ? [setup, environment] : [environment]
+}
+
+/** Answers `authenticate`. @throws RequestError where the key is still missing, or the method is not one of these. */
+async function authenticate(
+  methodId: string,
+  missingKey: () => Promise<MissingKeyError | undefined>,
+): Promise<Record<string, never>> {
+  if (methodId === inTerminal)
+    throw invalid('The method "setup" is run by the client, in a terminal: its args follow the call of the agent.')
+  if (methodId !== byEnvironment) throw invalid(`There is no authentication method "${methodId}".`)
+  const missing = await missingKey()
+  if (missing !== undefined) throw missingKeyError(missing)
+  return {}
+}
+
+/** What a client is told of an earlier conversation: all that was said, also what the model is shown no more (spec R-ACP-8). */
+export function replayOf(entries: Iterable<TranscriptEntry>, cwd: string): readonly SessionUpdate[] {
+  const [reply, calls] = [new ReplyText(), new CallUpdates(cwd)]
+  const updates: SessionUpdate[] = []
+  for (const entry of entries) {
+    if (entry.kind === 'assistant') {
+      const { content } = entry.message
+      updates.push(...reply.message(entry.id, content))
+      for (const { id, name, input } of content.filter(isToolUse)) updates.push(...calls.announce(id, name, input))
+    }
+    if (entry.kind !== 'user') continue
+    const { content } = entry.message
+    if (isOfPerson(entry))
+      for (const block of promptBlocksOf(content))
+        updates.push({ sessionUpdate: 'user_message_chunk', content: block, messageId: entry.id })
+    if (typeof content === 'string') continue
+    for (const { tool_use_id: id, content: result, is_error: isError } of content.filter(isToolResult))
+      updates.push(...calls.result(id, result, isError === true, entry.details?.[id]))
+  }
+  return [...updates, ...calls.closeAll('The outcome of this call is unknown.')]
 }

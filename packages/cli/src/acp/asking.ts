@@ -4,6 +4,7 @@ import {
   methods,
   type RequestPermissionOutcome,
   type RequestPermissionRequest,
+  type CreateElicitationRequest,
 } from '@agentclientprotocol/sdk'
 import type { LimitAnswer, LimitRequest } from '@halting/core'
 import type { Question, Session, SessionEvent } from '@halting/core/session'
@@ -11,14 +12,14 @@ import { checkedLimitAnswer, messageOf, type PermissionAnswer, userDidNotAnswer 
 import type { EventUpdates } from './event-updates.ts'
 import { everyCharacter } from '../io/seen.ts'
 import { fieldsOf } from './fields.ts'
-import { limitAnswerOfForm, limitForm } from './limit-form.ts'
 import type { Outbox } from './outbox.ts'
 import { unconfinedRemark } from '../frontends/unconfined-remark.ts'
 import { textContent } from './tool-view.ts'
-import { limitQuestion, limitReason } from '../frontends/limit-question.ts'
+import { limitQuestion, limitReason, offerLabel } from '../frontends/limit-question.ts'
 import { answerOf, limitAnswerOf, limitOptions, optionsFor, outcomeOf, rejection, unasked } from './permission.ts'
 import { personQuestionsIn, type PersonQuestion } from '../frontends/person-questions.ts'
 import { answersOfForm, choiceOf, choicesFor, formFor } from './person-questions.ts'
+import { settableLimits } from '../frontends/settable-limits.ts'
 
 const mostLimitForms = 3
 
@@ -203,4 +204,38 @@ export class Asking {
     const said = await client.request(methods.client.session.requestPermission, params, { cancellationSignal: signal })
     return outcomeOf(said, asked.options)
   }
+}
+
+interface LimitForm {
+  readonly sessionId: string
+  readonly toolCallId: string
+  readonly message: string
+}
+
+/** The question at a limit as a form: each offer, the end, or another value. */
+function limitForm({ limit, offers }: LimitRequest, about: LimitForm): CreateElicitationRequest {
+  const raises = offers.map(({ to }) => ({ const: `raise:${to}`, title: offerLabel({ limit }, to) }))
+  return {
+    mode: 'form',
+    ...about,
+    requestedSchema: {
+      type: 'object',
+      properties: {
+        choice: { type: 'string', title: 'Limit', oneOf: [...raises, { const: 'end', title: 'Stop here' }] },
+        other: { type: 'string', title: 'Another value', description: 'Used in place of the choice above' },
+      },
+    },
+  }
+}
+
+/** What was answered; a text says what is wrong with it. Anything but a value ends the run. */
+function limitAnswerOfForm({ limit, offers }: LimitRequest, said: unknown): LimitAnswer | string {
+  const { action, content } = fieldsOf(said)
+  const { choice, other } = action === 'accept' ? fieldsOf(content) : {}
+  if (typeof other === 'string' && other.trim() !== '') {
+    const read = settableLimits[limit].read(other.trim())
+    return 'value' in read ? { raise: { [limit]: read.value } } : `Give ${read.expected}.`
+  }
+  const offer = offers.find(({ to }) => `raise:${to}` === choice)
+  return offer === undefined ? { end: true } : { raise: { [limit]: offer.to } }
 }

@@ -9,13 +9,20 @@ import { listedAliases, modelsWithKey } from '@halting/agent/session-settings'
 import { openLive } from '../flags/open-session.ts'
 import { missingKeyOf } from '../flags/missing-key.ts'
 import { UsageError } from '../usage-error.ts'
-import { clientFiles } from './client-files.ts'
 import { invalid } from './errors.ts'
 import type { Opener, OpenRequest, OpenedSession } from './opener.ts'
 import { withImages } from './prompt-content.ts'
 import { ServerQuestions } from './server-questions.ts'
-import { serverEntriesOf } from './servers.ts'
 import { entriesOf, keptFile } from './session-list.ts'
+import {
+  type McpServer,
+  type AgentContext,
+  type FileSystemCapabilities,
+  methods,
+  type ReadTextFileResponse,
+} from '@agentclientprotocol/sdk'
+import type { McpServerEntry } from '@halting/agent/mcp'
+import type { EditorFiles } from '@halting/agent'
 
 /** Opens sessions with the flags that the program was started with, each in its own folder. @throws UsageError for flags that name a session. */
 export async function openerOf(flags: Flags, program: Program): Promise<Opener> {
@@ -106,4 +113,67 @@ class Notes {
     this.#listener = listener
     for (const text of this.#waiting.splice(0)) listener(text)
   }
+}
+
+/** The servers that a client gives to a session. What they say is meant as it stands: nothing is put in for what looks like a variable. */
+export function serverEntriesOf(servers: readonly McpServer[]): readonly McpServerEntry[] {
+  return servers.map((server) => ({ name: server.name, server: configOf(server) }))
+}
+
+function configOf(server: McpServer): McpServerEntry['server'] {
+  if (!('type' in server)) return { type: 'stdio', command: server.command, args: server.args, env: pairs(server.env) }
+  if (!/^https?:\/\//i.test(server.url) || !URL.canParse(server.url))
+    return { problem: 'its url must begin with http:// or https://' }
+  return { type: server.type, url: server.url, headers: pairs(server.headers) }
+}
+
+function pairs(given: readonly { readonly name: string; readonly value: string }[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(given.map(({ name, value }) => [name, value]))
+}
+
+/** Files through the client, as far as it offers that (spec R-ACP-12). What it refuses, such as a file outside of its project, is left to the disk. */
+export function clientFiles(
+  client: AgentContext,
+  sessionId: () => string,
+  { readTextFile, writeTextFile }: FileSystemCapabilities,
+): EditorFiles | undefined {
+  if (readTextFile !== true && writeTextFile !== true) return undefined
+  return {
+    ...(readTextFile === true && {
+      async read(path: string, signal: AbortSignal) {
+        try {
+          const asked = { sessionId: sessionId(), path }
+          const read: ReadTextFileResponse = await client.request(
+            methods.client.fs.readTextFile,
+            asked,
+            waiting(signal),
+          )
+          // Clients may answer with anything.
+          return typeof read.content === 'string' ? read.content : undefined
+        } catch (thrown) {
+          if (signal.aborted) throw thrown
+          return undefined
+        }
+      },
+    }),
+    ...(writeTextFile === true && {
+      async write(path: string, text: string, signal: AbortSignal) {
+        try {
+          const asked = { sessionId: sessionId(), path, content: text }
+          await client.request(methods.client.fs.writeTextFile, asked, waiting(signal))
+          return true
+        } catch (thrown) {
+          if (signal.aborted) throw thrown
+          return false
+        }
+      },
+    }),
+  }
+}
+
+function waiting(signal: AbortSignal): {
+  readonly cancellationSignal: AbortSignal
+  readonly stopWaitingOnCancel: true
+} {
+  return { cancellationSignal: signal, stopWaitingOnCancel: true }
 }

@@ -11,6 +11,7 @@ import {
   waitOfEvent,
   waitText,
 } from '../frontends/wait-text.ts'
+import type { Output } from '../io/output.ts'
 
 /** What a run does at this moment, as one line tells it. */
 export interface Activity {
@@ -232,4 +233,22 @@ const separator = ' · '
 
 function joined({ turn, doing, time, context, tokens, cost }: Parts): string {
   return [turn, doing, time, context, tokens, cost].filter((part) => part !== '').join(separator)
+}
+
+/** Shows on the terminal what a run does, at the pace of that. Call the result to end it. */
+export function showActivity(activity: Activity, output: Output): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const wait = (): void => {
+    // It keeps no program alive.
+    timer = setTimeout(draw, activity.paceMs()).unref()
+  }
+  const draw = (): void => {
+    output.showLive(activity.line(output.width - 1))
+    wait()
+  }
+  wait()
+  return () => {
+    clearTimeout(timer)
+    output.showLive('')
+  }
 }

@@ -4,7 +4,6 @@ import type { Flags } from '../flags/flags.ts'
 import { endingMessage } from '../frontends/wait-text.ts'
 import { elapsed, many, money, moneyAtMost, oneLine, tokensCounted } from '../io/figures.ts'
 import { goalPart, isUnusableGoal } from './goal-text.ts'
-import { letItCompact, moreRoom } from './context-advice.ts'
 import { limitAdvice, waitAdvice } from './limit-advice.ts'
 
 function anotherModel({ model, fallbackModel }: Flags): string {
@@ -120,4 +119,22 @@ export function figuresOf(terminal: RunResult): string {
 export function tokensOf(usage: RunResult['summary']['usage']): { readonly input: number; readonly output: number } {
   const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens, output_tokens } = usage
   return { input: input_tokens + cache_read_input_tokens + cache_creation_input_tokens, output: output_tokens }
+}
+
+/** For a run that ended where the window does, since nothing was to make room. */
+function letItCompact({ autocompact }: Flags): string {
+  // Without the flag it was a variable that switched it off, and the flag goes before that.
+  return autocompact === 'off'
+    ? 'Remove --autocompact off, so that the conversation is compacted, or split the task.'
+    : 'Add --autocompact auto, which overrides DISABLE_AUTO_COMPACT, or split the task.'
+}
+
+/** For a run that made room again and again. Its message says what to do; here are the flags for it. */
+function moreRoom({ model, autocompact, contextWindow }: Flags): string {
+  const ways = [
+    ...(autocompact === undefined || autocompact === 'auto' ? [] : ['raise --autocompact']),
+    ...(contextWindow === undefined ? [] : ['raise --context-window, if the model accepts more']),
+    ...(model === undefined ? ['choose such a model with --model'] : []),
+  ].join(', or ')
+  return ways === '' ? '' : `${ways[0]?.toUpperCase()}${ways.slice(1)}.`
 }

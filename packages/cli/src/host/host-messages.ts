@@ -1,7 +1,6 @@
-import type { JsonObject, SdkMessage } from '@halting/core'
+import type { JsonObject, SdkMessage, ContentBlock } from '@halting/core'
 import { isToolResult, resultForHosts } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
-import { withoutAgentText } from './agent-lines.ts'
 
 export interface HostMessagesOptions {
   readonly flags: Pick<Flags, 'includeAllMessages' | 'promptSuggestions' | 'hookSummary'>
@@ -60,4 +59,35 @@ const interruption = /^\[Request interrupted by user(?: for tool use)?\]$/
 
 function informational({ message, ...others }: Extract<SdkMessage, { readonly subtype: 'informational' }>): JsonObject {
   return { ...others, content: message, level: 'notice' }
+}
+
+/** The blocks of subagents that every host is told: enough to see that one is at work. */
+const ofTools: ReadonlySet<string> = new Set(['tool_use', 'tool_result'])
+
+/**
+ * What a host is told of a message that did not ask for the text of subagents (`forwardSubagentText`, spec R-HOST-4c): of theirs the calls and results
+ * alone. Undefined for nothing.
+ */
+function withoutAgentText(message: SdkMessage): SdkMessage | undefined {
+  switch (message.type) {
+    case 'assistant': {
+      if (message.parent_tool_use_id === null) return message
+      const content = blocksOfTools(message.message.content)
+      return content.length === 0 ? undefined : { ...message, message: { ...message.message, content } }
+    }
+    case 'user': {
+      if (message.parent_tool_use_id === null) return message
+      const { content: said } = message.message
+      const content = typeof said === 'string' ? [] : blocksOfTools(said)
+      return content.length === 0 ? undefined : { ...message, message: { ...message.message, content } }
+    }
+    case 'stream_event':
+      return message.parent_tool_use_id === null ? message : undefined
+    default:
+      return message
+  }
+}
+
+function blocksOfTools(content: readonly ContentBlock[]): readonly ContentBlock[] {
+  return content.filter(({ type }) => ofTools.has(type))
 }

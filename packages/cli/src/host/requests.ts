@@ -1,6 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Session } from '@halting/core/session'
-import { type Json, type JsonObject, type LimitsChange, type SettingsChange, ConfigurationError } from '@halting/core'
+import type { Session, ContextUsage } from '@halting/core/session'
+import {
+  type Json,
+  type JsonObject,
+  type LimitsChange,
+  type SettingsChange,
+  ConfigurationError,
+  type Usage,
+} from '@halting/core'
 import { isJsonObject, messageOf, mostGoalTries } from '@halting/core/adapters'
 import { limitFlags, limitNames } from '../flags/limit-flags.ts'
 import { goalTries } from '../flags/values.ts'
@@ -8,14 +15,71 @@ import { checkMode } from '../frontends/check-mode.ts'
 import { settableLimits } from '../frontends/settable-limits.ts'
 import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
-import { contextAnswer } from './context-answer.ts'
 import type { Answered, Control, HostRequest } from './control.ts'
 import type { Given } from './initialize.ts'
-import { mcpRequests } from './mcp-requests.ts'
-import { reloadRequests } from './reload-requests.ts'
 import type { Opened } from './opened.ts'
 import type { ServeOne, Serving } from './serving.ts'
 import { serverStatus } from './server-status.ts'
+import { mcpNameOf } from '../io/mcp-name.ts'
+import { pluginRow } from '@halting/agent/session-settings'
+import { withStatusCommands } from './status-commands.ts'
+
+/** By which hosts have what people wrote for agents read anew, by its subtype (spec R-HOST-15). */
+const reloadRequests: { readonly [subtype: string]: ServeOne } = {
+  async reload_skills(_fields, { opened }) {
+    await opened.readAnew()
+    return { response: { skills: opened.commands() } }
+  },
+  async reload_plugins({ add_plugins: more, refuse_if_busy: refuses }, { opened }) {
+    if (Array.isArray(more) && more.length > 0)
+      throw new ConfigurationError('Plugins can be added only when a session starts. Nothing was reloaded.')
+    if (refuses === true && opened.session.snapshot.status !== 'idle')
+      throw new ConfigurationError('A run is in progress. Nothing was reloaded.')
+    await opened.readAnew()
+    const { all, problems } = opened.plugins()
+    return {
+      response: {
+        commands: withStatusCommands(opened.commands()),
+        agents: opened.agents(),
+        plugins: all.map(pluginRow),
+        mcpServers: (opened.servers?.statuses() ?? []).map(serverStatus),
+        error_count: problems.length,
+      },
+    }
+  },
+}
+
+/** What hosts ask for about servers, by its subtype (spec R-HOST-14). */
+const mcpRequests: { readonly [subtype: string]: ServeOne } = {
+  async mcp_set_servers({ servers: given }, { opened }) {
+    const entries = await opened.hostServers.entries(given, opened.env)
+    const { added, removed, errors } = await serversOf(opened).replace(entries)
+    return { response: { added, removed, errors } }
+  },
+  async mcp_reconnect({ serverName }, { opened }) {
+    await serversOf(opened).reconnect(nameIn(serverName))
+    return { response: {} }
+  },
+  async mcp_toggle({ serverName, enabled }, { opened }) {
+    if (typeof enabled !== 'boolean') throw new UsageError('The request needs "enabled": true or false.')
+    await serversOf(opened).toggle(nameIn(serverName), { isOn: enabled })
+    return { response: {} }
+  },
+  mcp_message(fields, { opened }) {
+    opened.hostServers.receive(fields)
+    return { response: {} }
+  },
+}
+
+function serversOf({ servers }: Serving['opened']): NonNullable<Serving['opened']['servers']> {
+  if (servers === undefined) throw new UsageError('This session does not support MCP servers.')
+  return servers
+}
+
+function nameIn(value: Json | undefined): string {
+  if (typeof value === 'string' && value !== '') return value
+  throw new UsageError('The request needs "serverName", a string.')
+}
 
 /** What hosts ask for, by its subtype (spec R-HOST-6). */
 const table: { readonly [subtype: string]: ServeOne } = {
@@ -210,3 +274,44 @@ function textIn(name: string, value: Json | undefined): string {
   if (typeof value === 'string' && value !== '') return value
   throw new UsageError(`The request needs "${name}", a string.`)
 }
+
+/** What fills the window, as hosts read it. They show colours by name. */
+function contextAnswer(usage: ContextUsage, { session, memoryFiles, agentTokens }: Opened): JsonObject {
+  const { totalTokens, maxTokens, compactsAt, categories, tools, lastUsage } = usage
+  const window = maxTokens ?? 0
+  const free = Math.max(0, window - totalTokens)
+  return {
+    categories: [
+      ...categories.map(({ name, tokens }, at) => ({
+        name,
+        tokens,
+        color: colours[at % colours.length] ?? 'inactive',
+        kind: 'used',
+      })),
+      ...(window > 0 ? [{ id: 'free_space', name: 'Free space', tokens: free, color: 'inactive', kind: 'free' }] : []),
+    ],
+    totalTokens,
+    maxTokens: window,
+    rawMaxTokens: window,
+    percentage: window > 0 ? Math.round((totalTokens / window) * 100) : 0,
+    gridRows: [],
+    model: session.snapshot.model,
+    memoryFiles: memoryFiles(),
+    mcpTools: tools.flatMap(({ name, tokens }) => {
+      const { server } = mcpNameOf(name) ?? {}
+      return server === undefined ? [] : [{ name, serverName: server, tokens, isLoaded: true }]
+    }),
+    agents: agentTokens(),
+    ...(compactsAt !== null && { autoCompactThreshold: compactsAt }),
+    isAutoCompactEnabled: compactsAt !== null,
+    apiUsage: lastUsage === null ? null : usageOf(lastUsage),
+  }
+}
+
+/** The four figures that the protocol knows. */
+function usageOf(usage: Usage): JsonObject {
+  const { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens } = usage
+  return { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens }
+}
+
+const colours = ['promptBorder', 'claude', 'cyan', 'permission', 'warning', 'purple'] as const

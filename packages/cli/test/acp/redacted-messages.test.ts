@@ -1,7 +1,7 @@
 // Spec R-SECRET-6b: what an editor is sent holds no key of the program.
 import type { AnyMessage } from '@agentclientprotocol/sdk'
 import { expect, test } from 'vitest'
-import { redactedMessages } from '../../src/acp/redacted-messages.ts'
+import { redactedMessages } from '../../src/acp/acp.ts'
 
 async function through(message: object): Promise<unknown> {
   const { readable, writable } = redactedMessages((text) => text.replaceAll('sk-key', '[REDACTED]'))

@@ -3,7 +3,7 @@ import type { JsonObject } from '@halting/core'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { UsageError } from '../../src/usage-error.ts'
-import { joined, readUserMessage } from '../../src/host/user-message.ts'
+import { joined, readUserMessage } from '../../src/host/hand-in.ts'
 
 const user = (content: unknown, more: object = {}) =>
   ({ type: 'user', message: { role: 'user', content }, ...more }) as const

@@ -4,7 +4,7 @@ import type { SessionEvent, SessionSnapshot } from '@halting/core/session'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createAttention } from '../../src/terminal/app/attention.ts'
 import { createScreen } from '../../src/terminal/screen/screen.ts'
-import { followAwaited } from '../../src/terminal/view/awaited-model.ts'
+import { followAwaited } from '../../src/terminal/app/conversation.ts'
 import { plain, text } from './view-support.ts'
 import { virtualTerminal } from './virtual-terminal.ts'
 

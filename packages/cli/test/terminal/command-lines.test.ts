@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { figureRows, rowsOf } from '../../src/io/rows.ts'
 import { readLimits } from '../../src/frontends/limits-argument.ts'
-import { readCommand } from '../../src/terminal/commands/parse-command.ts'
+import { readCommand } from '../../src/terminal/app/submit.ts'
 import { shellCommandIn, runShellCommand, toldToModel } from '../../src/terminal/shell/shell-command.ts'
 
 const inForce = {

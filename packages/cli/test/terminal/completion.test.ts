@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { completionOf } from '../../src/terminal/completion/completion.ts'
 import { fileList } from '../../src/terminal/completion/file-list.ts'
-import { droppedImage } from '../../src/terminal/editor/dropped-image.ts'
+import { droppedImage } from '../../src/terminal/app/key-actions.ts'
 
 let cwd = ''
 

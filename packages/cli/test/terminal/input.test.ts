@@ -2,7 +2,7 @@
 import { Editor } from '@earendil-works/pi-tui/dist/components/editor.js'
 import { matchesKey } from '@earendil-works/pi-tui/dist/keys.js'
 import { expect, test } from 'vitest'
-import { editorHost } from '../../src/terminal/screen/editor-host.ts'
+import { editorHost } from '../../src/terminal/editor/prompt-editor.ts'
 import { createInput } from '../../src/terminal/screen/input.ts'
 import { reportOf } from '../../src/terminal/screen/modes.ts'
 import { createScreen } from '../../src/terminal/screen/screen.ts'

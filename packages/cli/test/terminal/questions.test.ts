@@ -6,7 +6,7 @@ import { type PermissionAnswer, userStoppedRun } from '@halting/core/adapters'
 import { createPermissions } from '@halting/policy'
 import type { Question } from '@halting/core/session'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { mayHarm } from '../../src/terminal/view/harm.ts'
+import { mayHarm } from '../../src/terminal/view/permission-question.ts'
 import { questionView, type QuestionOptions } from '../../src/terminal/view/question-view.ts'
 import { call, printed, plain, shown, streamView } from './view-support.ts'
 

@@ -1,7 +1,7 @@
 // R-TERM-1, R-TERM-2: what is printed is printed once; below it only what changes is written.
 import { Editor } from '@earendil-works/pi-tui/dist/components/editor.js'
 import { expect, test } from 'vitest'
-import { editorHost } from '../../src/terminal/screen/editor-host.ts'
+import { editorHost } from '../../src/terminal/editor/prompt-editor.ts'
 import type { Block, Component } from '../../src/terminal/screen/screen-port.ts'
 import { createScreen } from '../../src/terminal/screen/screen.ts'
 import { manualTimers, virtualTerminal, type VirtualTerminalOptions } from './virtual-terminal.ts'

@@ -2,9 +2,8 @@
 import type { SessionEvent } from '@halting/core/session'
 import { describe, expect, test } from 'vitest'
 import { type StandingFigures, standingRows } from '../../src/frontends/status-reports.ts'
-import { StandingView } from '../../src/terminal/app/standing-figures.ts'
-import { queueLines } from '../../src/terminal/view/queue-lines.ts'
-import { statusBar } from '../../src/terminal/view/status-bar.ts'
+import { StandingView } from '../../src/terminal/app/open-session.ts'
+import { queueLines, statusBar } from '../../src/terminal/app/layout.ts'
 import { stopPanel, type PanelSnapshot } from '../../src/terminal/view/stop-panel.ts'
 import { noFigures, noLimits, plain, shown } from './view-support.ts'
 

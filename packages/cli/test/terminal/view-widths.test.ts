@@ -1,14 +1,12 @@
 // Holds rules of docs/spec: R-TERM-20.
-import type { RunEvent } from '@halting/core'
-import { endings, type EndingReason } from '@halting/core'
+import { type RunEvent, endings, type EndingReason } from '@halting/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { columnsOf } from '../../src/io/columns.ts'
 import type { Block } from '../../src/terminal/screen/screen-port.ts'
 import { questionView } from '../../src/terminal/view/question-view.ts'
 import { endingShown } from '../../src/terminal/view/ending-block.ts'
-import { queueLines } from '../../src/terminal/view/queue-lines.ts'
-import { statusBar } from '../../src/terminal/view/status-bar.ts'
+import { queueLines, statusBar } from '../../src/terminal/app/layout.ts'
 import { stopPanel } from '../../src/terminal/view/stop-panel.ts'
 import {
   call,

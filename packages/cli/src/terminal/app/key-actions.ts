@@ -1,6 +1,4 @@
 import { messageOf } from '@halting/core/adapters'
-import { droppedImage } from '../editor/dropped-image.ts'
-import { editOutside } from '../editor/external-editor.ts'
 import { runCommand } from '../commands/table.ts'
 import type { AppAction } from '../keys/actions.ts'
 import { pastedIn } from '../keys/typed.ts'
@@ -8,6 +6,12 @@ import type { KeyTable } from '../keys/key-table.ts'
 import type { ShellCommands } from '../shell/shell-commands.ts'
 import type { AppContext } from './context.ts'
 import type { When } from './hand-in.ts'
+import { statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { homeFolder } from '@halting/policy/files'
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 
 interface Options {
   readonly app: AppContext
@@ -193,4 +197,88 @@ async function outside(app: AppContext): Promise<void> {
     app.editor.putBefore([text])
     app.note(messageOf(thrown))
   }
+}
+
+const images = /\.(?:png|jpe?g|gif|webp)$/i
+
+/**
+ * The mention of an image whose path was pasted: terminals paste the path of a file that is dropped on them, in quotation marks or with backslashes.
+ * Undefined for anything else.
+ */
+export function droppedImage(pasted: string, cwd: string): string | undefined {
+  const line = pasted.trim()
+  if (line === '' || line.includes('\n') || line.length > 4_000) return undefined
+  const path = unquoted(line)
+  if (!images.test(path) || path.includes('"') || /\p{Cc}/u.test(path)) return undefined
+  // A name alone may be meant as a word.
+  if (!/^(?:~?\/|\.\.?\/|[A-Za-z]:\\)/.test(path)) return undefined
+  try {
+    const place = path.startsWith('~/') ? join(homeFolder(), path.slice(2)) : resolve(cwd, path)
+    if (!statSync(place).isFile()) return undefined
+    return /\s/.test(path) ? `@"${path}" ` : `@${path} `
+  } catch {
+    return undefined
+  }
+}
+
+function unquoted(line: string): string {
+  const url = /^file:\/\/(\/.*)$/.exec(line)?.[1]
+  if (url !== undefined) {
+    try {
+      return decodeURIComponent(url)
+    } catch {
+      return url
+    }
+  }
+  const quoted = /^(['"])(.*)\1$/.exec(line)?.[2]
+  return quoted ?? line.replaceAll(/\\(.)/g, '$1')
+}
+
+type Edited =
+  | { readonly kind: 'edited'; readonly text: string }
+  /** Why not; the text is what it was. */
+  | { readonly kind: 'failed'; readonly why: string }
+
+/** The editor of a person: `$VISUAL`, `$EDITOR`, else vi. */
+function editorOf(env: Readonly<Record<string, string | undefined>>): string {
+  return [env['VISUAL'], env['EDITOR']].find((name) => name !== undefined && name.trim() !== '') ?? 'vi'
+}
+
+/** Has a person write the text in their own editor, which has the terminal for that time. */
+async function editOutside(
+  text: string,
+  env: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+): Promise<Edited> {
+  const editor = editorOf(env)
+  let folder: string | undefined
+  try {
+    folder = await mkdtemp(join(tmpdir(), 'halting-edit-'))
+    const path = join(folder, 'prompt.md')
+    await writeFile(path, text, { mode: 0o600 })
+    const failed = await run(editor, path, env, cwd)
+    if (failed !== undefined) return { kind: 'failed', why: failed }
+    return { kind: 'edited', text: (await readFile(path, 'utf8')).replace(/\r?\n$/, '') }
+  } catch (thrown) {
+    return { kind: 'failed', why: messageOf(thrown) }
+  } finally {
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true }).catch(() => undefined)
+  }
+}
+
+/** By the shell, as `code --wait` is two words; the path is an argument of its own. */
+function run(
+  editor: string,
+  path: string,
+  env: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'sh', path], { stdio: 'inherit', env: { ...env }, cwd })
+    child.once('error', (error) => resolve(`${editor} could not start: ${error.message}`))
+    child.once('close', (code, signal) => {
+      if (code === 0) resolve(undefined)
+      else resolve(`${editor} failed with ${signal ?? `exit code ${code}`}. Set VISUAL or EDITOR to another editor.`)
+    })
+  })
 }

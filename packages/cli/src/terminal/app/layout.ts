@@ -1,11 +1,9 @@
-import { fitted } from '../../io/columns.ts'
+import { fitted, columnsOf } from '../../io/columns.ts'
 import { many, oneLine } from '../../io/figures.ts'
-import { type Action } from '../keys/actions.ts'
+import type { Action } from '../keys/actions.ts'
 import { keyName } from '../keys/key-table.ts'
 import type { Component } from '../screen/screen-port.ts'
 import type { ShellCommands } from '../shell/shell-commands.ts'
-import { queueLines } from '../view/queue-lines.ts'
-import { statusBar, type StatusInput } from '../view/status-bar.ts'
 import { stopPanel } from '../view/stop-panel.ts'
 import { todoLines } from '../view/todos.ts'
 import type { AppContext } from './context.ts'
@@ -13,6 +11,11 @@ import type { Conversation } from './conversation.ts'
 import type { Overlays } from './overlays.ts'
 import type { StatusLines } from './status-lines.ts'
 import { isWaiting, retryKey } from './submit.ts'
+import type { QueuedMessage, SessionSnapshot } from '@halting/core/session'
+import type { Style } from '../../io/style.ts'
+import { oneLineOf } from '../view/lines.ts'
+import { saidText } from '../view/said-text.ts'
+import { modeWords } from '../../frontends/mode-words.ts'
 
 interface Options {
   readonly app: AppContext
@@ -137,4 +140,61 @@ function runningHints(app: AppContext, key: (action: Action) => string): readonl
 /** What the panel knows of limits beside the session's own: the usual ones, and standing budgets. */
 function limitsOf(open: Options['app']['open']) {
   return { usualLimits: open?.usualLimits, standing: open?.standing?.() }
+}
+
+/** Messages that no run has taken, with what becomes of each (spec R-TERM-23). */
+export function queueLines(queue: () => readonly QueuedMessage[], style: Style): Component {
+  return {
+    render(width) {
+      const waiting = queue()
+      return (['next', 'later'] as const).flatMap((when) => {
+        const messages = waiting.filter((message) => message.when === when)
+        const [first] = messages
+        const last = messages.at(-1)
+        if (first === undefined || last === undefined) return []
+        const said = messages.map(({ content }) => `"${oneLineOf(saidText(content), 200)}"`).join(', ')
+        return [style.dim(` ${oneLineOf(`queued ${messages.length} ${where[when]}: ${said}`, width - 1)}`)]
+      })
+    },
+  }
+}
+
+const where = { next: 'for the next turn', later: 'after the run' } as const
+
+interface StatusInput {
+  readonly snapshot: Pick<SessionSnapshot, 'status' | 'permissionMode' | 'model' | 'tasks'>
+  /** `loop: round 3 of 10 in 9:12`; '' for no loop. */
+  readonly loop?: string
+  /** `main*`; '' where there is no repository. */
+  readonly branch: string
+  /** What the keys do now, the most needed first: `Esc stop`. */
+  readonly keys: readonly string[]
+  /** They stand before the model: where there is no room, it goes before they do. */
+  readonly areKeysFirst?: boolean
+  /** A command of the person says where one is: model and branch are left to it. */
+  readonly isShort?: boolean
+}
+
+/** `accepts edits · sonnet-5.5 · main* · Esc stop · Enter steer`: mode first, keys go where there is no room (spec R-TERM-23). */
+export function statusBar(input: () => StatusInput, style: Style): Component {
+  return {
+    render(width) {
+      const { snapshot, branch, keys, loop = '', areKeysFirst = false, isShort = false } = input()
+      const running = snapshot.tasks.filter(({ status }) => status === 'running').length
+      const parts = [
+        modeWords(snapshot.permissionMode).short,
+        ...(loop === '' ? [] : [loop]),
+        ...(areKeysFirst ? keys : []),
+        // Of a session on a cluster it is known when a worker has it.
+        ...(isShort || snapshot.model === '' ? [] : [snapshot.model]),
+        ...(isShort || branch === '' ? [] : [branch]),
+        ...(running === 0 ? [] : [`${running} in the background`]),
+        ...(areKeysFirst ? [] : keys),
+      ].map((part) => oneLineOf(part, 60))
+      const fitting = parts.filter((_part, index) => columnsOf(parts.slice(0, index + 1).join(' · ')) < width)
+      const shown = fitting.length === 0 ? oneLineOf(parts[0] ?? '', width - 1) : fitting.join(' · ')
+      const isOpen = snapshot.permissionMode === 'bypassPermissions'
+      return [` ${isOpen ? style.red(shown) : style.dim(shown)}`]
+    },
+  }
 }

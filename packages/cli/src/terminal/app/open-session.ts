@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { SessionSnapshot } from '@halting/core/session'
+import type { SessionSnapshot, SessionEvent } from '@halting/core/session'
 import { isJsonObject, usualMaxTurns } from '@halting/core/adapters'
 import type { LiveSession } from '../../flags/open-session.ts'
 import { pluginsWithHooks, turnsWithoutPrice, whose } from '@halting/agent/session-settings'
@@ -15,7 +15,6 @@ import type { OnThisMachine, OpenSession } from './context.ts'
 import { keptEntries } from './kept-entries.ts'
 import type { StandingFigures } from '../../frontends/status-reports.ts'
 import type { ServerQuestions } from './server-questions.ts'
-import { StandingView } from './standing-figures.ts'
 
 /** A live session, as the interactive program uses it. `changed`: what the screen shows beside the session is another. */
 export function openSessionOf(
@@ -163,4 +162,50 @@ function hookRows(events: object): OnThisMachine['hooks'] {
 
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
+}
+
+/** The ledger is read so often at most: others spend, too, and nobody reads along each second. */
+const restMs = 5_000
+
+/**
+ * The standing budgets of a session, for the stop panel and `/limits`. Read when the session begins and after its requests; what cannot be read is not shown,
+ * since the run itself says so.
+ */
+export class StandingView {
+  readonly #read: () => Promise<readonly StandingFigures[]>
+  readonly #now: () => number
+  readonly #changed: () => void
+  #all: readonly StandingFigures[] = []
+  #readAt = -Infinity
+  #isReading = false
+
+  constructor(read: () => Promise<readonly StandingFigures[]>, now: () => number, changed: () => void) {
+    this.#read = read
+    this.#now = now
+    this.#changed = changed
+    this.#refresh()
+  }
+
+  get all(): readonly StandingFigures[] {
+    return this.#all
+  }
+
+  onEvent(event: SessionEvent): void {
+    if (event.type === 'run_end') this.#refresh()
+    else if (event.type === 'loop' && event.event.type === 'figures' && this.#now() - this.#readAt >= restMs)
+      this.#refresh()
+  }
+
+  #refresh(): void {
+    if (this.#isReading) return
+    this.#isReading = true
+    this.#readAt = this.#now()
+    void this.#read()
+      .catch((): readonly StandingFigures[] => [])
+      .then((all) => {
+        this.#isReading = false
+        this.#all = all
+        this.#changed()
+      })
+  }
 }

@@ -7,7 +7,8 @@ import type { Component } from '../screen/screen-port.ts'
 import type { QuestionOptions, QuestionView } from '../view/question-parts.ts'
 import type { ServerQuestionOptions } from '../view/server-question.ts'
 import type { AppContext, OpenSession } from './context.ts'
-import { answerText, readAnswer } from './early-keys.ts'
+import { textOfKey } from '../keys/typed.ts'
+import { isPressed } from '../view/text-field.ts'
 
 interface Views {
   readonly questionView: (options: QuestionOptions) => QuestionView
@@ -254,4 +255,24 @@ function fileText(path: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/** What a key types as far as answers are concerned: its text, a carriage return for Enter. Undefined for any other key, and for a paste. */
+function answerText(data: string): string | undefined {
+  if (data === '\n') return undefined
+  return isPressed(data, 'enter') ? '\r' : textOfKey(data)
+}
+
+/** Words that people type where one letter is the answer. */
+const words = ['yes', 'no', 'always', 'all']
+
+/**
+ * Whether what was typed in one go is an answer and nothing else: one character, repeated by a key that was held down or pressed twice, or a word such as
+ * `yes`; each may be followed by Enter. `partial`: the beginning of such a word.
+ */
+export function readAnswer(typed: string): 'complete' | 'partial' | 'text' {
+  const [, word] = /^([^\r]*)\r*$/.exec(typed) ?? []
+  if (word === undefined) return 'text'
+  if (word === '' || new Set(word).size === 1 || words.includes(word)) return 'complete'
+  return word === typed && words.some((known) => known.startsWith(word)) ? 'partial' : 'text'
 }

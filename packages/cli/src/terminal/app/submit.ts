@@ -2,13 +2,13 @@ import { ConfigurationError } from '@halting/core'
 import { undoChanges } from '../commands/session-commands.ts'
 import { setAnotherModel } from '../commands/setting-commands.ts'
 import { commandNames, runCommand } from '../commands/table.ts'
-import { readCommand } from '../commands/parse-command.ts'
 import { shellCommandIn } from '../shell/shell-command.ts'
 import type { ShellCommands } from '../shell/shell-commands.ts'
 import { actionFor, type OfferedAction } from '../view/ending-actions.ts'
 import type { AppContext } from './context.ts'
 import type { Conversation } from './conversation.ts'
 import type { When } from './hand-in.ts'
+import { nearest } from '../../flags/nearest.ts'
 
 /** An empty line so soon after an ending was meant for what stood there before. */
 const strayMs = 500
@@ -95,4 +95,23 @@ function take({ effect }: OfferedAction, app: AppContext, conversation: Conversa
 
 function failing(app: AppContext, work: Promise<void>): void {
   void work.catch((thrown: unknown) => app.fail(thrown))
+}
+
+type ReadCommand =
+  /** No command: something to say. */
+  | { readonly kind: 'prompt' }
+  | { readonly kind: 'own'; readonly name: string; readonly argument: string }
+  /** One that somebody wrote in a file, or a server has: it is a prompt. */
+  | { readonly kind: 'written'; readonly name: string }
+  | { readonly kind: 'unknown'; readonly says: string }
+
+/** What a line with a slash at its beginning asks for. A path is no command. */
+export function readCommand(text: string, own: readonly string[], written: readonly string[]): ReadCommand {
+  const [, name = '', argument = ''] = /^\/([^\s/]+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? []
+  if (name === '') return { kind: 'prompt' }
+  if (own.includes(name)) return { kind: 'own', name, argument: argument.trim() }
+  if (written.includes(name)) return { kind: 'written', name }
+  const meant = nearest(name, [...own, ...written])
+  const hint = meant === undefined ? '/help lists the commands.' : `Did you mean /${meant}?`
+  return { kind: 'unknown', says: `Unknown command /${name}. ${hint}` }
 }

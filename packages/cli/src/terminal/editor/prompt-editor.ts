@@ -1,10 +1,45 @@
 import type { AutocompleteProvider } from '@earendil-works/pi-tui/dist/autocomplete.js'
 import { Editor } from '@earendil-works/pi-tui/dist/components/editor.js'
 import type { Style } from '../../io/style.ts'
-import { editorHost } from '../screen/editor-host.ts'
 import { pasteEnd, pasteStart } from '../screen/input.ts'
-import { leastEditorWidth, takeWideGraphemesApart } from './narrow-graphemes.ts'
 import type { Component, Screen } from '../screen/screen-port.ts'
+import { visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
+import type { TUI } from '@earendil-works/pi-tui/dist/tui.js'
+
+/** Columns of the widest single character, as the library counts: a tab. */
+const widestCharacter = 3
+
+/** The fewest columns that the editor may be given; it keeps one of them for the cursor. */
+const leastEditorWidth: number = widestCharacter + 1
+
+/** What stands for a large paste is one piece on purpose; the library parts it itself where it is too wide. */
+const pasteMarker = '[paste #'
+
+/**
+ * Has the editor take a grapheme that is wider than any character apart. The library never ends for one that is wider than a line: a wide character in a
+ * narrow terminal, or a letter with as many vowel signs as somebody pastes in any terminal.
+ */
+function takeWideGraphemesApart(editor: Editor): void {
+  // The method that all of the editor's wrapping and moving goes through; it is private in the types alone.
+  const inner = editor as unknown as { segment(text: string): Iterable<Intl.SegmentData> }
+  const whole = inner.segment.bind(editor)
+  inner.segment = (text) => narrow(whole(text))
+}
+
+function* narrow(segments: Iterable<Intl.SegmentData>): Generator<Intl.SegmentData> {
+  for (const each of segments) {
+    const { segment, input } = each
+    // Two units are at most a wide character and a narrow one.
+    if (segment.length <= 2 || segment.startsWith(pasteMarker) || visibleWidth(segment) <= widestCharacter) yield each
+    else {
+      let { index } = each
+      for (const character of segment) {
+        yield { segment: character, index, input }
+        index += character.length
+      }
+    }
+  }
+}
 
 /** Where a person writes. */
 export interface PromptEditor {
@@ -135,4 +170,21 @@ export function promptEditor(options: EditorOptions): PromptEditor {
 
 function borderOf(line: string, width: number): string {
   return line.replaceAll(borderMark, '').padEnd(width, '─').slice(0, width)
+}
+
+/** What components of the library, such as its editor, take for their root: they ask it for a frame, and how many rows there are. */
+export function editorHost(screen: Screen): TUI {
+  const host = {
+    requestRender: () => screen.requestFrame(),
+    terminal: {
+      get rows() {
+        return screen.rows
+      },
+      get columns() {
+        return screen.columns
+      },
+    },
+  }
+  // `Editor` and `CancellableLoader` use nothing else of the class: it is a root of its own, which would write to the terminal beside the screen.
+  return host as unknown as TUI
 }

@@ -1,12 +1,13 @@
 import type { NotificationChannel } from '@halting/policy/settings'
 import { isKeyRelease } from '@earendil-works/pi-tui/dist/keys.js'
-import { fullScreen } from './full-screen.ts'
 import { createInput, type Input } from './input.ts'
 import { mainScreen, type MainScreen } from './main-screen.ts'
 import { type Background, createModes, type Report, reportOf } from './modes.ts'
 import type { Block, Component, Screen } from './screen-port.ts'
 import { plainText } from './strip.ts'
 import { type EndSignal, type Size, systemTimers, type TerminalPort, type Timers } from './terminal-port.ts'
+import { linesAt } from './lines-at.ts'
+import { rowText } from './row.ts'
 
 export interface ScreenOptions {
   readonly timers?: Timers
@@ -348,4 +349,38 @@ function tellFocus(component: Component, isFocused: boolean): void {
 
 function sizeOf({ columns, rows }: Size): Size {
   return { columns, rows }
+}
+
+/** The alternate screen, for what takes all of the terminal: the transcript, a diff. What is printed below it is there again behind it. */
+interface FullScreen {
+  enter(): string
+  leave(): string
+  /** What is to be written to show it. */
+  draw(component: Component, columns: number, rows: number): string
+  /** What stands on the screen is not known any more. */
+  forget(): void
+}
+
+function fullScreen(): FullScreen {
+  let shown: readonly string[] = []
+  return {
+    enter() {
+      shown = []
+      return '\u001B[?1049h\u001B[2J\u001B[?25l'
+    },
+    leave: () => '\u001B[?1049l',
+    draw(component, columns, rows) {
+      const lines = linesAt(component, columns - 1).slice(0, rows)
+      const texts = Array.from({ length: rows }, (_, row) => rowText(lines[row] ?? '', columns - 1))
+      const changes = texts.map((text, row) =>
+        text === (shown[row] ?? '') ? '' : `\u001B[${row + 1};1H\u001B[K${text}`,
+      )
+      shown = texts
+      const bytes = changes.join('')
+      return bytes === '' ? '' : `\u001B[?2026h\u001B[?7l${bytes}\u001B[?7h\u001B[?2026l`
+    },
+    forget() {
+      shown = []
+    },
+  }
 }
