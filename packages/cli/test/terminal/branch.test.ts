@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildSync } from 'esbuild'
 import { expect, onTestFinished, test } from 'vitest'
-import { branchReader } from '../../src/terminal/app/work-tree.ts'
+import { branchReader } from '../../src/terminal/app/branch.ts'
 
 function folderOf(): string {
   const folder = mkdtempSync(join(tmpdir(), 'halting-branch-'))
