@@ -15,15 +15,15 @@ import type { SettingsChange } from '@halting/core'
 import { retryServices } from '../frontends/wait-text.ts'
 import { checkMode } from '../frontends/check-mode.ts'
 import { oneLine } from '../io/figures.ts'
-import { Asking } from './asking.ts'
-import { changeOf, configOptions, modeState } from './config-options.ts'
-import { invalid, requestError } from './errors.ts'
-import { EventUpdates, shownBy } from './event-updates.ts'
+import { ClientQuestions } from './client-questions.ts'
+import { parseOption, configOptions, modeState } from './config-options.ts'
+import { invalidParamsError, requestError } from './errors.ts'
+import { EventUpdates, clientFeaturesOf } from './event-updates.ts'
 import { Outbox } from './outbox.ts'
-import type { OpenedSession } from './opener.ts'
-import { givenPrompt } from './prompt-content.ts'
+import type { OpenedSession } from './session-opener.ts'
+import { readClientPrompt } from './prompt-content.ts'
 import { type OpenPrompt, type PromptEnd, Prompts } from './prompts.ts'
-import { goOn, ownCommands, ownCommandOf, setGoal } from './own-commands.ts'
+import { continueRun, builtinCommands, parseBuiltinCommand, setGoal } from './builtin-commands.ts'
 import { titleOf } from './session-list.ts'
 import { answerFor } from './stop-reason.ts'
 
@@ -31,14 +31,14 @@ import { answerFor } from './stop-reason.ts'
 const longestDescription = 300
 
 /** What a client said with a prompt. */
-type PromptBlocks = Parameters<typeof givenPrompt>[0]
+type PromptBlocks = Parameters<typeof readClientPrompt>[0]
 
 /** What of a session a client can set, and is told of when it changes. */
-type Settable = Pick<SessionSnapshot, 'permissionMode' | 'model' | 'models' | 'thinking' | 'limits'> & {
+type SettableState = Pick<SessionSnapshot, 'permissionMode' | 'model' | 'models' | 'thinking' | 'limits'> & {
   readonly maxGoalTries: number | null
 }
 
-interface AboutClient {
+interface ClientInfo {
   readonly capabilities: ClientCapabilities
   readonly hasTitle: boolean
   /** Takes out keys that this program itself uses. */
@@ -50,24 +50,35 @@ export class AcpSession {
   readonly #opened: OpenedSession
   readonly #outbox: Outbox
   readonly #updates: EventUpdates
-  readonly #asking: Asking
+  readonly #questions: ClientQuestions
   readonly #prompts = new Prompts()
   readonly #stopListening: () => void
   /** What a client was told of what can be set. */
-  #told: Settable
-  #toldCommands: readonly AvailableCommand[] = []
+  #reported: SettableState
+  #reportedCommands: readonly AvailableCommand[] = []
   #hasTitle: boolean
 
-  constructor(opened: OpenedSession, client: AgentContext, { capabilities, hasTitle, redact }: AboutClient) {
+  constructor(opened: OpenedSession, client: AgentContext, { capabilities, hasTitle, redact }: ClientInfo) {
     const { session } = opened
     this.#opened = opened
     this.#hasTitle = hasTitle
     this.#outbox = new Outbox((update) =>
       client.notify(methods.client.session.update, { sessionId: session.id, update }),
     )
-    this.#updates = new EventUpdates(shownBy(capabilities), session.snapshot.cwd, () => session.snapshot, redact)
-    this.#asking = new Asking({ session, client, capabilities, updates: this.#updates, outbox: this.#outbox })
-    this.#told = this.#settable()
+    this.#updates = new EventUpdates(
+      clientFeaturesOf(capabilities),
+      session.snapshot.cwd,
+      () => session.snapshot,
+      redact,
+    )
+    this.#questions = new ClientQuestions({
+      session,
+      client,
+      capabilities,
+      updates: this.#updates,
+      outbox: this.#outbox,
+    })
+    this.#reported = this.#settable()
     this.#stopListening = session.listen((event) => this.#onEvent(event))
   }
 
@@ -85,32 +96,32 @@ export class AcpSession {
   }
 
   #onEvent(event: SessionEvent): void {
-    this.#outbox.push(...this.#updates.of(event))
-    this.#asking.onEvent(event)
+    this.#outbox.push(...this.#updates.updatesFor(event))
+    this.#questions.onEvent(event)
     // Servers may have come since it was opened.
-    if (event.type === 'run_start') this.#tellCommands()
+    if (event.type === 'run_start') this.#sendCommandChanges()
     if (event.type === 'run_end')
       this.#outbox.push({ sessionUpdate: 'session_info_update', updatedAt: new Date().toISOString() })
-    if (event.type === 'changed') this.#tellSettings()
+    if (event.type === 'changed') this.#sendSettingChanges()
     this.#prompts.onEvent(event)
     // What only goes on waits in no queue that a cancel could empty.
     if (event.type === 'run_start' && this.#prompts.isUnwanted(event.runId)) this.#session.interrupt()
   }
 
   /** Tells the client; resolves when it has been sent. */
-  async tell(updates: readonly SessionUpdate[]): Promise<void> {
+  async send(updates: readonly SessionUpdate[]): Promise<void> {
     this.#outbox.push(...updates)
     await this.#outbox.flush()
   }
 
   /** What a person may begin a prompt with, and what they should know. */
-  tellBeginning(): void {
-    this.#tellCommands()
+  sendInitialUpdates(): void {
+    this.#sendCommandChanges()
     this.#opened.onNote((text) => this.#outbox.push(...this.#updates.note('info', text)))
   }
 
-  #tellCommands(): void {
-    const availableCommands = [...ownCommands, ...this.#opened.commands()].map(
+  #sendCommandChanges(): void {
+    const availableCommands = [...builtinCommands, ...this.#opened.commands()].map(
       ({ name, description, argumentHint = '' }) => ({
         name,
         // Files of a project say them.
@@ -118,8 +129,8 @@ export class AcpSession {
         ...(argumentHint !== '' && { input: { hint: oneLine(argumentHint, longestDescription) } }),
       }),
     )
-    if (isDeepStrictEqual(availableCommands, this.#toldCommands)) return
-    this.#toldCommands = availableCommands
+    if (isDeepStrictEqual(availableCommands, this.#reportedCommands)) return
+    this.#reportedCommands = availableCommands
     this.#outbox.push({ sessionUpdate: 'available_commands_update', availableCommands })
   }
 
@@ -131,7 +142,7 @@ export class AcpSession {
     signal.addEventListener('abort', cancel, { once: true })
     if (signal.aborted) cancel()
     try {
-      await this.#handIn(prompt, blocks, signal)
+      await this.#submit(prompt, blocks, signal)
     } catch (thrown) {
       this.#prompts.fail(prompt, thrown)
     }
@@ -142,25 +153,27 @@ export class AcpSession {
     }
   }
 
-  async #handIn(prompt: OpenPrompt, blocks: PromptBlocks, signal: AbortSignal): Promise<void> {
-    const given = givenPrompt(blocks)
-    const own = given.rest === '' && given.images.length === 0 ? ownCommandOf(given.said) : undefined
-    if (own !== undefined) {
+  async #submit(prompt: OpenPrompt, blocks: PromptBlocks, signal: AbortSignal): Promise<void> {
+    const clientPrompt = readClientPrompt(blocks)
+    const command =
+      clientPrompt.rest === '' && clientPrompt.images.length === 0 ? parseBuiltinCommand(clientPrompt.text) : undefined
+    if (command !== undefined) {
       if (prompt.isCancelled) return this.#prompts.cancelOne(prompt.id)
-      if (own.name === 'until' || own.name === 'goal' || own.name === 'retry') {
-        const said = own.name === 'retry' ? retryServices(this.#session) : setGoal(this.#session, own.name, own.rest)
-        this.#outbox.push(...this.#updates.said(said))
+      if (command.name === 'until' || command.name === 'goal' || command.name === 'retry') {
+        const answer =
+          command.name === 'retry' ? retryServices(this.#session) : setGoal(this.#session, command.name, command.rest)
+        this.#outbox.push(...this.#updates.message(answer))
         return this.#prompts.done(prompt)
       }
-      this.#prompts.handIn(prompt, 'goes on')
-      if (own.name === 'compact') this.#session.compact(own.rest === '' ? undefined : own.rest)
-      else goOn(this.#session)
+      this.#prompts.markSubmitted(prompt, 'goes on')
+      if (command.name === 'compact') this.#session.compact(command.rest === '' ? undefined : command.rest)
+      else continueRun(this.#session)
       return
     }
-    const { content, ...run } = await this.#opened.prepare(given, signal)
+    const { content, ...run } = await this.#opened.prepare(clientPrompt, signal)
     if (prompt.isCancelled) return this.#prompts.cancelOne(prompt.id)
-    this.#nameAfter(given.said)
-    this.#prompts.handIn(prompt, 'message')
+    this.#nameAfter(clientPrompt.text)
+    this.#prompts.markSubmitted(prompt, 'message')
     this.#session.prompt(content, { ...run, id: prompt.id, when: 'now' })
   }
 
@@ -197,8 +210,8 @@ export class AcpSession {
 
   /** Also while a run goes on: a limit that is raised holds from the next request on. @throws RequestError for what cannot be set. */
   setOption(configId: string, value: unknown): SessionConfigOption[] {
-    const change = changeOf(configId, value, this.#session.snapshot)
-    if (typeof change === 'string') throw invalid(change)
+    const change = parseOption(configId, value, this.#session.snapshot)
+    if (typeof change === 'string') throw invalidParamsError(change)
     this.#set(change)
     return this.settings.configOptions
   }
@@ -210,14 +223,14 @@ export class AcpSession {
     } catch (thrown) {
       throw requestError(thrown)
     }
-    this.#tellSettings()
+    this.#sendSettingChanges()
   }
 
   /** Told where something that can be set has changed, whoever did it. */
-  #tellSettings(): void {
-    const [before, now] = [this.#told, this.#settable()]
+  #sendSettingChanges(): void {
+    const [before, now] = [this.#reported, this.#settable()]
     if (isDeepStrictEqual(now, before)) return
-    this.#told = now
+    this.#reported = now
     const { permissionMode } = now
     if (permissionMode !== before.permissionMode)
       this.#outbox.push({ sessionUpdate: 'current_mode_update', currentModeId: permissionMode })
@@ -228,7 +241,7 @@ export class AcpSession {
     return configOptions(this.#session.snapshot, this.#opened.models)
   }
 
-  #settable(): Settable {
+  #settable(): SettableState {
     const { permissionMode, model, models, thinking, limits, goal } = this.#session.snapshot
     return { permissionMode, model, models, thinking, limits, maxGoalTries: goal?.maxTries ?? null }
   }

@@ -17,7 +17,7 @@ const patienceMs = 1_800
 /** `halting acp`: serves an editor over stdin and stdout until that closes them. stdout carries the protocol and nothing else (spec R-ACP-1). */
 export async function acp(flags: Flags, program: Program): Promise<number> {
   const { stdin, output } = program
-  keepStdoutClean()
+  redirectConsoleToStderr()
   if (stdin.isTTY)
     output.err(
       told(
@@ -26,18 +26,18 @@ export async function acp(flags: Flags, program: Program): Promise<number> {
     )
   const opener = await openerOf(flags, program)
   const served = serveAgent({ opener, program, version: versionOf(program) })
-  const { input, ended } = untilEnded(stdin, output)
+  const { input, ended } = trackEndOfInput(stdin, output)
   // Node's own type of web streams and that of the library are the same streams.
   const { readable, writable } = ndJsonStream(Writable.toWeb(process.stdout) as WritableStream<Uint8Array>, input)
-  const bounded = boundedDepth((message) => output.out(`${JSON.stringify(message)}\n`))
-  const redacted = redactedMessages(createKeyRedactor(program.env))
+  const depthLimited = depthLimitStream((message) => output.out(`${JSON.stringify(message)}\n`))
+  const redacted = redactionStream(createKeyRedactor(program.env))
   void redacted.readable.pipeTo(writable).catch(() => undefined)
-  const connection = served.app.connect({ readable: readable.pipeThrough(bounded), writable: redacted.writable })
+  const connection = served.app.connect({ readable: readable.pipeThrough(depthLimited), writable: redacted.writable })
   const exitCode = await Promise.race([
     ended,
-    connection.closed.then(() => closedFor(connection.signal.reason, output)),
+    connection.closed.then(() => connectionExitCode(connection.signal.reason, output)),
     interrupted().then((code) => {
-      for (const line of opener.left?.() ?? []) output.err(told(line))
+      for (const line of opener.exitNotes?.() ?? []) output.err(told(line))
       return code
     }),
   ])
@@ -47,7 +47,7 @@ export async function acp(flags: Flags, program: Program): Promise<number> {
 }
 
 /** A client that is gone has nothing to be told. What comes behind a message that is too large cannot be read. */
-function closedFor(reason: unknown, output: Program['output']): number {
+function connectionExitCode(reason: unknown, output: Program['output']): number {
   if (!(reason instanceof MessageTooLargeError)) return 0
   const limit = `${reason.maxMessageBytes / 1024 / 1024} MiB`
   output.err(told(`the editor sent a message of more than ${limit}, which cannot be read. Open the sessions again.`))
@@ -60,7 +60,7 @@ interface Input {
 }
 
 /** What comes on stdin, which does not end with it: answers to what came last are still to be sent. */
-function untilEnded(stdin: Program['stdin'], output: Program['output']): Input {
+function trackEndOfInput(stdin: Program['stdin'], output: Program['output']): Input {
   // Without an encoding there are bytes in it.
   const chunks: AsyncIterator<Uint8Array> = stdin[Symbol.asyncIterator]()
   let end = (): void => undefined
@@ -88,18 +88,18 @@ function interrupted(): Promise<number> {
 }
 
 /** Libraries that print something print it where it does no harm. */
-function keepStdoutClean(): void {
+function redirectConsoleToStderr(): void {
   globalThis.console = new Console(process.stderr, process.stderr)
 }
 
 /** Deeper than any message is. What looks at values and writes them calls itself for each level. */
-const mostLevels = 500
+const maxLevels = 500
 
 /**
  * Messages that are nested within reason. One that is not would end the connection: it is answered here with an error, and what comes after it is read
  * (spec R-ACP-1a).
  */
-function boundedDepth(answer: (message: object) => void): TransformStream<AnyMessage, AnyMessage> {
+function depthLimitStream(answer: (message: object) => void): TransformStream<AnyMessage, AnyMessage> {
   return new TransformStream({
     transform(message, controller) {
       if (!isTooDeep(message)) {
@@ -108,7 +108,7 @@ function boundedDepth(answer: (message: object) => void): TransformStream<AnyMes
       }
       const given = 'id' in message ? message.id : undefined
       const id = typeof given === 'string' || typeof given === 'number' ? given : null
-      const error = { code: -32600, message: `Invalid request: it is nested more than ${mostLevels} levels deep.` }
+      const error = { code: -32600, message: `Invalid request: it is nested more than ${maxLevels} levels deep.` }
       if ('method' in message) answer({ jsonrpc: '2.0', id, error })
       // Whoever waits for an answer has none otherwise.
       else controller.enqueue({ jsonrpc: '2.0', id, error })
@@ -120,7 +120,7 @@ function boundedDepth(answer: (message: object) => void): TransformStream<AnyMes
 function isTooDeep(message: object): boolean {
   let level: readonly object[] = [message]
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > mostLevels) return true
+    if (depth > maxLevels) return true
     level = level.flatMap((value) => Object.values(value).filter(isObject))
   }
   return false
@@ -134,7 +134,7 @@ function isObject(value: unknown): value is object {
  * Messages to the client without the keys that this program itself uses: the door of this frontend, as `Output.out` is that of the others. What is
  * written to a file of the person through the client stays as it is.
  */
-export function redactedMessages(redact: (text: string) => string): TransformStream<AnyMessage, AnyMessage> {
+export function redactionStream(redact: (text: string) => string): TransformStream<AnyMessage, AnyMessage> {
   return new TransformStream({
     transform(message, controller) {
       const isFile = 'method' in message && message.method === 'fs/write_text_file'

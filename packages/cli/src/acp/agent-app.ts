@@ -17,8 +17,8 @@ import {
 import { createKeyRedactor } from '@halting/models'
 import type { Program } from '../program.ts'
 import { AcpSession } from './acp-session.ts'
-import { invalid, requestError, missingKeyError } from './errors.ts'
-import type { Opener } from './opener.ts'
+import { invalidParamsError, requestError, missingKeyError } from './errors.ts'
+import type { SessionOpener } from './session-opener.ts'
 import { listSessions, removeSession } from './session-list.ts'
 import type { MissingKeyError } from '../flags/missing-key.ts'
 import type { TranscriptEntry } from '@halting/core'
@@ -28,7 +28,7 @@ import { promptBlocksOf } from './prompt-content.ts'
 import { ReplyText } from './reply-text.ts'
 
 export interface AppOptions {
-  readonly opener: Opener
+  readonly opener: SessionOpener
   readonly program: Pick<Program, 'cwd' | 'env'>
   readonly version: string
 }
@@ -77,7 +77,7 @@ export function serveAgent({ opener, program, version }: AppOptions): ServedAgen
   const opened = async (wanted: Wanted, client: AgentContext, resume?: string): Promise<AcpSession> => {
     const { cwd, additionalDirectories, mcpServers } = wanted
     for (const path of [cwd, ...(additionalDirectories ?? [])])
-      if (!isAbsolute(path)) throw invalid(`The directory of a session must be an absolute path: "${path}".`)
+      if (!isAbsolute(path)) throw invalidParamsError(`The directory of a session must be an absolute path: "${path}".`)
     const made = await opener
       .open({
         cwd,
@@ -95,7 +95,7 @@ export function serveAgent({ opener, program, version }: AppOptions): ServedAgen
     if (isClosed) await session.close()
     else sessions.set(session.id, session)
     // The client knows the session once it has the answer.
-    setImmediate(() => session.tellBeginning())
+    setImmediate(() => session.sendInitialUpdates())
     return session
   }
 
@@ -122,7 +122,7 @@ export function serveAgent({ opener, program, version }: AppOptions): ServedAgen
       const kept = await opener.history(sessionId)
       if (kept === undefined) throw RequestError.sessionNotFound(sessionId)
       const session = await open(params, client, sessionId)
-      await session.tell(replayOf(kept.entries, cwd))
+      await session.send(replayOf(kept.entries, cwd))
       return session.settings
     })
     .onRequest(methods.agent.session.resume, async ({ params, client }) => {
@@ -171,13 +171,13 @@ export function serveAgent({ opener, program, version }: AppOptions): ServedAgen
 
 async function listed(
   params: ListSessionsRequest,
-  opener: Opener,
+  opener: SessionOpener,
   program: AppOptions['program'],
 ): Promise<ListSessionsResponse> {
   const sessions = await (opener.list?.(params) ?? listSessions(params, program)).catch((thrown: unknown) => {
     throw requestError(thrown)
   })
-  if (sessions === undefined) throw invalid(`Invalid cursor for the list of sessions: "${params.cursor}".`)
+  if (sessions === undefined) throw invalidParamsError(`Invalid cursor for the list of sessions: "${params.cursor}".`)
   return sessions
 }
 
@@ -228,8 +228,10 @@ async function authenticate(
   missingKey: () => Promise<MissingKeyError | undefined>,
 ): Promise<Record<string, never>> {
   if (methodId === inTerminal)
-    throw invalid('The method "setup" is run by the client, in a terminal: its args follow the call of the agent.')
-  if (methodId !== byEnvironment) throw invalid(`There is no authentication method "${methodId}".`)
+    throw invalidParamsError(
+      'The method "setup" is run by the client, in a terminal: its args follow the call of the agent.',
+    )
+  if (methodId !== byEnvironment) throw invalidParamsError(`There is no authentication method "${methodId}".`)
   const missing = await missingKey()
   if (missing !== undefined) throw missingKeyError(missing)
   return {}

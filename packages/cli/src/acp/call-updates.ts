@@ -7,11 +7,11 @@ import { todosAfter, todosOf, type TodoItem } from '../frontends/todos.ts'
 import { toolWaitIn, toolWaitText } from '../frontends/wait-text.ts'
 import { fieldsOf } from './fields.ts'
 import { liveOutput } from './outbox.ts'
-import { resultViewOf, shownResult } from './result-view.ts'
+import { resultViewOf, resultContent } from './result-view.ts'
 import { fenced, textContent, type ToolView, toolViewOf } from './tool-view.ts'
 
 /** What a client knows of a call. */
-interface ToldCall {
+interface ReportedCall {
   readonly name: string
   readonly input: unknown
   readonly view: ToolView
@@ -19,12 +19,12 @@ interface ToldCall {
   readonly agent: CallingAgent | undefined
 }
 
-interface OpenCall extends ToldCall {
+interface OpenCall extends ReportedCall {
   readonly status: 'pending' | 'in_progress'
 }
 
 /** A call that is over, and whose result the model does not have yet. */
-interface EndedCall extends ToldCall {
+interface EndedCall extends ReportedCall {
   readonly status: 'completed' | 'failed'
 }
 
@@ -73,7 +73,7 @@ export class CallUpdates {
     return this.#announce({ id, name, input, agent, status: 'pending' })
   }
 
-  #announce({ id, name, input, agent, status }: Announced): readonly SessionUpdate[] {
+  #announce({ id, name, input, agent, status }: Announcement): readonly SessionUpdate[] {
     if (this.#open.has(id) || this.#ended.has(id)) return []
     const view = this.viewOf(name, input, agent)
     const { title, kind, locations, content } = view
@@ -158,7 +158,7 @@ export class CallUpdates {
     this.#ended.delete(id)
     const { name, view, status, agent } = call
     const shown = isError
-      ? { content: shownResult(name, content) }
+      ? { content: resultContent(name, content) }
       : resultViewOf({ name, title: view.title, content, details }, this.#cwd)
     const fields = Object.fromEntries(Object.entries(shown).filter(([, value]) => value.length > 0))
     // The input of TodoWrite was the plan already.
@@ -182,7 +182,7 @@ export class CallUpdates {
   }
 }
 
-interface Announced {
+interface Announcement {
   readonly id: string
   readonly name: string
   readonly input: unknown

@@ -4,7 +4,7 @@ import type { RunEvent, RunResult } from '@halting/core'
 import { budgetWaitText, isToolResult, isToolUse, messageOf, spendsTurn } from '@halting/core/adapters'
 import { uncheckedSentence } from '../frontends/unchecked-text.ts'
 import { iterationText } from '../frontends/iteration-text.ts'
-import { longRetryText, serviceWaitText, waitOfEvent } from '../frontends/wait-text.ts'
+import { longRetryText, serviceWaitText, serviceWaitOf } from '../frontends/wait-text.ts'
 import { elapsed, oneLine } from '../io/figures.ts'
 import { type CallingAgent, CallUpdates } from './call-updates.ts'
 import { GoalUpdates } from './goal-updates.ts'
@@ -13,12 +13,12 @@ import { sentenceOf, type Severity, severityOf } from './stop-reason.ts'
 import type { ToolView } from './tool-view.ts'
 
 /** What of a client decides how it is told something. */
-export interface ShownBy {
+export interface ClientFeatures {
   readonly notices: boolean
   readonly compaction: boolean
 }
 
-export function shownBy(capabilities: ClientCapabilities | undefined): ShownBy {
+export function clientFeaturesOf(capabilities: ClientCapabilities | undefined): ClientFeatures {
   return {
     notices: (capabilities?.session?.notices ?? undefined) !== undefined,
     compaction: (capabilities?.session?.compaction ?? undefined) !== undefined,
@@ -27,7 +27,7 @@ export function shownBy(capabilities: ClientCapabilities | undefined): ShownBy {
 
 /** Makes of what a session tells what a client is told (spec R-ACP-3). The one writer of updates of a session that is at work. */
 export class EventUpdates {
-  readonly #by: ShownBy
+  readonly #features: ClientFeatures
   readonly #snapshot: () => SessionSnapshot
   readonly #calls: CallUpdates
   readonly #reply = new ReplyText()
@@ -38,21 +38,21 @@ export class EventUpdates {
   #compactions = 0
 
   constructor(
-    by: ShownBy,
+    by: ClientFeatures,
     cwd: string,
     snapshot: () => SessionSnapshot,
     redact: (text: string) => string = (text) => text,
   ) {
-    this.#by = by
+    this.#features = by
     this.#snapshot = snapshot
     this.#goals = new GoalUpdates(redact)
     this.#calls = new CallUpdates(cwd, redact, (todos) => this.#goals.withTodos(todos))
   }
 
-  of(event: SessionEvent): readonly SessionUpdate[] {
+  updatesFor(event: SessionEvent): readonly SessionUpdate[] {
     switch (event.type) {
       case 'loop':
-        return this.#ofLoop(event.event, inMain)
+        return this.#runEventUpdates(event.event, mainConversation)
       case 'note':
         return this.note('info', event.text)
       case 'run_end':
@@ -63,7 +63,7 @@ export class EventUpdates {
       case 'closed':
         return this.#closeAll('The run ended before this call finished.')
       case 'changed':
-        return this.#goals.standing(this.#snapshot().goal)
+        return this.#goals.planUpdates(this.#snapshot().goal)
       case 'run_start':
       case 'message':
       case 'taken':
@@ -76,10 +76,15 @@ export class EventUpdates {
   }
 
   /** A call that a person is asked about. A subagent's own name is known by nobody but here: it is told before. */
-  asked({ callId, agentId, toolName, input }: Pick<Question, 'callId' | 'agentId' | 'toolName' | 'input'>): AskedCall {
+  announceQuestion({
+    callId,
+    agentId,
+    toolName,
+    input,
+  }: Pick<Question, 'callId' | 'agentId' | 'toolName' | 'input'>): AnnouncedQuestion {
     const agent =
       agentId === undefined ? undefined : (this.#agents.get(agentId) ?? { agentType: 'agent', callId: agentId })
-    const id = agent === undefined ? callId : ofAgent(agent).prefix + callId
+    const id = agent === undefined ? callId : agentOwner(agent).prefix + callId
     return {
       id,
       view: this.#calls.viewOf(toolName, input, agent),
@@ -91,11 +96,11 @@ export class EventUpdates {
   note(severity: Severity, text: string): readonly SessionUpdate[] {
     const title = oneLine(text, 1_000)
     if (title === '') return []
-    return this.#by.notices ? [{ sessionUpdate: 'notice', severity, title }] : this.said(title)
+    return this.#features.notices ? [{ sessionUpdate: 'notice', severity, title }] : this.message(title)
   }
 
   /** The answer of a command that needs no run: a message, in lines. */
-  said(text: string): readonly SessionUpdate[] {
+  message(text: string): readonly SessionUpdate[] {
     this.#notes += 1
     const content = { type: 'text', text: `\n\n${text}\n\n` } as const
     return [{ sessionUpdate: 'agent_message_chunk', content, messageId: `halting-note-${this.#notes}` }]
@@ -107,24 +112,24 @@ export class EventUpdates {
   ): readonly SessionUpdate[] {
     if (event.type === 'budget_wait') {
       const text = budgetWaitText(event)
-      return text === null || !this.#by.notices ? [] : this.note('info', text)
+      return text === null || !this.#features.notices ? [] : this.note('info', text)
     }
     if (event.type === 'service_waited') return this.#waited(event)
     if (!event.isWaiting) return []
-    const text = serviceWaitText(waitOfEvent(event), Date.now())
-    const whose = isMain ? 'The run' : 'An agent'
+    const text = serviceWaitText(serviceWaitOf(event), Date.now())
+    const waiter = isMain ? 'The run' : 'An agent'
     return this.note(
       'warning',
-      `${whose} is ${text}. It continues automatically; /retry retries now, and cancelling ends the run.`,
+      `${waiter} is ${text}. It continues automatically; /retry retries now, and cancelling ends the run.`,
     )
   }
 
   #waited({ outcome, waitedMs }: Extract<RunEvent, { readonly type: 'service_waited' }>): readonly SessionUpdate[] {
-    const ended = endsOfWaits[outcome]
+    const ended = waitOutcomeTexts[outcome]
     return ended === undefined ? [] : this.note('info', `${ended} (waited ${elapsed(waitedMs)}).`)
   }
 
-  #ofLoop(event: RunEvent, by: CallsOf): readonly SessionUpdate[] {
+  #runEventUpdates(event: RunEvent, by: CallOwner): readonly SessionUpdate[] {
     const { prefix, agent } = by
     const isMain = agent === undefined
     switch (event.type) {
@@ -145,7 +150,7 @@ export class EventUpdates {
       case 'budget_wait':
         return this.#wait(event, isMain)
       case 'message':
-        return this.#ofEntry(event.entry, by)
+        return this.#entryUpdates(event.entry, by)
       case 'tool_start':
         return this.#calls.start(prefix + event.callId, event.name, event.input, agent)
       case 'tool_end':
@@ -157,14 +162,17 @@ export class EventUpdates {
         if (agent !== undefined) this.#agents.set(event.run.agentId ?? event.run.agentPath, agent)
         return []
       case 'agent':
-        return this.#ofLoop(event.event, ofAgent({ agentType: event.agentType, callId: prefix + event.callId }))
+        return this.#runEventUpdates(
+          event.event,
+          agentOwner({ agentType: event.agentType, callId: prefix + event.callId }),
+        )
       case 'notice':
         return this.note('info', event.message)
       case 'lap':
-        return this.#lap(event)
+        return this.#iteration(event)
       case 'goal_start':
       case 'goal_end':
-        return isMain ? this.#goals.of(event, this.#snapshot().goal) : []
+        return isMain ? this.#goals.updatesFor(event, this.#snapshot().goal) : []
       case 'compact_start':
         return isMain ? this.#compactionBegins() : []
       case 'compact_end':
@@ -196,9 +204,9 @@ export class EventUpdates {
   }
 
   /** How often it may still happen is what a person wants to know of a recovery. One that they paid for themselves is none. */
-  #lap({ transition, left }: Extract<RunEvent, { readonly type: 'lap' }>): readonly SessionUpdate[] {
+  #iteration({ transition, left }: Extract<RunEvent, { readonly type: 'lap' }>): readonly SessionUpdate[] {
     const isPlain = spendsTurn(transition) && transition !== 'unverified_change'
-    if (isPlain || transition === 'limit_raised' || !this.#by.notices) return []
+    if (isPlain || transition === 'limit_raised' || !this.#features.notices) return []
     const text = iterationText(transition) ?? transition.replaceAll('_', ' ')
     return this.note('info', `${text.slice(0, 1).toUpperCase()}${text.slice(1)} (${left[transition]} left).`)
   }
@@ -209,21 +217,24 @@ export class EventUpdates {
   ): readonly SessionUpdate[] {
     const at = longRetryText({ delayMs }, Date.now())
     // What comes at once is no news, where a client shows every note for good.
-    if (!hadText && !this.#by.notices && at === undefined) return []
+    if (!hadText && !this.#features.notices && at === undefined) return []
     const what = hadText ? 'The reply was interrupted' : 'The request failed'
     const again = `Retry ${attempt} of ${maxRetries} ${at ?? `in ${elapsed(delayMs)}`}.`
     return this.note('warning', `${what}: ${error.message.replace(/[.\s]+$/, '')}. ${again}`)
   }
 
-  #ofEntry(
+  #entryUpdates(
     entry: Extract<RunEvent, { readonly type: 'message' }>['entry'],
-    { prefix, agent }: CallsOf,
+    { prefix, agent }: CallOwner,
   ): readonly SessionUpdate[] {
     if (entry.kind === 'assistant') {
       const { content } = entry.message
-      const told = agent === undefined ? this.#reply.message(entry.id, content) : []
+      const replyUpdates = agent === undefined ? this.#reply.message(entry.id, content) : []
       const calls = content.filter(isToolUse)
-      return [...told, ...calls.flatMap(({ id, name, input }) => this.#calls.announce(prefix + id, name, input, agent))]
+      return [
+        ...replyUpdates,
+        ...calls.flatMap(({ id, name, input }) => this.#calls.announce(prefix + id, name, input, agent)),
+      ]
     }
     // Said to people: by hooks, and by the loop itself.
     if (entry.kind === 'attachment' && entry.attachment.type !== 'max_turns_reached' && prefix === '')
@@ -238,7 +249,8 @@ export class EventUpdates {
 
   #compactionBegins(): readonly SessionUpdate[] {
     this.#compactions += 1
-    if (!this.#by.compaction) return this.#by.notices ? this.note('info', 'Compacting the conversation.') : []
+    if (!this.#features.compaction)
+      return this.#features.notices ? this.note('info', 'Compacting the conversation.') : []
     return [{ sessionUpdate: 'compaction_update', compactionId: this.#compactionId, status: 'in_progress' }]
   }
 
@@ -246,7 +258,7 @@ export class EventUpdates {
     compacted,
     message,
   }: Extract<RunEvent, { readonly type: 'compact_end' }>): readonly SessionUpdate[] {
-    if (!this.#by.compaction) return this.note(compacted ? 'info' : 'warning', message)
+    if (!this.#features.compaction) return this.note(compacted ? 'info' : 'warning', message)
     const compactionId = this.#compactionId
     if (compacted) return [{ sessionUpdate: 'compaction_update', compactionId, status: 'completed' }]
     return [{ sessionUpdate: 'compaction_update', compactionId, status: 'failed', error: message }]
@@ -268,13 +280,13 @@ export class EventUpdates {
       ...closed,
       ...(severity === undefined ? [] : this.note(severity, sentenceOf(terminal))),
       // Where a note would stand in the conversation for good, the answer to the prompt alone has it.
-      ...(unchecked === '' || !this.#by.notices ? [] : this.note('info', unchecked)),
+      ...(unchecked === '' || !this.#features.notices ? [] : this.note('info', unchecked)),
     ]
   }
 }
 
 /** Undefined where the ending of the run says it. */
-const endsOfWaits: {
+const waitOutcomeTexts: {
   readonly [outcome in Extract<RunEvent, { readonly type: 'service_waited' }>['outcome']]: string | undefined
 } = {
   over: 'Retrying',
@@ -285,20 +297,20 @@ const endsOfWaits: {
 }
 
 /** Whose calls are told. */
-interface CallsOf {
+interface CallOwner {
   /** Calls of agents have names of their own, which may be those of other calls: theirs stand behind this. */
   readonly prefix: string
   /** None for the conversation itself. */
   readonly agent?: CallingAgent
 }
 
-const inMain: CallsOf = { prefix: '' }
+const mainConversation: CallOwner = { prefix: '' }
 
-function ofAgent(agent: CallingAgent): CallsOf {
+function agentOwner(agent: CallingAgent): CallOwner {
   return { prefix: `${agent.callId}/`, agent }
 }
 
-interface AskedCall {
+interface AnnouncedQuestion {
   readonly id: string
   /** What is shown of it. */
   readonly view: ToolView
@@ -323,9 +335,9 @@ interface LimitsMeta {
   readonly nextStop: SessionSnapshot['nextStop']
 }
 
-type Shown = Pick<SessionSnapshot, 'figures' | 'limits' | 'nextStop'>
+type LimitsSnapshot = Pick<SessionSnapshot, 'figures' | 'limits' | 'nextStop'>
 
-function limitsMeta({ figures, limits, nextStop }: Shown): LimitsMeta {
+function limitsMeta({ figures, limits, nextStop }: LimitsSnapshot): LimitsMeta {
   return {
     turnsLeft: limits.maxTurns === null ? null : Math.max(0, limits.maxTurns - figures.turns),
     budgetUsd: limits.maxBudgetUsd,
@@ -341,7 +353,7 @@ function limitsMeta({ figures, limits, nextStop }: Shown): LimitsMeta {
 }
 
 /** After every settled request. A window without an end is told as the largest number there is: a meter stays empty. */
-function usageUpdate(snapshot: Shown): SessionUpdate {
+function usageUpdate(snapshot: LimitsSnapshot): SessionUpdate {
   const { contextTokens, contextWindow, sessionUsd } = snapshot.figures
   return {
     sessionUpdate: 'usage_update',

@@ -39,7 +39,7 @@ export class GoalUpdates {
   }
 
   /** The plan, where the goals stand otherwise than a client was told. */
-  standing(goal: SessionGoal | null): readonly SessionUpdate[] {
+  planUpdates(goal: SessionGoal | null): readonly SessionUpdate[] {
     const entries = goal === null ? [] : entriesOf(goal, this.#redact)
     if (isDeepStrictEqual(entries, this.#goals)) return []
     this.#goals = entries
@@ -47,8 +47,8 @@ export class GoalUpdates {
   }
 
   /** Of the run itself: goals of a subagent are those of its call. `goal`: as the session has it now. */
-  of(event: GoalStart | GoalEnd, goal: SessionGoal | null): readonly SessionUpdate[] {
-    return [...(event.type === 'goal_start' ? this.#begin(event) : this.#end(event)), ...this.standing(goal)]
+  updatesFor(event: GoalStart | GoalEnd, goal: SessionGoal | null): readonly SessionUpdate[] {
+    return [...(event.type === 'goal_start' ? this.#begin(event) : this.#end(event)), ...this.planUpdates(goal)]
   }
 
   #begin({ goals }: GoalStart): readonly SessionUpdate[] {

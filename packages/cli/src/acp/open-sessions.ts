@@ -9,11 +9,11 @@ import { listedAliases, modelsWithKey } from '@halting/agent/session-settings'
 import { openLive } from '../flags/open-session.ts'
 import { missingKeyOf } from '../flags/missing-key.ts'
 import { UsageError } from '../usage-error.ts'
-import { invalid } from './errors.ts'
-import type { Opener, OpenRequest, OpenedSession } from './opener.ts'
+import { invalidParamsError } from './errors.ts'
+import type { SessionOpener, OpenSessionRequest, OpenedSession } from './session-opener.ts'
 import { withImages } from './prompt-content.ts'
 import { ServerQuestions } from './server-questions.ts'
-import { entriesOf, keptFile } from './session-list.ts'
+import { readEntries, findSessionFile } from './session-list.ts'
 import {
   type McpServer,
   type AgentContext,
@@ -25,7 +25,7 @@ import type { McpServerEntry } from '@halting/agent/mcp'
 import type { EditorFiles } from '@halting/agent'
 
 /** Opens sessions with the flags that the program was started with, each in its own folder. @throws UsageError for flags that name a session. */
-export async function openerOf(flags: Flags, program: Program): Promise<Opener> {
+export async function openerOf(flags: Flags, program: Program): Promise<SessionOpener> {
   for (const [flag, given] of [
     ['--resume', flags.resume],
     ['--continue', flags.continue],
@@ -37,27 +37,27 @@ export async function openerOf(flags: Flags, program: Program): Promise<Opener> 
   if (flags.cluster !== undefined) return (await import('../cluster/acp-sessions.ts')).openerOnCluster(flags, program)
   const absolute = (folders: readonly string[]): readonly string[] => folders.map((path) => resolve(program.cwd, path))
   // A session is in a folder of the editor's: what lies there is not what was named at the start.
-  const own: Flags = {
+  const sessionFlags: Flags = {
     ...flags,
     ...(flags.pluginDir !== undefined && { pluginDir: absolute(flags.pluginDir) }),
     ...(flags.pluginDirNoMcp !== undefined && { pluginDirNoMcp: absolute(flags.pluginDirNoMcp) }),
   }
   return {
-    open: (request) => openIn(request, own, program),
-    missingKey: () => missingKeyOf(own, program),
+    open: (request) => openIn(request, sessionFlags, program),
+    missingKey: () => missingKeyOf(sessionFlags, program),
     async history(sessionId) {
-      const file = await keptFile(sessionId, program)
-      return file === undefined ? undefined : { entries: await entriesOf(file) }
+      const file = await findSessionFile(sessionId, program)
+      return file === undefined ? undefined : { entries: await readEntries(file) }
     },
   }
 }
 
-async function openIn(request: OpenRequest, flags: Flags, program: Program): Promise<OpenedSession> {
+async function openIn(request: OpenSessionRequest, flags: Flags, program: Program): Promise<OpenedSession> {
   const { cwd, additionalDirectories, servers, resume, client, capabilities } = request
   if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw invalid(`The directory ${cwd} does not exist. A session needs an existing one.`)
-  const notes = new Notes(program.output)
-  const own: Flags = {
+    throw invalidParamsError(`The directory ${cwd} does not exist. A session needs an existing one.`)
+  const notes = new NoteForwarder(program.output)
+  const sessionFlags: Flags = {
     ...flags,
     addDir: [...(flags.addDir ?? []), ...additionalDirectories],
     ...(resume !== undefined && { resume }),
@@ -65,7 +65,7 @@ async function openIn(request: OpenRequest, flags: Flags, program: Program): Pro
   const note = (text: string): void => notes.output.err(told(oneLine(text, 1_000)))
   const questions = new ServerQuestions({ client, capabilities, note })
   const live = await openLive(
-    own,
+    sessionFlags,
     { ...program, cwd, output: notes.output },
     {
       answersQuestions: true,
@@ -93,7 +93,7 @@ async function openIn(request: OpenRequest, flags: Flags, program: Program): Pro
 }
 
 /** What the program tells a person of a session goes to the editor, and to stderr, which editors keep. */
-class Notes {
+class NoteForwarder {
   readonly output: Output
   readonly #waiting: string[] = []
   #listener: ((text: string) => void) | undefined
@@ -101,9 +101,9 @@ class Notes {
   constructor(outer: Output) {
     const err = (text: string): void => {
       outer.err(text)
-      const said = linesOfTold(text).join('\n')
-      if (this.#listener === undefined) this.#waiting.push(said)
-      else this.#listener(said)
+      const text_ = linesOfTold(text).join('\n')
+      if (this.#listener === undefined) this.#waiting.push(text_)
+      else this.#listener(text_)
     }
     // All else of it is that of the program.
     this.output = Object.create(outer, { err: { value: err } }) as Output

@@ -20,7 +20,7 @@ const longestName = 160
 
 /** What a person may say to a question. What would be saved is in the name of the option that saves it. */
 export function optionsFor({ toolName, suggestions }: Pick<Question, 'toolName' | 'suggestions'>): PermissionOption[] {
-  const saving = offered(suggestions).map(({ optionId, name }): PermissionOption => ({
+  const saving = savingOptions(suggestions).map(({ optionId, name }): PermissionOption => ({
     optionId,
     kind: 'allow_always',
     name,
@@ -37,26 +37,26 @@ export function optionsFor({ toolName, suggestions }: Pick<Question, 'toolName' 
   ]
 }
 
-interface Saving {
+interface SavingOption {
   readonly optionId: string
   readonly name: string
   readonly update: PermissionUpdate
 }
 
 /** Those whose name says all that they save: nobody says yes for ever to what they have not seen. */
-function offered(suggestions: readonly PermissionUpdate[]): readonly Saving[] {
+function savingOptions(suggestions: readonly PermissionUpdate[]): readonly SavingOption[] {
   return suggestions
     .slice(0, mostSuggestions)
     .map((update, index) => ({
       optionId: `allow_always:${index}`,
-      name: savedBy(update),
+      name: savingLabel(update),
       update,
     }))
     .filter(({ name }) => oneLine(name, longestName) === name && everyCharacter(name) === name)
 }
 
 /** What an option changes, and where it is kept. */
-function savedBy(update: PermissionUpdate): string {
+function savingLabel(update: PermissionUpdate): string {
   const verb = update.type === 'setMode' ? 'Allow, and switch to' : 'Always allow'
   return `${verb} ${changeIn(update)} (${places[update.destination]})`
 }
@@ -85,8 +85,8 @@ function changeIn(update: PermissionUpdate): string {
 }
 
 /** What a client chose of what it was offered. @throws Error for what is no answer: clients may send anything, and it allows nothing (spec R-ACP-7b). */
-export function outcomeOf(said: unknown, options: readonly PermissionOption[]): RequestPermissionOutcome {
-  const { outcome, optionId } = fieldsOf(fieldsOf(said)['outcome'])
+export function outcomeOf(response: unknown, options: readonly PermissionOption[]): RequestPermissionOutcome {
+  const { outcome, optionId } = fieldsOf(fieldsOf(response)['outcome'])
   if (outcome === 'cancelled') return { outcome }
   const chosen = options.find((option) => option.optionId === optionId)
   if (outcome !== 'selected' || chosen === undefined)
@@ -111,10 +111,13 @@ export function limitAnswerOf({ limit, offers }: LimitRequest, outcome: RequestP
   return offer === undefined ? { end: true } : { raise: { [limit]: offer.to } }
 }
 
-export type Answered = { readonly answer: PermissionAnswer; readonly rejectsAlways: boolean }
+export type AnsweredQuestion = { readonly answer: PermissionAnswer; readonly rejectsAlways: boolean }
 
 /** What the outcome of a request says. An option that was not offered denies: nothing is allowed that nobody said. */
-export function answerOf(outcome: RequestPermissionOutcome, { suggestions }: Pick<Question, 'suggestions'>): Answered {
+export function answerOf(
+  outcome: RequestPermissionOutcome,
+  { suggestions }: Pick<Question, 'suggestions'>,
+): AnsweredQuestion {
   if (outcome.outcome === 'cancelled')
     return {
       answer: { behavior: 'deny', message: userStoppedRun, interrupt: true },
@@ -122,7 +125,7 @@ export function answerOf(outcome: RequestPermissionOutcome, { suggestions }: Pic
     }
   const { optionId } = outcome
   if (optionId === 'allow_once') return { answer: { behavior: 'allow' }, rejectsAlways: false }
-  const update = offered(suggestions).find((saving) => saving.optionId === optionId)?.update
+  const update = savingOptions(suggestions).find((saving) => saving.optionId === optionId)?.update
   if (update !== undefined) return { answer: { behavior: 'allow', updatedPermissions: [update] }, rejectsAlways: false }
   return { answer: rejection, rejectsAlways: optionId === 'reject_always' }
 }
@@ -130,6 +133,6 @@ export function answerOf(outcome: RequestPermissionOutcome, { suggestions }: Pic
 export const rejection: PermissionAnswer = { behavior: 'deny', message: deniedByUser }
 
 /** Nobody was asked: the client cannot, or has gone. */
-export function unasked(because: string): PermissionAnswer {
+export function denialWithoutAsking(because: string): PermissionAnswer {
   return { behavior: 'deny', message: cannotAsk(because) }
 }

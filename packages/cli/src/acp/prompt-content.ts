@@ -5,9 +5,9 @@ import { type ImageBlock, headOf } from '@halting/core/adapters'
 import type { SaidPart } from '@halting/agent/open-session'
 
 /** What a client said: in it the words of the person are told apart from what the editor gave with them. */
-export interface GivenPrompt {
+export interface ClientPrompt {
   /** What the person wrote, with the names of files where they mentioned them: a command is looked for in this alone. */
-  readonly said: string
+  readonly text: string
   /** The same in pieces: a file by `@` is looked for in the words of the person alone. */
   readonly parts: readonly SaidPart[]
   /** What the editor holds of files, and other things that are sent as they are; it stands behind. */
@@ -15,7 +15,7 @@ export interface GivenPrompt {
   readonly images: readonly ImageBlock[]
 }
 
-export function givenPrompt(prompt: readonly AcpBlock[]): GivenPrompt {
+export function readClientPrompt(prompt: readonly AcpBlock[]): ClientPrompt {
   const parts: SaidPart[] = []
   let rest = ''
   const images: ImageBlock[] = []
@@ -34,18 +34,18 @@ export function givenPrompt(prompt: readonly AcpBlock[]): GivenPrompt {
         const { resource } = block
         if ('text' in resource) {
           parts.push({ text: mention(resource.uri, resource.uri), isName: true })
-          rest += embedded(resource.uri, resource.text)
+          rest += embeddedFile(resource.uri, resource.text)
         } else if (resource.mimeType?.startsWith('image/') === true)
           images.push(imageOf(resource.mimeType, resource.blob))
         else
-          rest += `\n[${named(resource.uri)} (${resource.mimeType ?? 'of an unknown type'}) was given as bytes, which cannot be shown.]\n`
+          rest += `\n[${uriLabel(resource.uri)} (${resource.mimeType ?? 'of an unknown type'}) was given as bytes, which cannot be shown.]\n`
         break
       }
       case 'audio':
         rest += '\n[Audio was given, which this agent does not hear.]\n'
     }
   }
-  return { said: parts.map(({ text }) => text).join(''), parts, rest, images }
+  return { text: parts.map(({ text }) => text).join(''), parts, rest, images }
 }
 
 function imageOf(mediaType: string, data: string): ImageBlock {
@@ -67,11 +67,11 @@ function mention(uri: string, name: string): string {
 }
 
 /** What the editor holds is given as it is, also where it was not saved. */
-function embedded(uri: string, content: string): string {
-  return `\n<context ref="${named(uri).replaceAll('"', '&quot;')}">\n${content}\n</context>\n`
+function embeddedFile(uri: string, content: string): string {
+  return `\n<context ref="${uriLabel(uri).replaceAll('"', '&quot;')}">\n${content}\n</context>\n`
 }
 
-function named(uri: string): string {
+function uriLabel(uri: string): string {
   return pathOf(uri) ?? headOf(uri, 2_000)
 }
 
@@ -89,11 +89,11 @@ function pathOf(uri: string): string | undefined {
 /** What a person said, for a client that is shown an earlier conversation. */
 export function promptBlocksOf(content: MessageContent): readonly AcpBlock[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-  return content.flatMap((block): readonly AcpBlock[] => shownBlock(block))
+  return content.flatMap((block): readonly AcpBlock[] => blockForClient(block))
 }
 
 /** A block of a message or a result, as far as a client can show it. */
-export function shownBlock(block: ContentBlock): readonly AcpBlock[] {
+export function blockForClient(block: ContentBlock): readonly AcpBlock[] {
   // A block of a kind that is not known may have any fields.
   const {
     type,

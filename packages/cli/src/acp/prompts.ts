@@ -18,11 +18,11 @@ export interface OpenPrompt {
   readonly isCancelled: boolean
 }
 
-interface Entry {
+interface PromptState {
   readonly id: string
   isCancelled: boolean
   /** The session has it: as a message, or as a wish to go on, which has no id there. */
-  handedIn: 'message' | 'goes on' | undefined
+  submittedAs: 'message' | 'goes on' | undefined
   runId: string | undefined
   readonly end: (end: PromptEnd) => void
 }
@@ -34,7 +34,7 @@ interface Entry {
  * it, and those that it took; one that began by none answers the prompts that only go on.
  */
 export class Prompts {
-  readonly #entries = new Map<string, Entry>()
+  readonly #entries = new Map<string, PromptState>()
   #made = 0
 
   get isEmpty(): boolean {
@@ -52,7 +52,7 @@ export class Prompts {
       this.#entries.delete(id)
       answer(how)
     }
-    const entry: Entry = { id, isCancelled: false, handedIn: undefined, runId: undefined, end }
+    const entry: PromptState = { id, isCancelled: false, submittedAs: undefined, runId: undefined, end }
     this.#entries.set(id, entry)
     return {
       id,
@@ -64,9 +64,9 @@ export class Prompts {
   }
 
   /** Just before the session gets it. */
-  handIn({ id }: OpenPrompt, as: 'message' | 'goes on'): void {
+  markSubmitted({ id }: OpenPrompt, as: 'message' | 'goes on'): void {
     const entry = this.#entries.get(id)
-    if (entry !== undefined) entry.handedIn = as
+    if (entry !== undefined) entry.submittedAs = as
   }
 
   /** It cannot be handed in. */
@@ -135,6 +135,6 @@ export class Prompts {
 }
 
 /** It only goes on, and no run has it yet. */
-function isWaiting({ handedIn, runId }: Entry): boolean {
-  return handedIn === 'goes on' && runId === undefined
+function isWaiting({ submittedAs: submittedAs, runId }: PromptState): boolean {
+  return submittedAs === 'goes on' && runId === undefined
 }

@@ -18,7 +18,7 @@ export class ReplyText {
   /** The reply that is coming, and how much of it each kind has been told. */
   #entryId = ''
   #attempt = 0
-  #told: { [kind in Kind]: string } = fresh()
+  #sent: { [kind in Kind]: string } = emptyTexts()
   /** A block is followed by another one: a person sees two paragraphs. */
   #lastBlock: { readonly kind: Kind; readonly index: number } | undefined
 
@@ -32,17 +32,17 @@ export class ReplyText {
 
   #chunk(kind: Kind, index: number, text: string): SessionUpdate {
     const last = this.#lastBlock
-    const isNextBlock = last?.kind === kind && last.index !== index && this.#told[kind] !== ''
+    const isNextBlock = last?.kind === kind && last.index !== index && this.#sent[kind] !== ''
     this.#lastBlock = { kind, index }
-    this.#told[kind] += text
+    this.#sent[kind] += text
     return textChunk(kind, isNextBlock ? `\n\n${text}` : text, this.#messageId)
   }
 
   /** The request is made again. Gives whether something of its reply had been told. */
   retry(): boolean {
-    const hadText = this.#told.agent_message_chunk !== ''
+    const hadText = this.#sent.agent_message_chunk !== ''
     this.#attempt += 1
-    this.#told = fresh()
+    this.#sent = emptyTexts()
     this.#lastBlock = undefined
     return hadText
   }
@@ -52,13 +52,13 @@ export class ReplyText {
     if (entryId !== this.#entryId) this.#begin(entryId)
     const updates: SessionUpdate[] = []
     for (const [kind, texts] of textsOf(content)) {
-      const said = this.#told[kind]
+      const sent = this.#sent[kind]
       // All of its text stands in the order in which it came.
-      if (said === '') for (const { index, text } of texts) updates.push(this.#chunk(kind, index, text))
+      if (sent === '') for (const { index, text } of texts) updates.push(this.#chunk(kind, index, text))
       else {
         const whole = texts.map(({ text }) => text).join('')
-        if (whole.length > said.length && whole.startsWith(said))
-          updates.push(textChunk(kind, whole.slice(said.length), this.#messageId))
+        if (whole.length > sent.length && whole.startsWith(sent))
+          updates.push(textChunk(kind, whole.slice(sent.length), this.#messageId))
       }
     }
     for (const block of content) updates.push(...this.#extra(block))
@@ -88,22 +88,22 @@ export class ReplyText {
   #begin(entryId: string): void {
     this.#entryId = entryId
     this.#attempt = 0
-    this.#told = fresh()
+    this.#sent = emptyTexts()
     this.#lastBlock = undefined
   }
 }
 
-function fresh(): { [kind in Kind]: string } {
+function emptyTexts(): { [kind in Kind]: string } {
   return { agent_message_chunk: '', agent_thought_chunk: '' }
 }
 
-interface Piece {
+interface TextPiece {
   readonly index: number
   readonly text: string
 }
 
-function textsOf(content: readonly ContentBlock[]): readonly (readonly [Kind, readonly Piece[]])[] {
-  const pieces = (read: (block: ContentBlock) => string): readonly Piece[] =>
+function textsOf(content: readonly ContentBlock[]): readonly (readonly [Kind, readonly TextPiece[]])[] {
+  const pieces = (read: (block: ContentBlock) => string): readonly TextPiece[] =>
     content.map((block, index) => ({ index, text: read(block) })).filter(({ text }) => text !== '')
   return [
     [

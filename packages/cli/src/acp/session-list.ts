@@ -41,7 +41,7 @@ export function titleOf(firstPrompt: string): string {
 }
 
 /** The file of a session; undefined for an id that no session has. */
-export async function keptFile(
+export async function findSessionFile(
   sessionId: string,
   program: Pick<Program, 'cwd' | 'env'>,
 ): Promise<StoredSessionFile | undefined> {
@@ -52,13 +52,13 @@ export async function keptFile(
 }
 
 /** All that was said in it, also in a run that did not end. */
-export async function entriesOf({ path }: StoredSessionFile): Promise<readonly TranscriptEntry[]> {
+export async function readEntries({ path }: StoredSessionFile): Promise<readonly TranscriptEntry[]> {
   // What the turn that was cut off has on record comes again when the session goes on.
   return [...(await readRecordedTranscript(path))]
 }
 
 /** Removes it. Again is harmless. @throws Error for one that another process writes. */
 export async function removeSession(sessionId: string, program: Pick<Program, 'cwd' | 'env'>): Promise<void> {
-  const file = await keptFile(sessionId, program)
+  const file = await findSessionFile(sessionId, program)
   if (file !== undefined) await deleteSession(file)
 }

@@ -3,7 +3,7 @@ import { endings, type Ending, type RunResult } from '@halting/core'
 import { endingLimits, limitOfResult, stopOf, type SdkStop } from '@halting/core/adapters'
 import { endingMessage } from '../frontends/wait-text.ts'
 import { figuresOf } from '../headless/ending.ts'
-import { standingAdvice } from '../headless/limit-advice.ts'
+import { standingBudgetAdvice } from '../headless/limit-advice.ts'
 import { authenticationRequired, internalError } from './errors.ts'
 import { oneLine } from '../io/figures.ts'
 import { limitOptionNames } from './limit-options.ts'
@@ -33,24 +33,24 @@ export function answerFor(terminal: RunResult, isCancelled: boolean): PromptAnsw
   if (isCancelled) return { kind: 'stop', stopReason: 'cancelled', meta }
   const { acp } = endings[terminal.reason]
   if (acp === 'error') {
-    const code = isWithoutKey(terminal) ? authenticationRequired : internalError
+    const code = isKeyRejected(terminal) ? authenticationRequired : internalError
     return { kind: 'error', code, message: sentenceOf(terminal), data: { stop: meta['halting/stop'] } }
   }
   return { kind: 'stop', stopReason: acp === 'cancelled' ? 'end_turn' : acp, meta }
 }
 
 /** A service that refused the key, or had none to look at. */
-function isWithoutKey({ reason, error }: RunResult): boolean {
+function isKeyRejected({ reason, error }: RunResult): boolean {
   if (reason !== 'model_error' || error === undefined || !('kind' in error)) return false
   return error.kind === 'authentication_failed'
 }
 
 /** What to do next in an editor; '' for nothing. */
-function nextInEditor(terminal: RunResult): string {
+function adviceForEditor(terminal: RunResult): string {
   const { advice } = endings[terminal.reason]
   if (typeof advice.editor === 'string') return advice.editor
   const limit = limitOfResult(terminal)
-  if (limit === null) return standingAdvice(terminal)
+  if (limit === null) return standingBudgetAdvice(terminal)
   if (limit === 'noProgress' || limit === 'maxGoalTries') return ''
   const option = `"${limitOptionNames[limit]}" in the session options`
   return endingLimits[limit].raisedBy === 'continuing'
@@ -61,7 +61,7 @@ function nextInEditor(terminal: RunResult): string {
 /** One sentence on an ending, its figures, and what to do next: what a person sees in every editor. */
 export function sentenceOf(terminal: RunResult): string {
   const message = oneLine(endingMessage(terminal, Date.now()), 500).replace(/[.\s]+$/, '')
-  const next = nextInEditor(terminal)
+  const next = adviceForEditor(terminal)
   return `${terminal.reason}: ${message} (${figuresOf(terminal)}).${next === '' ? '' : ` ${next}`}`
 }
 

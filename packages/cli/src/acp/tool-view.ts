@@ -9,11 +9,11 @@ import { everyCharacter } from '../io/seen.ts'
 import {
   patchFileTitle,
   patchToolName,
-  type ShownPatchFile,
-  shownPatchFiles,
-  sideOf,
+  type PatchFileView,
+  patchFileViews,
+  hunkSide,
 } from '../frontends/patch-files.ts'
-import { shownPath } from '../io/shown-path.ts'
+import { displayPath } from '../io/display-path.ts'
 
 /** What an editor shows of a call, from its name and input alone. */
 export interface ToolView {
@@ -53,7 +53,7 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
   }
   const path = (key: string): string => (field(key) === '' ? '' : calledPath(field(key), cwd))
   /** A path as people read it. */
-  const from = (key: string): string => (field(key) === '' ? '' : shownPath(field(key), cwd))
+  const from = (key: string): string => (field(key) === '' ? '' : displayPath(field(key), cwd))
   const plain = (kind: ToolKind, title: string): ToolView => ({ title: shown(title), kind, locations: [], content: [] })
   const at = (key: string, view: ToolView, line?: number): ToolView =>
     path(key) === '' ? view : { ...view, locations: [{ path: path(key), ...(line !== undefined && { line }) }] }
@@ -153,8 +153,8 @@ function otherTitle(tool: string): string {
 
 /** A patch with a diff for each of its files. */
 function patchView(fields: Readonly<Record<string, unknown>>, cwd: string): ToolView {
-  const files = shownPatchFiles(fields)
-  const titles = files.map((file) => patchFileTitle(file, (each) => shownPath(each, cwd)))
+  const files = patchFileViews(fields)
+  const titles = files.map((file) => patchFileTitle(file, (each) => displayPath(each, cwd)))
   const whole = `Patch ${titles.join(', ')}`
   const title = shown(whole)
   if (files.length === 0) return { title, kind: 'edit', locations: [], content: wholeInput(fields) }
@@ -165,14 +165,14 @@ function patchView(fields: Readonly<Record<string, unknown>>, cwd: string): Tool
 }
 
 /** The change of one file of a patch: its hunks, or all of a file that is added or deleted. */
-function patchDiff({ kind, path, target, hunks }: ShownPatchFile, cwd: string): ToolCallContent {
+function patchDiff({ kind, path, target, hunks }: PatchFileView, cwd: string): ToolCallContent {
   const full = calledPath(path, cwd)
-  const before = kind === 'add' ? null : kind === 'delete' ? (textBefore(full, cwd) ?? '') : sideOf(hunks, '-')
+  const before = kind === 'add' ? null : kind === 'delete' ? (textBefore(full, cwd) ?? '') : hunkSide(hunks, '-')
   const diff = {
     type: 'diff',
     path: calledPath(target ?? path, cwd),
     oldText: before,
-    newText: sideOf(hunks, '+'),
+    newText: hunkSide(hunks, '+'),
   } as const
   return diff
 }

@@ -48,7 +48,7 @@ export async function promptOnCluster(
       // Its worker says what sessions may do.
       remedies: () => undefined,
       sessionId,
-      isKept: true,
+      isStored: true,
       asked: { argv, written, prompt },
     })
     const messageId = prompt === '' ? undefined : randomUUID()

@@ -62,8 +62,8 @@ export function commandConfinement(
 ): CommandConfinement {
   const { behavior } = permissions.explain(command)
   const kind = behavior === 'deny' ? null : (permissions.confinementOf({ callId: '', command })?.kind ?? null)
-  if (behavior === 'allow') return { kind, text: kind === 'edit' ? runsInWorkspace : undefined }
-  if (kind === 'trial') return { kind, text: triedFirst }
+  if (behavior === 'allow') return { kind, text: kind === 'edit' ? confinedRunNote : undefined }
+  if (kind === 'trial') return { kind, text: trialNote }
   const edits = permissions.mode === 'acceptEdits' && behavior === 'ask' ? wall?.edits() : undefined
   if (edits?.kind !== 'off') return { kind: null, text: undefined }
   return {
@@ -72,6 +72,6 @@ export function commandConfinement(
   }
 }
 
-const triedFirst = 'It is tried on overlays first (tryReadOnly), and asks only if it has effects.'
+const trialNote = 'It is tried on overlays first (tryReadOnly), and asks only if it has effects.'
 // Of reading, each part of a line says so itself.
-const runsInWorkspace = 'It runs confined: it changes only the directories of the session and /tmp, and has no network.'
+const confinedRunNote = 'It runs confined: it changes only the directories of the session and /tmp, and has no network.'

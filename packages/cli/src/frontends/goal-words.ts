@@ -51,7 +51,7 @@ function findingText({ checks, tampered }: Pick<GoalEnd, 'checks' | 'tampered'>)
 }
 
 /** How the goals of a session stand, for a line with little room: `goal ✗ try 2/10`. */
-export function goalStanding({ isChecked, last, tries, maxTries }: SessionGoal): string {
+export function goalStatus({ isChecked, last, tries, maxTries }: SessionGoal): string {
   if (!isChecked) return 'goal not checked in plan mode'
   const of = tries === 0 ? '' : ` try ${tries}/${maxTries}`
   if (last === null) return `goal${of}`
@@ -99,29 +99,29 @@ function verdictText(check: GoalCheck | undefined): string {
 }
 
 /** Of a run that is done: `goal met: npm test`; '' for one without goals. */
-export function metText(goal: GoalResult | undefined): string {
+export function goalMetText(goal: GoalResult | undefined): string {
   if (goal?.met !== true) return ''
   const names = goalNames(goal.checks.map(({ name }) => name))
   const judged = goal.judged === true ? ', judged by a model' : ''
   return `goal met: ${names}${goal.heldFromStart === true ? ', already met at the start' : ''}${judged}`
 }
 
-const mostFiles = 5
+const maxFiles = 5
 
 /** What a person should know of a goal beside whether it is met, a sentence each. */
 export function goalRemarks(goal: GoalResult | undefined): readonly string[] {
   if (goal === undefined) return []
   const { met, changedTests, tampered, flaky } = goal
-  const named = (files: readonly string[]): string => {
-    const more = files.length > mostFiles ? ` and ${files.length - mostFiles} more` : ''
-    return oneLine(`${files.slice(0, mostFiles).join(', ')}${more}`, 300)
+  const fileList = (files: readonly string[]): string => {
+    const more = files.length > maxFiles ? ` and ${files.length - maxFiles} more` : ''
+    return oneLine(`${files.slice(0, maxFiles).join(', ')}${more}`, 300)
   }
   return [
     ...(met === 'unknown' ? ['It is unknown whether the goal is met.'] : []),
-    ...(tampered.length === 0 ? [] : [`Protected files of the check changed: ${named(tampered)}.`]),
+    ...(tampered.length === 0 ? [] : [`Protected files of the check changed: ${fileList(tampered)}.`]),
     ...(changedTests.length === 0
       ? []
-      : [`The agent changed ${many(changedTests.length, 'test file')}: ${named(changedTests)}.`]),
+      : [`The agent changed ${many(changedTests.length, 'test file')}: ${fileList(changedTests)}.`]),
     ...(flaky
       ? ['The check is flaky: its result changed although no file did. --until-stable 3 requires 3 passes in a row.']
       : []),

@@ -1,7 +1,7 @@
 import type { IterationReason } from '@halting/core'
 
 /** Why the loop iterates again, in words; undefined for a plain next turn. */
-const iterationTexts: { readonly [transition in IterationReason]: string | undefined } = {
+const textOfReason: { readonly [transition in IterationReason]: string | undefined } = {
   next_turn: undefined,
   user_input: undefined,
   continuation_requested: 'continuing: a hook allowed it',
@@ -26,8 +26,8 @@ const iterationTexts: { readonly [transition in IterationReason]: string | undef
 /** The reason of an iteration in words; undefined for a next turn. An unknown name is returned with spaces. */
 export function iterationText(transition: string): string | undefined {
   // True: it is one of its keys.
-  return Object.hasOwn(iterationTexts, transition)
-    ? iterationTexts[transition as IterationReason]
+  return Object.hasOwn(textOfReason, transition)
+    ? textOfReason[transition as IterationReason]
     : transition.replaceAll('_', ' ')
 }
 

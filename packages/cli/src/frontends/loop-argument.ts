@@ -2,7 +2,7 @@ import { duration, durationOrNone, loopRounds } from '../flags/values.ts'
 import type { LoopTerms } from './loop-record.ts'
 
 /** What stands behind `/loop`. */
-export type ReadLoop =
+export type LoopArgument =
   | { readonly kind: 'show' }
   | { readonly kind: 'on' }
   | { readonly kind: 'off' }
@@ -17,7 +17,7 @@ export const loopNeedsBound =
   'A loop needs a bound: rounds (/loop 10m x5 PROMPT), time (/loop 10m for 2h PROMPT), a budget of the session (/limits usd 5) or a goal (/until npm test).'
 
 /** `10m x5 for 2h PROMPT`: the time comes first, bounds in any order behind it. */
-export function readLoop(argument: string): ReadLoop {
+export function parseLoopArgument(argument: string): LoopArgument {
   const given = argument.trim()
   if (given === '') return { kind: 'show' }
   if (/^on$/i.test(given)) return { kind: 'on' }

@@ -53,7 +53,7 @@ export interface PastRounds {
 }
 
 /** What of a session on disk tells which rounds were made. */
-export interface RunsOnRecord {
+export interface RecordedRuns {
   readonly ended: readonly EndedRun[]
   readonly open: readonly StepRecord[] | undefined
   /** When each run began, in milliseconds since 1970: those that ended, and then the open one. */
@@ -87,7 +87,7 @@ function roundOfPrompt(loopId: string, promptId: string | undefined): number | u
 }
 
 /** Which rounds of a loop are on record. A round is counted once, also where its run was interrupted by the death of a process and resumed. */
-export function pastRounds(loopId: string, { ended, open, began }: RunsOnRecord): PastRounds {
+export function pastRounds(loopId: string, { ended, open, began }: RecordedRuns): PastRounds {
   const rounds = ended.flatMap(({ promptId, terminal }, index) => {
     const round = roundOfPrompt(loopId, promptId)
     return round === undefined ? [] : [roundOf(round, began[index] ?? null, terminal)]
@@ -106,39 +106,39 @@ export function isLoopOpen({ terms, startedAtMs }: StoredLoop, past: PastRounds 
 }
 
 /** Prompts may be long; a file without end is none of ours. */
-const largestBytes = 64 * 1024 * 1024
+const maxBytes = 64 * 1024 * 1024
 
 /** The loop of a session; undefined where it has none. @throws UsageError for a file that is damaged, or that is none. */
-export async function readLoop(place: SessionPlace): Promise<StoredLoop | undefined> {
+export async function readStoredLoop(place: SessionPlace): Promise<StoredLoop | undefined> {
   const path = loopFile(place)
   let stored: unknown
   try {
-    stored = JSON.parse(await boundedFile(path, largestBytes))
+    stored = JSON.parse(await boundedFile(path, maxBytes))
   } catch (error) {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
     if (!(error instanceof SyntaxError))
       throw new UsageError(`Cannot read the loop of this session from ${path}: ${messageOf(error)}.`)
   }
-  if (isStored(stored)) return stored
+  if (isStoredLoop(stored)) return stored
   throw new UsageError(`${path} is not a loop that this version can read. Delete the file and start the loop again.`)
 }
 
 /** Puts a loop on record, in place of the one before; on disk when it resolves. */
-export async function writeLoop(place: SessionPlace, loop: StoredLoop): Promise<void> {
+export async function writeStoredLoop(place: SessionPlace, loop: StoredLoop): Promise<void> {
   const path = loopFile(place)
   await makeDurableFolder(dirname(path))
   await writeWhole(path, `${JSON.stringify(loop)}\n`)
 }
 
 /** The session has no loop any more. */
-export async function removeLoop(place: SessionPlace): Promise<void> {
+export async function removeStoredLoop(place: SessionPlace): Promise<void> {
   await removeWhole(loopFile(place))
 }
 
-function isStored(stored: unknown): stored is StoredLoop {
+function isStoredLoop(stored: unknown): stored is StoredLoop {
   if (!isJsonObject(stored) || !isJsonObject(stored['terms'])) return false
   const { id, startedAtMs, terms } = stored
-  if (typeof id !== 'string' || !/^[\da-f]+$/.test(id) || !isWithin(startedAtMs, [0, latestMs])) return false
+  if (typeof id !== 'string' || !/^[\da-f]+$/.test(id) || !isWithin(startedAtMs, [0, maxTimestampMs])) return false
   const { prompt, everyMs, goal, until, protect, maxBudgetUsd, ...amounts } = terms
   return (
     typeof prompt === 'string' &&
@@ -147,12 +147,12 @@ function isStored(stored: unknown): stored is StoredLoop {
     (maxBudgetUsd === undefined || isDollars(maxBudgetUsd)) &&
     Object.entries(amounts).every(([name, amount]) => amount === undefined || isWithin(amount, bounds.get(name))) &&
     (goal === undefined || typeof goal === 'string') &&
-    [until, protect].every((each) => each === undefined || isTexts(each))
+    [until, protect].every((each) => each === undefined || isStringArray(each))
   )
 }
 
 /** The last moment that there is, in milliseconds since 1970. */
-const latestMs = 8.64e15
+const maxTimestampMs = 8.64e15
 
 /** What the flags take, too. */
 const bounds: ReadonlyMap<string, readonly [least: number, most: number]> = new Map<
@@ -167,14 +167,14 @@ const bounds: ReadonlyMap<string, readonly [least: number, most: number]> = new 
 ])
 
 /** A whole number within what is given; none is where nothing is. */
-function isWithin(value: unknown, given: readonly [least: number, most: number] | undefined): boolean {
-  return given !== undefined && Number.isInteger(value) && Number(value) >= given[0] && Number(value) <= given[1]
+function isWithin(value: unknown, range: readonly [least: number, most: number] | undefined): boolean {
+  return range !== undefined && Number.isInteger(value) && Number(value) >= range[0] && Number(value) <= range[1]
 }
 
 function isDollars(value: unknown): boolean {
   return typeof value === 'number' && Number.isFinite(value) && value > 0
 }
 
-function isTexts(value: unknown): boolean {
+function isStringArray(value: unknown): boolean {
   return Array.isArray(value) && value.every((each) => typeof each === 'string')
 }

@@ -13,10 +13,10 @@ export interface PersonQuestion {
 export function personQuestionsIn(input: { readonly [name: string]: unknown }): readonly PersonQuestion[] {
   const { questions } = input
   if (!Array.isArray(questions)) return []
-  return (questions as readonly unknown[]).flatMap((given) => {
-    if (!isJsonObject(given) || typeof given['question'] !== 'string') return []
-    const { question, header, multiSelect } = given
-    const options = Array.isArray(given['options']) ? (given['options'] as readonly unknown[]) : []
+  return (questions as readonly unknown[]).flatMap((item) => {
+    if (!isJsonObject(item) || typeof item['question'] !== 'string') return []
+    const { question, header, multiSelect } = item
+    const options = Array.isArray(item['options']) ? (item['options'] as readonly unknown[]) : []
     return [
       {
         question,

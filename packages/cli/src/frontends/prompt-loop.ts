@@ -102,10 +102,10 @@ export class PromptLoop {
 
   /** Begins, or continues. `adopt` has the session continue the run of the round that is on record as the last. */
   begin(adopt?: () => void): void {
-    if (adopt === undefined) return this.#next()
+    if (adopt === undefined) return this.#continueOrEnd()
     this.#phase = 'round'
     this.#adoptsNextRun = true
-    this.#tell({ type: 'round_begin', round: this.#round })
+    this.#emit({ type: 'round_begin', round: this.#round })
     adopt()
   }
 
@@ -113,13 +113,13 @@ export class PromptLoop {
   pause(): void {
     if (this.#phase !== 'waiting') return
     this.#setPhase('paused')
-    this.#tell({ type: 'paused' })
+    this.#emit({ type: 'paused' })
   }
 
   resume(): void {
     if (this.#phase !== 'paused') return
     this.#phase = 'waiting'
-    this.#next()
+    this.#continueOrEnd()
   }
 
   /** Ends it. A round that is running is not ended. */
@@ -139,7 +139,7 @@ export class PromptLoop {
     this.#cancelTimer = undefined
   }
 
-  #tell(event: LoopEvent): void {
+  #emit(event: LoopEvent): void {
     this.#options.onEvent(event)
   }
 
@@ -147,14 +147,14 @@ export class PromptLoop {
     if (this.#phase === 'ended') return
     this.#setPhase('ended')
     this.#unlisten()
-    this.#tell({ type: 'end', end })
+    this.#emit({ type: 'end', end })
   }
 
-  #break(error: unknown): void {
+  #fail(error: unknown): void {
     if (this.#phase === 'ended') return
     this.#setPhase('ended')
     this.#unlisten()
-    this.#tell({ type: 'broken', error })
+    this.#emit({ type: 'broken', error })
   }
 
   /** A round that ended since no request could be made is followed by the next one when they can be made again. */
@@ -166,13 +166,13 @@ export class PromptLoop {
   }
 
   /** What comes after a round, or at the begin: the end, or a wait. */
-  #next(): void {
+  #continueOrEnd(): void {
     const end = this.#endAtBound()
     if (end !== undefined) return this.#end(end)
     this.#setPhase('waiting')
     const { clock } = this.#options
     const waitMs = Math.max(0, this.#dueAt - clock.now())
-    if (waitMs > 0) this.#tell({ type: 'wait', waitMs, nextAtMs: clock.wallMs() + waitMs })
+    if (waitMs > 0) this.#emit({ type: 'wait', waitMs, nextAtMs: clock.wallMs() + waitMs })
     this.#wait()
   }
 
@@ -207,12 +207,12 @@ export class PromptLoop {
       this.#runId = undefined
       this.#dueAt = clock.now() + this.#options.terms.everyMs
       this.#roundStartedAtMs = clock.wallMs()
-      this.#tell({ type: 'round_begin', round })
+      this.#emit({ type: 'round_begin', round })
       // What holds by now ends the loop without a request.
       const skipIfMet = round > 1 ? { skipIfMet: true } : {}
       session.prompt(content, { id: promptIdOfRound(loopId, round), when: 'now', ...ofRun, ...skipIfMet })
     } catch (error) {
-      this.#break(error)
+      this.#fail(error)
     } finally {
       this.#isPreparing = false
     }
@@ -244,7 +244,7 @@ export class PromptLoop {
         if (this.#phase === 'round' && event.runId === this.#runId) this.#onRoundEnd(event.terminal)
         return
       case 'failed':
-        if (this.#phase === 'round' && event.isAfterRun !== true) this.#break(event.error)
+        if (this.#phase === 'round' && event.isAfterRun !== true) this.#fail(event.error)
         return
       case 'changed':
         // After a round it goes on when the session is idle again, and not before.
@@ -265,7 +265,7 @@ export class PromptLoop {
   }
 
   /** A round that an answer to its calls continued takes the place of what it had come to, with what both have cost. */
-  #counted(round: LoopRound): LoopRound {
+  #mergedWithPrevious(round: LoopRound): LoopRound {
     if (this.#rounds.at(-1)?.round !== round.round) return round
     const before = this.#rounds.pop() ?? round
     const costUsd = before.costUsd + round.costUsd
@@ -274,9 +274,9 @@ export class PromptLoop {
 
   #onRoundEnd(terminal: RunResult): void {
     const { exitCodeOf, onInterrupt } = this.#options
-    const round = this.#counted(roundOf(this.#round, this.#roundStartedAtMs, terminal))
+    const round = this.#mergedWithPrevious(roundOf(this.#round, this.#roundStartedAtMs, terminal))
     this.#rounds.push(round)
-    this.#tell({ type: 'round_end', round })
+    this.#emit({ type: 'round_end', round })
     this.#runId = undefined
     const isInterrupted = endings[terminal.reason].category === 'user_requested'
     if (isInterrupted && onInterrupt === 'pause') {
@@ -286,6 +286,6 @@ export class PromptLoop {
     const end = endAfterRound(terminal, this.#rounds, exitCodeOf(terminal))
     if (end !== undefined) return this.#end(end)
     this.#waitForService(round)
-    this.#next()
+    this.#continueOrEnd()
   }
 }

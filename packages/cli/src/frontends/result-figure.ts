@@ -6,7 +6,7 @@ import { todosOf } from './todos.ts'
 import { patchToolName } from './patch-files.ts'
 
 /** A result of a call that went well. */
-export interface GoodResult {
+export interface SuccessfulResult {
   readonly tool: string
   readonly content: string | readonly ContentBlock[]
   /** The structured result. */
@@ -14,7 +14,7 @@ export interface GoodResult {
 }
 
 /** What of a result tells at a glance how the call went, for whoever shows it: `12 lines in 3 files`. '' where nothing does. */
-export function resultFigure({ tool, content, details }: GoodResult): string {
+export function resultFigure({ tool, content, details }: SuccessfulResult): string {
   const fields = isJsonObject(details) ? details : {}
   switch (tool) {
     case 'Read':
@@ -30,7 +30,7 @@ export function resultFigure({ tool, content, details }: GoodResult): string {
     case 'WebSearch':
       return searchFigure(fields)
     case 'WebFetch':
-      return many(textOf(content).length, 'character')
+      return many(resultText(content).length, 'character')
     case 'TodoWrite':
     case 'TaskUpdate':
     case 'TaskList': {
@@ -52,14 +52,14 @@ export function resultFigure({ tool, content, details }: GoodResult): string {
     case 'ExitPlanMode':
       return ''
     default: {
-      const lines = textOf(content).split('\n').length
+      const lines = resultText(content).split('\n').length
       return lines > 1 ? many(lines, 'line') : ''
     }
   }
 }
 
 /** The texts of a result; other blocks by their kind. */
-export function textOf(content: string | readonly ContentBlock[]): string {
+export function resultText(content: string | readonly ContentBlock[]): string {
   if (typeof content === 'string') return content
   return content
     .map((block) => (block.type === 'text' && typeof block.text === 'string' ? block.text : `[${block.type}]`))

@@ -3,7 +3,7 @@ import { minuteText } from '@halting/analysis/words'
 import type { ContextUsage, SessionSnapshot } from '@halting/core/session'
 import { counted, elapsed, money, oneLine } from '../io/figures.ts'
 import { figureRows, linesAfter, rowsOf } from '../io/rows.ts'
-import { labels } from './context-labels.ts'
+import { contextKindLabels } from './context-labels.ts'
 import { nextStopText } from './next-stop-text.ts'
 
 /** What `/limits`, `/cost` and `/context` report, in lines of at most `width` columns. The frontends print it; no model is asked. */
@@ -14,10 +14,10 @@ export interface StatusReport {
 
 /** The limits in force, what is used of each, and which one stops the run next. */
 export function limitsReport(
-  { limits: inForce, figures, nextStop, goal }: Pick<SessionSnapshot, 'limits' | 'figures' | 'nextStop' | 'goal'>,
+  { limits: current, figures, nextStop, goal }: Pick<SessionSnapshot, 'limits' | 'figures' | 'nextStop' | 'goal'>,
   width: number,
 ): StatusReport {
-  const { maxTurns, maxBudgetUsd, maxRunUsd, maxTotalTokens, maxDurationMs, maxToolCalls } = inForce
+  const { maxTurns, maxBudgetUsd, maxRunUsd, maxTotalTokens, maxDurationMs, maxToolCalls } = current
   const of = (used: string, limit: string | undefined): string =>
     `${used}${limit === undefined ? ', no limit' : ` of ${limit}`}`
   const reserved = figures.reservedUsd > 0 ? ` (+${money(figures.reservedUsd)} reserved)` : ''
@@ -69,7 +69,7 @@ export function costReport(
   return { heading: 'Cost', rows }
 }
 
-const contextLabels: Readonly<Record<string, string>> = labels
+const contextLabels: Readonly<Record<string, string>> = contextKindLabels
 
 /** What fills the context window, by category. */
 export function contextReport({ totalTokens, maxTokens, categories }: ContextUsage, width: number): StatusReport {

@@ -22,11 +22,11 @@ export function waitText({
 }
 
 /** What is shown of a wait for a service. `error`: its status, or what kind of failure. */
-type ShownWait = Pick<WaitingRequest, 'untilMs' | 'error'>
+type ServiceWait = Pick<WaitingRequest, 'untilMs' | 'error'>
 
 /** `waiting for the service until 14:05 (429: Too many requests)` */
 export function serviceWaitText(
-  { untilMs, error, message }: ShownWait & { readonly message: string },
+  { untilMs, error, message }: ServiceWait & { readonly message: string },
   now: number,
 ): string {
   const because = [error, oneLine(message, 200).replace(/[.\s]+$/, '')].filter((part) => part !== '')
@@ -36,7 +36,7 @@ export function serviceWaitText(
 }
 
 /** `waiting for the service, 12:31 left (429)`. */
-export function serviceCountdown({ untilMs, error }: ShownWait, now: number): string {
+export function serviceCountdown({ untilMs, error }: ServiceWait, now: number): string {
   const why = error === '' ? '' : ` (${oneLine(error, 40)})`
   return `${countdownText('the service', untilMs - now)}${why}`
 }
@@ -47,10 +47,10 @@ export function countdownText(what: string, leftMs: number): string {
 }
 
 /** What a wait for a service is shown as by its event. */
-export function waitOfEvent({
+export function serviceWaitOf({
   untilMs,
   error,
-}: Extract<RunEvent, { readonly type: 'service_wait' }>): ShownWait & { readonly message: string } {
+}: Extract<RunEvent, { readonly type: 'service_wait' }>): ServiceWait & { readonly message: string } {
   return { untilMs, error: failureName(error), message: error.message }
 }
 
@@ -61,9 +61,9 @@ export function longRetryText({ delayMs }: { readonly delayMs: number }, now: nu
 
 /** The message of an ending as a person reads it: with the time at which the service takes requests again in local time. */
 export function endingMessage({ signal, retryAt }: Pick<RunResult, 'signal' | 'retryAt'>, now: number): string {
-  const moment = retryAt === undefined ? Number.NaN : Date.parse(retryAt)
-  if (retryAt === undefined || Number.isNaN(moment)) return signal.message
-  return signal.message.replace(retryAt, clockText(moment, now))
+  const resumesAt = retryAt === undefined ? Number.NaN : Date.parse(retryAt)
+  if (retryAt === undefined || Number.isNaN(resumesAt)) return signal.message
+  return signal.message.replace(retryAt, clockText(resumesAt, now))
 }
 
 /** Asks the services that a session waits for now, as `/retry` does; gives what the person is told. */

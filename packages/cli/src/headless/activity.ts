@@ -8,7 +8,7 @@ import {
   serviceCountdown,
   type ToolWait,
   toolWaitIn,
-  waitOfEvent,
+  serviceWaitOf,
   waitText,
 } from '../frontends/wait-text.ts'
 import type { Output } from '../io/output.ts'
@@ -136,7 +136,7 @@ function followWait(
   event: Extract<RunEvent, { readonly type: 'service_wait' }>,
   since: number,
 ): void {
-  const wait = waitOfEvent(event)
+  const wait = serviceWaitOf(event)
   if (event.isWaiting) doing.set(key, { what: () => serviceCountdown(wait, Date.now()), since, isTimed: false })
   else doing.delete(key)
 }

@@ -6,12 +6,12 @@ export function afterLines(message: SdkMessage, isVerbose: boolean): readonly st
   if (message.type === 'prompt_suggestion') return [`Next: ${oneLine(message.suggestion, Infinity)}`]
   if (message.type !== 'system') return []
   if (message.subtype === 'stage_ended') {
-    const { stage, reason, message: said, cost_usd: costUsd, duration_ms: ms } = message
+    const { stage, reason, message: detail, cost_usd: costUsd, duration_ms: ms } = message
     const isFine = reason === 'completed' || reason === 'skipped'
     if (isFine && !isVerbose) return []
     const cost = costUsd > 0 ? `, ${money(costUsd)}` : ''
     return [
-      `halting: ${stage} after the run: ${reason}${said === '' ? '' : `: ${oneLine(said, 500)}`} (${elapsed(ms)}${cost})`,
+      `halting: ${stage} after the run: ${reason}${detail === '' ? '' : `: ${oneLine(detail, 500)}`} (${elapsed(ms)}${cost})`,
     ]
   }
   if (message.subtype !== 'hook_summary') return []

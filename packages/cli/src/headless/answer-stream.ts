@@ -1,7 +1,7 @@
 import type { RunEvent } from '@halting/core'
 import { printable } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
-import { KeptAnswer } from './kept-answer.ts'
+import { RetainedAnswer } from './retained-answer.ts'
 
 /** What the model writes, on the terminal as it comes. */
 export interface AnswerStream {
@@ -16,9 +16,9 @@ export const noStream: AnswerStream = { onEvent: () => undefined, has: () => fal
 export function streamAnswer(output: Output): AnswerStream {
   let written = ''
   let block = 0
-  const answer = new KeptAnswer()
+  const answer = new RetainedAnswer()
   /** The answer that stays that of the run while it stands: what the model writes meanwhile waits. */
-  let kept: string | undefined
+  let retained: string | undefined
   let waiting: { readonly index: number; readonly text: string }[] = []
   const write = (index: number, text: string): void => {
     if (index !== block) output.endLine()
@@ -29,7 +29,7 @@ export function streamAnswer(output: Output): AnswerStream {
   }
   /** The model went on: what waited is a step, or the answer that comes after it is. */
   const release = (): void => {
-    kept = undefined
+    retained = undefined
     for (const { index, text } of waiting) write(index, text)
     waiting = []
     output.endLine()
@@ -37,7 +37,7 @@ export function streamAnswer(output: Output): AnswerStream {
   return {
     onEvent(event) {
       const change = answer.onEvent(event)
-      if (change === 'begins') kept = written
+      if (change === 'begins') retained = written
       if (change === 'ends') release()
       switch (event.type) {
         case 'model_start':
@@ -45,7 +45,7 @@ export function streamAnswer(output: Output): AnswerStream {
           return
         case 'model_update':
           if (event.update.type === 'text_delta') {
-            if (kept === undefined) write(event.update.index, event.update.text)
+            if (retained === undefined) write(event.update.index, event.update.text)
             else waiting.push(event.update)
           }
           // What comes next may be the long input of a call: the live line tells of it.
@@ -57,6 +57,6 @@ export function streamAnswer(output: Output): AnswerStream {
         default:
       }
     },
-    has: (text) => text.trim() !== '' && text.trim() === (kept ?? written).trim(),
+    has: (text) => text.trim() !== '' && text.trim() === (retained ?? written).trim(),
   }
 }

@@ -6,7 +6,7 @@ import { list } from '../flags/values.ts'
 import { many } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
 import type { Toolbox } from '@halting/agent/open-session'
-import { rerun, type Asked } from './rerun.ts'
+import { rerunCommand, type Invocation } from './rerun-command.ts'
 import { inputSummary } from '@halting/analysis/words'
 
 /** The calls of a run that were denied. */
@@ -38,7 +38,7 @@ export function remediesOf({ permissions, tools }: Pick<Toolbox, 'permissions' |
   return (name, input) => {
     // An id of its own: what the rules say of it is not about the call that has the id now.
     const request = requestOf(tools, { type: 'tool_use', id: 'denied', name, input })
-    const remedy = flaggable(permissions.remedyFor(request))
+    const remedy = remedyByFlag(permissions.remedyFor(request))
     if (remedy === undefined) return undefined
     const decision = permissions.decide({ ...request, mode: 'acceptEdits' })
     const isAllowed = 'behavior' in decision && decision.behavior === 'allow'
@@ -52,7 +52,7 @@ function runsConfined(input: unknown, permissions: Toolbox['permissions']): bool
   return permissions.confinementOf({ callId: 'denied', command: input['command'] })?.kind === 'edit'
 }
 
-export function followDenials(remedies: Remedies, asked: Asked): Denials {
+export function followDenials(remedies: Remedies, asked: Invocation): Denials {
   const denials: Denial[] = []
   const onEvent = (event: RunEvent): void => {
     if (event.type === 'agent') onEvent(event.event)
@@ -67,25 +67,25 @@ export function followDenials(remedies: Remedies, asked: Asked): Denials {
       const rules = [...new Set(cures.flatMap(({ remedy }) => remedy.rules))]
       const isAllEdits = rules.length > 1 && cures.every(({ isEdit }) => isEdit)
       const mode = isAllEdits ? 'acceptEdits' : cures.find(({ remedy }) => remedy.mode !== undefined)?.remedy.mode
-      const cured = denials.filter(({ cure }) => cure !== undefined)
-      const final = linesOfFinal(denials.filter(({ cure }) => cure === undefined))
-      if (cured.length === 0) return { text: final.join('\n'), command: '' }
-      const names = everyCharacterInLine([...new Set(cured.map(nameOf))].join(', '), 2 * width)
-      const { text, command } = rerun(asked, { rules: isAllEdits ? [] : rules, mode })
-      const told = `halting: ${many(cured.length, 'call')} denied: ${names}. ${text}`
-      return { text: [...final, told].join('\n'), command }
+      const curable = denials.filter(({ cure }) => cure !== undefined)
+      const incurable = incurableLines(denials.filter(({ cure }) => cure === undefined))
+      if (curable.length === 0) return { text: incurable.join('\n'), command: '' }
+      const names = everyCharacterInLine([...new Set(curable.map(nameOf))].join(', '), 2 * width)
+      const { text, command } = rerunCommand(asked, { rules: isAllEdits ? [] : rules, mode })
+      const summary = `halting: ${many(curable.length, 'call')} denied: ${names}. ${text}`
+      return { text: [...incurable, summary].join('\n'), command }
     },
   }
 }
 
 /** A rule that `--allowedTools` would not read back is none to paste. */
-function flaggable(remedy: Remedy | undefined): Remedy | undefined {
+function remedyByFlag(remedy: Remedy | undefined): Remedy | undefined {
   if (remedy === undefined) return undefined
   const read = list(remedy.rules.join(','))
   return 'value' in read && isDeepStrictEqual(read.value, remedy.rules) ? remedy : undefined
 }
 
-function linesOfFinal(denials: readonly Denial[]): readonly string[] {
+function incurableLines(denials: readonly Denial[]): readonly string[] {
   const [first] = denials
   if (first === undefined) return []
   return [`halting: ${many(denials.length, 'call')} denied. ${first.name}: ${everyCharacterInLine(first.message, 300)}`]
@@ -97,11 +97,11 @@ function nameOf({ name, input }: Denial): string {
 
 /** The call as the rules were asked about it. A tool of a server is not in the list, and what it says of itself allows nothing: its name decides. */
 function requestOf(tools: readonly AnyTool[], call: PermissionRequest['call']): PermissionRequest {
-  const tool = tools.find(({ name }) => name === call.name) ?? namedTool(call.name)
+  const tool = tools.find(({ name }) => name === call.name) ?? placeholderTool(call.name)
   return { call, tool, readOnly: isReadOnly(tool, call.input) }
 }
 
-function namedTool(name: string): AnyTool {
+function placeholderTool(name: string): AnyTool {
   return { name, description: '', inputSchema: {}, readOnly: false, execute: () => '' }
 }
 

@@ -6,7 +6,7 @@ import { elapsed, many, money, moneyAtMost, oneLine, tokensCounted } from '../io
 import { goalPart, isUnusableGoal } from './goal-text.ts'
 import { limitAdvice, waitAdvice } from './limit-advice.ts'
 
-function anotherModel({ model, fallbackModel }: Flags): string {
+function modelChoiceAdvice({ model, fallbackModel }: Flags): string {
   const flags = [
     ...(model === undefined ? ['--model'] : []),
     ...(fallbackModel === undefined ? ['--fallback-model'] : []),
@@ -82,11 +82,11 @@ function adviceText(advice: EndingAdvice, terminal: RunResult, flags: Flags): st
     case 'raise-limit':
       return limitAdvice(terminal, flags)
     case 'permit-compaction':
-      return advice.otherwise !== undefined && flags.autocompact !== 'off' ? advice.otherwise : letItCompact(flags)
+      return advice.otherwise !== undefined && flags.autocompact !== 'off' ? advice.otherwise : compactionAdvice(flags)
     case 'more-room':
-      return moreRoom(flags)
+      return contextWindowAdvice(flags)
     case 'another-model':
-      return anotherModel(flags)
+      return modelChoiceAdvice(flags)
     case 'inspect-failure':
       return flags.errorPolicy === undefined
         ? 'See the failure above; --error-policy sets which errors end a run.'
@@ -122,7 +122,7 @@ export function tokensOf(usage: RunResult['summary']['usage']): { readonly input
 }
 
 /** For a run that ended where the window does, since nothing was to make room. */
-function letItCompact({ autocompact }: Flags): string {
+function compactionAdvice({ autocompact }: Flags): string {
   // Without the flag it was a variable that switched it off, and the flag goes before that.
   return autocompact === 'off'
     ? 'Remove --autocompact off, so that the conversation is compacted, or split the task.'
@@ -130,7 +130,7 @@ function letItCompact({ autocompact }: Flags): string {
 }
 
 /** For a run that made room again and again. Its message says what to do; here are the flags for it. */
-function moreRoom({ model, autocompact, contextWindow }: Flags): string {
+function contextWindowAdvice({ model, autocompact, contextWindow }: Flags): string {
   const ways = [
     ...(autocompact === undefined || autocompact === 'auto' ? [] : ['raise --autocompact']),
     ...(contextWindow === undefined ? [] : ['raise --context-window, if the model accepts more']),

@@ -4,7 +4,7 @@ import { many } from '../io/figures.ts'
 
 /** Which files the tools of a run changed, and by how many lines, as their structured results say. */
 export interface FileChanges {
-  see(message: SdkMessage): void
+  onMessage(message: SdkMessage): void
   /** A structured result. */
   add(details: unknown): void
   /** `2 files changed +12 −3`; '' when none was. */
@@ -23,7 +23,7 @@ export function followChanges(): FileChanges {
     removed += numberOf(linesRemoved)
   }
   return {
-    see(message) {
+    onMessage(message) {
       if (message.type === 'user') add(message.tool_use_result)
     },
     add,

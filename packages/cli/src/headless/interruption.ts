@@ -17,7 +17,7 @@ const causes = { SIGINT: 'user', SIGTERM: 'terminated', SIGHUP: 'terminated' } a
   Record<NodeJS.Signals, AbortCause>
 >
 
-type Caught = keyof typeof causes
+type HandledSignal = keyof typeof causes
 
 /** npm passes on a Ctrl-C that the terminal has sent to all: twice within this time is once, as no person is so quick. */
 const sameMomentMs = 100
@@ -33,21 +33,21 @@ export function watchInterruption(output: Output): Interruption {
   let firstAt = -Infinity
   const onSignal = (name: NodeJS.Signals): void => {
     // True: it listens to nothing else.
-    const caught = name as Caught
+    const signal = name as HandledSignal
     if (exitCode !== undefined) {
-      if (performance.now() - firstAt > sameMomentMs) process.exit(signalExitCodes[caught])
+      if (performance.now() - firstAt > sameMomentMs) process.exit(signalExitCodes[signal])
       return
     }
-    exitCode = signalExitCodes[caught]
+    exitCode = signalExitCodes[signal]
     firstAt = performance.now()
     if (name === 'SIGINT' && output.isTerminal.stderr) {
       // The terminal has shown ^C: on a line that goes or ends now, or on one of its own.
       output.err(`${output.isLineTaken ? '' : '\n'}Stopping. Press Ctrl-C again to exit at once.\n`)
     }
-    controller.abort(causes[caught])
+    controller.abort(causes[signal])
   }
   // True: `causes` has no other keys.
-  const names = Object.keys(causes) as Caught[]
+  const names = Object.keys(causes) as HandledSignal[]
   for (const name of names) process.on(name, onSignal)
   output.onBroken(() => {
     exitCode ??= brokenExitCode(output.broken ?? 'failed')

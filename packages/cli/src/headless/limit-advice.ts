@@ -24,7 +24,7 @@ export function flagOf(limit: FlagLimit): string {
 /** How to raise the limit of an ending by its flag: to how much, where the next request did not fit. */
 export function limitAdvice(terminal: RunResult, { model, wrapUp }: Pick<Flags, 'model' | 'wrapUp'>): string {
   const limit = flagLimitOf(terminal)
-  if (limit === undefined) return standingAdvice(terminal)
+  if (limit === undefined) return standingBudgetAdvice(terminal)
   const { reason, signal, summary } = terminal
   const { limitNeededUsd, limitNeeded } = signal.context
   const canWrapUp = endings[reason].wrapsUp && wrapUp !== true
@@ -42,7 +42,7 @@ export function limitAdvice(terminal: RunResult, { model, wrapUp }: Pick<Flags, 
 }
 
 /** What to do about a budget of the person that goes on beyond the run, behind when it resets; '' where it was none. */
-export function standingAdvice({ signal }: Pick<RunResult, 'signal'>): string {
+export function standingBudgetAdvice({ signal }: Pick<RunResult, 'signal'>): string {
   if (sharedBudgetOf(signal)?.kind !== 'standing') return ''
   return 'Wait for the reset, raise the budget in your settings, or ignore it with --ignore-standing-budgets. halting budget shows what is left.'
 }

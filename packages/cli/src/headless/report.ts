@@ -12,8 +12,8 @@ const reports: { readonly [format in OutputFormat]: (context: ReportContext) => 
   json: ({ output, flags }) =>
     flags.verbose === true
       ? jsonArray(output)
-      : { ...jsonLines(output, (message) => message.type === 'result'), onEvent: tellLeft(output) },
-  'stream-json': ({ output }) => ({ ...jsonLines(output, () => true), onEvent: tellPauses(output) }),
+      : { ...jsonLines(output, (message) => message.type === 'result'), onEvent: reportLeftTasks(output) },
+  'stream-json': ({ output }) => ({ ...jsonLines(output, () => true), onEvent: reportPauses(output) }),
 }
 
 /** Says in the format that the flags ask for what a run tells. */
@@ -22,10 +22,10 @@ export function createReport(context: ReportContext): Watcher {
 }
 
 /** What was ended or left running with the run is no part of the result, and is not to pass in silence. */
-function tellLeft(output: Output): Watcher['onEvent'] {
-  const tellPause = tellPauses(output)
+function reportLeftTasks(output: Output): Watcher['onEvent'] {
+  const reportPause = reportPauses(output)
   return (event) => {
-    tellPause(event)
+    reportPause(event)
     if (event.type !== 'message' || event.entry.kind !== 'attachment' || event.entry.tasks === undefined) return
     const { attachment } = event.entry
     if (attachment.type === 'informational') output.err(told(attachment.message))
@@ -33,7 +33,7 @@ function tellLeft(output: Output): Watcher['onEvent'] {
 }
 
 /** That a run stands still for long is told on stderr in every format. */
-function tellPauses(output: Output): Watcher['onEvent'] {
+function reportPauses(output: Output): Watcher['onEvent'] {
   const onEvent: Watcher['onEvent'] = (event) => {
     if (event.type === 'agent') return onEvent(event.event)
     const note = pauseNote(event, Date.now())
@@ -64,7 +64,7 @@ function jsonArray(output: Output): Watcher {
     before = ',\n'
   }
   return {
-    onEvent: tellPauses(output),
+    onEvent: reportPauses(output),
     see,
     after: see,
     end: () => {

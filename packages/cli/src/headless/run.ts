@@ -16,14 +16,14 @@ export interface RunOnce {
   /** What a person is told of a message that came after the run; undefined where nothing comes after it. */
   readonly linesAfter?: ((message: SdkMessage) => readonly string[]) | undefined
   /** What came after the run broke. The run has its result, and its exit code (spec R-AFTER-4a). */
-  readonly onBrokenAfter?: (error: unknown) => void
+  readonly onErrorAfter?: (error: unknown) => void
 }
 
 /** Runs what is asked to its end, then what comes after it, and gives the exit code of the run. Rejects with what broke it. */
-export async function runOnce(once: RunOnce): Promise<number> {
-  const { session, ask, interruption, watcher, linesAfter, onBrokenAfter } = once
+export async function runOnce(options: RunOnce): Promise<number> {
+  const { session, ask, interruption, watcher, linesAfter, onErrorAfter: onBrokenAfter } = options
   let exitCode: number | undefined
-  let broken: { readonly error: unknown } | undefined
+  let failure: { readonly error: unknown } | undefined
   let isOver = false
   const onEvent = (event: SessionEvent): void => {
     switch (event.type) {
@@ -40,7 +40,7 @@ export async function runOnce(once: RunOnce): Promise<number> {
         return
       case 'failed':
         if (event.isAfterRun === true) return onBrokenAfter?.(event.error)
-        broken ??= { error: event.error }
+        failure ??= { error: event.error }
         return
       default:
     }
@@ -50,7 +50,7 @@ export async function runOnce(once: RunOnce): Promise<number> {
     try {
       onEvent(event)
     } catch (error) {
-      broken ??= { error }
+      failure ??= { error }
       session.interrupt()
     }
   })
@@ -61,7 +61,7 @@ export async function runOnce(once: RunOnce): Promise<number> {
     ask()
     if (interruption.signal.aborted) interrupt()
     await session.settled()
-    if (broken !== undefined) throw broken.error
+    if (failure !== undefined) throw failure.error
     if (exitCode === undefined) throw new Error('The run ended without a terminal. Please report this.')
     return exitCode
   } finally {

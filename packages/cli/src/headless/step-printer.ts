@@ -5,8 +5,8 @@ import { columnsOf, wrapped } from '../io/columns.ts'
 import { elapsed, oneLine, printable, many } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { pauseNote } from './pause-note.ts'
-import { roomNews } from './room.ts'
-import { TextSteps, type ToldTexts } from './text-steps.ts'
+import { contextChangeOf } from './context-changes.ts'
+import { TextSteps, type PrintedTexts } from './text-steps.ts'
 import { inputSummary } from '@halting/analysis/words'
 import { patchToolName } from '../frontends/patch-files.ts'
 
@@ -31,7 +31,7 @@ export function createStepPrinter(
   print: (text: string) => void,
   style: Style,
   width: () => number,
-  texts: ToldTexts,
+  texts: PrintedTexts,
 ): StepPrinter {
   // By whose call it is, and its id: agents may use the ids of others.
   const calls = new Map<string, Call>()
@@ -49,11 +49,11 @@ export function createStepPrinter(
       if (block.type === 'text' && block.text.trim() !== '') {
         const text = printable(block.text).trim()
         // What a subagent says is never the answer, and was not told as it came.
-        if (error === undefined && parent === null) said.tell(text)
+        if (error === undefined && parent === null) said.onText(text)
         else line(error === undefined ? text : style.red(text))
       }
       if (block.type !== 'tool_use') continue
-      if (parent === null) said.goOn()
+      if (parent === null) said.onToolCall()
       else said.release()
       const [key, call] = [keyOf(parent, block.id), callOf(block, width())]
       calls.set(key, call)
@@ -131,7 +131,7 @@ function resultText(subject: string, summary: string, took: number | undefined, 
 }
 
 function newsLines(event: RunEvent, width: number, style: Style): readonly string[] {
-  const news = roomNews(event)
+  const news = contextChangeOf(event)
   if (news === undefined) return []
   return [(news.kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${news.text}`, width))]
 }

@@ -18,8 +18,8 @@ import { closingLine, endingLine } from './ending.ts'
 import { followGoals, goalArguments, goalNotes, isUnusableGoal } from './goal-text.ts'
 import { followChanges } from './file-changes.ts'
 import { pauseNote } from './pause-note.ts'
-import { roomNews } from './room.ts'
-import type { Asked } from './rerun.ts'
+import { contextChangeOf } from './context-changes.ts'
+import type { Invocation } from './rerun-command.ts'
 import type { Watcher } from './watcher.ts'
 import { uncheckedLine } from './unchecked.ts'
 import { createStepPrinter, type StepPrinter } from './step-printer.ts'
@@ -32,12 +32,12 @@ export interface ReportContext {
   readonly remedies: Remedies
   readonly sessionId: string
   /** What was done is on disk: the session can be gone on with. */
-  readonly isKept: boolean
-  readonly asked: Asked
+  readonly isStored: boolean
+  readonly asked: Invocation
   /** The run is a round of a loop, which says itself how it continues. */
   readonly isRound?: boolean
   /** The caller says after the run that its last change is unchecked: it knows a command that would check it. */
-  readonly saysUnchecked?: boolean
+  readonly reportsUnchecked?: boolean
 }
 
 /**
@@ -46,7 +46,17 @@ export interface ReportContext {
  * and a closing line. What was denied, and why the run ended when that was no success, is told in any case.
  */
 export function textReport(context: ReportContext): Watcher {
-  const { flags, output, style, remedies, asked, sessionId, isKept, isRound = false, saysUnchecked = false } = context
+  const {
+    flags,
+    output,
+    style,
+    remedies,
+    asked,
+    sessionId,
+    isStored,
+    isRound = false,
+    reportsUnchecked: saysUnchecked = false,
+  } = context
   const isShown = flags.quiet !== true
   const isWatched = isShown && output.isTerminal.stderr
   // An answer that must fit a schema may be sent back: the one that stays is known at the end.
@@ -55,16 +65,16 @@ export function textReport(context: ReportContext): Watcher {
   const steps = flags.verbose === true ? stepPrinter(output, style, isStreamed) : undefined
   const activity = followActivity()
   const stopShowing = isWatched ? showActivity(activity, output) : () => undefined
-  const denials = followDenials(remedies, isKept ? { ...asked, sessionId } : asked)
+  const denials = followDenials(remedies, isStored ? { ...asked, sessionId } : asked)
   const changes = followChanges()
-  const tellTrouble = isWatched && steps === undefined ? troubleTeller(output, style) : () => undefined
+  const reportTrouble = isWatched && steps === undefined ? troubleReporter(output, style) : () => undefined
   // With every step it is told beside them.
-  const tellNote = steps === undefined ? noteTeller(output, style) : () => undefined
+  const reportNote = steps === undefined ? noteReporter(output, style) : () => undefined
   const failure = followFailure()
-  const tell = tellerFor(output)
-  const tellWait = isShown && steps === undefined ? waitTeller(tell, style) : () => undefined
-  const goals = isShown ? goalTeller(tell, flags, style) : undefined
-  const verification = isShown ? verificationTeller(tell, flags, style) : undefined
+  const printLine = linePrinter(output)
+  const reportWait = isShown && steps === undefined ? waitReporter(printLine, style) : () => undefined
+  const goals = isShown ? goalReporter(printLine, flags, style) : undefined
+  const verification = isShown ? verificationReporter(printLine, flags, style) : undefined
   return {
     onEvent(event) {
       failure.onEvent(event)
@@ -72,54 +82,54 @@ export function textReport(context: ReportContext): Watcher {
       denials.onEvent(event)
       answer.onEvent(event)
       steps?.onEvent(event)
-      tellTrouble(event)
-      tellNote(event)
-      tellWait(event)
+      reportTrouble(event)
+      reportNote(event)
+      reportWait(event)
       goals?.onEvent(event)
       verification?.onEvent(event)
     },
     see(message) {
       failure.see(message)
-      changes.see(message)
+      changes.onMessage(message)
       steps?.see(message)
       if (message.type !== 'result') return
       stopShowing()
       const text = message.result ?? message.last_answer ?? ''
-      if (!answer.has(text)) say(text, output)
+      if (!answer.has(text)) printAnswer(text, output)
     },
     end(terminal) {
       stopShowing()
       const { text, command } = denials.report(output.width)
-      if (text !== '') tell(text)
+      if (text !== '') printLine(text)
       if (command !== '') output.err(`${command}\n`)
-      if (isUnusableGoal(terminal)) return tell(`halting: ${terminal.signal.message}`)
+      if (isUnusableGoal(terminal)) return printLine(`halting: ${terminal.signal.message}`)
       goals?.end(terminal)
       if (endings[terminal.reason].exitCode === 0) {
         // A hook that took the prompt back, say: no answer tells why there is none.
         if (terminal.reason === 'stop_requested' && terminal.signal.message !== '')
-          tell(`halting: ${oneLine(terminal.signal.message, Infinity)}`)
+          printLine(`halting: ${oneLine(terminal.signal.message, Infinity)}`)
         // Whoever gave a goal wants to read what it came to, in a log as well.
         if (isWatched || (isShown && terminal.goal !== undefined))
-          tell(closingLine(terminal, changes.summary), (shown) => shown.replace('✓', style.green))
+          printLine(closingLine(terminal, changes.summary), (shown) => shown.replace('✓', style.green))
       } else {
         const errorKind = failure.kindOf(terminal)
-        tell(`halting: ${endingLine(terminal, { flags, changes: changes.summary, errorKind })}`)
-        const session = { sessionId, isKept, hasChanges: changes.summary !== '', isRound }
+        printLine(`halting: ${endingLine(terminal, { flags, changes: changes.summary, errorKind })}`)
+        const session = { sessionId, isStored, hasChanges: changes.summary !== '', isRound }
         output.err(nextCommands(terminal, session, output.width, flags))
       }
       if (!saysUnchecked) verification?.end(terminal, changes.summary)
     },
     after(_message, lines) {
-      for (const line of lines) tell(line, style.dim)
+      for (const line of lines) printLine(line, style.dim)
     },
     release: stopShowing,
   }
 }
 
-type Tell = (text: string, paint?: (shown: string) => string) => void
+type PrintLine = (text: string, paint?: (shown: string) => string) => void
 
 /** Writes to stderr, in lines as wide as the terminal. */
-function tellerFor(output: Output): Tell {
+function linePrinter(output: Output): PrintLine {
   return (text, paint = (shown) => shown) => {
     const shown = output.isTerminal.stderr ? wrapped(text, output.width) : text
     output.err(`${paint(shown)}\n`)
@@ -127,22 +137,22 @@ function tellerFor(output: Output): Tell {
 }
 
 /** Tells what each round of checks came to as it happens, and at the end what a person should know of the verdict (spec R-GOAL-62). */
-function goalTeller(tell: Tell, flags: Flags, style: Style): Pick<Watcher, 'onEvent' | 'end'> {
+function goalReporter(printLine: PrintLine, flags: Flags, style: Style): Pick<Watcher, 'onEvent' | 'end'> {
   const goals = followGoals(flags.verbose === true)
   return {
     onEvent(event) {
-      for (const line of goals.linesFor(event)) tell(line, (shown) => paintedGoal(shown, style))
+      for (const line of goals.linesFor(event)) printLine(line, (shown) => paintedGoal(shown, style))
     },
     end({ goal }) {
-      for (const note of goalNotes(goal, flags.untilStable)) tell(`! ${note}`, style.yellow)
+      for (const note of goalNotes(goal, flags.untilStable)) printLine(`! ${note}`, style.yellow)
     },
   }
 }
 
 // Spec R-VERI-22.
 /** Tells that the model is asked to verify its last change, and at the end that it is not checked. */
-function verificationTeller(
-  tell: Tell,
+function verificationReporter(
+  printLine: PrintLine,
   { verbose = false }: Flags,
   style: Style,
 ): { readonly onEvent: (event: RunEvent) => void; readonly end: (terminal: RunResult, changes: string) => void } {
@@ -150,18 +160,18 @@ function verificationTeller(
     onEvent(event) {
       // With every step what the model is asked stands among them.
       if (!verbose && event.type === 'lap' && event.transition === 'unverified_change')
-        tell(`↻ ${iterationText('unverified_change')}`, style.dim)
+        printLine(`↻ ${iterationText('unverified_change')}`, style.dim)
     },
     end(terminal, changes) {
       const line = uncheckedLine(terminal, changes)
-      if (line !== '') tell(line, style.yellow)
+      if (line !== '') printLine(line, style.yellow)
     },
   }
 }
 
-interface SessionLeft {
+interface EndedSession {
   readonly sessionId: string
-  readonly isKept: boolean
+  readonly isStored: boolean
   readonly hasChanges: boolean
   /** A loop continues it, and says how. */
   readonly isRound: boolean
@@ -170,17 +180,17 @@ interface SessionLeft {
 /** Commands for what may come next. They are not wrapped: they are there to be pasted. */
 function nextCommands(
   terminal: RunResult,
-  { sessionId, isKept, hasChanges, isRound }: SessionLeft,
+  { sessionId, isStored, hasChanges, isRound }: EndedSession,
   width: number,
   flags: Flags,
 ): string {
   if (terminal.reason === 'needs_approval') return questionLines(terminal, { sessionId, isRound }, width, flags)
-  if (!isKept || isRound) return ''
-  return goOnLine(terminal, sessionId, flags) + (hasChanges ? undoLine(terminal, sessionId, flags) : '')
+  if (!isStored || isRound) return ''
+  return resumeLine(terminal, sessionId, flags) + (hasChanges ? undoLine(terminal, sessionId, flags) : '')
 }
 
 /** The command that goes on with the session; '' where there is nothing to go on with. */
-function goOnLine(terminal: RunResult, sessionId: string, flags: Flags): string {
+function resumeLine(terminal: RunResult, sessionId: string, flags: Flags): string {
   const { cluster, until = [], goal } = flags
   // Those of settings are there again.
   const goals = [
@@ -190,9 +200,9 @@ function goOnLine(terminal: RunResult, sessionId: string, flags: Flags): string 
   const where = { sessionId, sessionCwd: '', cwd: '', goals, ...(cluster !== undefined && { cluster }) }
   const { command } = goOn(terminal, where)
   if (command === undefined) return ''
-  const again = goalArguments(flags, command)
+  const goalFlags = goalArguments(flags, command)
   const when = sharedBudgetOf(terminal.signal)?.kind === 'standing' ? 'After the reset' : 'Resume'
-  return `${when}: ${[command, ...(again.length === 0 ? [] : [shellQuoted(again)])].join(' ')}\n`
+  return `${when}: ${[command, ...(goalFlags.length === 0 ? [] : [shellQuoted(goalFlags)])].join(' ')}\n`
 }
 
 /** The command that takes the changes of a run back that did not reach its goal; '' for any other ending. */
@@ -209,7 +219,7 @@ function paintedGoal(line: string, style: Style): string {
 /** What is asked, and the commands that answer it. A session of a cluster goes on with the answer. */
 function questionLines(
   { signal }: RunResult,
-  { sessionId, isRound }: Pick<SessionLeft, 'sessionId' | 'isRound'>,
+  { sessionId, isRound }: Pick<EndedSession, 'sessionId' | 'isRound'>,
   width: number,
   { permissionMode: mode, cluster }: Flags,
 ): string {
@@ -235,10 +245,10 @@ function stepPrinter(output: Output, style: Style, isStreamed: boolean): StepPri
 }
 
 /** Tells what a person should know while it happens: why a request is made again, once, what the run notes, and when the conversation was made shorter. */
-function troubleTeller(output: Output, style: Style): (event: RunEvent) => void {
+function troubleReporter(output: Output, style: Style): (event: RunEvent) => void {
   let told = ''
   return (event) => {
-    const news = roomNews(event)
+    const news = contextChangeOf(event)
     if (news?.kind === 'compacted') output.err(`${style.dim(oneLine(`↻ ${news.text}`, output.width))}\n`)
     const message = troubleOf(event) ?? told
     if (message === told) return
@@ -248,18 +258,18 @@ function troubleTeller(output: Output, style: Style): (event: RunEvent) => void 
 }
 
 function troubleOf(event: RunEvent): string | undefined {
-  // What waits long is told with when it goes on, by `noteTeller`.
+  // What waits long is told with when it goes on, by `noteReporter`.
   if (event.type === 'retry') return longRetryText(event, Date.now()) === undefined ? event.error.message : undefined
   if (event.type === 'notice') return event.message
-  const news = roomNews(event)
+  const news = contextChangeOf(event)
   return news?.kind === 'not compacted' ? news.text : undefined
 }
 
 /** Tells for what a tool waits that waits for long: nothing else may be heard of the run meanwhile (spec R-WAIT-17). */
-function waitTeller(tell: Tell, style: Style): (event: RunEvent) => void {
+function waitReporter(printLine: PrintLine, style: Style): (event: RunEvent) => void {
   return (event) => {
     const wait = longWaitIn(event)
-    if (wait !== undefined) tell(`… ${wait}`, style.dim)
+    if (wait !== undefined) printLine(`… ${wait}`, style.dim)
   }
 }
 
@@ -272,7 +282,7 @@ function longWaitIn(event: RunEvent): string | undefined {
 }
 
 /** Tells what hooks say to the person, and which of them failed, as it happens: a guard that guarded nothing must not pass unseen. */
-function noteTeller(output: Output, style: Style): (event: RunEvent) => void {
+function noteReporter(output: Output, style: Style): (event: RunEvent) => void {
   let told = ''
   const waitedFor = new Set<string>()
   /** That it waits for other processes may take long: of each budget it is said once, however often requests wait for a moment. */
@@ -300,7 +310,7 @@ function noteIn(event: RunEvent): string | undefined {
   return attachment.type === 'informational' ? attachment.message : undefined
 }
 
-function say(text: string, output: Output): void {
+function printAnswer(text: string, output: Output): void {
   if (text === '') return
   const shown = output.isTerminal.stdout ? printable(text) : text
   output.out(shown.endsWith('\n') ? shown : `${shown}\n`)

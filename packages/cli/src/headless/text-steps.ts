@@ -1,43 +1,43 @@
 import type { RunEvent } from '@halting/core'
-import { KeptAnswer } from './kept-answer.ts'
+import { RetainedAnswer } from './retained-answer.ts'
 
 /**
  * Texts of the model that are told: all, those that are not the answer (which somebody else prints), or none (they were
  * told as they came).
  */
-export type ToldTexts = 'all' | 'steps' | 'none'
+export type PrintedTexts = 'all' | 'steps' | 'none'
 
 /** Which texts of the model are steps, and when that is known: the last of them is the answer, unless an answer before it was kept. */
 export class TextSteps {
   readonly #line: (text: string) => void
-  readonly #texts: ToldTexts
+  readonly #texts: PrintedTexts
   /** A text that may be the answer. */
-  #held = ''
-  readonly #answer = new KeptAnswer()
+  #pending = ''
+  readonly #answer = new RetainedAnswer()
   /** The answer that is kept; undefined where none is. */
-  #kept: string | undefined
+  #retained: string | undefined
 
-  constructor(line: (text: string) => void, texts: ToldTexts) {
+  constructor(line: (text: string) => void, texts: PrintedTexts) {
     this.#line = line
     this.#texts = texts
   }
 
-  tell(text: string): void {
+  onText(text: string): void {
     this.release()
     if (this.#texts === 'all') this.#line(text)
     // While an answer is kept, nobody else tells what comes after it.
-    if (this.#texts === 'steps' || (this.#texts === 'none' && this.#kept !== undefined)) this.#held = text
+    if (this.#texts === 'steps' || (this.#texts === 'none' && this.#retained !== undefined)) this.#pending = text
   }
 
   /** What was told last is a step. */
   release(): void {
-    if (this.#held !== '') this.#line(this.#held)
-    this.#held = ''
+    if (this.#pending !== '') this.#line(this.#pending)
+    this.#pending = ''
   }
 
   /** The model calls a tool: what it told is a step. */
-  goOn(): void {
-    this.#letGo()
+  onToolCall(): void {
+    this.#dropRetained()
     this.release()
   }
 
@@ -46,22 +46,22 @@ export class TextSteps {
   onEvent(event: RunEvent): void {
     const change = this.#answer.onEvent(event)
     if (change === 'begins') {
-      this.#kept = this.#held
-      this.#held = ''
+      this.#retained = this.#pending
+      this.#pending = ''
     }
-    if (change === 'ends') this.#letGo()
+    if (change === 'ends') this.#dropRetained()
   }
 
   /** The run has its answer: behind one that was kept, what the model said is a step. */
   end(): void {
-    if (this.#kept !== undefined) this.release()
+    if (this.#retained !== undefined) this.release()
   }
 
-  #letGo(): void {
-    if (this.#kept === undefined) return
-    if (this.#texts === 'steps' && this.#kept !== '') this.#line(this.#kept)
+  #dropRetained(): void {
+    if (this.#retained === undefined) return
+    if (this.#texts === 'steps' && this.#retained !== '') this.#line(this.#retained)
     // What came since was told as it came.
-    if (this.#texts === 'none') this.#held = ''
-    this.#kept = undefined
+    if (this.#texts === 'none') this.#pending = ''
+    this.#retained = undefined
   }
 }

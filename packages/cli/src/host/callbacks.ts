@@ -2,7 +2,7 @@ import { readCallbackHooks, type ReadHooks } from '@halting/agent/hooks'
 import type { ElicitationAnswer, ElicitationRequest } from '@halting/agent/mcp'
 import type { JsonObject } from '@halting/core'
 import { isJsonObject, jsonOf } from '@halting/core/adapters'
-import { elicited } from '../frontends/elicited.ts'
+import { readElicitationAnswer } from '../frontends/elicitation-answer.ts'
 import { type Control, ControlError } from './control.ts'
 
 /** Hooks that the host calls back, as it named them in `initialize` (spec R-HOST-11). */
@@ -26,7 +26,7 @@ function isGone(thrown: unknown): boolean {
 
 /** Puts a question of a server to the host (spec R-HOST-13). A host that cannot answer has declined. */
 export async function elicitByHost(
-  control: Pick<Control, 'request' | 'tell'>,
+  control: Pick<Control, 'request' | 'emit'>,
   server: string,
   asked: ElicitationRequest,
   signal: AbortSignal,
@@ -34,11 +34,11 @@ export async function elicitByHost(
   const { mode = 'form', message, completed, elicitationId: id = '' } = asked
   const request = { subtype: 'elicitation', mcp_server_name: server, message, mode, ...fieldsFor(asked) }
   try {
-    const answer = elicited(await control.request(request, { signal }))
+    const answer = readElicitationAnswer(await control.request(request, { signal }))
     if (mode === 'form') return answer
     const isFinished = { type: 'system', subtype: 'elicitation_complete', mcp_server_name: server, elicitation_id: id }
-    if (completed?.aborted === true) control.tell(isFinished)
-    else completed?.addEventListener('abort', () => control.tell(isFinished), { once: true })
+    if (completed?.aborted === true) control.emit(isFinished)
+    else completed?.addEventListener('abort', () => control.emit(isFinished), { once: true })
     return { action: answer.action }
   } catch (thrown) {
     if (thrown instanceof ControlError) return { action: thrown.code === 'refused' ? 'decline' : 'cancel' }

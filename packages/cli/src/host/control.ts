@@ -2,11 +2,11 @@ import type { Json, JsonObject } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
 
 /** What a request of the host is answered with. */
-export interface Answered {
+export interface ControlResponse {
   /** The body of the answer; none for requests that need none. */
   readonly response?: JsonObject
   /** Fields that stand beside it, next to `request_id`. */
-  readonly beside?: JsonObject
+  readonly extraFields?: JsonObject
 }
 
 /** A request of the host. */
@@ -18,14 +18,14 @@ export interface HostRequest {
 }
 
 /** Serves a request of the host. It is called at once, in the order of the lines; what it throws or rejects with is the error of the answer. */
-export type Serve = (request: HostRequest) => Answered | Promise<Answered>
+export type ServeRequest = (request: HostRequest) => ControlResponse | Promise<ControlResponse>
 
 export interface ControlPorts {
   /** Writes one message of ours. */
   readonly write: (message: JsonObject) => void
-  readonly serve: Serve
+  readonly serve: ServeRequest
   /** Writes a message that is part of no request; it gets `uuid` and `session_id`. */
-  readonly tell?: (message: JsonObject) => void
+  readonly emit?: (message: JsonObject) => void
   /** Told of what no answer can be given to. */
   readonly warn: (text: string) => void
 }
@@ -42,10 +42,10 @@ export class ControlError extends Error {
   }
 }
 
-interface Waiting {
+interface OutgoingRequest {
   readonly request: JsonObject
-  readonly answered: (response: JsonObject) => void
-  readonly failed: (error: ControlError) => void
+  readonly resolve: (response: JsonObject) => void
+  readonly reject: (error: ControlError) => void
 }
 
 /**
@@ -57,11 +57,11 @@ interface Waiting {
  */
 export class Control {
   readonly #ports: ControlPorts
-  readonly #ours = new Map<string, Waiting>()
+  readonly #outgoing = new Map<string, OutgoingRequest>()
   /** Those of the host that are being served. */
-  readonly #theirs = new Map<Json, AbortController>()
+  readonly #incoming = new Map<Json, AbortController>()
   readonly #answering = new Set<Promise<void>>()
-  #made = 0
+  #requestCount = 0
   #gone: string | undefined
 
   constructor(ports: ControlPorts) {
@@ -69,7 +69,7 @@ export class Control {
   }
 
   /** Takes a line of the host. False for one that is no part of this protocol. */
-  take(message: JsonObject): boolean {
+  receive(message: JsonObject): boolean {
     switch (message['type']) {
       case 'control_request':
         this.#serve(message)
@@ -78,7 +78,7 @@ export class Control {
         this.#answered(message['response'])
         return true
       case 'control_cancel_request':
-        this.#theirs.get(message['request_id'] ?? null)?.abort()
+        this.#incoming.get(message['request_id'] ?? null)?.abort()
         return true
       case 'keep_alive':
         return true
@@ -88,8 +88,8 @@ export class Control {
   }
 
   /** Reports something to the host, unless it has gone. */
-  tell(message: JsonObject): void {
-    if (this.#gone === undefined) this.#ports.tell?.(message)
+  emit(message: JsonObject): void {
+    if (this.#gone === undefined) this.#ports.emit?.(message)
   }
 
   /**
@@ -97,22 +97,22 @@ export class Control {
    * @throws ControlError when there is no answer, or it is an error.
    */
   request(request: JsonObject, { signal }: { readonly signal?: AbortSignal } = {}): Promise<JsonObject> {
-    if (signal?.aborted === true) return Promise.reject(withdrawn())
+    if (signal?.aborted === true) return Promise.reject(withdrawnError())
     if (this.#gone !== undefined) return Promise.reject(new ControlError('gone', this.#gone))
-    const id = `halting_${++this.#made}`
+    const id = `halting_${++this.#requestCount}`
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
-        this.#ours.delete(id)
+        this.#outgoing.delete(id)
         if (this.#gone === undefined) this.#ports.write({ type: 'control_cancel_request', request_id: id })
-        reject(withdrawn())
+        reject(withdrawnError())
       }
-      this.#ours.set(id, {
+      this.#outgoing.set(id, {
         request,
-        answered: (response) => {
+        resolve: (response) => {
           signal?.removeEventListener('abort', onAbort)
           resolve(response)
         },
-        failed: (error) => {
+        reject: (error) => {
           signal?.removeEventListener('abort', onAbort)
           reject(error)
         },
@@ -124,7 +124,7 @@ export class Control {
 
   /** Requests of ours of this kind that have no answer, as they were written. */
   unanswered(subtype: string): readonly JsonObject[] {
-    return [...this.#ours]
+    return [...this.#outgoing]
       .filter(([, { request }]) => request['subtype'] === subtype)
       .map(([id, { request }]) => ({ type: 'control_request', request_id: id, request }))
   }
@@ -138,13 +138,13 @@ export class Control {
   gone(because: string): void {
     if (this.#gone !== undefined) return
     this.#gone = because
-    const waiting = [...this.#ours.values()]
-    this.#ours.clear()
-    for (const { failed } of waiting) failed(new ControlError('gone', because))
+    const waiting = [...this.#outgoing.values()]
+    this.#outgoing.clear()
+    for (const { reject: failed } of waiting) failed(new ControlError('gone', because))
   }
 
   /** Resolves when every request of the host that came until then is answered. */
-  async answeredAll(): Promise<void> {
+  async allAnswered(): Promise<void> {
     while (this.#answering.size > 0) await Promise.all(this.#answering)
   }
 
@@ -160,7 +160,7 @@ export class Control {
       return
     }
     const controller = new AbortController()
-    let answered: Answered | Promise<Answered>
+    let answered: ControlResponse | Promise<ControlResponse>
     try {
       answered = this.#ports.serve({ subtype, fields: request, signal: controller.signal })
     } catch (thrown) {
@@ -172,20 +172,20 @@ export class Control {
       this.#answer(id, answered)
       return
     }
-    this.#theirs.set(id, controller)
+    this.#incoming.set(id, controller)
     const answering = answered
       .then(
         (answer) => this.#answer(id, answer),
         (error: unknown) => this.#refuse(id, messageOf(error)),
       )
       .finally(() => {
-        if (this.#theirs.get(id) === controller) this.#theirs.delete(id)
+        if (this.#incoming.get(id) === controller) this.#incoming.delete(id)
         this.#answering.delete(answering)
       })
     this.#answering.add(answering)
   }
 
-  #answer(id: Json, { response, beside }: Answered): void {
+  #answer(id: Json, { response, extraFields: beside }: ControlResponse): void {
     this.#ports.write({
       type: 'control_response',
       response: { subtype: 'success', request_id: id, ...(response !== undefined && { response }), ...beside },
@@ -198,20 +198,20 @@ export class Control {
 
   #answered(response: Json | undefined): void {
     const id = isJsonObject(response) ? response['request_id'] : undefined
-    const waiting = typeof id === 'string' ? this.#ours.get(id) : undefined
+    const waiting = typeof id === 'string' ? this.#outgoing.get(id) : undefined
     // Late, or for nobody.
     if (waiting === undefined || !isJsonObject(response) || typeof id !== 'string') return
-    this.#ours.delete(id)
+    this.#outgoing.delete(id)
     if (response['subtype'] === 'success') {
       const body = response['response']
-      waiting.answered(isJsonObject(body) ? body : {})
+      waiting.resolve(isJsonObject(body) ? body : {})
       return
     }
     const { error } = response
-    waiting.failed(new ControlError('refused', typeof error === 'string' && error !== '' ? error : 'The host refused.'))
+    waiting.reject(new ControlError('refused', typeof error === 'string' && error !== '' ? error : 'The host refused.'))
   }
 }
 
-function withdrawn(): ControlError {
+function withdrawnError(): ControlError {
   return new ControlError('withdrawn', 'The request was withdrawn.')
 }

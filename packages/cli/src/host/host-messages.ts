@@ -13,12 +13,12 @@ export interface HostMessagesOptions {
  * a run and the next run only what the host asked for. `--include-all-messages` adds the rest.
  */
 export class HostMessages {
-  #isBehindResult = false
+  #isAfterResult = false
 
   /** The line for a message; undefined for one that this host does not receive. */
   lineFor(message: SdkMessage, { flags, forwardsAgentText }: HostMessagesOptions): object | undefined {
-    if (message.type === 'result') this.#isBehindResult = true
-    else if (message.type === 'system' && message.subtype === 'init') this.#isBehindResult = false
+    if (message.type === 'result') this.#isAfterResult = true
+    else if (message.type === 'system' && message.subtype === 'init') this.#isAfterResult = false
     if (message.type === 'result') return resultForHosts(message)
     const shown = forwardsAgentText ? message : withoutAgentText(message)
     if (shown === undefined || (flags.includeAllMessages !== true && !this.#isWanted(shown, flags))) return undefined
@@ -39,7 +39,7 @@ export class HostMessages {
         // Told with `--include-hook-events` alone.
         return true
       default:
-        return !this.#isBehindResult
+        return !this.#isAfterResult
     }
   }
 }
@@ -62,7 +62,7 @@ function informational({ message, ...others }: Extract<SdkMessage, { readonly su
 }
 
 /** The blocks of subagents that every host is told: enough to see that one is at work. */
-const ofTools: ReadonlySet<string> = new Set(['tool_use', 'tool_result'])
+const toolBlockTypes: ReadonlySet<string> = new Set(['tool_use', 'tool_result'])
 
 /**
  * What a host is told of a message that did not ask for the text of subagents (`forwardSubagentText`, spec R-HOST-4c): of theirs the calls and results
@@ -72,13 +72,13 @@ function withoutAgentText(message: SdkMessage): SdkMessage | undefined {
   switch (message.type) {
     case 'assistant': {
       if (message.parent_tool_use_id === null) return message
-      const content = blocksOfTools(message.message.content)
+      const content = toolBlocksIn(message.message.content)
       return content.length === 0 ? undefined : { ...message, message: { ...message.message, content } }
     }
     case 'user': {
       if (message.parent_tool_use_id === null) return message
-      const { content: said } = message.message
-      const content = typeof said === 'string' ? [] : blocksOfTools(said)
+      const { content: messageContent } = message.message
+      const content = typeof messageContent === 'string' ? [] : toolBlocksIn(messageContent)
       return content.length === 0 ? undefined : { ...message, message: { ...message.message, content } }
     }
     case 'stream_event':
@@ -88,6 +88,6 @@ function withoutAgentText(message: SdkMessage): SdkMessage | undefined {
   }
 }
 
-function blocksOfTools(content: readonly ContentBlock[]): readonly ContentBlock[] {
-  return content.filter(({ type }) => ofTools.has(type))
+function toolBlocksIn(content: readonly ContentBlock[]): readonly ContentBlock[] {
+  return content.filter(({ type }) => toolBlockTypes.has(type))
 }

@@ -4,7 +4,7 @@ import { isJsonObject, messageOf } from '@halting/core/adapters'
 import type { Control } from './control.ts'
 
 /** The end of a connection that is ours; the client is at the other one. */
-interface Link {
+interface Transport {
   start(): Promise<void>
   send(message: JsonObject): Promise<void>
 }
@@ -25,11 +25,11 @@ export interface Manifest {
 export class HostServer implements McpInstance {
   readonly #name: string
   readonly #control: Pick<Control, 'request'>
-  readonly #asked = new Map<Json, AbortController>()
+  readonly #pendingRequests = new Map<Json, AbortController>()
   #manifest: Manifest | undefined
   /** The server has been greeted by its host: it is not told again that it was. */
-  #isGreeted = false
-  #link: Link | undefined
+  #isInitialized = false
+  #link: Transport | undefined
 
   constructor(name: string, control: Pick<Control, 'request'>, manifest?: Manifest) {
     this.#name = name
@@ -39,8 +39,8 @@ export class HostServer implements McpInstance {
 
   async connect(transport: never): Promise<void> {
     // What the client's SDK calls a transport has these.
-    const link = transport as Link
-    Object.assign(link, { onmessage: (message: JsonObject) => this.#carry(message, link) })
+    const link = transport as Transport
+    Object.assign(link, { onmessage: (message: JsonObject) => this.#forward(message, link) })
     this.#link = link
     await link.start()
   }
@@ -48,8 +48,8 @@ export class HostServer implements McpInstance {
   close(): Promise<void> {
     this.#link = undefined
     this.#manifest = undefined
-    this.#isGreeted = false
-    for (const controller of this.#asked.values()) controller.abort()
+    this.#isInitialized = false
+    for (const controller of this.#pendingRequests.values()) controller.abort()
     return Promise.resolve()
   }
 
@@ -59,8 +59,8 @@ export class HostServer implements McpInstance {
     void this.#link.send(message)
   }
 
-  #carry(message: JsonObject, link: Link): void {
-    const known = this.#known(message)
+  #forward(message: JsonObject, link: Transport): void {
+    const known = this.#answerFromManifest(message)
     if (known === 'passed over') return
     if (known !== undefined) {
       void link.send({ jsonrpc: '2.0', id: message['id'] ?? null, result: known })
@@ -74,18 +74,20 @@ export class HostServer implements McpInstance {
     // Told first: what the host does with it is stopped there, and its answer is passed over here.
     void this.#send(message).catch(() => undefined)
     const taken = method === 'notifications/cancelled' && isJsonObject(params) ? params['requestId'] : undefined
-    if (taken !== undefined) this.#asked.get(taken)?.abort()
+    if (taken !== undefined) this.#pendingRequests.get(taken)?.abort()
   }
 
-  async #ask(id: Json, message: JsonObject, link: Link): Promise<void> {
+  async #ask(id: Json, message: JsonObject, link: Transport): Promise<void> {
     const taken = new AbortController()
-    this.#asked.set(id, taken)
+    this.#pendingRequests.set(id, taken)
     const answer = await this.#send(message, taken.signal).then(
       ({ mcp_response: response }) =>
-        isJsonObject(response) ? { ...response, id } : failure(id, 'The host returned no answer from the server.'),
-      (thrown: unknown) => failure(id, messageOf(thrown)),
+        isJsonObject(response)
+          ? { ...response, id }
+          : errorResponse(id, 'The host returned no answer from the server.'),
+      (thrown: unknown) => errorResponse(id, messageOf(thrown)),
     )
-    this.#asked.delete(id)
+    this.#pendingRequests.delete(id)
     if (!taken.signal.aborted) await link.send(answer).catch(() => undefined)
   }
 
@@ -95,9 +97,9 @@ export class HostServer implements McpInstance {
   }
 
   /** The result that is known already. */
-  #known({ method, params }: JsonObject): JsonObject | 'passed over' | undefined {
+  #answerFromManifest({ method, params }: JsonObject): JsonObject | 'passed over' | undefined {
     const manifest = this.#manifest
-    if (method === 'notifications/initialized' && this.#isGreeted) return 'passed over'
+    if (method === 'notifications/initialized' && this.#isInitialized) return 'passed over'
     if (method === 'initialize' && manifest !== undefined) {
       const { protocolVersion: wanted } = isJsonObject(params) ? params : {}
       // Another version than the client speaks: the two have to agree themselves.
@@ -105,7 +107,7 @@ export class HostServer implements McpInstance {
         this.#manifest = undefined
         return undefined
       }
-      this.#isGreeted = true
+      this.#isInitialized = true
       return manifest.initializeResult
     }
     if (method === 'tools/list' && manifest?.toolsListResult !== undefined) {
@@ -116,7 +118,7 @@ export class HostServer implements McpInstance {
   }
 }
 
-function failure(id: Json, message: string): JsonObject {
+function errorResponse(id: Json, message: string): JsonObject {
   return { jsonrpc: '2.0', id, error: { code: internalError, message } }
 }
 

@@ -7,7 +7,7 @@ import type { Control } from './control.ts'
 import { HostServer, type Manifest } from './host-server.ts'
 
 /** What a host said of its servers in `initialize`. */
-export interface SaidOfServers {
+export interface HostServerOptions {
   readonly sdkServers: readonly string[]
   readonly sdkServerConfigs: JsonObject
   readonly sdkServerManifests: JsonObject
@@ -29,8 +29,8 @@ export class HostServers {
   }
 
   /** Those that were named in `initialize`. */
-  begin({ sdkServers, sdkServerConfigs, sdkServerManifests }: SaidOfServers): readonly McpServerEntry[] {
-    return sdkServers.map((name) => this.entry(name, sdkServerConfigs[name], manifestOf(sdkServerManifests[name])))
+  begin({ sdkServers, sdkServerConfigs, sdkServerManifests }: HostServerOptions): readonly McpServerEntry[] {
+    return sdkServers.map((name) => this.entry(name, sdkServerConfigs[name], readManifest(sdkServerManifests[name])))
   }
 
   /** Another set, as `mcp_set_servers` names it. @throws UsageError for what is no set of servers */
@@ -62,7 +62,7 @@ export class HostServers {
   }
 }
 
-function manifestOf(given: Json | undefined): Manifest | undefined {
+function readManifest(given: Json | undefined): Manifest | undefined {
   if (!isJsonObject(given)) return undefined
   const { initializeResult, toolsListResult } = given
   if (!isJsonObject(initializeResult)) return undefined

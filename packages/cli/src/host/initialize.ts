@@ -4,7 +4,7 @@ import type { Flags } from '../flags/flags.ts'
 import { UsageError } from '../usage-error.ts'
 
 /** What a host says of its session before it begins: `initialize`. */
-export interface Given {
+export interface InitializeRequest {
   /** Those of the command line, with what the host says in their place. */
   readonly flags: Flags
   /** The host speaks this protocol, and not messages alone. */
@@ -33,16 +33,16 @@ export interface Given {
   /** Folders of the plugins that the host named, undefined for one that is none of a folder; undefined where it named none. */
   readonly plugins: readonly (string | undefined)[] | undefined
   /** Whether there are servers, and hooks, among what the host said. */
-  readonly names: { readonly servers: boolean; readonly hooks: boolean }
+  readonly provides: { readonly servers: boolean; readonly hooks: boolean }
 }
 
 /** Reads the fields of `initialize` (spec R-HOST-4). @throws UsageError for what cannot be read: then nothing is opened. */
-export function givenBy(fields: JsonObject, flags: Flags): Given {
+export function readInitialize(fields: JsonObject, flags: Flags): InitializeRequest {
   // True: `listOf` looked at each.
-  const plugins = ((listOf(fields, 'plugins', isJsonObject) ?? []) as readonly JsonObject[]).map(pluginIn)
+  const plugins = ((listOf(fields, 'plugins', isJsonObject) ?? []) as readonly JsonObject[]).map(readPlugin)
   const servers = objectOf(fields, 'mcpServers')
   return {
-    flags: flagsWith(fields, { servers, plugins }, flags),
+    flags: mergeFlags(fields, { servers, plugins }, flags),
     isInitialized: fields['subtype'] === 'initialize',
     hooks: objectOf(fields, 'hooks'),
     // True: `texts` looked at each.
@@ -52,35 +52,35 @@ export function givenBy(fields: JsonObject, flags: Flags): Given {
     forwardsAgentText: fields['forwardSubagentText'] === true,
     summarizesAgents: fields['agentProgressSummaries'] === true,
     toolAliases: aliasesOf(fields),
-    planInstructions: filledIn(fields, 'planModeInstructions'),
-    title: filledIn(fields, 'title'),
+    planInstructions: nonBlankTextOf(fields, 'planModeInstructions'),
+    title: nonBlankTextOf(fields, 'title'),
     skills: textsOf(fields, 'skills'),
     warnings: plugins.includes(undefined)
       ? ['initialize: plugins: each must be {"type": "local", "path": "…"}; ignored those that are not.']
       : [],
     plugins: plugins.length === 0 ? undefined : plugins.map((plugin) => plugin?.path),
-    names: { servers: servers !== undefined, hooks: fields['hooks'] !== undefined },
+    provides: { servers: servers !== undefined, hooks: fields['hooks'] !== undefined },
   }
 }
 
-interface GivenPlugin {
+interface HostPlugin {
   readonly path: string
   /** The host connects to its servers. */
   readonly skipsServers: boolean
 }
 
-function pluginIn({ type, path, skipMcpDiscovery }: JsonObject): GivenPlugin | undefined {
+function readPlugin({ type, path, skipMcpDiscovery }: JsonObject): HostPlugin | undefined {
   if (type !== 'local' || typeof path !== 'string' || path === '') return undefined
   return { path, skipsServers: skipMcpDiscovery === true }
 }
 
-interface SaidBeside {
+interface ServersAndPlugins {
   readonly servers: JsonObject | undefined
-  readonly plugins: readonly (GivenPlugin | undefined)[]
+  readonly plugins: readonly (HostPlugin | undefined)[]
 }
 
 /** Most of what a host says there is what flags say, too. */
-function flagsWith(fields: JsonObject, { servers, plugins }: SaidBeside, flags: Flags): Flags {
+function mergeFlags(fields: JsonObject, { servers, plugins }: ServersAndPlugins, flags: Flags): Flags {
   const { systemPromptFile, appendSystemPromptFile, ...others } = flags
   const system = textsOf(fields, 'systemPrompt')
   const appended = textOf(fields, 'appendSystemPrompt')
@@ -98,7 +98,7 @@ function flagsWith(fields: JsonObject, { servers, plugins }: SaidBeside, flags: 
     ...(appended === undefined
       ? appendSystemPromptFile !== undefined && { appendSystemPromptFile }
       : { appendSystemPrompt: appended }),
-    ...(agents !== undefined && { agents: withAgents(flags.agents, agents) }),
+    ...(agents !== undefined && { agents: mergeAgents(flags.agents, agents) }),
     ...(schema !== undefined && { jsonSchema: JSON.stringify(schema) }),
     ...(servers !== undefined && {
       mcpConfig: [...(flags.mcpConfig ?? []), JSON.stringify({ mcpServers: servers })],
@@ -110,7 +110,7 @@ function flagsWith(fields: JsonObject, { servers, plugins }: SaidBeside, flags: 
 }
 
 /** Those that the host says go before those of the command line. */
-function withAgents(given: string | undefined, agents: JsonObject): string {
+function mergeAgents(given: string | undefined, agents: JsonObject): string {
   // `--agents` takes nothing but an object.
   const before = given === undefined ? {} : (JSON.parse(given) as JsonObject)
   return JSON.stringify({ ...before, ...agents })
@@ -119,26 +119,26 @@ function withAgents(given: string | undefined, agents: JsonObject): string {
 function objectOf(fields: JsonObject, name: string): JsonObject | undefined {
   const value = fields[name] ?? undefined
   if (value === undefined || isJsonObject(value)) return value
-  throw wrong(name, 'an object')
+  throw invalidField(name, 'an object')
 }
 
 function textOf(fields: JsonObject, name: string): string | undefined {
   const value = fields[name] ?? undefined
   if (value === undefined || typeof value === 'string') return value
-  throw wrong(name, 'a string')
+  throw invalidField(name, 'a string')
 }
 
 /** Blanks say nothing. */
-function filledIn(fields: JsonObject, name: string): string | undefined {
+function nonBlankTextOf(fields: JsonObject, name: string): string | undefined {
   const text = textOf(fields, name)?.trim()
   return text === '' ? undefined : text
 }
 
-function aliasesOf(fields: JsonObject): Given['toolAliases'] {
+function aliasesOf(fields: JsonObject): InitializeRequest['toolAliases'] {
   const aliases = objectOf(fields, 'toolAliases')
   if (aliases === undefined) return undefined
   for (const target of Object.values(aliases))
-    if (typeof target !== 'string' || target === '') throw wrong('toolAliases', 'an object of tool names')
+    if (typeof target !== 'string' || target === '') throw invalidField('toolAliases', 'an object of tool names')
   // Just looked at.
   return aliases as { readonly [written: string]: string }
 }
@@ -154,9 +154,9 @@ function listOf(fields: JsonObject, name: string, isOne: (value: Json) => boolea
   const values = typeof value === 'string' ? [value] : value
   if (values === undefined) return undefined
   if (Array.isArray(values) && values.every((one: Json) => isOne(one))) return values as readonly Json[]
-  throw wrong(name, 'a list of the right type')
+  throw invalidField(name, 'a list of the right type')
 }
 
-function wrong(name: string, expected: string): UsageError {
+function invalidField(name: string, expected: string): UsageError {
   return new UsageError(`initialize: ${name} must be ${expected}.`)
 }

@@ -4,7 +4,7 @@ import type { Session, SessionEvent } from '@halting/core/session'
 import type { Control } from './control.ts'
 
 /** How often a host is asked whose answer is not taken. */
-const mostTries = 3
+const maxTries = 3
 
 /**
  * Has the host say whether a limit is raised at which a run pauses (spec R-PAUSE-12). A host that answers with an error, does not know the request or has
@@ -39,7 +39,7 @@ async function answerByHost(
   signal: AbortSignal,
 ): Promise<void> {
   let problem: string | undefined
-  for (let tries = 1; tries <= mostTries && !signal.aborted; tries++) {
+  for (let tries = 1; tries <= maxTries && !signal.aborted; tries++) {
     let given: JsonObject
     try {
       given = await control.request(requestOf(request, problem), { signal })
@@ -47,7 +47,7 @@ async function answerByHost(
       break
     }
     try {
-      session.answerLimit(request.id, answerIn(request, given))
+      session.answerLimit(request.id, limitAnswerOf(request, given))
       return
     } catch (thrown) {
       problem = messageOf(thrown)
@@ -57,7 +57,7 @@ async function answerByHost(
 }
 
 /** `raise_to`: the limit from here on, null for none; `end`: the run ends as the limit says. What is neither is refused by the session. */
-function answerIn({ limit }: LimitRequest, given: JsonObject): LimitAnswer {
+function limitAnswerOf({ limit }: LimitRequest, given: JsonObject): LimitAnswer {
   const { raise_to: to, end } = given
   // The session holds it against what is asked, whatever it is.
   return (to === undefined ? { end } : { raise: { [limit]: to }, ...(end !== undefined && { end }) }) as LimitAnswer

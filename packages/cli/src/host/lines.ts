@@ -68,11 +68,11 @@ export class LineReader {
     // What is no UTF-8 becomes U+FFFD: within a text it is read, elsewhere it is no JSON.
     const text = bytes.toString('utf8')
     const line = (isFirst ? text.replace(/^\uFEFF/, '') : text).trim()
-    return line === '' ? [] : [parsed(line)]
+    return line === '' ? [] : [parseLine(line)]
   }
 }
 
-function parsed(text: string): Line {
+function parseLine(text: string): Line {
   try {
     // True: JSON gives nothing else.
     const value = JSON.parse(text) as Json
@@ -84,18 +84,18 @@ function parsed(text: string): Line {
 }
 
 /** Who waits for an answer to a line of which only the beginning is known. Quotes within a text are escaped, so that a key is one. */
-export function senderOf(head: string): 'message' | { readonly requestId: string } | undefined {
+export function waitingSender(head: string): 'message' | { readonly requestId: string } | undefined {
   const type = /"type"\s*:\s*"(user|control_request)"/.exec(head)?.[1]
   if (type === 'user') return 'message'
   const id = /"request_id"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(head)?.[1]
   if (type === undefined || id === undefined) return undefined
-  const value = parsed(`{"id":${id}}`)
+  const value = parseLine(`{"id":${id}}`)
   const requestId = value.kind === 'object' ? value.value['id'] : undefined
   return typeof requestId === 'string' ? { requestId } : undefined
 }
 
 /** The type of a line, for a warning. What has another type than a text may be too deep to be written. */
-export function typeNamed({ type }: JsonObject): string {
+export function typeText({ type }: JsonObject): string {
   return typeof type === 'string' ? oneLine(JSON.stringify(type), 100) : 'that is not a string'
 }
 

@@ -7,33 +7,36 @@ import { type Face, type LiveSession, openLive } from '../flags/open-session.ts'
 import type { Prepared } from '@halting/agent/open-session'
 import { listedAliases, modelsWithKey } from '@halting/agent/session-settings'
 import type { Control } from './control.ts'
-import type { Given } from './initialize.ts'
-import type { Opened } from './opened.ts'
+import type { InitializeRequest } from './initialize.ts'
+import type { HostSession } from './host-session.ts'
 import { onlyText, statusCommands, withStatusCommands } from './status-commands.ts'
 import { oneLine, told } from '../io/figures.ts'
 import { HostServers, rulesOfServers } from './host-servers.ts'
 
 /** Opens the session that a host asked for. @throws UsageError and others for what cannot be served. */
-export async function openForHost(given: Given, control: Control, program: Program): Promise<Opened> {
-  const ofHost = await faceOfHost(given, control, program)
-  const live = await openLive(askedAfterRuns(given.flags), program, { ...ofHost.face, ...placeOf(given, program) })
+export async function openForHost(given: InitializeRequest, control: Control, program: Program): Promise<HostSession> {
+  const hostFrontend = await createHostFrontend(given, control, program)
+  const live = await openLive(flagsWithoutAfterRunSettings(given.flags), program, {
+    ...hostFrontend.frontend,
+    ...frontendOptions(given, program),
+  })
   const { session, toolbox } = live
-  await ofHost.begun(live)
+  await hostFrontend.onSessionOpened(live)
   return {
     session,
     initFields: live.initFields,
-    about: aboutOf(live),
-    prepare: (content) => prepared(live, content),
+    initializeResponse: initializeResponseOf(live),
+    prepare: (content) => preparePrompt(live, content),
     servers: live.servers,
-    hostServers: ofHost.servers,
+    hostServers: hostFrontend.servers,
     env: live.run.env,
-    begunWith: live.run.choices,
+    initialFlags: live.run.choices,
     commands: () => commandsOf(live),
     agents: () => agentsOf(live),
     plugins: live.plugins,
-    readAnew: () => live.readAnew(),
+    reload: () => live.readAnew(),
     hasPlugin: (path) => live.run.plugins.all.some((plugin) => plugin.path === resolve(program.cwd, path)),
-    keepsFiles: toolbox.workspace.checkpoints !== undefined,
+    hasFileCheckpoints: toolbox.workspace.checkpoints !== undefined,
     memoryFiles: () =>
       live.memoryFiles.map(({ path, text }) => ({ path, type: 'Project', tokens: Math.ceil(text.length / 4) })),
     agentTokens: () =>
@@ -48,7 +51,7 @@ export async function openForHost(given: Given, control: Control, program: Progr
 }
 
 /** What costs a request or a line after a run is for a host to ask for: settings are a person's, for sessions that a person sees (spec R-HOST-19). */
-function askedAfterRuns(flags: Flags): Flags {
+function flagsWithoutAfterRunSettings(flags: Flags): Flags {
   const { includeAllMessages, promptSuggestions, hookSummary } = flags
   if (includeAllMessages === true) return flags
   return { ...flags, promptSuggestions: promptSuggestions === true, hookSummary: hookSummary === true }
@@ -58,8 +61,8 @@ function askedAfterRuns(flags: Flags): Flags {
 const capabilities = ['interrupt_receipt_v1', 'interrupt_cancel_queued_v1']
 
 /** The program is there for this session alone. */
-function placeOf(
-  { skills, title, toolAliases, planInstructions, summarizesAgents }: Given,
+function frontendOptions(
+  { skills, title, toolAliases, planInstructions, summarizesAgents }: InitializeRequest,
   { env }: Pick<Program, 'env'>,
 ): Partial<Face> {
   const isOff = env['CLAUDE_CODE_DISABLE_AGENT_PROGRESS_SUMMARIES'] === '1'
@@ -77,7 +80,7 @@ function placeOf(
 }
 
 /** What `initialize` tells of it, but for what changes while the session lives. */
-function aboutOf(live: LiveSession): JsonObject {
+function initializeResponseOf(live: LiveSession): JsonObject {
   const { outputStyle, models } = live
   return {
     commands: withStatusCommands(commandsOf(live)),
@@ -129,7 +132,7 @@ function modelsOf({ models, run }: LiveSession): readonly JsonObject[] {
 }
 
 /** Commands and names of files stand in texts; blocks of other kinds go as they are. */
-function prepared(live: LiveSession, content: MessageContent): Prepared | Promise<Prepared> {
+function preparePrompt(live: LiveSession, content: MessageContent): Prepared | Promise<Prepared> {
   const text = onlyText(content)
   return mayNameSomething.test(text) ? live.prepare(text) : { content }
 }
@@ -138,29 +141,29 @@ function prepared(live: LiveSession, content: MessageContent): Prepared | Promis
 const mayNameSomething = /^\s*\/|@/
 
 /** What a host gives a session: answers, hooks, servers. */
-interface HostFace {
-  readonly face: Face
+interface HostFrontend {
+  readonly frontend: Face
   readonly servers: HostServers
   /** The session is there, and nothing was asked of it yet. */
-  begun(live: LiveSession): Promise<void>
+  onSessionOpened(live: LiveSession): Promise<void>
 }
 
 /** What loads something is loaded where the host gives it, and only there. */
-async function faceOfHost(given: Given, control: Control, program: Program): Promise<HostFace> {
+async function createHostFrontend(given: InitializeRequest, control: Control, program: Program): Promise<HostFrontend> {
   const { flags, sdkServerConfigs, isInitialized } = given
   const { permissionPromptTool: asked, permissionPrompts } = flags
-  const asks = permissionPrompts === 'none' ? undefined : asked
-  const answersQuestions = asks === 'stdio'
+  const promptTool = permissionPrompts === 'none' ? undefined : asked
+  const answersQuestions = promptTool === 'stdio'
   const servers = new HostServers(control)
-  const hooks = await hooksOf(given, control, program)
+  const hooks = await readHooks(given, control, program)
   return {
     servers,
-    face: {
+    frontend: {
       answersQuestions,
       // Who answers counts on being asked (spec R-EFRONT-1).
-      confinesEdits: asks === undefined,
+      confinesEdits: promptTool === undefined,
       verifyDefault: 'off',
-      ...(asks !== undefined && !answersQuestions && { permissionTool: asks }),
+      ...(promptTool !== undefined && !answersQuestions && { permissionTool: promptTool }),
       ...(hooks !== undefined && { hooks }),
       servers: servers.begin(given),
       // The Python SDK names its own servers there.
@@ -170,7 +173,7 @@ async function faceOfHost(given: Given, control: Control, program: Program): Pro
         elicit: async (...question) => (await import('./callbacks.ts')).elicitByHost(control, ...question),
       }),
     },
-    async begun({ session, toolbox: { permissions } }) {
+    async onSessionOpened({ session, toolbox: { permissions } }) {
       if (answersQuestions) (await import('./questions.ts')).answerByHost(session, control)
       ;(await import('./limit-questions.ts')).answerLimitsByHost(session, control)
       const { ask, deny } = await rulesOfServers(sdkServerConfigs)
@@ -180,7 +183,7 @@ async function faceOfHost(given: Given, control: Control, program: Program): Pro
   }
 }
 
-async function hooksOf({ hooks }: Given, control: Control, { output }: Program): Promise<Face['hooks']> {
+async function readHooks({ hooks }: InitializeRequest, control: Control, { output }: Program): Promise<Face['hooks']> {
   if (hooks === undefined) return undefined
   const { hooksOfHost } = await import('./callbacks.ts')
   const { hooks: read, warnings } = hooksOfHost(hooks, control)

@@ -17,18 +17,18 @@ export function answerByHost(
   control: Pick<Control, 'request'>,
   about: (question: Question) => JsonObject = () => ({}),
 ): () => void {
-  const asked = new Map<string, AbortController>()
+  const open = new Map<string, AbortController>()
   const ask = async (question: Question): Promise<void> => {
-    const taken = new AbortController()
-    asked.set(question.id, taken)
-    const asking = control.request({ ...requestOf(question), ...about(question) }, { signal: taken.signal })
-    const answer = await answerOf(asking, question)
-    asked.delete(question.id)
+    const withdrawn = new AbortController()
+    open.set(question.id, withdrawn)
+    const asking = control.request({ ...requestOf(question), ...about(question) }, { signal: withdrawn.signal })
+    const answer = await awaitAnswer(asking, question)
+    open.delete(question.id)
     if (answer !== undefined) session.answer(question.id, answer)
   }
   const onEvent = (event: SessionEvent): void => {
     if (event.type === 'question') void ask(event.question)
-    else if (event.type === 'question_closed') asked.get(event.id)?.abort()
+    else if (event.type === 'question_closed') open.get(event.id)?.abort()
   }
   const stop = session.listen(onEvent)
   for (const question of session.snapshot.questions) void ask(question)
@@ -61,15 +61,15 @@ function displayName(toolName: string): string {
 }
 
 /** Undefined where nobody waits for the answer any more. */
-async function answerOf(request: Promise<JsonObject>, { callId }: Question): Promise<PermissionAnswer | undefined> {
+async function awaitAnswer(request: Promise<JsonObject>, { callId }: Question): Promise<PermissionAnswer | undefined> {
   try {
-    const given = await request
+    const response = await request
     // It says which call it is for: a yes to another one is none to this.
-    if ((given['toolUseID'] ?? callId) !== callId)
+    if ((response['toolUseID'] ?? callId) !== callId)
       return new InvalidAnswer(
         'The answer to can_use_tool is for another call: toolUseID differs from its tool_use_id.',
       )
-    return permissionAnswer(given)
+    return permissionAnswer(response)
   } catch (thrown) {
     if (thrown instanceof ControlError && thrown.code === 'withdrawn') return undefined
     return { behavior: 'deny', message: messageOf(thrown) }
@@ -77,9 +77,11 @@ async function answerOf(request: Promise<JsonObject>, { callId }: Question): Pro
 }
 
 /** What was given as an answer. The host of what is none is told by the result of the run. */
-function permissionAnswer(given: JsonObject): PermissionAnswer {
-  const { updatedPermissions: updates } = given
-  const answer = Array.isArray(updates) ? { ...given, updatedPermissions: updates.map(heldHere) } : given
+function permissionAnswer(response: JsonObject): PermissionAnswer {
+  const { updatedPermissions: updates } = response
+  const answer = Array.isArray(updates)
+    ? { ...response, updatedPermissions: updates.map(withoutCliDestination) }
+    : response
   const problem = problemOfAnswer(answer)
   if (problem !== undefined) return new InvalidAnswer(`can_use_tool: ${problem}`)
   // Its shape was looked at; core holds every field of it against what an answer is (R-ASK-2).
@@ -87,6 +89,6 @@ function permissionAnswer(given: JsonObject): PermissionAnswer {
 }
 
 /** A destination of command lines ends with the process, as that of the session does. */
-function heldHere<T>(update: T): T | JsonObject {
+function withoutCliDestination<T>(update: T): T | JsonObject {
   return isJsonObject(update) && update['destination'] === 'cliArg' ? { ...update, destination: 'session' } : update
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { noUsage } from '@halting/core/adapters'
 import type { SdkResult } from '@halting/core'
 
-interface WithoutRun {
+interface ResultOptions {
   readonly sessionId: string
   readonly costUsd: number
   /** That of the session; none when absent. */
@@ -18,7 +18,7 @@ export function resultWithoutRun({
   modelUsage = {},
   ms = 0,
   ...outcome
-}: WithoutRun & ({ readonly error: string } | { readonly answer: string })): SdkResult {
+}: ResultOptions & ({ readonly error: string } | { readonly answer: string })): SdkResult {
   const common = {
     type: 'result',
     duration_ms: Math.round(ms),

@@ -24,17 +24,17 @@ function isOn(value: string | undefined): boolean {
  */
 export class StateLines {
   readonly #write: (line: object) => void
-  readonly #tells: StateReader
+  readonly #reader: StateReader
   #state = 'idle'
   #mode: string | undefined
   /** `opening`: a run has begun, and its first line was not written yet. */
   #run: 'none' | 'opening' | 'open' = 'none'
   #ids: readonly string[] = []
 
-  /** @param tells Who receives `session_state_changed`. */
-  constructor(write: (line: object) => void, tells: StateReader) {
+  /** @param reader Who receives `session_state_changed`. */
+  constructor(write: (line: object) => void, reader: StateReader) {
     this.#write = write
-    this.#tells = tells
+    this.#reader = reader
   }
 
   /** Whether a run has begun and has no last line. */
@@ -43,18 +43,18 @@ export class StateLines {
   }
 
   /** The mode that the session begins with: its first line tells it. */
-  know({ snapshot }: Pick<Session, 'snapshot'>): void {
+  setInitialMode({ snapshot }: Pick<Session, 'snapshot'>): void {
     this.#mode = snapshot.permissionMode
   }
 
   /** A run begins, by these messages. */
-  begin(ids: readonly string[]): void {
+  onRunStart(ids: readonly string[]): void {
     this.#run = 'opening'
     this.#ids = ids
   }
 
   /** Its first line is written. Gives the messages that it begins with. */
-  begun(): readonly string[] {
+  onInitWritten(): readonly string[] {
     const ids = this.#ids
     this.#run = 'open'
     this.#ids = []
@@ -62,11 +62,11 @@ export class StateLines {
   }
 
   /** Its last line is written. */
-  end(): void {
+  onRunEnd(): void {
     this.#run = 'none'
   }
 
-  tell({ id, snapshot }: Pick<Session, 'id' | 'snapshot'>): void {
+  update({ id, snapshot }: Pick<Session, 'id' | 'snapshot'>): void {
     const { status, permissionMode } = snapshot
     const known = { uuid: randomUUID(), session_id: id }
     if (this.#run === 'opening') return
@@ -75,8 +75,8 @@ export class StateLines {
     const state = this.#run === 'none' && now === 'running' ? this.#state : now
     if (state !== this.#state && state !== 'closed') {
       this.#state = state
-      const forSdk = this.#tells === 'sdk' && { sdk_host_only: true }
-      if (this.#tells !== 'nobody')
+      const forSdk = this.#reader === 'sdk' && { sdk_host_only: true }
+      if (this.#reader !== 'nobody')
         this.#write({ type: 'system', subtype: 'session_state_changed', state, ...forSdk, ...known })
     }
     if (this.#mode === permissionMode) return

@@ -35,9 +35,12 @@ function isEmpty({ status, last, canResume }: Session['snapshot']): boolean {
 }
 
 /** Those, before the commands that people wrote and servers have. One of the same name is behind ours. */
-export function withStatusCommands(written: readonly JsonObject[]): readonly JsonObject[] {
-  const own = new Set<unknown>(statusCommands.map(({ name }) => name))
-  return [...statusCommands.map((command) => ({ ...command })), ...written.filter(({ name }) => !own.has(name))]
+export function withStatusCommands(customCommands: readonly JsonObject[]): readonly JsonObject[] {
+  const builtinNames = new Set<unknown>(statusCommands.map(({ name }) => name))
+  return [
+    ...statusCommands.map((command) => ({ ...command })),
+    ...customCommands.filter(({ name }) => !builtinNames.has(name)),
+  ]
 }
 
 /** The SDKs send a prompt as a list of one text. '' for anything else. */

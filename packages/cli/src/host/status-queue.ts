@@ -4,12 +4,12 @@ import { messageOf, noUsage } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import type { Opened } from './opened.ts'
+import type { HostSession } from './host-session.ts'
 import { resultWithoutRun } from './result-without-run.ts'
 import type { StatusCommand } from './status-commands.ts'
 
 export interface StatusPorts {
-  readonly opened: () => Opened | undefined
+  readonly opened: () => HostSession | undefined
   /** Whether a run has begun and its last line is not written. */
   readonly isInRun: () => boolean
   readonly write: (line: object) => void
@@ -19,7 +19,7 @@ export interface StatusPorts {
   readonly program: Program
 }
 
-interface Waiting extends StatusCommand {
+interface QueuedCommand extends StatusCommand {
   readonly id: string
 }
 
@@ -32,9 +32,9 @@ interface Waiting extends StatusCommand {
  */
 export class StatusQueue {
   readonly #ports: StatusPorts
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: QueuedCommand[] = []
   #working: Promise<void> | undefined
-  #wake: () => void = () => undefined
+  #resolveWake: () => void = () => undefined
   /** The first line of the last run: it names tools that joined later. */
   #init: JsonObject = {}
   #modelUsage: SdkResult['modelUsage'] = {}
@@ -43,7 +43,7 @@ export class StatusQueue {
     this.#ports = ports
   }
 
-  take(command: StatusCommand, id: string): void {
+  add(command: StatusCommand, id: string): void {
     this.#waiting.push({ ...command, id })
     this.#working ??= this.#answerAll()
   }
@@ -59,12 +59,12 @@ export class StatusQueue {
   }
 
   /** A run may have ended. */
-  look(): void {
-    this.#wake()
+  wake(): void {
+    this.#resolveWake()
   }
 
   /** Every message of the session passes here. */
-  see(message: SdkMessage): void {
+  onMessage(message: SdkMessage): void {
     if (message.type === 'result') this.#modelUsage = message.modelUsage
     if (message.type !== 'system' || message.subtype !== 'init') return
     const { uuid: _, session_id: __, ...init } = message
@@ -84,14 +84,14 @@ export class StatusQueue {
     this.#working = undefined
   }
 
-  async #answer(command: Waiting): Promise<void> {
+  async #answer(command: QueuedCommand): Promise<void> {
     const opened = this.#ports.opened()
     if (opened === undefined) return
     const beganAt = performance.now()
     for (;;) {
       while (this.#isBusy)
         await new Promise<void>((resolve) => {
-          this.#wake = resolve
+          this.#resolveWake = resolve
         })
       const answer = await this.#textOf(command, opened)
       // A run may have begun meanwhile: its lines stay together, and the answer is that of the moment at which it is written.
@@ -99,7 +99,10 @@ export class StatusQueue {
     }
   }
 
-  async #textOf(command: StatusCommand, opened: Opened): Promise<{ readonly text: string; readonly isError: boolean }> {
+  async #textOf(
+    command: StatusCommand,
+    opened: HostSession,
+  ): Promise<{ readonly text: string; readonly isError: boolean }> {
     try {
       const { statusAnswer } = await import('./status-answers.ts')
       const { flags, program } = this.#ports
@@ -110,8 +113,8 @@ export class StatusQueue {
   }
 
   #write(
-    { id, name }: Waiting,
-    { session, initFields }: Opened,
+    { id, name }: QueuedCommand,
+    { session, initFields }: HostSession,
     { text, isError, ms }: { readonly text: string; readonly isError: boolean; readonly ms: number },
   ): void {
     const { write, replayed } = this.#ports

@@ -1,6 +1,6 @@
 import { InterruptedError } from '../interrupted-error.ts'
 
-export interface AskedTerminal {
+export interface QuestionTerminal {
   readonly stdin: NodeJS.ReadStream
   readonly stderr: NodeJS.WritableStream
 }
@@ -9,7 +9,7 @@ export interface AskedTerminal {
  * Asks a person for a line; undefined when there is none, as after Ctrl+D.
  * @throws InterruptedError after Ctrl+C: that is no answer.
  */
-export async function askLine(question: string, { stdin, stderr }: AskedTerminal): Promise<string | undefined> {
+export async function askLine(question: string, { stdin, stderr }: QuestionTerminal): Promise<string | undefined> {
   // Nothing would tell of an end that was before.
   if (stdin.readableEnded) return undefined
   const { createInterface } = await import('node:readline/promises')

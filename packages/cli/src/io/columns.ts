@@ -1,8 +1,8 @@
 /** Columns of a terminal that a text takes: wide characters two, combining ones none. Never less than a terminal takes. */
 export function columnsOf(text: string): number {
-  if (isPlain(text)) return text.length
+  if (isPrintableAscii(text)) return text.length
   let columns = 0
-  for (const character of text) columns += widthOf(character)
+  for (const character of text) columns += characterWidth(character)
   return columns
 }
 
@@ -11,7 +11,7 @@ export function fitted(text: string, columns: number): string {
   if (columnsOf(text) <= columns) return text
   let [kept, room] = ['', columns - 1]
   for (const character of text) {
-    room -= widthOf(character)
+    room -= characterWidth(character)
     if (room < 0) break
     kept += character
   }
@@ -37,14 +37,14 @@ function linesOf(words: readonly string[], columns: number): readonly string[] {
 }
 
 /** Every character takes one column: printable ASCII. */
-export function isPlain(text: string): boolean {
+export function isPrintableAscii(text: string): boolean {
   return /^[\u0020-\u007E]*$/.test(text)
 }
 
 /** Made when a character that is not plain is first measured: the engine looks up properties of all characters for them. */
 let patterns: { readonly joining: RegExp; readonly wide: RegExp } | undefined
 
-function widthOf(character: string): number {
+function characterWidth(character: string): number {
   const { joining, wide } = (patterns ??= makePatterns())
   if (character === '\uFE0F') return 1 // It makes a narrow sign an emoji.
   if (joining.test(character)) return 0

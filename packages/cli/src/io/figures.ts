@@ -12,11 +12,11 @@ export function tokensCounted({ totalTokens, costUsd, committedUsd }: RunResult)
 
 /** The text in one line of at most so many columns, of which it is all that its direction tells about. */
 export function oneLine(text: string, width: number): string {
-  return fitted(printable(text).replaceAll(turning, '').replaceAll(/\s+/g, ' ').trim(), width)
+  return fitted(printable(text).replaceAll(directionControls, '').replaceAll(/\s+/g, ' ').trim(), width)
 }
 
 /** What turns text around would also turn what stands behind it on the line: figures, names, a command. */
-const turning = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
+const directionControls = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
 
 /** What the program itself has to say, in whatever words. */
 export function told(message: string): string {

@@ -1,5 +1,5 @@
 /** What the program itself writes: the colours of `style.ts`. */
-const ownStyle = '\\u001B\\[(?:0|1|2|31|32|33)m'
+const allowedStyle = '\\u001B\\[(?:0|1|2|31|32|33)m'
 
 /** Sequences with all that belongs to them: CSI; OSC, DCS, SOS, PM and APC with their text; in seven bits and in eight. */
 const sequences =
@@ -11,7 +11,7 @@ const single = '[\\u0000-\\u0008\\u000B-\\u001F\\u007F-\\u009F\\u202A-\\u202E\\u
 /** All that steers a terminal, as the text of an expression: sequences first. */
 export const hostileSequences: string = `${sequences}|${single}`
 
-const hostile = new RegExp(`(${ownStyle})|${hostileSequences}`, 'g')
+const hostile = new RegExp(`(${allowedStyle})|${hostileSequences}`, 'g')
 const anything = new RegExp(single)
 
 /**
@@ -21,5 +21,5 @@ const anything = new RegExp(single)
  */
 export function inert(text: string, { styled }: { readonly styled: boolean }): string {
   if (!anything.test(text)) return text
-  return text.replaceAll(hostile, (_found, own: string | undefined) => (styled ? (own ?? '') : ''))
+  return text.replaceAll(hostile, (_found, style: string | undefined) => (styled ? (style ?? '') : ''))
 }

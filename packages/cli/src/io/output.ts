@@ -24,7 +24,7 @@ export interface Output {
    */
   showLive(line: string): void
   /** What was promised is written. Once it has left the program, a reader that goes breaks nothing: what is written then is dropped. */
-  readerMayLeave(): void
+  allowReaderToLeave(): void
   /** Ends the line on the terminal that stdout is in the middle of. */
   endLine(): void
   /** Resolves when all that was written has left the program. */
@@ -33,18 +33,18 @@ export interface Output {
 
 export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream): Output {
   const listeners: (() => void)[] = []
-  const screen = createScreen(stdout, stderr)
+  const screen = createLiveLineScreen(stdout, stderr)
   let broken: Output['broken']
   let mayLeave = false
   let hasLeft = false
   const isColoured = (process.env['NO_COLOR'] ?? '') === '' && process.env['TERM'] !== 'dumb'
-  const shownOn = (stream: NodeJS.WriteStream, text: string): string =>
+  const sanitizedFor = (stream: NodeJS.WriteStream, text: string): string =>
     inert(text, { styled: stream.isTTY && isColoured })
   let redact = (text: string): string => text
   const err = (given: string): void => {
     const text = redact(given)
     // Whoever reads stderr reads it on a terminal, sooner or later.
-    const shown = shownOn(stderr, stderr.isTTY ? fittedMessages(text, screen.width) : text)
+    const shown = sanitizedFor(stderr, stderr.isTTY ? wrapMessages(text, screen.width) : text)
     screen.before(stderr, shown)
     stderr.write(shown)
   }
@@ -81,13 +81,13 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
       if (broken !== undefined || hasLeft) return
       const text = redact(given)
       // What goes to a program or a file is what it is.
-      const shown = stdout.isTTY ? shownOn(stdout, text) : text
+      const shown = stdout.isTTY ? sanitizedFor(stdout, text) : text
       screen.before(stdout, shown)
       stdout.write(shown)
     },
     err,
-    showLive: (line) => screen.showLive(shownOn(stderr, redact(line))),
-    readerMayLeave() {
+    showLive: (line) => screen.showLive(sanitizedFor(stderr, redact(line))),
+    allowReaderToLeave() {
       // A reader may be gone before a next write: what left at once is known at once.
       if (stdout.writableLength === 0) mayLeave ||= stdout.errored === null
       else
@@ -99,13 +99,13 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
       if (broken === undefined && screen.isWithinLine) this.out('\n')
     },
     async flush() {
-      await Promise.all([emptied(stdout), emptied(stderr)])
+      await Promise.all([flushed(stdout), flushed(stderr)])
     },
   }
 }
 
 /** Messages of the program in lines of the terminal; what a message lists below itself stays as it is. */
-function fittedMessages(text: string, width: number): string {
+function wrapMessages(text: string, width: number): string {
   return text.replaceAll(/^halting: .*$/gm, (line) => fittedLines(line, width))
 }
 
@@ -114,7 +114,7 @@ export function brokenExitCode(broken: NonNullable<Output['broken']>): number {
   return broken === 'reader gone' ? 141 : 1
 }
 
-function emptied(stream: NodeJS.WriteStream): Promise<void> {
+function flushed(stream: NodeJS.WriteStream): Promise<void> {
   // A stream that failed is as empty as it will get; its error comes a moment after its callback.
   return new Promise((resolve) => {
     if (stream.destroyed) setImmediate(resolve)
@@ -123,7 +123,7 @@ function emptied(stream: NodeJS.WriteStream): Promise<void> {
 }
 
 /** What stands on the terminal: the line that is being written, or the live line. */
-interface Screen {
+interface LiveLineScreen {
   readonly width: number
   /** Something stands on the line that the cursor is in: the live line, or what is being written. */
   readonly isLineTaken: boolean
@@ -139,7 +139,7 @@ interface Screen {
  * S2: it is gone before anything else is written, also when it takes several rows since the terminal was made narrower.
  * S3: it never stands behind a line that is not ended.
  */
-function createScreen(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream): Screen {
+function createLiveLineScreen(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream): LiveLineScreen {
   const canErase = stderr.isTTY && process.env['TERM'] !== 'dumb'
   let live = ''
   /** The stream that is in the middle of a line. */

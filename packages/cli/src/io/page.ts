@@ -1,13 +1,13 @@
 import { columnsOf } from './columns.ts'
 
 /** What `Output` says of stdout. */
-interface Destination {
+interface PageDestination {
   readonly isTerminal: { readonly stdout: boolean }
   readonly width: number
 }
 
 /** A page for stdout: on a terminal, lines that are too long are wrapped between words. What goes to a file or a program keeps its lines. */
-export function pageFor({ isTerminal, width }: Destination, text: string): string {
+export function pageFor({ isTerminal, width }: PageDestination, text: string): string {
   return isTerminal.stdout ? fittedLines(text, width) : text
 }
 

@@ -16,7 +16,7 @@ export function numbered(character: string): string {
  * Line feeds and tabs stay.
  */
 export function everyCharacter(text: string): string {
-  return betweenLines(text, (anyHidden ??= new RegExp(hidden, 'gu')))
+  return revealMatches(text, (anyHidden ??= new RegExp(hidden, 'gu')))
 }
 
 /** The same in one line of at most so many columns: for a command, a path, a rule or a reason that somebody decides by. */
@@ -26,10 +26,10 @@ export function everyCharacterInLine(text: string, columns: number): string {
 
 /** The same for what is written into a file: what joins letters and signs of a script stays. */
 export function everyControl(text: string): string {
-  return betweenLines(text, steering)
+  return revealMatches(text, steering)
 }
 
-function betweenLines(text: string, pattern: RegExp): string {
+function revealMatches(text: string, pattern: RegExp): string {
   return text
     .replaceAll('\r\n', '\n')
     .split(/([\n\t])/)

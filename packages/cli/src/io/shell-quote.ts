@@ -2,14 +2,14 @@ import { hidden } from './seen.ts'
 
 /** Arguments as a POSIX shell reads them back. */
 export function shellQuoted(args: readonly string[]): string {
-  return args.map(quoted).join(' ')
+  return args.map(quoteArgument).join(' ')
 }
 
-function quoted(argument: string): string {
+function quoteArgument(argument: string): string {
   if (/^[\w@%+=:,./-]+$/.test(argument)) return argument
   // A terminal that shows the command must not obey what is in it.
   const { steering, toEscape } = (patterns ??= makePatterns())
-  if (steering.test(argument)) return `$'${argument.replaceAll(toEscape, escaped)}'`
+  if (steering.test(argument)) return `$'${argument.replaceAll(toEscape, escapeCharacter)}'`
   // In double quotes nothing but these means something to any shell.
   if (!/[$`"\\!]/.test(argument)) return `"${argument}"`
   return `'${argument.replaceAll("'", String.raw`'\''`)}'`
@@ -23,7 +23,7 @@ function makePatterns(): { readonly steering: RegExp; readonly toEscape: RegExp 
   return { steering: new RegExp(hidden, 'u'), toEscape: new RegExp(String.raw`['!\\]|${hidden}`, 'gu') }
 }
 
-function escaped(character: string): string {
+function escapeCharacter(character: string): string {
   if (character === '\n') return String.raw`\n`
   if (character === "'" || character === '\\') return `\\${character}`
   // Byte by byte: by its number a shell finds a character only where the locale has it. A `!` may stand for a command of before.

@@ -2,11 +2,11 @@ import { fstatSync, statSync } from 'node:fs'
 import { Readable } from 'node:stream'
 
 /** Streams of which is known that nothing comes. */
-const nothingComes = new WeakSet<NodeJS.ReadableStream>()
+const emptyStreams = new WeakSet<NodeJS.ReadableStream>()
 
 /** Whether nothing comes on this stream: it need not be read. */
 export function isEmptyInput(stdin: NodeJS.ReadableStream): boolean {
-  return nothingComes.has(stdin)
+  return emptyStreams.has(stdin)
 }
 
 /**
@@ -20,7 +20,7 @@ export function standardInput(): NodeJS.ReadStream {
       this.push(null)
     },
   })
-  nothingComes.add(empty)
+  emptyStreams.add(empty)
   // Nobody asks more of it than of a stream of a file, which is no terminal either.
   return empty as NodeJS.ReadStream
 }

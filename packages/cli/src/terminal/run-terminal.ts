@@ -18,28 +18,28 @@ import { UsageError } from '../usage-error.ts'
 import { type AppOptions, createApp } from './app/app.ts'
 import type { OpenSession } from './app/context.ts'
 import { branchReader } from './app/branch.ts'
-import { workTree } from './app/work-tree.ts'
+import { watchWorktree } from './app/worktree-status.ts'
 import { openSessionOf } from './app/open-session.ts'
 import { type FileList, fileList } from './completion/file-list.ts'
 import { openHistory } from './history/history-file.ts'
 import { readKeybindings } from './keys/keybindings.ts'
 import { createTheme, firstTheme, themeNamed } from './theme.ts'
-import { ownFolder } from './own-folder.ts'
+import { userFolder } from './user-folder.ts'
 import { processTerminal } from './screen/process-terminal.ts'
 import { createScreen } from './screen/screen.ts'
-import { whyNoScreen } from './screen/usable.ts'
+import { missingTerminalReason } from './screen/terminal-requirements.ts'
 
 // All that is only for the interactive program is loaded with this file.
 
 /** `halting` in a terminal: a conversation with runs, until it is left. Returns the exit code. */
 export async function runTerminal(given: Flags, words: readonly string[], program: Program): Promise<number> {
   const { env, cwd, stdin, output } = program
-  const why = whyNoScreen(env, { stdin, stdout: process.stdout })
+  const why = missingTerminalReason(env, { stdin, stdout: process.stdout })
   if (why !== undefined) throw new UsageError(why)
-  const cluster = await shownCluster(given)
+  const cluster = await openCluster(given)
   const { settings, env: settingsEnv } =
-    cluster === undefined ? await ownSettings(given, program) : await settingsOfPerson(program)
-  const folder = ownFolder(program)
+    cluster === undefined ? await localSettings(given, program) : await userSettings(program)
+  const folder = userFolder(program)
   const bindings = await readKeybindings(folder)
   const redactKeys = createKeyRedactor(env)
   const history = await openHistory({
@@ -55,9 +55,10 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
   const screen = createScreen(processTerminal(stdin, process.stdout), {
     onSignal: (signal) => app.leave(signalExitCodes[signal]),
   })
-  const asked = given.theme ?? themeNamed(settings.theme)
-  const theme = createTheme(firstTheme(asked, env, undefined))
-  const sessions = cluster === undefined ? sessionsHere(program, () => screen.requestFrame()) : sessionsOf(cluster)
+  const chosen = given.theme ?? themeNamed(settings.theme)
+  const theme = createTheme(firstTheme(chosen, env, undefined))
+  const sessions =
+    cluster === undefined ? localSessions(program, () => screen.requestFrame()) : clusterSessions(cluster)
   const app = createApp({
     screen,
     program,
@@ -75,7 +76,7 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
   })
   screen.start()
   void screen.background.then((background) => {
-    theme.choose(firstTheme(asked, env, background))
+    theme.choose(firstTheme(chosen, env, background))
     screen.requestFrame()
   })
   for (const warning of bindings.warnings) app.note(warning)
@@ -86,7 +87,7 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
   } finally {
     await screen.stop()
   }
-  if (app.last !== undefined) output.out(sessions.comingBack(app.last))
+  if (app.last !== undefined) output.out(sessions.resumeHint(app.last))
   return exitCode
 }
 
@@ -108,12 +109,12 @@ interface Sessions {
   /** Where this one is, in a few words. */
   place(open: OpenSession | undefined): string
   /** The last line: how one goes on with it; '' where there is nothing to go on with. */
-  comingBack(open: OpenSession): string
+  resumeHint(open: OpenSession): string
 }
 
-function sessionsHere({ cwd, env }: Program, changed: () => void): Sessions {
+function localSessions({ cwd, env }: Program, changed: () => void): Sessions {
   const branchOf = branchReader(cwd, () => performance.now())
-  const tree = workTree(cwd, env, changed)
+  const tree = watchWorktree(cwd, env, changed)
   let isFirst = true
   return {
     files: fileList(cwd, () => performance.now()),
@@ -135,37 +136,37 @@ function sessionsHere({ cwd, env }: Program, changed: () => void): Sessions {
       questions.attach(live.session)
       isFirst = false
       live.session.listen((event) => tree.onEvent(event))
-      tree.look()
+      tree.refresh()
       return openSessionOf(live, changed, questions)
     },
     place() {
       const branch = branchOf()
       return branch !== '' && tree.hasChanges ? `${branch}*` : branch
     },
-    comingBack({ session: { id, snapshot } }) {
+    resumeHint({ session: { id, snapshot } }) {
       const isThere = snapshot.file !== undefined && snapshot.last !== undefined
       return isThere ? `Resume: halting --resume ${id}\n` : ''
     },
   }
 }
 
-function sessionsOf(cluster: ClusterInTerminal): Sessions {
+function clusterSessions(cluster: ClusterInTerminal): Sessions {
   return {
     files: undefined,
     open: (chosen, around) => cluster.open(chosen, around),
     place: (open) => cluster.placeOf(open?.session),
-    comingBack: ({ session }) => cluster.comingBack(session),
+    resumeHint: ({ session }) => cluster.comingBack(session),
   }
 }
 
-async function shownCluster({ cluster, admin }: Flags): Promise<ClusterInTerminal | undefined> {
+async function openCluster({ cluster, admin }: Flags): Promise<ClusterInTerminal | undefined> {
   if (cluster === undefined) return undefined
   const { clusterInTerminal } = await import('../cluster/open-in-terminal.ts')
   return clusterInTerminal(cluster, admin)
 }
 
 /** For a session of this machine. */
-async function ownSettings(given: Flags, program: Program): Promise<RunSettings> {
+async function localSettings(given: Flags, program: Program): Promise<RunSettings> {
   await trustAtStart(given, program, { stdin: program.stdin, stderr: process.stderr })
   const run = await settingsFor(given, program)
   // Before the screen: without a key the first start is told on the plain terminal (spec R-SETUP-1a).
@@ -174,6 +175,6 @@ async function ownSettings(given: Flags, program: Program): Promise<RunSettings>
 }
 
 /** Nothing of this folder means anything to a session that is elsewhere. */
-async function settingsOfPerson(program: Program): Promise<RunSettings> {
+async function userSettings(program: Program): Promise<RunSettings> {
   return settingsFor({ settingSources: ['user'] }, program)
 }

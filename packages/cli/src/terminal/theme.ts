@@ -107,11 +107,11 @@ export function createTheme(first: ThemeName): Theme {
 
 /** The theme to begin with: the one that was asked for; none with `NO_COLOR`; else by the background, as the terminal or `COLORFGBG` tells it (spec R-TERM-12). */
 export function firstTheme(
-  asked: ThemeName | undefined,
+  chosen: ThemeName | undefined,
   env: Readonly<Record<string, string | undefined>>,
   background: Background | undefined,
 ): ThemeName {
-  if (asked !== undefined) return asked
+  if (chosen !== undefined) return chosen
   if ((env['NO_COLOR'] ?? '') !== '') return 'none'
   return background ?? backgroundIn(env['COLORFGBG']) ?? 'dark'
 }

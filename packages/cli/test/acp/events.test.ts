@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { SessionEvent } from '@halting/core/session'
 import type { RunEvent } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
-import { EventUpdates, shownBy } from '../../src/acp/event-updates.ts'
+import { EventUpdates, clientFeaturesOf } from '../../src/acp/event-updates.ts'
 import { fullCapabilities, startAgent } from '../support/acp-agent.ts'
 import { retry } from '../terminal/view-support.ts'
 
@@ -13,8 +13,8 @@ const nobody = (): never => {
 }
 
 function told(events: readonly RunEvent[], capabilities = fullCapabilities): readonly SessionUpdate[] {
-  const updates = new EventUpdates(shownBy(capabilities), '/work', nobody)
-  return events.flatMap((event) => updates.of({ type: 'loop', event }))
+  const updates = new EventUpdates(clientFeaturesOf(capabilities), '/work', nobody)
+  return events.flatMap((event) => updates.updatesFor({ type: 'loop', event }))
 }
 
 const inAgent = (event: RunEvent, callId = 'a1'): RunEvent => ({ type: 'agent', callId, agentType: 'helper', event })
@@ -48,11 +48,12 @@ describe('agents', () => {
       }),
       { type: 'tool_end', callId: 'a1', name: 'Agent', status: 'done', durationMs: 1, output: 'ok', isError: false },
     ]
-    const updates = new EventUpdates(shownBy(fullCapabilities), '/work', nobody)
+    const updates = new EventUpdates(clientFeaturesOf(fullCapabilities), '/work', nobody)
     expect(
-      [...events.flatMap((event) => updates.of({ type: 'loop', event })), ...updates.of({ type: 'closed' })].map(
-        (update) => ('toolCallId' in update ? [update.toolCallId, update.status] : update),
-      ),
+      [
+        ...events.flatMap((event) => updates.updatesFor({ type: 'loop', event })),
+        ...updates.updatesFor({ type: 'closed' }),
+      ].map((update) => ('toolCallId' in update ? [update.toolCallId, update.status] : update)),
     ).toEqual([
       ['a1', 'in_progress'],
       ['a1/c1', 'in_progress'],
@@ -64,10 +65,10 @@ describe('agents', () => {
   })
 
   test('a call that a person is asked about is told before, under the name that it has then', () => {
-    const updates = new EventUpdates(shownBy({}), '/work', nobody)
+    const updates = new EventUpdates(clientFeaturesOf({}), '/work', nobody)
     const run = { sessionId: 's', runId: 'run1', agentPath: 'agent:1:0:a1/', agentId: 'helper-1', depth: 1 }
-    updates.of({ type: 'loop', event: inAgent({ type: 'run_start', run, model: 'm' }) })
-    const asked = updates.asked({
+    updates.updatesFor({ type: 'loop', event: inAgent({ type: 'run_start', run, model: 'm' }) })
+    const asked = updates.announceQuestion({
       callId: 'c1',
       agentId: 'helper-1',
       toolName: 'Write',
@@ -77,7 +78,7 @@ describe('agents', () => {
     expect(asked.view.title).toBe('helper › Write x')
     const input = { file_path: 'x', content: 'y' }
     const start = inAgent({ type: 'tool_start', callId: 'c1', name: 'Write', input })
-    expect(updates.of({ type: 'loop', event: start })).toEqual([
+    expect(updates.updatesFor({ type: 'loop', event: start })).toEqual([
       { sessionUpdate: 'tool_call_update', toolCallId: 'a1/c1', status: 'in_progress' },
     ])
   })
@@ -167,10 +168,10 @@ describe('what goes on beside', () => {
   })
 
   test('a call of a run that broke has failed', () => {
-    const updates = new EventUpdates(shownBy({}), '/work', nobody)
-    updates.of({ type: 'loop', event: { type: 'tool_start', callId: 'c', name: 'Read', input: {} } })
+    const updates = new EventUpdates(clientFeaturesOf({}), '/work', nobody)
+    updates.updatesFor({ type: 'loop', event: { type: 'tool_start', callId: 'c', name: 'Read', input: {} } })
     const broken: SessionEvent = { type: 'failed', error: new Error('no'), givenBack: [] }
-    expect(updates.of(broken)).toMatchObject([{ toolCallId: 'c', status: 'failed' }])
+    expect(updates.updatesFor(broken)).toMatchObject([{ toolCallId: 'c', status: 'failed' }])
   })
 })
 

@@ -8,7 +8,7 @@ import type { RunEvent, ToolStatus, TranscriptEntry } from '@halting/core'
 import { CallUpdates } from '../../src/acp/call-updates.ts'
 import { Outbox } from '../../src/acp/outbox.ts'
 import { answerOf, optionsFor } from '../../src/acp/permission.ts'
-import { givenPrompt, promptBlocksOf, withImages } from '../../src/acp/prompt-content.ts'
+import { readClientPrompt, promptBlocksOf, withImages } from '../../src/acp/prompt-content.ts'
 import { answersOfForm, formFor } from '../../src/acp/person-questions.ts'
 import { personQuestionsIn } from '../../src/frontends/person-questions.ts'
 import { replayOf } from '../../src/acp/agent-app.ts'
@@ -582,10 +582,10 @@ describe('prompts', () => {
         ['AA==', 'AQ=='].map((data) => ({ type: 'image', source: { type: 'base64', media_type: 'image/png', data } })),
       ),
     ],
-  ])('%s', (_name, blocks, expected) => expect(givenPrompt(blocks)).toMatchObject(expected as object))
+  ])('%s', (_name, blocks, expected) => expect(readClientPrompt(blocks)).toMatchObject(expected as object))
 
   test('images stand behind the text, and come back as they were', () => {
-    const { images } = givenPrompt([{ type: 'image', data: 'AA==', mimeType: 'image/png' }])
+    const { images } = readClientPrompt([{ type: 'image', data: 'AA==', mimeType: 'image/png' }])
     expect(promptBlocksOf(withImages('See', images))).toEqual([
       { type: 'text', text: 'See' },
       { type: 'image', data: 'AA==', mimeType: 'image/png' },

@@ -1,10 +1,10 @@
 // Spec R-SECRET-6b: what an editor is sent holds no key of the program.
 import type { AnyMessage } from '@agentclientprotocol/sdk'
 import { expect, test } from 'vitest'
-import { redactedMessages } from '../../src/acp/acp.ts'
+import { redactionStream } from '../../src/acp/acp.ts'
 
 async function through(message: object): Promise<unknown> {
-  const { readable, writable } = redactedMessages((text) => text.replaceAll('sk-key', '[REDACTED]'))
+  const { readable, writable } = redactionStream((text) => text.replaceAll('sk-key', '[REDACTED]'))
   const writer = writable.getWriter()
   // A test writes what an agent would.
   void writer.write(message as AnyMessage).then(() => writer.close())

@@ -3,7 +3,7 @@ import type { AgentContext, ClientCapabilities } from '@agentclientprotocol/sdk'
 import { describe, expect, test } from 'vitest'
 import type { ElicitationRequest } from '@halting/agent/mcp'
 import type { Session, SessionEvent } from '@halting/core/session'
-import { formOf, misfitOf } from '../../src/frontends/elicitation-form.ts'
+import { readForm, formContentProblem } from '../../src/frontends/elicitation-form.ts'
 import { ServerQuestions } from '../../src/acp/server-questions.ts'
 import { fits } from '../support/acp-schema.ts'
 
@@ -11,7 +11,7 @@ const form = (properties: object, required?: unknown): object => ({ type: 'objec
 
 describe('a form', () => {
   test('has what the protocol knows of each field, and nothing else', () => {
-    const shown = formOf(
+    const shown = readForm(
       form(
         {
           name: { type: 'string', title: 'Name', minLength: 1, maxLength: 9, default: 'Ada', secret: 'x' },
@@ -79,10 +79,10 @@ describe('a form', () => {
       form(Object.fromEntries(Array.from({ length: 51 }, (_, n) => [n, { type: 'string' }]))),
     ],
   ])('is not made of %s', (_what, requested) => {
-    expect(formOf(requested)).toBeUndefined()
+    expect(readForm(requested)).toBeUndefined()
   })
 
-  const given = formOf(
+  const given = readForm(
     form(
       {
         name: { type: 'string', maxLength: 3 },
@@ -119,7 +119,7 @@ describe('a form', () => {
     [{ age: 7, constructor: 'x' }, 'constructor has the wrong type'],
   ])('takes %j: %s', (content, misfit) => {
     expect(given).toBeDefined()
-    expect(misfitOf(given ?? { properties: {} }, content)?.slice(0, misfit?.length)).toBe(misfit)
+    expect(formContentProblem(given ?? { properties: {} }, content)?.slice(0, misfit?.length)).toBe(misfit)
   })
 })
 

@@ -29,7 +29,7 @@ test('ends as a usage error, with exit code 2 and that text alone', async () => 
     style: styleFor(false, {}),
     remedies: () => undefined,
     sessionId: session.id,
-    isKept: true,
+    isStored: true,
     asked: { argv: [], written: 'go', prompt: 'go' },
   })
   try {

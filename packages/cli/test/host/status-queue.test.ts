@@ -4,7 +4,7 @@ import type { SessionGoal } from '@halting/core/session'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Flags } from '../../src/flags/flags.ts'
-import type { Opened } from '../../src/host/opened.ts'
+import type { HostSession } from '../../src/host/host-session.ts'
 import { type StatusCommand, statusCommandOf, withStatusCommands } from '../../src/host/status-commands.ts'
 import { StatusQueue } from '../../src/host/status-queue.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
@@ -12,8 +12,8 @@ import { programInMemory } from '../support/program-in-memory.ts'
 const idle = { status: 'idle', last: undefined, canResume: false }
 
 /** A session as far as status commands read it. */
-function sessionOf(snapshot: object): Opened['session'] {
-  return { id: 's', snapshot } as unknown as Opened['session']
+function sessionOf(snapshot: object): HostSession['session'] {
+  return { id: 's', snapshot } as unknown as HostSession['session']
 }
 
 interface Line {
@@ -60,7 +60,7 @@ function queueOf(
     file: undefined,
   }
   const session = { id: 's', snapshot, contextUsage, set: (change: object) => void changes.push(change) }
-  const opened = { session, initFields: () => ({ cwd: '/work', tools: ['Read'] }) } as unknown as Opened
+  const opened = { session, initFields: () => ({ cwd: '/work', tools: ['Read'] }) } as unknown as HostSession
   const queue = new StatusQueue({
     opened: () => opened,
     isInRun,
@@ -100,7 +100,7 @@ describe('which message is one', () => {
 
 test('an answer has the lines of a run, and the message is reported again', async () => {
   const { queue, lines } = queueOf(() => false)
-  queue.take({ name: 'limits', argument: '' }, 'mine')
+  queue.add({ name: 'limits', argument: '' }, 'mine')
   await queue.settled()
   expect(lines).toMatchObject([
     { type: 'system', subtype: 'init', cwd: '/work', tools: ['Read'], model: 'm', permissionMode: 'default' },
@@ -117,22 +117,22 @@ test('init and the use of models are those of the last run', async () => {
   const { queue, lines } = queueOf(() => false)
   const modelUsage = { m: { inputTokens: 1 } }
   // What a session sends, as far as the queue reads it.
-  queue.see({
+  queue.onMessage({
     type: 'system',
     subtype: 'init',
     tools: ['Read', 'Late'],
     uuid: 'u',
     session_id: 's',
   } as unknown as SdkMessage)
-  queue.see({ type: 'result', modelUsage } as unknown as SdkMessage)
-  queue.take({ name: 'cost', argument: '' }, 'mine')
+  queue.onMessage({ type: 'result', modelUsage } as unknown as SdkMessage)
+  queue.add({ name: 'cost', argument: '' }, 'mine')
   await queue.settled()
   expect([lines[0], lines.at(-1)]).toMatchObject([{ tools: ['Read', 'Late'] }, { modelUsage }])
 })
 
 test('an argument that cannot be read is answered with the way to write it', async () => {
   const { queue, lines } = queueOf(() => false)
-  queue.take({ name: 'limits', argument: 'turns many' }, 'mine')
+  queue.add({ name: 'limits', argument: 'turns many' }, 'mine')
   await queue.settled()
   expect(lines.at(-1)).toMatchObject({
     is_error: false,
@@ -146,7 +146,7 @@ describe('a limit that the host started the session with', () => {
     async (argument) => {
       const flags = { maxTurns: 3, maxBudgetUsd: 1, maxTokens: 1_000, maxDuration: 60_000 }
       const { queue, lines, changes } = queueOf(() => false, undefined, flags)
-      queue.take({ name: 'limits', argument }, 'mine')
+      queue.add({ name: 'limits', argument }, 'mine')
       await queue.settled()
       expect(lines.at(-1)?.result).toContain('a message cannot raise')
       expect(changes).toEqual([])
@@ -160,7 +160,7 @@ describe('a limit that the host started the session with', () => {
     ['time none', { maxDurationMs: null }],
   ])('is lowered, and others are set: /limits %s', async (argument, limits) => {
     const { queue, changes } = queueOf(() => false, undefined, { maxBudgetUsd: 1 })
-    queue.take({ name: 'limits', argument }, 'mine')
+    queue.add({ name: 'limits', argument }, 'mine')
     await queue.settled()
     expect(changes).toEqual([{ limits }])
   })
@@ -188,7 +188,7 @@ describe('goals', () => {
     flags: Flags = {},
   ): Promise<{ readonly says: string | undefined; readonly changes: readonly object[] }> => {
     const { queue, lines, changes } = queueOf(() => false, undefined, flags, goal)
-    queue.take(command, 'mine')
+    queue.add(command, 'mine')
     await queue.settled()
     expect(lines.at(-1)?.is_error).toBe(false)
     return { says: lines.at(-1)?.result, changes }
@@ -230,7 +230,7 @@ describe('goals', () => {
 
 test('what fails is an error', async () => {
   const { queue, lines } = queueOf(() => false)
-  queue.take({ name: 'context', argument: '' }, 'mine')
+  queue.add({ name: 'context', argument: '' }, 'mine')
   await queue.settled()
   expect(lines.at(-1)).toMatchObject({ is_error: true, errors: ['lost'] })
 })
@@ -258,15 +258,15 @@ test('answers stand in their order and never within a run, whenever runs begin a
         if (each === 'begin') isInRun = true
         else if (each === 'end') {
           isInRun = false
-          queue.look()
+          queue.wake()
         } else if (each === 'pause') await new Promise(setImmediate)
         else {
           asked.push(each)
-          queue.take({ name: each, argument: '' }, `m${asked.length}`)
+          queue.add({ name: each, argument: '' }, `m${asked.length}`)
         }
       }
       isInRun = false
-      queue.look()
+      queue.wake()
       await queue.settled()
       expect(places).not.toContain('in')
       expect(lines.flatMap(({ local_command: name }) => name ?? [])).toEqual(asked)

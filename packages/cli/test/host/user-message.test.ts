@@ -3,7 +3,7 @@ import type { JsonObject } from '@halting/core'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { UsageError } from '../../src/usage-error.ts'
-import { joined, readUserMessage } from '../../src/host/hand-in.ts'
+import { joinContents, readUserMessage } from '../../src/host/prompt-intake.ts'
 
 const user = (content: unknown, more: object = {}) =>
   ({ type: 'user', message: { role: 'user', content }, ...more }) as const
@@ -70,7 +70,7 @@ function becomes(line: JsonObject): string {
 }
 
 test('two messages are one, in their order', () => {
-  expect(joined('a', [{ type: 'text', text: 'b' }])).toEqual([
+  expect(joinContents('a', [{ type: 'text', text: 'b' }])).toEqual([
     { type: 'text', text: 'a' },
     { type: 'text', text: 'b' },
   ])

@@ -6,7 +6,7 @@ import type { Flags } from '../../src/flags/flags.ts'
 import type { Program } from '../../src/program.ts'
 import { openLive } from '../../src/flags/open-session.ts'
 import { type App, createApp } from '../../src/terminal/app/app.ts'
-import type { OpenSession, ShownCluster } from '../../src/terminal/app/context.ts'
+import type { OpenSession, ClusterConnection } from '../../src/terminal/app/context.ts'
 import { openSessionOf } from '../../src/terminal/app/open-session.ts'
 import { fileList } from '../../src/terminal/completion/file-list.ts'
 import { openHistory, type PromptHistory } from '../../src/terminal/history/history-file.ts'
@@ -67,7 +67,7 @@ export interface AppSetup {
   /** Opens the session; that of flags and settings when absent. */
   readonly open?: (flags: Flags, program: Program) => Promise<OpenSession>
   /** Whose sessions `open` opens; those of this machine when absent. */
-  readonly cluster?: ShownCluster
+  readonly cluster?: ClusterConnection
   /** Milliseconds; those of the day when absent. */
   readonly now?: () => number
   /** What is on the screen when the session is open; its model when absent. */

@@ -4,7 +4,7 @@ import type { SessionEvent, SessionSnapshot } from '@halting/core/session'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createAttention } from '../../src/terminal/app/attention.ts'
 import { createScreen } from '../../src/terminal/screen/screen.ts'
-import { followAwaited } from '../../src/terminal/app/conversation.ts'
+import { followAwaitedReply } from '../../src/terminal/app/conversation.ts'
 import { plain, text } from './view-support.ts'
 import { virtualTerminal } from './virtual-terminal.ts'
 
@@ -37,7 +37,7 @@ describe('a model that is silent', () => {
 
   test('is shown as awaited, with the time since something of it was seen', () => {
     let now = 0
-    const awaited = followAwaited(() => now)
+    const awaited = followAwaitedReply(() => now)
     const after = (ms: number, ...events: readonly RunEvent[]): string => {
       events.forEach((event) => awaited.onEvent(event))
       now += ms
@@ -104,7 +104,7 @@ describe('a person who looks elsewhere', () => {
     'is called when a question opens (focus %s), and the title says it',
     (focus) => {
       const { said, ask, attention } = called(focus)
-      attention.look()
+      attention.update()
       ask()
       expect(said).toEqual(['title … halting · app', 'title ? halting · app', 'halting asks: Bash'])
     },

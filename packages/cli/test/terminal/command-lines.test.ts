@@ -1,9 +1,9 @@
 // What a line means that begins with a slash or a bang (spec R-TERM-67), and `/limits` (R-TERM-68).
 import { describe, expect, test } from 'vitest'
 import { figureRows, rowsOf } from '../../src/io/rows.ts'
-import { readLimits } from '../../src/frontends/limits-argument.ts'
-import { readCommand } from '../../src/terminal/app/submit.ts'
-import { shellCommandIn, runShellCommand, toldToModel } from '../../src/terminal/shell/shell-command.ts'
+import { parseLimitsArgument } from '../../src/frontends/limits-argument.ts'
+import { parseSlashCommand } from '../../src/terminal/app/submit.ts'
+import { shellCommandIn, runShellCommand, modelReport } from '../../src/terminal/shell/shell-command.ts'
 
 const inForce = {
   maxTurns: 40,
@@ -31,7 +31,7 @@ describe('/limits', () => {
     ['tries 20', { maxGoalTries: 20 }],
     ['tries +5', { maxGoalTries: 15 }],
   ])('%s', (argument, change) => {
-    expect(readLimits(argument, inForce)).toMatchObject({ kind: 'change', change })
+    expect(parseLimitsArgument(argument, inForce)).toMatchObject({ kind: 'change', change })
   })
   test.each([
     '',
@@ -47,18 +47,18 @@ describe('/limits', () => {
     'tries 1001',
     'tries +991',
   ])('%j is refused with what would be right', (argument) => {
-    expect(readLimits(argument, inForce)).toMatchObject({ kind: 'wrong', says: expect.stringMatching(/\w/) })
+    expect(parseLimitsArgument(argument, inForce)).toMatchObject({ kind: 'wrong', says: expect.stringMatching(/\w/) })
   })
   test('a session without a goal has no tries to set', () => {
-    expect(readLimits('tries 3', { ...inForce, maxGoalTries: null })).toMatchObject({
+    expect(parseLimitsArgument('tries 3', { ...inForce, maxGoalTries: null })).toMatchObject({
       says: expect.stringContaining('/until'),
     })
   })
   test('what is set is told with what held before', () => {
-    expect(readLimits('turns +20', inForce)).toMatchObject({ says: '60 turns (before: 40 turns).' })
+    expect(parseLimitsArgument('turns +20', inForce)).toMatchObject({ says: '60 turns (before: 40 turns).' })
     const dollars = { ...inForce, maxRunUsd: 10, maxBudgetUsd: null }
-    expect(readLimits('run-usd 0.5', dollars)).toMatchObject({ says: '$0.5000 a run (before: $10.00).' })
-    expect(readLimits('usd 20', dollars)).toMatchObject({ says: '$20.00 for the session (before: no limit).' })
+    expect(parseLimitsArgument('run-usd 0.5', dollars)).toMatchObject({ says: '$0.5000 a run (before: $10.00).' })
+    expect(parseLimitsArgument('usd 20', dollars)).toMatchObject({ says: '$20.00 for the session (before: no limit).' })
   })
 })
 
@@ -73,7 +73,7 @@ describe('a line', () => {
     ['/hepl', { kind: 'unknown', says: 'Unknown command /hepl. Did you mean /help?' }],
     ['/zzzzzz', { kind: 'unknown', says: 'Unknown command /zzzzzz. /help lists the commands.' }],
   ])('%j', (text, expected) => {
-    expect(readCommand(text, ['help', 'limits'], ['fix-issue'])).toEqual(expected)
+    expect(parseSlashCommand(text, ['help', 'limits'], ['fix-issue'])).toEqual(expected)
   })
   test.each([
     ['!ls -l', { command: 'ls -l', isForModel: true }],
@@ -111,7 +111,7 @@ describe('a command of the person', () => {
     expect(output).toMatch(/^1\n2\n[\s\S]*characters left out[\s\S]*99999\n100000\n$/)
   })
   test('is sent to the model as what the user did', () => {
-    const text = toldToModel({ command: 'ls', isForModel: true }, { output: ' \n', failed: 'exit code 2' })
+    const text = modelReport({ command: 'ls', isForModel: true }, { output: ' \n', failed: 'exit code 2' })
     expect(text).toBe('The user ran this command themselves:\n$ ls\n(it printed nothing)\n(exit code 2)')
   })
 })

@@ -102,7 +102,7 @@ function harness(asked: readonly Question[], status = 'running') {
     changed: () => undefined,
     leave: () => note('leave'),
   }
-  const isCovered = (): boolean => overlays.shown !== undefined
+  const isCovered = (): boolean => overlays.current !== undefined
   const manager = createQuestions({
     // True: what of it questions and keys use is there.
     app: app as never,
@@ -131,16 +131,16 @@ function harness(asked: readonly Question[], status = 'running') {
       for (const data of all) {
         const before = log.length
         if (manager.take(data) || keys(data)) continue
-        if (overlays.shown === undefined) {
+        if (overlays.current === undefined) {
           write(data)
-        } else overlays.shown.handleInput?.(data)
+        } else overlays.current.handleInput?.(data)
         if (log.length === before) note('text', '')
       }
     },
     async pass(ms: number) {
       for (let gone = 0; gone < ms; gone += 10) {
         await vi.advanceTimersByTimeAsync(10)
-        overlays.shown?.render(80)
+        overlays.current?.render(80)
         const [first] = questions
         if (manager.isShown && first !== undefined && !shownSince.has(first.id)) shownSince.set(first.id, Date.now())
       }

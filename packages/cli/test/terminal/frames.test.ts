@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { loadLanguage } from '../../src/terminal/markdown/languages.ts'
 import { streamingMarkdown } from '../../src/terminal/markdown/streaming-markdown.ts'
-import { nothing, drawn } from '../../src/terminal/screen/live-region.ts'
+import { emptyRegion, drawRegion } from '../../src/terminal/screen/live-region.ts'
 import { rowOf } from '../../src/terminal/screen/row.ts'
 import { createScreen } from '../../src/terminal/screen/screen.ts'
 import { createTheme } from '../../src/terminal/theme.ts'
@@ -127,12 +127,12 @@ test('whatever was drawn before, the terminal shows what shall be shown', async 
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
       const terminal = virtualTerminal({ columns: 40, rows: 12 })
       const twin = virtualTerminal({ columns: 40, rows: 12 })
-      let region = nothing
+      let region = emptyRegion
       const printed: string[] = []
       let last: readonly string[] = []
       for (const each of steps) {
         const lines = each.printed.map((text) => rowOf(text, 39).text)
-        const drawing = drawn(
+        const drawing = drawRegion(
           region,
           lines,
           each.rows.map((text) => rowOf(text, 39)),

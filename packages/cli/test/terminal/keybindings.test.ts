@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Action, actionNames, actions } from '../../src/terminal/keys/actions.ts'
-import { readKey, shownKey } from '../../src/terminal/keys/key-names.ts'
+import { parseKey, keyLabel } from '../../src/terminal/keys/key-names.ts'
 import { isKeyOf, keyTable } from '../../src/terminal/keys/key-table.ts'
 import { bindingsOf, type Keybindings, readKeybindings } from '../../src/terminal/keys/keybindings.ts'
 
@@ -23,7 +23,7 @@ test('the keys that the program comes with are readable, and none does two thing
   const defaults = read(undefined)
   expect(defaults.warnings).toEqual([])
   for (const action of actionNames)
-    for (const key of actions[action].keys) expect(readKey(key)).toEqual({ kind: 'key', key })
+    for (const key of actions[action].keys) expect(parseKey(key)).toEqual({ kind: 'key', key })
   expect([...ownersOf(defaults).values()].filter((all) => all.length > 1)).toEqual([])
 })
 
@@ -134,7 +134,7 @@ describe('what a terminal sends', () => {
 })
 
 test('keys are told as people know them', () => {
-  expect(['ctrl+shift+p', 'alt+up', 'escape', '?', 'pageUp', 'ctrl+-'].map(shownKey)).toEqual([
+  expect(['ctrl+shift+p', 'alt+up', 'escape', '?', 'pageUp', 'ctrl+-'].map(keyLabel)).toEqual([
     'Ctrl+Shift+P',
     'Alt+↑',
     'Esc',

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { ScriptedReply } from '@halting/core/testing'
 import { calls, run, tool } from '../../../core/test/support/harness.ts'
-import { lastAnswerIn } from '../../src/terminal/app/kept-entries.ts'
+import { lastAnswerIn } from '../../src/terminal/app/transcript-entries.ts'
 
 const edit = tool('Edit', () => ({ content: 'done', fileWork: { changedLines: 9 } }))
 const verification = { mode: 'ask', checks: () => ['npm test'] } as const

@@ -1,7 +1,7 @@
 // Holds R-TERM-61: whatever is typed, sent, queued, taken back and stopped, each text is in the conversation once, in the queue, or in the editor.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { keptEntries, promptsIn } from '../../src/terminal/app/kept-entries.ts'
+import { readEntries, promptsIn } from '../../src/terminal/app/transcript-entries.ts'
 import { key, type RunningApp, startApp } from './app-support.ts'
 
 type Step = { readonly do: 'steer' | 'queue' } | { readonly do: 'take back' | 'stop' | 'clear' | 'wait' }
@@ -59,7 +59,7 @@ test('nothing that was typed is lost', { timeout: 120_000 }, async () => {
       const words = await press(app, steps)
       await app.settled()
       const { file, queue } = app.opened[0]!.session.snapshot
-      const said = file === undefined || words === 0 ? [] : promptsIn(await keptEntries(file).catch(() => []))
+      const said = file === undefined || words === 0 ? [] : promptsIn(await readEntries(file).catch(() => []))
       const inConversation = said.map(({ text }) => text).join('\n')
       const inEditor = editorOf(app)
       expect(queue).toEqual([])

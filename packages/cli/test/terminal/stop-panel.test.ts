@@ -2,7 +2,7 @@
 import type { SessionEvent } from '@halting/core/session'
 import { describe, expect, test } from 'vitest'
 import { type StandingFigures, standingRows } from '../../src/frontends/status-reports.ts'
-import { StandingView } from '../../src/terminal/app/open-session.ts'
+import { StandingBudgets } from '../../src/terminal/app/open-session.ts'
 import { queueLines, statusBar } from '../../src/terminal/app/layout.ts'
 import { stopPanel, type PanelSnapshot } from '../../src/terminal/view/stop-panel.ts'
 import { noFigures, noLimits, plain, shown } from './view-support.ts'
@@ -132,7 +132,7 @@ describe('the stop panel', () => {
       reads++
       return settledUsd > 90 ? Promise.reject(new Error('no ledger')) : Promise.resolve([{ ...aDay, settledUsd }])
     }
-    const view = new StandingView(
+    const view = new StandingBudgets(
       read,
       () => now,
       () => void frames++,

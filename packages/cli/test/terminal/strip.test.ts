@@ -1,8 +1,8 @@
 // R-TERM-6, R-TERM-8, R-TERM-12: what may be printed, where there can be a screen, and in which colours.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { plainText, stripped } from '../../src/terminal/screen/strip.ts'
-import { whyNoScreen } from '../../src/terminal/screen/usable.ts'
+import { plainText, stripToColours } from '../../src/terminal/screen/strip.ts'
+import { missingTerminalReason } from '../../src/terminal/screen/terminal-requirements.ts'
 import { createTheme, firstTheme, themeNames } from '../../src/terminal/theme.ts'
 
 test.each([
@@ -23,7 +23,7 @@ test.each([
   ['10 %\r50 %\r100 %\r\ndone\r', '100 %\ndone'],
   ['turned \u202Earound', 'turned around'],
 ])('%j is printed as %j', (given, printed) => {
-  expect(stripped(given)).toBe(printed)
+  expect(stripToColours(given)).toBe(printed)
 })
 
 test('no text leaves a control but line feeds and colours', () => {
@@ -37,7 +37,7 @@ test('no text leaves a control but line feeds and colours', () => {
       // oxlint-disable-next-line no-control-regex -- control characters are what must not be there
       expect(plainText(text)).not.toMatch(/[\u0000-\u0009\u000B-\u001F\u007F-\u009F]/)
       // oxlint-disable-next-line no-control-regex -- the same
-      const uncoloured = stripped(text).replaceAll(/\u001B\[[\d;:]*m/g, '')
+      const uncoloured = stripToColours(text).replaceAll(/\u001B\[[\d;:]*m/g, '')
       // oxlint-disable-next-line no-control-regex -- the same
       expect(uncoloured).not.toMatch(/[\u0000-\u0009\u000B-\u001F\u007F-\u009F]/)
     }),
@@ -46,12 +46,12 @@ test('no text leaves a control but line feeds and colours', () => {
 
 test('where there is no terminal that can be used, the sentence names halting -p', () => {
   const terminal = { isTTY: true }
-  expect(whyNoScreen({ TERM: 'screen' }, { stdin: terminal, stdout: terminal })).toBeUndefined()
-  expect(whyNoScreen({}, { stdin: terminal, stdout: terminal })).toBeUndefined()
+  expect(missingTerminalReason({ TERM: 'screen' }, { stdin: terminal, stdout: terminal })).toBeUndefined()
+  expect(missingTerminalReason({}, { stdin: terminal, stdout: terminal })).toBeUndefined()
   for (const why of [
-    whyNoScreen({ TERM: 'dumb' }, { stdin: terminal, stdout: terminal }),
-    whyNoScreen({}, { stdin: {}, stdout: terminal }),
-    whyNoScreen({}, { stdin: terminal, stdout: { isTTY: false } }),
+    missingTerminalReason({ TERM: 'dumb' }, { stdin: terminal, stdout: terminal }),
+    missingTerminalReason({}, { stdin: {}, stdout: terminal }),
+    missingTerminalReason({}, { stdin: terminal, stdout: { isTTY: false } }),
   ]) {
     expect(why).toMatch(/^The interactive program (?:needs|cannot run in) a terminal.*halting -p/)
   }

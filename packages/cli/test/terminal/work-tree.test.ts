@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { workTree } from '../../src/terminal/app/work-tree.ts'
+import { watchWorktree } from '../../src/terminal/app/worktree-status.ts'
 
 function repository(): { readonly cwd: string; readonly git: (...args: string[]) => void } {
   const cwd = realpathSync(mkdtempSync(join(tmpdir(), 'halting-tree-')))
@@ -17,13 +17,13 @@ function repository(): { readonly cwd: string; readonly git: (...args: string[])
 test('changes are seen when it is looked at, and that they are gone', async () => {
   const { cwd } = repository()
   const changed = vi.fn<() => void>()
-  const tree = workTree(cwd, process.env, changed)
+  const tree = watchWorktree(cwd, process.env, changed)
   writeFileSync(join(cwd, 'a.txt'), 'a')
-  tree.look()
+  tree.refresh()
   await vi.waitFor(() => expect(changed).toHaveBeenCalledTimes(1), 20_000)
   expect(tree.hasChanges).toBe(true)
   rmSync(join(cwd, 'a.txt'))
-  tree.look()
+  tree.refresh()
   await vi.waitFor(() => expect(tree.hasChanges).toBe(false), 20_000)
   expect(changed).toHaveBeenCalledTimes(2)
 })
@@ -36,8 +36,8 @@ test('nothing that the repository names is run', async () => {
   git('config', 'core.fsmonitor', `touch ${ran}`)
   writeFileSync(join(cwd, '.gitattributes'), '* filter=bad\n')
   writeFileSync(join(cwd, 'a.txt'), 'a')
-  const tree = workTree(cwd, process.env, () => {})
-  tree.look()
+  const tree = watchWorktree(cwd, process.env, () => {})
+  tree.refresh()
   await vi.waitFor(() => expect(tree.hasChanges).toBe(true), 20_000)
   expect(existsSync(ran)).toBe(false)
 })

@@ -20,13 +20,13 @@ import { pickList } from '../pickers/pick-list.ts'
 import { streamingMarkdown } from '../markdown/streaming-markdown.ts'
 import type { Screen } from '../screen/screen-port.ts'
 import { createShellCommands } from '../shell/shell-commands.ts'
-import { toldToModel } from '../shell/shell-command.ts'
+import { modelReport } from '../shell/shell-command.ts'
 import { dimBlock, errorBlock, noticeBlock } from '../view/message-blocks.ts'
 import type { Theme } from '../theme.ts'
 import { createAttention } from './attention.ts'
-import type { AppContext, OpenSession, ShownCluster } from './context.ts'
+import type { AppContext, OpenSession, ClusterConnection } from './context.ts'
 import { type Conversation, createConversation } from './conversation.ts'
-import { createHandIn, type When } from './hand-in.ts'
+import { createPromptSender, type When } from './prompt-sender.ts'
 import { createKeyActions } from './key-actions.ts'
 import { createLayout } from './layout.ts'
 import { createOverlays } from './overlays.ts'
@@ -40,7 +40,7 @@ export interface AppOptions {
   readonly program: Program
   readonly flags: Flags
   /** Whose sessions `openSession` opens; those of this machine when absent. */
-  readonly cluster?: ShownCluster
+  readonly cluster?: ClusterConnection
   readonly bindings: Keybindings
   readonly history: PromptHistory
   /** What is completed behind an @; undefined where the files are on another machine. */
@@ -106,7 +106,7 @@ export function createApp(options: AppOptions): App {
     layout.arrange()
     questions.look()
   })
-  const isCovered = (): boolean => isPaging || overlays.shown !== undefined
+  const isCovered = (): boolean => isPaging || overlays.current !== undefined
   const isKey = (action: Action, data: string): boolean => isKeyOf(bindings, action, data)
 
   bindEditor(bindings)
@@ -121,7 +121,7 @@ export function createApp(options: AppOptions): App {
       commands: () => [
         ...listedCommands(cluster).map(({ name, command }) => ({
           name,
-          description: command.does,
+          description: command.description,
           ...(command.argumentHint !== undefined && { argumentHint: command.argumentHint }),
           values: () => (command.values?.(context) ?? []).map((value) => ({ value, label: value })),
         })),
@@ -131,7 +131,7 @@ export function createApp(options: AppOptions): App {
   })
   for (const { text, cwd } of history.all) if (cwd === options.program.cwd) editor.remember(text)
 
-  const handIn = createHandIn({
+  const handIn = createPromptSender({
     taker: () => opening,
     current: () => open?.session,
     note,
@@ -142,12 +142,12 @@ export function createApp(options: AppOptions): App {
     style,
     place: () => ({
       cwd: context.cwd,
-      env: open?.here?.commandEnvironment ?? options.program.env,
+      env: open?.local?.commandEnvironment ?? options.program.env,
     }),
     print,
     ended(command, ran) {
       if (!command.isForModel) return
-      const text = toldToModel(command, ran)
+      const text = modelReport(command, ran)
       handIn.attach(open?.redact(text) ?? text)
     },
     changed,
@@ -163,7 +163,7 @@ export function createApp(options: AppOptions): App {
     bindings,
     editor,
     history,
-    handIn,
+    promptSender: handIn,
     loops,
     get open() {
       return open
@@ -173,7 +173,7 @@ export function createApp(options: AppOptions): App {
     },
     isKey,
     print,
-    tell: (linesFor) => print({ render: linesFor }),
+    printLines: (linesFor) => print({ render: linesFor }),
     note,
     fail,
     ask: (asked) => overlays.open((close) => pickList({ ...asked, style, isKey, changed, done: close })),
@@ -187,7 +187,7 @@ export function createApp(options: AppOptions): App {
       }
       const giveBack = screen.takeOver(pager({ ...page, style, isKey, changed, rows: () => screen.rows, done }))
     },
-    change,
+    switchSession: change,
     leave,
     toggleTodos() {
       const isEmpty = conversation.todos.length === 0
@@ -268,14 +268,14 @@ export function createApp(options: AppOptions): App {
       case 'changed':
         return questions.look()
       case 'failed':
-        return handIn.returned(event.givenBack)
+        return handIn.restore(event.givenBack)
       default:
     }
   }
 
   async function show(next: OpenSession): Promise<void> {
     open = next
-    const before = await next.before()
+    const before = await next.earlierEntries()
     if (cluster !== undefined) print(dimBlock('', `Session ${next.session.id} on the cluster ${cluster.url}`, style))
     conversation.show(next, before)
     statusLines.show(next)

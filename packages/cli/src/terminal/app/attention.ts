@@ -20,7 +20,7 @@ interface Options {
 export interface Attention {
   onEvent(event: SessionEvent): void
   /** Something of the session is another. */
-  look(): void
+  update(): void
   /** Another session is on the screen. */
   show(open: Pick<OpenSession, 'serverQuestions'>): void
   keyPressed(): void
@@ -32,32 +32,32 @@ const unansweredMs = 30_000
 
 export function createAttention({ screen, channel, setsTitle, place, snapshot }: Options): Attention {
   let title = ''
-  let announced = ''
+  let announcedId = ''
   let servers: OpenSession['serverQuestions']
   let timer: NodeJS.Timeout | undefined
-  const call = (text: string): void => {
+  const alert = (text: string): void => {
     // Many terminals, and tmux as it comes, do not report the focus.
     if (screen.focus !== 'here') return screen.notify(text, channel())
     clearTimeout(timer)
     timer = setTimeout(() => screen.notify(text, channel()), unansweredMs)
   }
   const look = (): void => {
-    const standing = snapshot()
+    const state = snapshot()
     const [question] = servers?.open ?? []
-    const isAsked = question !== undefined || (standing !== undefined && isAsking(standing))
-    const mark = isAsked && markOf(standing) !== '' ? '? ' : markOf(standing)
+    const isAsked = question !== undefined || (state !== undefined && isAsking(state))
+    const mark = isAsked && markOf(state) !== '' ? '? ' : markOf(state)
     const next = `${mark}halting · ${place()}`
     if (!isAsked) clearTimeout(timer)
-    if (question !== undefined && question.id !== announced) {
-      announced = question.id
-      call(`halting asks: the server ${question.server}`)
+    if (question !== undefined && question.id !== announcedId) {
+      announcedId = question.id
+      alert(`halting asks: the server ${question.server}`)
     }
     if (!setsTitle || next === title) return
     title = next
     screen.setTitle(next)
   }
   return {
-    look,
+    update: look,
     show({ serverQuestions }) {
       servers = serverQuestions
       servers?.listen(look)
@@ -67,24 +67,24 @@ export function createAttention({ screen, channel, setsTitle, place, snapshot }:
       look()
       if (event.type === 'run_end' && screen.focus === 'away')
         screen.notify(`halting: ${event.terminal.reason}`, channel())
-      const text = askedIn(event)
-      if (text !== undefined) call(text)
+      const text = questionText(event)
+      if (text !== undefined) alert(text)
     },
     keyPressed: () => clearTimeout(timer),
     close: () => clearTimeout(timer),
   }
 }
 
-function markOf(standing: ReturnType<Options['snapshot']>): string {
-  if (standing === undefined || standing.status === 'idle' || standing.status === 'closed') return ''
-  return isAsking(standing) ? '? ' : '… '
+function markOf(state: ReturnType<Options['snapshot']>): string {
+  if (state === undefined || state.status === 'idle' || state.status === 'closed') return ''
+  return isAsking(state) ? '? ' : '… '
 }
 
 function isAsking({ questions, limitQuestion }: NonNullable<ReturnType<Options['snapshot']>>): boolean {
   return questions.length > 0 || limitQuestion !== null
 }
 
-function askedIn(event: SessionEvent): string | undefined {
+function questionText(event: SessionEvent): string | undefined {
   if (event.type === 'question') return `halting asks: ${event.question.toolName}`
   return event.type === 'limit_question' ? 'halting asks: a limit is reached' : undefined
 }

@@ -41,8 +41,8 @@ const mostBefore = 40
 
 export function createConversation({ style, markdown, print, changed, now, onEvent }: Options): Conversation {
   let view: StreamView | undefined
-  let awaited = followAwaited(now)
-  let offered: readonly OfferedAction[] = []
+  let awaited = followAwaitedReply(now)
+  let offeredActions: readonly OfferedAction[] = []
   let offeredAt = 0
   let unlisten = (): void => {}
   return {
@@ -56,20 +56,20 @@ export function createConversation({ style, markdown, print, changed, now, onEve
       return view?.todos ?? []
     },
     get offered() {
-      return offered
+      return offeredActions
     },
     get offeredAt() {
       return offeredAt
     },
     withdrawOffers() {
-      offered = []
+      offeredActions = []
     },
-    show({ session, here }, before) {
+    show({ session, local: here }, before) {
       unlisten()
       const shown = createStreamView({ style, cwd: session.snapshot.cwd, markdown })
       view = shown
-      awaited = followAwaited(now)
-      offered = []
+      awaited = followAwaitedReply(now)
+      offeredActions = []
       if (before.length > mostBefore)
         print({ render: () => [style.dim(`(${before.length - mostBefore} earlier parts: Ctrl+O)`)] })
       // All of them are seen, so that what the last ones refer to is known.
@@ -79,7 +79,7 @@ export function createConversation({ style, markdown, print, changed, now, onEve
       }
       const offer = (ending: EndingShown): void => {
         print(ending.block)
-        offered = ending.actions
+        offeredActions = ending.actions
         offeredAt = now()
       }
       const end = (terminal: RunResult, canResume: boolean): void => {
@@ -93,7 +93,7 @@ export function createConversation({ style, markdown, print, changed, now, onEve
       if (isOver && last !== undefined) end(last, canResume)
       else if (isOver && canResume) offer(unendedShown(style))
       unlisten = session.listen((event) => {
-        if (event.type === 'run_start') offered = []
+        if (event.type === 'run_start') offeredActions = []
         shown.see(event).forEach(print)
         if (event.type === 'loop') awaited.onEvent(event.event)
         if (event.type === 'run_end') end(event.terminal, session.snapshot.canResume)
@@ -106,7 +106,7 @@ export function createConversation({ style, markdown, print, changed, now, onEve
 }
 
 /** What the model of the main conversation does while nothing of its reply can be seen (spec R-TERM-22a). */
-interface AwaitedModel {
+interface AwaitedReply {
   onEvent(event: RunEvent): void
   /** Nothing was seen for two seconds. */
   readonly isSilent: boolean
@@ -117,7 +117,7 @@ interface AwaitedModel {
 /** A reply begins sooner as a rule. */
 const silentMs = 2_000
 
-export function followAwaited(now: () => number): AwaitedModel {
+export function followAwaitedReply(now: () => number): AwaitedReply {
   let awaited: { what: string; seenAt: number } | undefined
   return {
     onEvent(event) {
@@ -126,7 +126,7 @@ export function followAwaited(now: () => number): AwaitedModel {
           awaited = { what: `waiting for ${event.model}`, seenAt: now() }
           return
         case 'model_update':
-          if (awaited !== undefined) hear(event.update, awaited, now())
+          if (awaited !== undefined) onModelUpdate(event.update, awaited, now())
           return
         case 'model_end':
         case 'retry':
@@ -146,7 +146,7 @@ export function followAwaited(now: () => number): AwaitedModel {
   }
 }
 
-function hear(update: ModelUpdate, awaited: { what: string; seenAt: number }, now: number): void {
+function onModelUpdate(update: ModelUpdate, awaited: { what: string; seenAt: number }, now: number): void {
   // Text is on the screen as it comes; thinking and the input of a call are not.
   if (update.type === 'text_delta') [awaited.what, awaited.seenAt] = ['waiting for the rest of the reply', now]
   if (update.type === 'thinking_delta') awaited.what = 'thinking'

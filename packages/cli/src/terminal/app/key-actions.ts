@@ -1,11 +1,11 @@
 import { messageOf } from '@halting/core/adapters'
 import { runCommand } from '../commands/table.ts'
 import type { AppAction } from '../keys/actions.ts'
-import { pastedIn } from '../keys/typed.ts'
+import { pastedText } from '../keys/typed-text.ts'
 import type { KeyTable } from '../keys/key-table.ts'
 import type { ShellCommands } from '../shell/shell-commands.ts'
 import type { AppContext } from './context.ts'
-import type { When } from './hand-in.ts'
+import type { When } from './prompt-sender.ts'
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { homeFolder } from '@halting/policy/files'
@@ -51,7 +51,7 @@ export function createKeyActions({
       app.editor.putBefore(shell.stop())
       return true
     }
-    return app.handIn.interrupt() || app.loops.pause()
+    return app.promptSender.interrupt() || app.loops.pause()
   }
   const keepText = (text: string): void => {
     if (text.trim() === '') return
@@ -65,7 +65,7 @@ export function createKeyActions({
       return true
     },
     takeBack() {
-      const text = app.handIn.takeBackLast()
+      const text = app.promptSender.retractLast()
       if (text === undefined) hint('No message is queued')
       else app.editor.putBefore([text])
       return true
@@ -165,7 +165,7 @@ export function createKeyActions({
       return true
     }
     if (isAsked()) {
-      app.handIn.interrupt()
+      app.promptSender.interrupt()
       before = { action: 'clear', at: now() }
       hint('Stopping. Press Ctrl+C again to quit')
       return true
@@ -180,7 +180,7 @@ export function createKeyActions({
 
 /** The mention of an image in what was pasted. */
 function pastedImage(data: string, app: AppContext): string | undefined {
-  const pasted = pastedIn(data)
+  const pasted = pastedText(data)
   return pasted === undefined ? undefined : droppedImage(pasted, app.cwd)
 }
 

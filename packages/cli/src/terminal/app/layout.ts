@@ -10,11 +10,11 @@ import type { AppContext } from './context.ts'
 import type { Conversation } from './conversation.ts'
 import type { Overlays } from './overlays.ts'
 import type { StatusLines } from './status-lines.ts'
-import { isWaiting, retryKey } from './submit.ts'
+import { isWaitingForService, retryKey } from './submit.ts'
 import type { QueuedMessage, SessionSnapshot } from '@halting/core/session'
 import type { Style } from '../../io/style.ts'
-import { oneLineOf } from '../view/lines.ts'
-import { saidText } from '../view/said-text.ts'
+import { displayLine } from '../view/lines.ts'
+import { promptText } from '../view/prompt-text.ts'
 import { modeWords } from '../../frontends/mode-words.ts'
 
 interface Options {
@@ -63,12 +63,15 @@ export function createLayout({
   const queue = queueLines(() => snapshot()?.queue ?? [], style)
   const onTheWay: Component = {
     render: (width) => [
-      ...app.handIn.onTheirWay.map((text) => style.dim(oneLine(`sending "${text}"`, width))),
-      ...(app.handIn.attached === 0
+      ...app.promptSender.unsentTexts.map((text) => style.dim(oneLine(`sending "${text}"`, width))),
+      ...(app.promptSender.attachedCount === 0
         ? []
         : [
             style.dim(
-              oneLine(`the output of ${many(app.handIn.attached, 'command')} goes with the next message`, width),
+              oneLine(
+                `the output of ${many(app.promptSender.attachedCount, 'command')} goes with the next message`,
+                width,
+              ),
             ),
           ]),
     ],
@@ -98,14 +101,14 @@ export function createLayout({
       const stop = key('clear')
       return stop === '' ? ['Esc stop'] : [`Esc or ${stop} stop`, `${stop} twice quit`]
     }
-    if (overlays.shown !== undefined) return []
+    if (overlays.current !== undefined) return []
     const here = app.cluster === undefined ? ['@ files', '! shell'] : []
     if (snapshot()?.status === 'idle') return [`${key('showKeys')} keys`, '/ commands', ...here]
     return runningHints(app, key)
   }
   return {
     arrange() {
-      const covering = overlays.shown
+      const covering = overlays.current
       const below = covering ?? editor.component
       editor.setFocused(covering === undefined)
       screen.setLive([
@@ -133,13 +136,13 @@ function besideSession({ loops }: AppContext, { isShown }: StatusLines): Pick<St
 
 /** What keys do while a run goes on. */
 function runningHints(app: AppContext, key: (action: Action) => string): readonly string[] {
-  const retry = isWaiting(app) ? [`${retryKey} ${key('send')} retry now`] : []
+  const retry = isWaitingForService(app) ? [`${retryKey} ${key('send')} retry now`] : []
   return [...retry, `${key('interrupt')} stop`, `${key('send')} steer`, `${key('queue')} queue`]
 }
 
 /** What the panel knows of limits beside the session's own: the usual ones, and standing budgets. */
 function limitsOf(open: Options['app']['open']) {
-  return { usualLimits: open?.usualLimits, standing: open?.standing?.() }
+  return { usualLimits: open?.usualLimits, standing: open?.standingBudgets?.() }
 }
 
 /** Messages that no run has taken, with what becomes of each (spec R-TERM-23). */
@@ -152,8 +155,8 @@ export function queueLines(queue: () => readonly QueuedMessage[], style: Style):
         const [first] = messages
         const last = messages.at(-1)
         if (first === undefined || last === undefined) return []
-        const said = messages.map(({ content }) => `"${oneLineOf(saidText(content), 200)}"`).join(', ')
-        return [style.dim(` ${oneLineOf(`queued ${messages.length} ${where[when]}: ${said}`, width - 1)}`)]
+        const said = messages.map(({ content }) => `"${displayLine(promptText(content), 200)}"`).join(', ')
+        return [style.dim(` ${displayLine(`queued ${messages.length} ${where[when]}: ${said}`, width - 1)}`)]
       })
     },
   }
@@ -190,9 +193,9 @@ export function statusBar(input: () => StatusInput, style: Style): Component {
         ...(isShort || branch === '' ? [] : [branch]),
         ...(running === 0 ? [] : [`${running} in the background`]),
         ...(areKeysFirst ? [] : keys),
-      ].map((part) => oneLineOf(part, 60))
+      ].map((part) => displayLine(part, 60))
       const fitting = parts.filter((_part, index) => columnsOf(parts.slice(0, index + 1).join(' · ')) < width)
-      const shown = fitting.length === 0 ? oneLineOf(parts[0] ?? '', width - 1) : fitting.join(' · ')
+      const shown = fitting.length === 0 ? displayLine(parts[0] ?? '', width - 1) : fitting.join(' · ')
       const isOpen = snapshot.permissionMode === 'bypassPermissions'
       return [` ${isOpen ? style.red(shown) : style.dim(shown)}`]
     },

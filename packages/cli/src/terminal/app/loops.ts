@@ -13,32 +13,32 @@ import { durationText, endLine, roundLine, viewText } from '../../frontends/loop
 import { type LoopEvent, PromptLoop } from '../../frontends/prompt-loop.ts'
 import { clockText, many, oneLine } from '../../io/figures.ts'
 import { UsageError } from '../../usage-error.ts'
-import type { Taker } from './hand-in.ts'
+import type { PromptTarget } from './prompt-sender.ts'
 
 /** What of the program a loop uses. */
-export interface LoopSurroundings {
+export interface LoopPorts {
   note(text: string): void
   fail(thrown: unknown): void
   changed(): void
 }
 
 /** A session that may have a loop. */
-export interface LoopingSession extends Taker {
+export interface LoopingSession extends PromptTarget {
   /** Undefined for a session of a cluster. */
-  readonly here: { readonly loops: LoopStore | undefined } | undefined
+  readonly local: { readonly loops: LoopStore | undefined } | undefined
 }
 
 /** The loop of the session that is shown. */
 export class SessionLoop {
-  readonly #app: LoopSurroundings
+  readonly #app: LoopPorts
   readonly #open: LoopingSession
   #loop: PromptLoop | undefined
   #stored: StoredLoop | undefined
   #line: ((next: string) => string) | undefined
   /** What is written or removed, one after the other. */
-  #written: Promise<unknown> = Promise.resolve()
+  #lastWrite: Promise<unknown> = Promise.resolve()
 
-  constructor(app: LoopSurroundings, open: LoopingSession) {
+  constructor(app: LoopPorts, open: LoopingSession) {
     this.#app = app
     this.#open = open
   }
@@ -55,7 +55,7 @@ export class SessionLoop {
 
   /** What it repeats and where it is; undefined where there is none. */
   async description(): Promise<readonly string[] | undefined> {
-    const stored = this.#stored ?? (await this.#onRecord())
+    const stored = this.#stored ?? (await this.#readStored())
     if (stored === undefined) return undefined
     return [describeTerms(stored.terms), this.#loop === undefined ? 'loop: paused, /loop on continues it' : this.text]
   }
@@ -78,9 +78,9 @@ export class SessionLoop {
       this.#loop.resume()
       return this.#app.changed()
     }
-    const stored = await this.#onRecord()
+    const stored = await this.#readStored()
     if (stored === undefined) throw new UsageError('There is no loop to continue. Start one with /loop 10m x5 PROMPT.')
-    const { session, here } = this.#open
+    const { session, local: here } = this.#open
     const past = (await here?.loops?.past(stored.id)) ?? { rounds: [], lastStartedAtMs: null }
     // The round that did not end is offered by the session itself: here it is continued as the loop's.
     const isLeftOpen = past.open !== undefined && session.snapshot.canResume
@@ -89,7 +89,7 @@ export class SessionLoop {
 
   /** Ends it, and forgets it. A round that is running is not ended. False where there is none. */
   async stop(): Promise<boolean> {
-    const stored = this.#stored ?? (await this.#onRecord())
+    const stored = this.#stored ?? (await this.#readStored())
     this.#drop()
     await this.#change((loops) => loops.remove())
     this.#app.changed()
@@ -103,9 +103,9 @@ export class SessionLoop {
     return true
   }
 
-  async #onRecord(): Promise<StoredLoop | undefined> {
-    await this.#written
-    const loops = this.#open.here?.loops
+  async #readStored(): Promise<StoredLoop | undefined> {
+    await this.#lastWrite
+    const loops = this.#open.local?.loops
     const stored = await loops?.read()
     if (stored === undefined) return undefined
     return isLoopOpen(stored, await loops?.past(stored.id), Date.now()) ? stored : undefined
@@ -113,10 +113,10 @@ export class SessionLoop {
 
   /** Rejects with what the file system refuses. */
   async #change(work: (loops: LoopStore) => Promise<void>): Promise<void> {
-    const loops = this.#open.here?.loops
+    const loops = this.#open.local?.loops
     if (loops === undefined) return
-    const change = this.#written.then(() => work(loops))
-    this.#written = change.catch(() => undefined)
+    const change = this.#lastWrite.then(() => work(loops))
+    this.#lastWrite = change.catch(() => undefined)
     await change
   }
 

@@ -5,14 +5,14 @@ import type { LiveSession } from '../../flags/open-session.ts'
 import { pluginsWithHooks, turnsWithoutPrice, whose } from '@halting/agent/session-settings'
 import { loopFile } from '../../frontends/loop-file.ts'
 import { commandConfinement, modeConfinement } from '../../frontends/confinement-words.ts'
-import { permissionVerdict } from '../../frontends/permission-verdict.ts'
+import { verdictText } from '../../frontends/permission-verdict.ts'
 import type { LoopStore } from '../../frontends/loop-record.ts'
 import { many, oneLine } from '../../io/figures.ts'
 import { everyCharacterInLine } from '../../io/seen.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { UsualLimits } from '../view/stop-panel.ts'
-import type { OnThisMachine, OpenSession } from './context.ts'
-import { keptEntries } from './kept-entries.ts'
+import type { LocalSession, OpenSession } from './context.ts'
+import { readEntries } from './transcript-entries.ts'
 import type { StandingFigures } from '../../frontends/status-reports.ts'
 import type { ServerQuestions } from './server-questions.ts'
 
@@ -29,24 +29,24 @@ export function openSessionOf(
     get commands() {
       return live.commands()
     },
-    async before() {
+    async earlierEntries() {
       const { file, last, canResume } = session.snapshot
       const isNew = last === undefined && !canResume
-      return file === undefined || isNew ? [] : keptEntries(file).catch(() => [])
+      return file === undefined || isNew ? [] : readEntries(file).catch(() => [])
     },
-    entries: async () => keptEntries(fileOf(session.snapshot)),
+    entries: async () => readEntries(fileOf(session.snapshot)),
     prepare: (text) => live.prepare(text),
     redact: workspace.redact ?? ((text) => text),
     explain: (command) => permissions.explain(command),
     usualLimits: usualLimitsOf(live.run),
-    ...standingOf(live, changed),
+    ...standingBudgetsOf(live, changed),
     ...(serverQuestions !== undefined && { serverQuestions }),
-    here: onThisMachine(live),
+    local: localSession(live),
   }
 }
 
 /** The standing budgets of the session, where it has some: without any nothing of them is loaded. */
-function standingOf(live: LiveSession, changed: () => void): Pick<OpenSession, 'standing'> {
+function standingBudgetsOf(live: LiveSession, changed: () => void): Pick<OpenSession, 'standingBudgets'> {
   const { run, session, standingBudgets } = live
   const { budgets } = run.settings
   if (budgets === undefined || standingBudgets.length === 0) return {}
@@ -56,9 +56,9 @@ function standingOf(live: LiveSession, changed: () => void): Pick<OpenSession, '
     const report = await reportBudgets(owner, budgets)
     return report.budgets.filter(({ name }) => standingBudgets.includes(name))
   }
-  const view = new StandingView(read, () => performance.now(), changed)
+  const view = new StandingBudgets(read, () => performance.now(), changed)
   session.listen((event) => view.onEvent(event))
-  return { standing: () => view.all }
+  return { standingBudgets: () => view.all }
 }
 
 /** The limits by which a run ends where nobody said anything. */
@@ -75,7 +75,7 @@ export function fileOf({ file }: Pick<SessionSnapshot, 'file'>): string {
   throw new UsageError('This session is not stored on disk, so there is no record of it to read.')
 }
 
-function onThisMachine(live: LiveSession): OnThisMachine {
+function localSession(live: LiveSession): LocalSession {
   const { toolbox, run } = live
   const { workspace, permissions } = toolbox
   const { statusLine } = run.settings
@@ -83,7 +83,7 @@ function onThisMachine(live: LiveSession): OnThisMachine {
     memoryFiles: live.memoryFiles.map(({ path }) => path),
     commandEnvironment: workspace.env,
     explainCommand: (command) =>
-      explained(permissions.explain(command), commandConfinement(command, permissions, workspace.wall).text),
+      explanationLines(permissions.explain(command), commandConfinement(command, permissions, workspace.wall).text),
     confinement: () => (workspace.sandbox === undefined ? modeConfinement(permissions, workspace.wall) : undefined),
     ...(statusLine !== undefined && {
       async statusLine(surroundings) {
@@ -127,18 +127,21 @@ function loopStoreOf({ session, journal, run }: LiveSession): LoopStore | undefi
   const load = (): Promise<typeof import('../../frontends/loop-record.ts')> => import('../../frontends/loop-record.ts')
   return {
     isThere: () => existsSync(loopFile(place)),
-    read: async () => (await load()).readLoop(place),
+    read: async () => (await load()).readStoredLoop(place),
     past: async (loopId) => (await load()).pastRounds(loopId, journal),
-    write: async (loop) => (await load()).writeLoop(place, loop),
-    remove: async () => (await load()).removeLoop(place),
+    write: async (loop) => (await load()).writeStoredLoop(place, loop),
+    remove: async () => (await load()).removeStoredLoop(place),
   }
 }
 
 type Explanation = ReturnType<LiveSession['toolbox']['permissions']['explain']>
 
-function explained({ behavior, parts, message }: Explanation, confinement: string | undefined): readonly string[] {
+function explanationLines(
+  { behavior, parts, message }: Explanation,
+  confinement: string | undefined,
+): readonly string[] {
   return [
-    `${permissionVerdict({ behavior, message, mode: 'default' })} ${message === undefined ? '' : everyCharacterInLine(message, 300)}`.trimEnd(),
+    `${verdictText({ behavior, message, mode: 'default' })} ${message === undefined ? '' : everyCharacterInLine(message, 300)}`.trimEnd(),
     ...(confinement === undefined ? [] : [confinement]),
     ...parts.map(({ part, behavior: own, because, wouldAllow }) => {
       const hint = wouldAllow === undefined ? '' : `; ${wouldAllow} would allow it`
@@ -148,7 +151,7 @@ function explained({ behavior, parts, message }: Explanation, confinement: strin
 }
 
 /** As they were written: what of a plugin is none of this form is called by nobody. */
-function hookRows(events: object): OnThisMachine['hooks'] {
+function hookRows(events: object): LocalSession['hooks'] {
   return Object.entries(events).flatMap(([event, groups]: readonly [string, unknown]) =>
     listOf(groups).flatMap((group) => {
       const { matcher = '', hooks } = isJsonObject(group) ? group : {}
@@ -171,7 +174,7 @@ const restMs = 5_000
  * The standing budgets of a session, for the stop panel and `/limits`. Read when the session begins and after its requests; what cannot be read is not shown,
  * since the run itself says so.
  */
-export class StandingView {
+export class StandingBudgets {
   readonly #read: () => Promise<readonly StandingFigures[]>
   readonly #now: () => number
   readonly #changed: () => void

@@ -3,7 +3,7 @@ import type { Component } from '../screen/screen-port.ts'
 /** What stands in the place of the editor for a while: lists, questions. One at a time, in the order in which they came. */
 export interface Overlays {
   /** Undefined: the editor is there. */
-  readonly shown: Component | undefined
+  readonly current: Component | undefined
   /** Resolves with what it was closed with. `close` may be called again: then nothing happens. */
   open<T>(make: (close: (value: T) => void) => Component): Promise<T>
 }
@@ -11,7 +11,7 @@ export interface Overlays {
 export function createOverlays(changed: () => void): Overlays {
   const open: Component[] = []
   return {
-    get shown() {
+    get current() {
       return open[0]
     },
     open<T>(make: (close: (value: T) => void) => Component): Promise<T> {

@@ -1,6 +1,6 @@
 import type { ElicitationAnswer, ElicitationRequest } from '@halting/agent/mcp'
 import type { Session } from '@halting/core/session'
-import { declinedQuestion, type Form, formOf, noForm } from '../../frontends/elicitation-form.ts'
+import { declinedQuestionText, type Form, readForm, unsupportedFormReason } from '../../frontends/elicitation-form.ts'
 
 /** A question of an MCP server that waits for the person. */
 export interface ServerQuestion {
@@ -46,9 +46,9 @@ export class ServerQuestions {
   }
 
   readonly ask = (server: string, request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationAnswer> => {
-    const form = request.mode === 'url' ? undefined : formOf(request.requestedSchema)
+    const form = request.mode === 'url' ? undefined : readForm(request.requestedSchema)
     if (request.mode !== 'url' && form === undefined) {
-      this.#note(declinedQuestion(server, request.message, noForm))
+      this.#note(declinedQuestionText(server, request.message, unsupportedFormReason))
       return Promise.resolve({ action: 'decline' })
     }
     if (signal.aborted) return Promise.resolve({ action: 'cancel' })

@@ -12,7 +12,7 @@ export type ListedModels =
   | { readonly kind: 'absent' }
 
 /** A service that is being asked. */
-export interface AskedService {
+export interface ServiceQuery {
   readonly service: string
   /** Never rejects, and comes within the time limit. */
   readonly answer: Promise<ListedModels>
@@ -24,16 +24,16 @@ const patienceMs = 5_000
 export function askServices(
   { env, settings }: Pick<RunSettings, 'env' | 'settings'>,
   timeoutMs: number = patienceMs,
-): readonly AskedService[] {
+): readonly ServiceQuery[] {
   const credentials = helperOf(settings, env)
   const reachedBy = modelSettingsOf({ settings, env })
   const found = reachableServices(env)
   const isMissing = credentials !== undefined && !found.some(({ prefix }) => prefix === 'anthropic')
   const services = isMissing ? [{ prefix: 'anthropic', isSetUp: true }, ...found] : found
   const aliases = listedAliases(settings).map(({ name }) => name)
-  const asked = services.map(({ prefix, isSetUp }) => ({ service: prefix, answer: ask(prefix, isSetUp) }))
-  if (aliases.length === 0) return asked
-  return [{ service: 'aiSdk', answer: Promise.resolve({ kind: 'models', names: aliases, left: 0 }) }, ...asked]
+  const queries = services.map(({ prefix, isSetUp }) => ({ service: prefix, answer: ask(prefix, isSetUp) }))
+  if (aliases.length === 0) return queries
+  return [{ service: 'aiSdk', answer: Promise.resolve({ kind: 'models', names: aliases, left: 0 }) }, ...queries]
 
   async function ask(prefix: string, isSetUp: boolean): Promise<ListedModels> {
     try {

@@ -1,4 +1,4 @@
-import type { LoopingSession, LoopSurroundings, SessionLoop } from './loops.ts'
+import type { LoopingSession, LoopPorts, SessionLoop } from './loops.ts'
 
 /** The loop of the session that is shown. What runs loops is loaded when there is one. */
 export interface SessionLoops {
@@ -13,7 +13,7 @@ export interface SessionLoops {
   show(open: LoopingSession): void
 }
 
-export function createSessionLoops(app: LoopSurroundings): SessionLoops {
+export function createSessionLoops(app: LoopPorts): SessionLoops {
   let shown: LoopingSession | undefined
   let loaded: SessionLoop | undefined
   let loading: Promise<SessionLoop> | undefined
@@ -41,7 +41,7 @@ export function createSessionLoops(app: LoopSurroundings): SessionLoops {
     pause: () => loaded?.pause() === true,
     show(open) {
       ;[shown, loaded, loading] = [open, undefined, undefined]
-      if (open.here?.loops?.isThere() === true) void offer(open).catch((thrown: unknown) => app.fail(thrown))
+      if (open.local?.loops?.isThere() === true) void offer(open).catch((thrown: unknown) => app.fail(thrown))
     },
   }
 }

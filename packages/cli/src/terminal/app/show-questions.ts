@@ -7,7 +7,7 @@ import type { Component } from '../screen/screen-port.ts'
 import type { QuestionOptions, QuestionView } from '../view/question-parts.ts'
 import type { ServerQuestionOptions } from '../view/server-question.ts'
 import type { AppContext, OpenSession } from './context.ts'
-import { textOfKey } from '../keys/typed.ts'
+import { textOfKey } from '../keys/typed-text.ts'
 import { isPressed } from '../view/text-field.ts'
 
 interface Views {
@@ -126,7 +126,7 @@ export function createQuestions({ app, now, isCovered, toEditor, loadView }: Opt
       .then(() => {
         if (shown === own) shown = undefined
         // A message that nobody sent.
-        const written = own.view?.written ?? ''
+        const written = own.view?.unsentText ?? ''
         if (written.trim() !== '') app.editor.putBefore([written])
         look()
       })

@@ -31,7 +31,7 @@ export function createStatusLines(app: AppContext, now: () => number): StatusLin
   }
   async function begin(open: OpenSession): Promise<void> {
     const { program, screen } = app
-    const line = await open.here?.statusLine?.({
+    const line = await open.local?.statusLine?.({
       projectDirectory: program.cwd,
       version: versionOf(program),
       size: () => ({ columns: screen.columns, rows: screen.rows }),

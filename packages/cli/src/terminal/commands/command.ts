@@ -2,7 +2,7 @@ import type { AppContext } from '../app/context.ts'
 
 /** A command of the program's own. */
 export interface Command {
-  readonly does: string
+  readonly description: string
   readonly argumentHint?: string
   /** What it is about is only there for a session of this machine: `/diff is about files of this machine`. */
   readonly needs?: 'files' | 'settings' | 'record'

@@ -1,11 +1,11 @@
-import { readGoal, type GoalCommand } from '../../frontends/goal-argument.ts'
+import { parseGoalArgument, type GoalCommand } from '../../frontends/goal-argument.ts'
 import { goalRows } from '../../frontends/goal-words.ts'
 import { hanging } from '../view/lines.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { AppContext } from '../app/context.ts'
 import type { Command } from './command.ts'
-import { openIn } from './session-commands.ts'
-import { loopUsage, readLoop } from '../../frontends/loop-argument.ts'
+import { requireOpenSession } from './session-commands.ts'
+import { loopUsage, parseLoopArgument } from '../../frontends/loop-argument.ts'
 
 const usage: { readonly [name in GoalCommand]: string } = {
   until: '/until npm test · /until + npm run lint: add one · /until off · /goal TEXT: judged by a model',
@@ -13,11 +13,11 @@ const usage: { readonly [name in GoalCommand]: string } = {
 }
 
 async function setGoal(app: AppContext, name: GoalCommand, argument: string): Promise<void> {
-  const { session, here } = openIn(app)
+  const { session, local: here } = requireOpenSession(app)
   const { goal } = session.snapshot
-  const read = readGoal(name, argument, goal, Date.now())
+  const read = parseGoalArgument(name, argument, goal, Date.now())
   if (read.kind === 'show')
-    return app.tell((width) => [
+    return app.printLines((width) => [
       app.style.bold('Goals'),
       ...goalRows(goal).flatMap((row) => hanging('  ', row, width)),
       ...hanging('  ', usage[name], width).map(app.style.dim),
@@ -30,20 +30,20 @@ async function setGoal(app: AppContext, name: GoalCommand, argument: string): Pr
   }
   session.set(read.change)
   const isPaused = session.snapshot.goal?.isChecked === false
-  app.note(`${read.says}${isPaused ? ' Goals are not checked in plan mode.' : ''}`)
+  app.note(`${read.message}${isPaused ? ' Goals are not checked in plan mode.' : ''}`)
 }
 
 /** Goals of the session. */
 export const goalCommands: { readonly [name in GoalCommand]: Command } = {
   until: {
-    does: 'Work until a command exits with 0; without one, show the goals',
+    description: 'Work until a command exits with 0; without one, show the goals',
     argumentHint: '[COMMAND | + COMMAND | off]',
     needs: 'settings',
     values: () => ['off'],
     run: (app, argument) => setGoal(app, 'until', argument),
   },
   goal: {
-    does: 'Work until a model judges TEXT to be true; prefer /until',
+    description: 'Work until a model judges TEXT to be true; prefer /until',
     argumentHint: '[TEXT | off]',
     needs: 'settings',
     values: () => ['off'],
@@ -52,9 +52,9 @@ export const goalCommands: { readonly [name in GoalCommand]: Command } = {
 }
 
 async function runLoop(app: AppContext, argument: string): Promise<void> {
-  const read = readLoop(argument)
+  const read = parseLoopArgument(argument)
   if (read.kind === 'wrong') return app.note(read.says)
-  const loop = await app.loops.of(openIn(app))
+  const loop = await app.loops.of(requireOpenSession(app))
   switch (read.kind) {
     case 'begin':
       return loop.begin(read.terms)
@@ -64,7 +64,7 @@ async function runLoop(app: AppContext, argument: string): Promise<void> {
       return app.note((await loop.stop()) ? 'The loop is ended.' : 'There is no loop.')
     case 'show': {
       const rows = (await loop.description()) ?? ['There is no loop.']
-      return app.tell((width) => [
+      return app.printLines((width) => [
         app.style.bold('Loop'),
         ...rows.flatMap((row) => hanging('  ', row, width)),
         ...hanging('  ', loopUsage, width).map(app.style.dim),
@@ -75,7 +75,7 @@ async function runLoop(app: AppContext, argument: string): Promise<void> {
 
 /** A prompt of the session that is repeated. */
 export const loopCommand: Command = {
-  does: 'Repeat a prompt at intervals; without one, show the loop',
+  description: 'Repeat a prompt at intervals; without one, show the loop',
   argumentHint: '[10m x5 PROMPT | 10m for 2h PROMPT | on | off]',
   needs: 'record',
   values: () => ['on', 'off'],

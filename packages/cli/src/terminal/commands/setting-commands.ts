@@ -1,6 +1,6 @@
 import { oneLine } from '../../io/figures.ts'
 import { themeNamed } from '../theme.ts'
-import { limitsToSet, readLimits } from '../../frontends/limits-argument.ts'
+import { limitsToSet, parseLimitsArgument } from '../../frontends/limits-argument.ts'
 import { retryServices } from '../../frontends/wait-text.ts'
 import type { AppContext } from '../app/context.ts'
 import type { Command } from './command.ts'
@@ -8,17 +8,17 @@ import { checkMode } from '../../frontends/check-mode.ts'
 import { UsageError } from '../../usage-error.ts'
 import { modeWords } from '../../frontends/mode-words.ts'
 import { nearest } from '../../flags/nearest.ts'
-import type { AskedService } from '../app/service-models.ts'
+import type { ServiceQuery } from '../app/service-models.ts'
 import type { Choice } from '../pickers/pick-list.ts'
 
 const model: Command = {
-  does: 'Choose the model, from the next request on',
+  description: 'Choose the model, from the next request on',
   argumentHint: '[NAME]',
   values: (app) => app.open?.session.snapshot.models ?? [],
   async run(app, argument) {
     const session = app.open?.session
     if (session === undefined) return
-    const chosen = argument !== '' ? argument : await chosenModel(app, session.snapshot)
+    const chosen = argument !== '' ? argument : await pickModel(app, session.snapshot)
     if (chosen === undefined) return
     session.set({ model: chosen })
     app.note(`Model: ${chosen}`)
@@ -26,7 +26,7 @@ const model: Command = {
 }
 
 const retry: Command = {
-  does: 'Retry now instead of waiting for a service',
+  description: 'Retry now instead of waiting for a service',
   run(app) {
     const session = app.open?.session
     if (session !== undefined) app.note(retryServices(session))
@@ -37,7 +37,7 @@ const retry: Command = {
 export async function setAnotherModel(app: AppContext): Promise<boolean> {
   const session = app.open?.session
   if (session === undefined) return false
-  const chosen = await chosenModel(app, session.snapshot)
+  const chosen = await pickModel(app, session.snapshot)
   if (chosen === undefined) return false
   session.set({ model: chosen })
   app.note(`Model: ${chosen}`)
@@ -45,16 +45,16 @@ export async function setAnotherModel(app: AppContext): Promise<boolean> {
 }
 
 /** A script has the models that it has; those of a cluster are the worker's. */
-async function chosenModel(app: AppContext, snapshot: Parameters<typeof chooseModel>[1]): Promise<string | undefined> {
-  const asked = app.flags.script === undefined ? ((await app.open?.here?.askServices()) ?? []) : []
-  return chooseModel(app, snapshot, asked)
+async function pickModel(app: AppContext, snapshot: Parameters<typeof chooseModel>[1]): Promise<string | undefined> {
+  const services = app.flags.script === undefined ? ((await app.open?.local?.askServices()) ?? []) : []
+  return chooseModel(app, snapshot, services)
 }
 
 /** Modes that a key goes through; others are chosen by their name, so that nobody comes into them by accident. */
-const cycled = ['default', 'acceptEdits', 'plan']
+const cycledModes = ['default', 'acceptEdits', 'plan']
 
 const mode: Command = {
-  does: 'Choose the permission mode',
+  description: 'Choose the permission mode',
   argumentHint: '[NAME]',
   values: (app) => app.open?.session.snapshot.permissionModes ?? [],
   async run(app, argument) {
@@ -62,7 +62,7 @@ const mode: Command = {
     if (session === undefined) return
     const { permissionMode: now, permissionModes: modes } = session.snapshot
     if (argument === 'next') {
-      const there = cycled.filter((name) => modes.includes(name))
+      const there = cycledModes.filter((name) => modes.includes(name))
       const next = there[(there.indexOf(now) + 1) % there.length]
       if (next !== undefined) session.set({ permissionMode: next })
       return
@@ -81,7 +81,7 @@ const mode: Command = {
             title: 'Permission mode',
             hint: 'Enter choose · Esc cancel · outside this list, Shift+Tab switches the mode',
             first: Math.max(0, modes.indexOf(now)),
-            choices: modes.map((name) => ({ value: name, label: name, detail: modeWords(name).does })),
+            choices: modes.map((name) => ({ value: name, label: name, detail: modeWords(name).description })),
           })
     if (chosen === undefined) return
     session.set({ permissionMode: chosen })
@@ -90,7 +90,7 @@ const mode: Command = {
 }
 
 const theme: Command = {
-  does: 'Choose and save the colours: dark, light or none',
+  description: 'Choose and save the colours: dark, light or none',
   argumentHint: '[dark|light|none]',
   values: (app) => app.theme.names,
   async run(app, argument) {
@@ -109,7 +109,7 @@ const theme: Command = {
     if (chosen === undefined) return
     app.theme.choose(chosen)
     app.screen.redraw()
-    const { keepTheme } = await import('./keep-theme.ts')
+    const { saveTheme: keepTheme } = await import('./save-theme.ts')
     const path = await keepTheme(chosen, app.program)
     app.note(`Theme: ${chosen} (saved as theme in ${path}).`)
   },
@@ -119,7 +119,7 @@ const theme: Command = {
 export function setLimits(app: Parameters<Command['run']>[0], argument: string): void {
   const session = app.open?.session
   if (session === undefined) return
-  const read = readLimits(argument, limitsToSet(session.snapshot))
+  const read = parseLimitsArgument(argument, limitsToSet(session.snapshot))
   if (read.kind === 'wrong') throw new UsageError(read.says)
   session.set({ limits: read.change })
   app.note(`From now on: ${read.says}`)
@@ -145,7 +145,7 @@ interface Models {
 export function chooseModel(
   app: Pick<AppContext, 'ask' | 'changed'>,
   { models, model }: Models,
-  asked: readonly AskedService[],
+  services: readonly ServiceQuery[],
 ): Promise<string | undefined> {
   const rows: Choice<string>[] = models.map((name) => ({
     value: name,
@@ -153,9 +153,9 @@ export function chooseModel(
     ...(name === model && { detail: 'now' }),
   }))
   const known = new Set(models)
-  const waiting = new Set(asked.map(({ service }) => service))
+  const waiting = new Set(services.map(({ service }) => service))
   const reasons: string[] = []
-  for (const { service, answer } of asked) {
+  for (const { service, answer } of services) {
     void answer.then((listed) => {
       waiting.delete(service)
       if (listed.kind === 'none') reasons.push(`${service}: ${oneLine(listed.why, 300)}`)

@@ -2,11 +2,11 @@ import type { AppContext } from '../app/context.ts'
 import type { Command } from './command.ts'
 import { goalCommands, loopCommand } from './goal-commands.ts'
 import { helpCommand } from './help-command.ts'
-import { lookCommands } from './look-commands.ts'
+import { viewCommands } from './view-commands.ts'
 import { sessionCommands } from './session-commands.ts'
 import { settingCommands } from './setting-commands.ts'
-import { shownCommands } from './shown-commands.ts'
-import { toldCommands } from './told-commands.ts'
+import { statusCommands } from './status-commands.ts'
+import { cliCommands } from './cli-commands.ts'
 
 /** The commands of the program, in the order in which they are listed. */
 const names = [
@@ -46,9 +46,9 @@ export type CommandName = (typeof names)[number]
 
 const table: { readonly [name in CommandName]: Command } = {
   help: helpCommand((app) => listedCommands(app.cluster)),
-  ...shownCommands,
-  ...toldCommands,
-  ...lookCommands,
+  ...statusCommands,
+  ...cliCommands,
+  ...viewCommands,
   ...sessionCommands,
   ...settingCommands,
   ...goalCommands,
@@ -56,9 +56,9 @@ const table: { readonly [name in CommandName]: Command } = {
 }
 
 /** What people know it as elsewhere. */
-const otherNames: { readonly [name: string]: CommandName } = { exit: 'quit', new: 'clear' }
+const aliases: { readonly [name: string]: CommandName } = { exit: 'quit', new: 'clear' }
 
-export const commandNames: readonly string[] = [...names, ...Object.keys(otherNames)]
+export const commandNames: readonly string[] = [...names, ...Object.keys(aliases)]
 
 /** Those that there are for sessions of this machine, or of a cluster. */
 export function listedCommands(
@@ -69,7 +69,7 @@ export function listedCommands(
 }
 
 /** Of a session on a cluster. */
-const why = {
+const unavailableReasons = {
   files: 'the files of this session are on its worker.',
   settings: 'this session has the settings of its worker.',
   record: 'the record of this session is on the cluster.',
@@ -77,10 +77,10 @@ const why = {
 
 /** Runs the command of that name; what goes wrong is told. */
 export function runCommand(app: AppContext, name: string, argument = ''): void {
-  const known = names.find((each) => each === name) ?? otherNames[name]
+  const known = names.find((each) => each === name) ?? aliases[name]
   if (known === undefined) return
   const { needs } = table[known]
   if (needs !== undefined && app.cluster !== undefined)
-    return app.note(`/${known} works only in sessions on this machine: ${why[needs]}`)
+    return app.note(`/${known} works only in sessions on this machine: ${unavailableReasons[needs]}`)
   void (async () => table[known].run(app, argument))().catch((thrown: unknown) => app.fail(thrown))
 }

@@ -18,7 +18,7 @@ export function fileList(cwd: string, now: () => number): FileList {
   return {
     async paths(signal) {
       if (known === undefined || now() - known.at > freshMs) {
-        const paths = listed(cwd)
+        const paths = listFiles(cwd)
         known = { at: now(), paths }
       }
       const paths = await known.paths
@@ -27,10 +27,10 @@ export function fileList(cwd: string, now: () => number): FileList {
   }
 }
 
-async function listed(cwd: string): Promise<readonly string[]> {
+async function listFiles(cwd: string): Promise<readonly string[]> {
   const program = await ripgrepPath()
   if (program === undefined) return []
-  const files = await namesFrom(program, cwd)
+  const files = await runRipgrep(program, cwd)
   const folders = new Set<string>()
   for (const file of files)
     for (let end = file.lastIndexOf('/'); end > 0; end = file.lastIndexOf('/', end - 1)) {
@@ -42,7 +42,7 @@ async function listed(cwd: string): Promise<readonly string[]> {
 }
 
 /** As many as there are; what cannot be read is left out. */
-function namesFrom(program: string, cwd: string): Promise<readonly string[]> {
+function runRipgrep(program: string, cwd: string): Promise<readonly string[]> {
   return new Promise((resolve) => {
     const args = [
       '--no-config',

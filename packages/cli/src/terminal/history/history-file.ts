@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { messageOf } from '@halting/core/adapters'
 
 /** Something that a person said, in whatever session. */
-interface Said {
+interface HistoryEntry {
   readonly text: string
   /** Where it was said. */
   readonly cwd: string
@@ -15,7 +15,7 @@ interface Said {
 /** What was said before, over sessions: a file of the person's own. */
 export interface PromptHistory {
   /** The newest last; each text once. */
-  readonly all: readonly Said[]
+  readonly all: readonly HistoryEntry[]
   add(text: string): void
   /** What was added is on disk, or was told. */
   flush(): Promise<void>
@@ -46,16 +46,16 @@ const longestText = 100_000
 export async function openHistory(options: HistoryOptions): Promise<PromptHistory> {
   const path = join(options.folder, 'history.jsonl')
   const read = await readEnd(path)
-  const all = newestOfEach(read.text.split('\n').flatMap(entryOf)).slice(-mostEntries)
+  const all = withoutDuplicates(read.text.split('\n').flatMap(entryOf)).slice(-mostEntries)
   if (read.isCut) await rewrite(path, all)
-  let [writing, isTold] = [Promise.resolve(), false]
-  const write = async (said: Said): Promise<void> => {
+  let [writing, isReported] = [Promise.resolve(), false]
+  const write = async (entry: HistoryEntry): Promise<void> => {
     try {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-      await append(path, `${JSON.stringify(said)}\n`)
+      await append(path, `${JSON.stringify(entry)}\n`)
     } catch (thrown) {
-      if (isTold) return
-      isTold = true
+      if (isReported) return
+      isReported = true
       options.onProblem(`Your prompts are not saved to the history: cannot write ${path} (${messageOf(thrown)}).`)
     }
   }
@@ -64,11 +64,11 @@ export async function openHistory(options: HistoryOptions): Promise<PromptHistor
     add(given) {
       const text = options.redact(given).trimEnd()
       if (text.trim() === '' || all.at(-1)?.text === text) return
-      const said = { text, cwd: options.cwd, at: options.now().toISOString() }
+      const entry = { text, cwd: options.cwd, at: options.now().toISOString() }
       const before = all.findIndex((one) => one.text === text)
       if (before >= 0) all.splice(before, 1)
-      all.push(said)
-      if (text.length <= longestText) writing = writing.then(() => write(said))
+      all.push(entry)
+      if (text.length <= longestText) writing = writing.then(() => write(entry))
     },
     flush: () => writing,
   }
@@ -109,9 +109,9 @@ async function readEnd(path: string): Promise<{ readonly text: string; readonly 
   }
 }
 
-function entryOf(line: string): readonly Said[] {
+function entryOf(line: string): readonly HistoryEntry[] {
   try {
-    const { text, cwd, at } = JSON.parse(line) as Partial<Record<keyof Said, unknown>>
+    const { text, cwd, at } = JSON.parse(line) as Partial<Record<keyof HistoryEntry, unknown>>
     if (typeof text !== 'string' || text === '') return []
     return [{ text, cwd: typeof cwd === 'string' ? cwd : '', at: typeof at === 'string' ? at : '' }]
   } catch {
@@ -119,20 +119,20 @@ function entryOf(line: string): readonly Said[] {
   }
 }
 
-function newestOfEach(entries: readonly Said[]): Said[] {
-  const newest = new Map<string, Said>()
-  for (const said of entries) {
-    newest.delete(said.text)
-    newest.set(said.text, said)
+function withoutDuplicates(entries: readonly HistoryEntry[]): HistoryEntry[] {
+  const newest = new Map<string, HistoryEntry>()
+  for (const entry of entries) {
+    newest.delete(entry.text)
+    newest.set(entry.text, entry)
   }
   return [...newest.values()]
 }
 
 /** Whole or not at all: what is there stays until the new one is. */
-async function rewrite(path: string, all: readonly Said[]): Promise<void> {
+async function rewrite(path: string, all: readonly HistoryEntry[]): Promise<void> {
   const next = `${path}.${process.pid}.part`
   try {
-    await writeFile(next, all.map((said) => `${JSON.stringify(said)}\n`).join(''), { mode: 0o600, flag: 'wx' })
+    await writeFile(next, all.map((entry) => `${JSON.stringify(entry)}\n`).join(''), { mode: 0o600, flag: 'wx' })
     await rename(next, path)
   } catch {
     // It stays large, and is read from its end again.

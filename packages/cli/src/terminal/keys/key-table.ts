@@ -1,7 +1,7 @@
 import { type KeyId, matchesKey } from '@earendil-works/pi-tui/dist/keys.js'
 import { KeybindingsManager, setKeybindings, TUI_KEYBINDINGS } from '@earendil-works/pi-tui/dist/keybindings.js'
 import { type Action, appActions, type AppAction } from './actions.ts'
-import { shownKey } from './key-names.ts'
+import { keyLabel } from './key-names.ts'
 import type { Keybindings } from './keybindings.ts'
 
 /** What the app does with a key; undefined for what is the editor's, or that of a list. */
@@ -25,7 +25,7 @@ export function isKeyOf({ keysOf }: Keybindings, action: Action, data: string): 
 /** The first key of an action as a person reads it; '' for an action without one. */
 export function keyName({ keysOf }: Keybindings, action: Action): string {
   const [first] = keysOf[action]
-  return first === undefined ? '' : shownKey(first)
+  return first === undefined ? '' : keyLabel(first)
 }
 
 /** Gives the editor its keys: it reads them from one place of its library. */
@@ -74,6 +74,6 @@ const editorKeys: { readonly [name in EditorKey]: Action | undefined } = {
 }
 
 function idOf(key: string): KeyId {
-  // True: `readKey` lets nothing else through, and the table of actions is held by a test.
+  // True: `parseKey` lets nothing else through, and the table of actions is held by a test.
   return key as KeyId
 }

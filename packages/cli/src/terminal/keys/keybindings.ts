@@ -3,7 +3,7 @@ import { boundedText } from '@halting/policy/files'
 import { messageOf } from '@halting/core/adapters'
 import { nearest } from '../../flags/nearest.ts'
 import { type Action, actionNames, actions } from './actions.ts'
-import { readKey, shownKey } from './key-names.ts'
+import { parseKey, keyLabel } from './key-names.ts'
 
 /** Which keys do what: every key does one thing. */
 export interface Keybindings {
@@ -21,13 +21,15 @@ export interface Keybindings {
  */
 export function bindingsOf(given: unknown, path: string): Keybindings {
   const warnings: string[] = []
-  const own = new Map<Action, readonly string[]>()
+  const assigned = new Map<Action, readonly string[]>()
   const owner = new Map<string, Action>()
   for (const [name, value] of entriesOf(given, path, warnings)) {
     const action = actionNames.find((known) => known === name)
     if (action === undefined) {
-      const meant = nearest(name, actionNames)
-      warnings.push(`${path}: unknown action "${name}".${meant === undefined ? '' : ` Did you mean ${meant}?`}`)
+      const suggestion = nearest(name, actionNames)
+      warnings.push(
+        `${path}: unknown action "${name}".${suggestion === undefined ? '' : ` Did you mean ${suggestion}?`}`,
+      )
       continue
     }
     const keys = keysIn(value)
@@ -35,29 +37,29 @@ export function bindingsOf(given: unknown, path: string): Keybindings {
       warnings.push(`${path}: "${name}" must be a key such as "ctrl+t", or a list of keys.`)
       continue
     }
-    const taken: string[] = []
-    for (const written of keys) {
-      const read = readKey(written)
+    const accepted: string[] = []
+    for (const text of keys) {
+      const read = parseKey(text)
       if (read.kind === 'wrong') {
-        warnings.push(`${path}: ignored "${written}" for ${name}: ${read.why}.`)
+        warnings.push(`${path}: ignored "${text}" for ${name}: ${read.why}.`)
         continue
       }
       const other = owner.get(read.key)
       if (other !== undefined && other !== action) {
-        warnings.push(`${path}: ignored ${shownKey(read.key)} for ${name}: it is already assigned to ${other}.`)
+        warnings.push(`${path}: ignored ${keyLabel(read.key)} for ${name}: it is already assigned to ${other}.`)
         continue
       }
       owner.set(read.key, action)
-      if (!taken.includes(read.key)) taken.push(read.key)
+      if (!accepted.includes(read.key)) accepted.push(read.key)
     }
     // Where nothing of it could be read, what there was stays.
-    if (taken.length > 0 || keys.length === 0) own.set(action, taken)
+    if (accepted.length > 0 || keys.length === 0) assigned.set(action, accepted)
   }
   const rows = actionNames.map((action): [Action, readonly string[]] => {
-    const keys = own.get(action) ?? actions[action].keys.filter((key) => !owner.has(key))
-    if (keys.length === 0 && !own.has(action))
+    const keys = assigned.get(action) ?? actions[action].keys.filter((key) => !owner.has(key))
+    if (keys.length === 0 && !assigned.has(action))
       warnings.push(
-        `${path}: ${action} has no key now: ${actions[action].keys.map(shownKey).join(', ')} is assigned to another action.`,
+        `${path}: ${action} has no key now: ${actions[action].keys.map(keyLabel).join(', ')} is assigned to another action.`,
       )
     return [action, keys]
   })

@@ -69,7 +69,7 @@ const aliases: Readonly<Record<string, Language>> = {
 }
 
 /** What a language's code has in it. */
-const within: Readonly<Partial<Record<Language, readonly Language[]>>> = {
+const embeddedLanguages: Readonly<Partial<Record<Language, readonly Language[]>>> = {
   xml: ['javascript', 'css'],
   php: ['xml'],
   markdown: ['xml'],
@@ -105,13 +105,13 @@ async function load(language: Language): Promise<boolean> {
     loaders[language](),
   ])
   highlighter = core
-  await Promise.all((within[language] ?? []).map(loadLanguage))
+  await Promise.all((embeddedLanguages[language] ?? []).map(loadLanguage))
   core.registerLanguage(language, grammar)
   return true
 }
 
 /** Undefined where its language is not loaded. */
-export function highlighted(language: string, code: string): HighlightResult | undefined {
+export function highlight(language: string, code: string): HighlightResult | undefined {
   if (highlighter?.getLanguage(language) === undefined) return undefined
   return highlighter.highlight(code, { language, ignoreIllegals: true })
 }

@@ -2,7 +2,7 @@ import { plainText } from '../screen/strip.ts'
 import type { Block, Component } from '../screen/screen-port.ts'
 import type { Theme } from '../theme.ts'
 import type { MarkdownStream } from '../view/stream-view.ts'
-import { codeBlock, fenceBlock, type CodeLine, codeLines, type CodeLines } from './code-lines.ts'
+import { codeBlock, fenceBlock, type CodeLine, codeLines, type CodeLines } from './code-blocks.ts'
 import { isLoaded, languageOf, loadLanguage } from './languages.ts'
 import { closesFence, type FenceMark, fenceMark, indentOf, isHeading, isTableRule, itemIndent } from './line-shapes.ts'
 import { textBlock } from './text-block.ts'
@@ -18,7 +18,7 @@ interface OpenFence extends FenceMark {
   language: string | undefined
   lines: CodeLines | undefined
   /** Lines that wait for their language. */
-  held: string[]
+  pendingLines: string[]
 }
 
 /**
@@ -52,26 +52,26 @@ class Stream implements MarkdownStream {
   append(text: string): readonly Block[] {
     const lines = (this.#line + text).split('\n')
     const last = lines.pop() ?? ''
-    for (const line of lines) this.#take(plainText(this.#parted(line)))
-    this.#line = this.#parted(last)
+    for (const line of lines) this.#takeLine(plainText(this.#splitLong(line)))
+    this.#line = this.#splitLong(last)
     this.#release()
     return this.#blocks.splice(0)
   }
 
   finish(): readonly Block[] {
-    if (this.#line !== '') this.#take(plainText(this.#line))
+    if (this.#line !== '') this.#takeLine(plainText(this.#line))
     this.#line = ''
-    this.#printHeld()
+    this.#printPending()
     this.#fence = undefined
     this.#endBlock()
     return this.#blocks.splice(0)
   }
 
-  #take(line: string): void {
+  #takeLine(line: string): void {
     const fence = this.#fence
     if (fence !== undefined) {
       if (closesFence(line, fence)) this.#closeFence(fence)
-      else fence.held.push(line.slice(Math.min(fence.indent, indentOf(line))))
+      else fence.pendingLines.push(line.slice(Math.min(fence.indent, indentOf(line))))
       this.#release()
       return
     }
@@ -84,14 +84,14 @@ class Stream implements MarkdownStream {
   }
 
   #takeText(line: string): void {
-    if (this.#lines.length > 0 && this.#begins(line)) this.#endBlock()
+    if (this.#lines.length > 0 && this.#startsBlock(line)) this.#endBlock()
     this.#lines.push(line)
     this.#size += line.length
     if (isHeading(line) || this.#size > (this.#isTable() ? longestTable : longestBlock)) this.#endBlock()
   }
 
   /** Whether the line cannot belong to the block that is open. */
-  #begins(line: string): boolean {
+  #startsBlock(line: string): boolean {
     const first = this.#lines[0] ?? ''
     if (isHeading(line)) return true
     if (this.#isTable()) return !line.includes('|')
@@ -107,7 +107,7 @@ class Stream implements MarkdownStream {
 
   #endBlock(): void {
     if (this.#lines.length === 0) return
-    const { source, indent } = this.#placed(this.#lines)
+    const { source, indent } = this.#dedented(this.#lines)
     this.#print(textBlock({ source, indent, hasGap: this.#hasGap }, this.#theme))
     const [first = ''] = this.#lines
     // What is not moved to the right, and is no item, ends the list.
@@ -117,7 +117,7 @@ class Stream implements MarkdownStream {
   }
 
   /** Within a list a block that stands to the right belongs to an item, and is no code. */
-  #placed(lines: readonly string[]): { readonly source: string; readonly indent: number } {
+  #dedented(lines: readonly string[]): { readonly source: string; readonly indent: number } {
     const indent = this.#itemIndent > 0 ? indentOf(lines[0] ?? '') : 0
     if (indent < 2) return { source: lines.join('\n'), indent: 0 }
     return { source: lines.map((line) => line.slice(Math.min(indent, indentOf(line)))).join('\n'), indent }
@@ -127,7 +127,7 @@ class Stream implements MarkdownStream {
     this.#endBlock()
     const language = languageOf(/^[^\s{,]*/.exec(opening.info)?.[0] ?? '')
     this.#print(fenceBlock(opening.mark + opening.info, { indent: opening.indent, hasGap: this.#hasGap }, this.#theme))
-    const fence: OpenFence = { ...opening, language, lines: undefined, held: [] }
+    const fence: OpenFence = { ...opening, language, lines: undefined, pendingLines: [] }
     this.#fence = fence
     if (language === undefined) return
     void loadLanguage(language).then((isThere) => {
@@ -136,7 +136,7 @@ class Stream implements MarkdownStream {
   }
 
   #closeFence(fence: OpenFence): void {
-    this.#printHeld()
+    this.#printPending()
     this.#print(fenceBlock(fence.mark, { indent: fence.indent, hasGap: false }, this.#theme))
     this.#fence = undefined
   }
@@ -144,14 +144,14 @@ class Stream implements MarkdownStream {
   /** Prints lines of code whose language is there, or is none. */
   #release(): void {
     const { language } = this.#fence ?? {}
-    if (language === undefined || isLoaded(language)) this.#printHeld()
+    if (language === undefined || isLoaded(language)) this.#printPending()
   }
 
-  #printHeld(): void {
+  #printPending(): void {
     const fence = this.#fence
-    if (fence === undefined || fence.held.length === 0) return
-    const lines = fence.held.map((line) => this.#coloured(fence, line))
-    fence.held = []
+    if (fence === undefined || fence.pendingLines.length === 0) return
+    const lines = fence.pendingLines.map((line) => this.#coloured(fence, line))
+    fence.pendingLines = []
     this.#print(codeBlock(lines, fence.indent, this.#theme))
   }
 
@@ -168,12 +168,12 @@ class Stream implements MarkdownStream {
   }
 
   /** Of a line that does not end soon what is too long is a block of its own; gives the rest. */
-  #parted(line: string): string {
+  #splitLong(line: string): string {
     let rest = line
     while (rest.length > longestBlock) {
       const space = this.#fence === undefined ? rest.lastIndexOf(' ', longestBlock) : -1
       const end = space > 0 ? space : longestBlock
-      if (this.#fence !== undefined) this.#take(plainText(rest.slice(0, end)))
+      if (this.#fence !== undefined) this.#takeLine(plainText(rest.slice(0, end)))
       else {
         this.#takeText(plainText(rest.slice(0, end)))
         this.#endBlock()
@@ -187,15 +187,16 @@ class Stream implements MarkdownStream {
     const line = plainText(this.#line)
     const fence = this.#fence
     if (fence !== undefined) {
-      const held = line === '' ? fence.held : [...fence.held, line.slice(Math.min(fence.indent, indentOf(line)))]
-      const lines = held.map((text) => [{ text, role: undefined }])
+      const pending =
+        line === '' ? fence.pendingLines : [...fence.pendingLines, line.slice(Math.min(fence.indent, indentOf(line)))]
+      const lines = pending.map((text) => [{ text, role: undefined }])
       return codeBlock(lines, fence.indent, this.#theme).render(width)
     }
     const lines = line.trim() === '' ? this.#lines : [...this.#lines, line]
     if (lines.length === 0) return []
     // Of a long table the end is drawn until it is whole: each draws all of it.
     const drawn = this.#isTable() && lines.length > mostTail ? [...lines.slice(0, 2), ...lines.slice(-mostTail)] : lines
-    const { source, indent } = this.#placed(drawn)
+    const { source, indent } = this.#dedented(drawn)
     return textBlock({ source, indent, hasGap: this.#hasGap }, this.#theme).render(width)
   }
 }

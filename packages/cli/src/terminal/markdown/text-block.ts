@@ -3,7 +3,7 @@ import { setCapabilities } from '@earendil-works/pi-tui/dist/terminal-image.js'
 import type { Block } from '../screen/screen-port.ts'
 import type { Role, Theme } from '../theme.ts'
 import { foldedLines } from '../view/lines.ts'
-import { textOfModel } from '../view/of-model.ts'
+import { indentModelText } from '../view/model-text.ts'
 import { isTableRule } from './line-shapes.ts'
 
 /** A piece of Markdown that holds no streamed code: a paragraph, a heading, items, a table. */
@@ -16,7 +16,7 @@ export interface TextPiece {
 }
 
 export function textBlock({ source, indent, hasGap }: TextPiece, theme: Theme): Block {
-  return textOfModel({
+  return indentModelText({
     render(width) {
       const room = Math.max(8, width - indent)
       const lines = markdownLines(source, room, theme).map((line) => (line === '' ? '' : ' '.repeat(indent) + line))

@@ -2,7 +2,7 @@ import { columnsOf, fitted } from '../../io/columns.ts'
 import { oneLine } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import type { Action } from '../keys/actions.ts'
-import { typedIn, withoutLast } from '../keys/typed.ts'
+import { typedText, withoutLastCharacter } from '../keys/typed-text.ts'
 import type { Component } from '../screen/screen-port.ts'
 
 /** Something to choose. */
@@ -90,10 +90,10 @@ export function pickList<T>(options: PickOptions<T>): Component {
       else if (isKey('cursorDown', data)) move(1)
       else if (isKey('pageUp', data)) chosen = Math.max(0, chosen - rows)
       else if (isKey('pageDown', data)) chosen = Math.max(0, Math.min(found.length - 1, chosen + rows))
-      else if (isKey('deleteLeft', data)) type(withoutLast(filter))
+      else if (isKey('deleteLeft', data)) type(withoutLastCharacter(filter))
       else if (isKey('deleteToLineStart', data)) type('')
       else {
-        const text = typedIn(data)
+        const text = typedText(data)
         if (text === '') return
         type(filter + text)
       }

@@ -29,18 +29,18 @@ const fewestLines = 500
 
 export function printedBlocks(widthOf: (line: string) => number): PrintedBlocks {
   let blocks: Printed[] = []
-  let kept = 0
+  let lineCount = 0
   let rows = 0
   return {
     print(block, width) {
       const lines = linesOf(block, width)
       blocks.push({ block, lines })
-      kept += lines.length
+      lineCount += lines.length
       rows += lines.length
       let unneeded = 0
       for (const { lines: oldest } of blocks) {
-        if (blocks.length - unneeded <= fewestBlocks || kept - oldest.length < fewestLines) break
-        kept -= oldest.length
+        if (blocks.length - unneeded <= fewestBlocks || lineCount - oldest.length < fewestLines) break
+        lineCount -= oldest.length
         unneeded++
       }
       if (unneeded > 0) blocks = blocks.slice(unneeded)
@@ -56,17 +56,17 @@ export function printedBlocks(widthOf: (line: string) => number): PrintedBlocks 
         if (found.length >= wanted && seen >= visible) break
         const before = each.lines
         each.lines = linesOf(each.block, width)
-        found = [...shareOf(each.lines, before, Math.max(wanted - found.length, visible - seen)), ...found]
+        found = [...lastLines(each.lines, before, Math.max(wanted - found.length, visible - seen)), ...found]
         for (const line of before) seen += Math.max(1, Math.ceil(widthOf(line) / columns))
       }
-      kept = blocks.reduce((sum, { lines }) => sum + lines.length, 0)
+      lineCount = blocks.reduce((sum, { lines }) => sum + lines.length, 0)
       return found
     },
     replaced(erasedRows, lines) {
       rows = Math.max(0, rows - erasedRows) + lines
     },
     forget() {
-      ;[blocks, kept, rows] = [[], 0, 0]
+      ;[blocks, lineCount, rows] = [[], 0, 0]
     },
   }
 }
@@ -75,7 +75,7 @@ export function printedBlocks(widthOf: (line: string) => number): PrintedBlocks 
 const mostPerRow = 3
 
 /** The last lines of a block: those that stood in so many rows, and a few more where it wraps another way now. */
-function shareOf(lines: readonly string[], before: readonly string[], rows: number): readonly string[] {
+function lastLines(lines: readonly string[], before: readonly string[], rows: number): readonly string[] {
   const count = lines.length === before.length ? rows : rows * mostPerRow
   return count >= lines.length ? lines : lines.slice(lines.length - count)
 }

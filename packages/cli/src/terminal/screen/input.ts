@@ -20,7 +20,7 @@ const lostEndMs = 2_000
 
 export function createInput(timers: Timers, take: (piece: string) => void): Input {
   const buffer = new StdinBuffer({ timeout: escapeMs })
-  let held: { paste: string; keys: string[] } | undefined
+  let pendingPaste: { paste: string; keys: string[] } | undefined
   let callOff = (): void => {}
   let callOffEnd = (): void => {}
   /** The last characters that came: a mark may come in two pieces. */
@@ -29,14 +29,14 @@ export function createInput(timers: Timers, take: (piece: string) => void): Inpu
 
   const release = (): void => {
     callOff()
-    if (held === undefined) return
-    const { paste, keys } = held
-    held = undefined
+    if (pendingPaste === undefined) return
+    const { paste, keys } = pendingPaste
+    pendingPaste = undefined
     take(`${pasteStart}${plainText(withLineFeeds(paste))}${pasteEnd}`)
     for (const key of keys) takeKey(key)
   }
-  const hold = (paste: string): void => {
-    held = { paste, keys: [] }
+  const holdPaste = (paste: string): void => {
+    pendingPaste = { paste, keys: [] }
     callOff = timers.after(pasteMs, release)
   }
   const takeKey = (key: string): void => {
@@ -48,14 +48,14 @@ export function createInput(timers: Timers, take: (piece: string) => void): Inpu
   }
   buffer.on('paste', (paste) => {
     release()
-    hold(paste)
+    holdPaste(paste)
   })
   buffer.on('data', (key) => {
-    if (held === undefined) takeKey(key)
+    if (pendingPaste === undefined) takeKey(key)
     else if (key === pasteEnd) {
       callOff()
-      hold(held.paste + held.keys.join(''))
-    } else held.keys.push(key)
+      holdPaste(pendingPaste.paste + pendingPaste.keys.join(''))
+    } else pendingPaste.keys.push(key)
   })
   return {
     feed(data) {

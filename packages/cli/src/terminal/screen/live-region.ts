@@ -10,7 +10,7 @@ export interface Region {
 }
 
 /** Nothing is drawn; the cursor stands where the region will begin. */
-export const nothing: Region = { rows: [], cursorRow: 0, beforeCursor: undefined }
+export const emptyRegion: Region = { rows: [], cursorRow: 0, beforeCursor: undefined }
 
 /** Lines do not wrap while they are drawn: a character that the terminal holds for wider than we do costs its end, and never a row. */
 const begin = '\u001B[?2026h\u001B[?7l'
@@ -22,7 +22,7 @@ export interface Drawing {
 }
 
 /** The bytes that print lines above the region and make it what it shall be; only what is another is written (spec R-TERM-2). */
-export function drawn(before: Region, printed: readonly string[], rows: readonly Row[], first = ''): Drawing {
+export function drawRegion(before: Region, printed: readonly string[], rows: readonly Row[], first = ''): Drawing {
   const texts = rows.map(({ text }) => text)
   const cursorRow = rows.findLastIndex(({ beforeCursor }) => beforeCursor !== undefined)
   const beforeCursor = rows[cursorRow]?.beforeCursor
@@ -69,7 +69,7 @@ class Pen {
     const before = this.#shown[row]
     if (before === text) return
     this.#moveTo(row)
-    this.bytes += change(before ?? '', text)
+    this.bytes += lineChange(before ?? '', text)
     this.#shown[row] = text
   }
 
@@ -102,7 +102,7 @@ class Pen {
 }
 
 /** From the first column. */
-function change(before: string, text: string): string {
+function lineChange(before: string, text: string): string {
   // The end of a line grows: most of what is streamed.
   if (before !== '' && text.startsWith(before) && isPlainAscii(before)) {
     return `\u001B[${before.length}C${text.slice(before.length)}`

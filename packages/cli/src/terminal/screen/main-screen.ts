@@ -1,8 +1,8 @@
 import { visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
 import { printedBlocks } from './history.ts'
 import { linesAt } from './lines-at.ts'
-import { type Drawing, drawn, nothing, type Region } from './live-region.ts'
-import { unwrapped, type Wrapped, wrappedAt } from './reflow.ts'
+import { type Drawing, drawRegion, emptyRegion, type Region } from './live-region.ts'
+import { regionAsDrawn, type ReflowedRegion, reflowRegion } from './reflow.ts'
 import { type Row, rowOf } from './row.ts'
 import type { Block, Component } from './screen-port.ts'
 import type { ReflowKind, Size } from './terminal-port.ts'
@@ -35,19 +35,20 @@ const eraseBelow = '\r\u001B[2K\u001B[C\u001B[J\r'
 
 export function mainScreen(first: Size, { reflow }: { readonly reflow: ReflowKind }): MainScreen {
   const blocks = printedBlocks(visibleWidth)
-  let region: Region = nothing
+  let region: Region = emptyRegion
   let drawnFor = first
-  const place = regionPlace()
+  const place = trackRegionPosition()
   /** The region as the terminal has wrapped it since it was drawn. */
-  let wrapped: Wrapped | undefined
-  const wrappedFor = (size: Size): Wrapped => wrappedAt(size, wrapped ?? unwrapped(region, drawnFor, place.top), reflow)
-  const shown = ({ bytes, region: next }: Drawing, printed: number, { rows }: Size): string => {
+  let reflowed: ReflowedRegion | undefined
+  const reflowedFor = (size: Size): ReflowedRegion =>
+    reflowRegion(size, reflowed ?? regionAsDrawn(region, drawnFor, place.top), reflow)
+  const commit = ({ bytes, region: next }: Drawing, printed: number, { rows }: Size): string => {
     region = next
     place.drawn(printed, next.rows.length, rows)
     return bytes
   }
   /** What is wrapped there hangs on the row: of other terminals it is not needed. */
-  const askedPlace = (): string => {
+  const requestPosition = (): string => {
     if (reflow === 'usual') return ''
     place.asked(region.cursorRow)
     return askRow
@@ -55,11 +56,11 @@ export function mainScreen(first: Size, { reflow }: { readonly reflow: ReflowKin
   return {
     draw(printed, components, size) {
       const lines = printed.flatMap((block) => blocks.print(block, widthOf(size)))
-      return shown(drawn(region, lines, rowsOf(components, size)), lines.length, size)
+      return commit(drawRegion(region, lines, rowsOf(components, size)), lines.length, size)
     },
     redraw(components, size) {
-      const { cursor } = wrappedFor(size)
-      ;[drawnFor, wrapped] = [size, undefined]
+      const { cursor } = reflowedFor(size)
+      ;[drawnFor, reflowed] = [size, undefined]
       const live = rowsOf(components, size)
       const hidden = region.beforeCursor === undefined ? '' : '\u001B[?25l'
       if (blocks.rows + cursor >= size.rows - 1) {
@@ -67,21 +68,21 @@ export function mainScreen(first: Size, { reflow }: { readonly reflow: ReflowKin
         const above = blocks.again(widthOf(size), size.columns, size.rows - live.length, size.rows - 1 - cursor)
         blocks.replaced(size.rows, above.length)
         place.known(0)
-        return shown(drawn(nothing, above, live, `\u001B[H${eraseBelow}${hidden}`), above.length, size)
+        return commit(drawRegion(emptyRegion, above, live, `\u001B[H${eraseBelow}${hidden}`), above.length, size)
       }
       const up = cursor === 0 ? '' : `\u001B[${cursor}A`
-      return shown(drawn(nothing, [], live, `${up}${eraseBelow}${hidden}`), 0, size) + askedPlace()
+      return commit(drawRegion(emptyRegion, [], live, `${up}${eraseBelow}${hidden}`), 0, size) + requestPosition()
     },
     resized(size) {
-      wrapped = wrappedFor(size)
+      reflowed = reflowedFor(size)
     },
     cursorIsIn: (row) => place.answered(row),
     isDrawnFor: ({ columns, rows }) => columns === drawnFor.columns && rows === drawnFor.rows,
     forget(size) {
-      region = nothing
-      ;[drawnFor, wrapped] = [size, undefined]
+      region = emptyRegion
+      ;[drawnFor, reflowed] = [size, undefined]
       blocks.forget()
-      return askedPlace()
+      return requestPosition()
     },
     get showsCursor() {
       return region.beforeCursor !== undefined
@@ -99,7 +100,7 @@ function widthOf({ columns }: Size): number {
 }
 
 /** In which row of the screen the region begins, counted from 0. The terminal says it where only it knows; what is drawn until the answer comes is reckoned in. */
-interface Place {
+interface RegionPosition {
   readonly top: number | undefined
   /** The terminal was asked for the row of its cursor, which is in this row of the region. */
   asked(cursorRow: number): void
@@ -111,7 +112,7 @@ interface Place {
 
 type Move = (top: number) => number
 
-function regionPlace(): Place {
+function trackRegionPosition(): RegionPosition {
   let top: number | undefined
   let waiting: { readonly cursorRow: number; readonly moves: Move[] }[] = []
   return {

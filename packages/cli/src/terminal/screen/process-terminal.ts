@@ -49,7 +49,7 @@ export function processTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteSt
 const stopMs = 100
 
 function guardProcess(
-  { leave, comeBack, onSignal, isLent }: ProcessGuard,
+  { leave, resume: comeBack, onSignal, isLent }: ProcessGuard,
   streams: readonly (NodeJS.ReadStream | NodeJS.WriteStream)[],
 ): () => void {
   const remove: (() => void)[] = []

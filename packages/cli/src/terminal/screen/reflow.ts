@@ -3,7 +3,7 @@ import type { Region } from './live-region.ts'
 import type { ReflowKind, Size } from './terminal-port.ts'
 
 /** The rows of a region as a terminal has them after it was resized: each a line of so many columns, in so many rows. */
-export interface Wrapped extends Size {
+export interface ReflowedRegion extends Size {
   /** Rows of the terminal below the region; as few as there may be. */
   readonly emptyRows: number
   readonly lines: readonly { readonly width: number; readonly rows: number }[]
@@ -15,7 +15,11 @@ export interface Wrapped extends Size {
 }
 
 /** `top`: the row of the screen in which it begins, where that is known. */
-export function unwrapped({ rows, cursorRow, beforeCursor }: Region, size: Size, top: number | undefined): Wrapped {
+export function regionAsDrawn(
+  { rows, cursorRow, beforeCursor }: Region,
+  size: Size,
+  top: number | undefined,
+): ReflowedRegion {
   const emptyRows = top === undefined ? 0 : Math.max(0, size.rows - top - Math.max(1, rows.length))
   const lines = rows.map((text) => ({ width: visibleWidth(text), rows: 1 }))
   return {
@@ -28,17 +32,19 @@ export function unwrapped({ rows, cursorRow, beforeCursor }: Region, size: Size,
   }
 }
 
-function rowsOfAll(lines: Wrapped['lines']): number {
+function rowsOfAll(lines: ReflowedRegion['lines']): number {
   return lines.reduce((sum, { rows }) => sum + rows, 0)
 }
 
 /** The same after the terminal was resized. */
-export function wrappedAt(size: Size, before: Wrapped, kind: ReflowKind): Wrapped {
-  return kind === 'usual' ? usual(size.columns, before) : likeXtermJs(size.columns, withoutLost(size.rows, before))
+export function reflowRegion(size: Size, before: ReflowedRegion, kind: ReflowKind): ReflowedRegion {
+  return kind === 'usual'
+    ? reflowUsual(size.columns, before)
+    : reflowXtermJs(size.columns, withoutDroppedRows(size.rows, before))
 }
 
 /** Made lower, xterm.js drops what stands below the cursor, empty or not, before it scrolls. */
-function withoutLost(rows: number, before: Wrapped): Wrapped {
+function withoutDroppedRows(rows: number, before: ReflowedRegion): ReflowedRegion {
   const { lines, emptyRows } = before
   const below = rowsOfAll(lines) - 1 - before.cursor + emptyRows
   const lost = Math.max(0, Math.min(before.rows - rows, below))
@@ -48,7 +54,7 @@ function withoutLost(rows: number, before: Wrapped): Wrapped {
 }
 
 /** Each line is wrapped, and the cursor stays with its character. */
-function usual(columns: number, before: Wrapped): Wrapped {
+function reflowUsual(columns: number, before: ReflowedRegion): ReflowedRegion {
   const lines = before.lines.map(({ width }) => ({ width, rows: rowsFor(width, columns) }))
   const above = rowsOfAll(lines.slice(0, before.cursorLine))
   return { ...before, columns, lines, cursor: above + Math.floor(before.beforeCursor / columns) }
@@ -58,7 +64,7 @@ function usual(columns: number, before: Wrapped): Wrapped {
  * The line with the cursor is cut, and what other lines grow by moves the cursor down, also where they stand below it: made narrower it goes from the last
  * line to the first, and asks of each where the cursor is by then.
  */
-function likeXtermJs(columns: number, before: Wrapped): Wrapped {
+function reflowXtermJs(columns: number, before: ReflowedRegion): ReflowedRegion {
   if (columns === before.columns) return before
   const isNarrower = columns < before.columns
   let { cursor } = before

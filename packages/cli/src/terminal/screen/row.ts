@@ -1,6 +1,6 @@
 import { CURSOR_MARKER } from '@earendil-works/pi-tui/dist/tui.js'
 import { truncateToWidth, visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
-import { stripped } from './strip.ts'
+import { stripToColours } from './strip.ts'
 
 /** One row of the terminal, ready to be written: inert, within its width, without spaces at its end, its colours ended. */
 export interface Row {
@@ -21,17 +21,20 @@ export function rowOf(line: string, width: number): Row {
   // oxlint-disable-next-line no-control-regex -- the editor's inverse character
   const after = line.slice(at + CURSOR_MARKER.length).replace(/^\u001B\[7m(.*?)\u001B\[0m/s, '$1')
   // Spaces before the cursor count: it stands behind them.
-  return { text: rowText(line.slice(0, at) + after, width), beforeCursor: padded(before, line.slice(0, at), width) }
+  return {
+    text: rowText(line.slice(0, at) + after, width),
+    beforeCursor: padToCursor(before, line.slice(0, at), width),
+  }
 }
 
 export function rowText(line: string, width: number): string {
   if (!controls.test(line)) return withoutEndSpaces(fitting(line, width))
-  const inert = stripped(line).replaceAll('\n', ' ')
+  const inert = stripToColours(line).replaceAll('\n', ' ')
   const fits = withoutEndSpaces(fitting(inert, width))
   return !fits.includes('\u001B') || fits.endsWith(off) ? fits : `${fits}${off}`
 }
 
-function padded(text: string, full: string, width: number): string {
+function padToCursor(text: string, full: string, width: number): string {
   return text + ' '.repeat(Math.max(0, Math.min(width, visibleWidth(full)) - visibleWidth(text)))
 }
 
@@ -45,8 +48,8 @@ function withoutEndSpaces(text: string): string {
   // oxlint-disable-next-line no-control-regex -- colours may stand behind the spaces
   const end = /(?: |\u001B\[[\d;:]*m)*$/.exec(text)
   if (end === null || !end[0].includes(' ')) return text
-  const kept = text.slice(0, end.index)
-  return showsSpaces(text.slice(0, end.index + end[0].indexOf(' '))) ? text : kept + end[0].replaceAll(' ', '')
+  const text_ = text.slice(0, end.index)
+  return showsSpaces(text.slice(0, end.index + end[0].indexOf(' '))) ? text : text_ + end[0].replaceAll(' ', '')
 }
 
 /** Whether a space would be seen behind this text: inverse, underlined, struck through, or on a background. */

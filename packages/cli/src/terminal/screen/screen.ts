@@ -46,7 +46,7 @@ class RootScreen implements TerminalScreen {
   #live: readonly Component[] = []
   #focus: Component | undefined
   /** The terminal is ours, and is written to. */
-  #isOurs = false
+  #hasTerminal = false
   #isStarted = false
   #isLent = false
   /** The bytes that set it; '' while nobody set one. */
@@ -56,7 +56,7 @@ class RootScreen implements TerminalScreen {
   #callOffResize: (() => void) | undefined
   #unhook: (() => void)[] = []
   #stopped: Promise<void> | undefined
-  #tellBackground: (background?: Background) => void = () => {}
+  #resolveBackground: (background?: Background) => void = () => {}
 
   constructor(terminal: TerminalPort, { timers = systemTimers, onSignal }: ScreenOptions) {
     this.#terminal = terminal
@@ -64,7 +64,7 @@ class RootScreen implements TerminalScreen {
     this.#onSignal = onSignal
     this.#main = mainScreen(sizeOf(terminal), terminal)
     this.background = new Promise((resolve) => {
-      this.#tellBackground = resolve
+      this.#resolveBackground = resolve
     })
   }
 
@@ -87,27 +87,27 @@ class RootScreen implements TerminalScreen {
   }
 
   setFocus(component: Component | undefined): void {
-    if (this.#focus !== undefined) tellFocus(this.#focus, false)
+    if (this.#focus !== undefined) setFocused(this.#focus, false)
     this.#focus = component
-    if (component !== undefined) tellFocus(component, true)
+    if (component !== undefined) setFocused(component, true)
     this.requestFrame()
   }
 
   requestFrame(): void {
-    if (!this.#isOurs || this.#callOffFrame !== undefined || this.#callOffResize !== undefined) return
+    if (!this.#hasTerminal || this.#callOffFrame !== undefined || this.#callOffResize !== undefined) return
     const wait = Math.max(0, this.#lastFrame + frameMs - this.#timers.now())
     this.#callOffFrame = this.#timers.after(wait, () => this.#frame())
   }
 
   takeOver(component: Component): () => void {
     this.#overlays.push(component)
-    if (this.#overlays.length === 1 && this.#isOurs) this.#terminal.write(this.#full.enter())
+    if (this.#overlays.length === 1 && this.#hasTerminal) this.#terminal.write(this.#full.enter())
     this.requestFrame()
     return () => {
       const at = this.#overlays.indexOf(component)
       if (at < 0) return
       this.#overlays.splice(at, 1)
-      if (this.#overlays.length === 0 && this.#isOurs) this.#leaveFullScreen()
+      if (this.#overlays.length === 0 && this.#hasTerminal) this.#leaveFullScreen()
       this.requestFrame()
     }
   }
@@ -118,12 +118,12 @@ class RootScreen implements TerminalScreen {
   }
 
   notify(text: string, channel: NotificationChannel): void {
-    if (this.#isOurs) this.#write(notificationOf(titleOf(text), channel))
+    if (this.#hasTerminal) this.#write(notificationOf(titleOf(text), channel))
   }
 
   setTitle(text: string): void {
     this.#title = `\u001B]2;${titleOf(text)}\u0007`
-    if (this.#isOurs) this.#terminal.write(this.#title)
+    if (this.#hasTerminal) this.#terminal.write(this.#title)
   }
 
   async lend<T>(work: () => Promise<T>): Promise<T> {
@@ -133,16 +133,16 @@ class RootScreen implements TerminalScreen {
       return await work()
     } finally {
       this.#isLent = false
-      this.#comeBack()
+      this.#takeTerminal()
     }
   }
 
   copy(text: string): void {
-    if (this.#isOurs) this.#terminal.write(`\u001B]52;c;${Buffer.from(text).toString('base64')}\u0007`)
+    if (this.#hasTerminal) this.#terminal.write(`\u001B]52;c;${Buffer.from(text).toString('base64')}\u0007`)
   }
 
   redraw(): void {
-    if (!this.#isOurs) return
+    if (!this.#hasTerminal) return
     if (this.#overlays.length > 0) this.#redrawFull()
     else this.#redraw()
     this.requestFrame()
@@ -159,15 +159,15 @@ class RootScreen implements TerminalScreen {
     this.#unhook = [
       this.#terminal.guard({
         leave: () => this.#leave(),
-        comeBack: () => this.#comeBack(),
+        resume: () => this.#takeTerminal(),
         onSignal: this.#onSignal,
         isLent: () => this.#isLent,
       }),
       this.#terminal.onData((data) => this.#input?.feed(data)),
       this.#terminal.onResize(() => this.#resized()),
-      this.#timers.after(answerMs, () => this.#tellBackground()),
+      this.#timers.after(answerMs, () => this.#resolveBackground()),
     ]
-    this.#comeBack()
+    this.#takeTerminal()
   }
 
   stop(): Promise<void> {
@@ -178,15 +178,15 @@ class RootScreen implements TerminalScreen {
   async #stop(): Promise<void> {
     if (!this.#isStarted) return
     this.#writeLeave()
-    await this.#drained()
+    await this.#inputDrained()
     this.#terminal.setRaw(false)
     for (const each of this.#unhook.splice(0)) each()
     this.#input?.close()
-    this.#tellBackground()
+    this.#resolveBackground()
   }
 
   /** What was typed for us, and answers that are on their way, are not for the shell. */
-  #drained(): Promise<void> {
+  #inputDrained(): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
         callOff()
@@ -205,7 +205,7 @@ class RootScreen implements TerminalScreen {
 
   /** At once: the process ends, stops, or another gets the terminal. */
   #leave(): void {
-    if (!this.#isOurs) return
+    if (!this.#hasTerminal) return
     try {
       this.#writeLeave()
     } finally {
@@ -214,7 +214,7 @@ class RootScreen implements TerminalScreen {
   }
 
   #writeLeave(): void {
-    if (!this.#isOurs) return
+    if (!this.#hasTerminal) return
     this.#callOffFrame?.()
     this.#callOffResize?.()
     this.#callOffFrame = this.#callOffResize = undefined
@@ -224,16 +224,16 @@ class RootScreen implements TerminalScreen {
       if (!this.#main.isDrawnFor(sizeOf(this))) this.#write(this.#main.redraw([], sizeOf(this)))
       this.#write(this.#main.draw(this.#pending.splice(0), [], sizeOf(this)))
     } finally {
-      this.#isOurs = false
+      this.#hasTerminal = false
       this.#terminal.write(this.#modes.off())
     }
   }
 
-  #comeBack(): void {
+  #takeTerminal(): void {
     if (this.#stopped !== undefined || this.#isLent) return
     this.#writeLeave()
     this.#terminal.setRaw(true)
-    this.#isOurs = true
+    this.#hasTerminal = true
     // Others have written since.
     this.#write(this.#main.forget(sizeOf(this)))
     this.#terminal.write(this.#modes.on() + this.#title)
@@ -254,15 +254,15 @@ class RootScreen implements TerminalScreen {
 
   #report(report: Report): void {
     const bytes = this.#modes.answered(report)
-    if (bytes !== '' && this.#isOurs) this.#terminal.write(bytes)
+    if (bytes !== '' && this.#hasTerminal) this.#terminal.write(bytes)
     if (report.type === 'cursor') this.#main.cursorIsIn(report.row)
     if (report.type === 'focus') this.focus = report.hasFocus ? 'here' : 'away'
-    if (report.type === 'background') this.#tellBackground(report.background)
-    if (report.type === 'attributes') this.#tellBackground()
+    if (report.type === 'background') this.#resolveBackground(report.background)
+    if (report.type === 'attributes') this.#resolveBackground()
   }
 
   #key(data: string): void {
-    if (!this.#isOurs) return
+    if (!this.#hasTerminal) return
     for (const listener of Array.from(this.#listeners)) {
       if (listener(data)) {
         this.requestFrame()
@@ -275,7 +275,7 @@ class RootScreen implements TerminalScreen {
   }
 
   #resized(): void {
-    if (!this.#isOurs) return
+    if (!this.#hasTerminal) return
     this.#main.resized(sizeOf(this))
     this.#callOffFrame?.()
     this.#callOffFrame = undefined
@@ -304,7 +304,7 @@ class RootScreen implements TerminalScreen {
 
   #frame(): void {
     this.#callOffFrame = undefined
-    if (!this.#isOurs) return
+    if (!this.#hasTerminal) return
     this.#lastFrame = this.#timers.now()
     const overlay = this.#overlays.at(-1)
     this.#write(
@@ -343,7 +343,7 @@ function titleOf(text: string): string {
 }
 
 /** Components of the library that show a cursor have this field. */
-function tellFocus(component: Component, isFocused: boolean): void {
+function setFocused(component: Component, isFocused: boolean): void {
   if ('focused' in component) component.focused = isFocused
 }
 

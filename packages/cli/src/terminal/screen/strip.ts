@@ -8,7 +8,7 @@ const hasControls = /[\u0000-\u0009\u000B-\u001F\u007F-\u009F\u202A-\u202E\u2066
  * Text of models and tools as it may be printed: no control character and no sequence but colours and the like, tabs as four spaces, lines
  * parted by `\n`. What a carriage return wrote over is gone, as it is in a terminal (spec R-TERM-6).
  */
-export function stripped(text: string): string {
+export function stripToColours(text: string): string {
   if (!hasControls.test(text)) return text
   const spaced = withoutOverwritten(text).replaceAll('\t', '    ')
   return spaced.replaceAll(keepsColours, (_found, colours: string | undefined) =>
@@ -36,13 +36,13 @@ function withoutOverwritten(text: string): string {
 /** Without what hides text or makes it blink. */
 function visibleColours(sequence: string): string {
   const codes = sequence.slice(2, -1).split(';')
-  const kept: string[] = []
+  const visible: string[] = []
   for (let at = 0; at < codes.length; at++) {
     const code = codes[at] ?? ''
     // A colour by number, or by its parts, takes the numbers behind it with it.
     const more = code === '38' || code === '48' ? (codes[at + 1] === '5' ? 2 : codes[at + 1] === '2' ? 4 : 0) : 0
-    if (!/^0*[568]$/.test(code)) kept.push(...codes.slice(at, at + more + 1))
+    if (!/^0*[568]$/.test(code)) visible.push(...codes.slice(at, at + more + 1))
     at += more
   }
-  return kept.length === 0 ? '' : `\u001B[${kept.join(';')}m`
+  return visible.length === 0 ? '' : `\u001B[${visible.join(';')}m`
 }

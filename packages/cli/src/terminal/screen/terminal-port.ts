@@ -26,7 +26,7 @@ export interface ProcessGuard {
   /** Called when the process ends, however, and before it is stopped. */
   readonly leave: () => void
   /** The process goes on after a stop. */
-  readonly comeBack: () => void
+  readonly resume: () => void
   /** Somebody wants the process to end. Absent: the terminal is left, and the signal does what it does. */
   readonly onSignal?: ((signal: EndSignal) => void) | undefined
   /** The terminal is lent: its keys that end or stop a program are for who has it, and reach this process as signals beside. */

@@ -23,7 +23,7 @@ export interface RunOptions {
   readonly onOutput: (text: string) => void
 }
 
-export interface RanCommand {
+export interface CommandResult {
   /** Both streams, as they came; the middle of a long one is left out. */
   readonly output: string
   /** How it ended, where that was not with 0: `exit code 1`, `SIGTERM`, `stopped`. */
@@ -35,7 +35,7 @@ const mostCharacters = 30_000
 const lingerMs = 500
 
 /** Runs it in bash, in a process group of its own; resolves when it has ended. Never rejects. */
-export function runShellCommand(command: string, { cwd, env, signal, onOutput }: RunOptions): Promise<RanCommand> {
+export function runShellCommand(command: string, { cwd, env, signal, onOutput }: RunOptions): Promise<CommandResult> {
   return new Promise((resolve) => {
     const child = spawn('bash', ['-c', command], {
       cwd,
@@ -43,10 +43,10 @@ export function runShellCommand(command: string, { cwd, env, signal, onOutput }:
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    const kept = new BoundedOutput(mostCharacters)
+    const captured = new BoundedOutput(mostCharacters)
     const end = (failed: string | undefined): void => {
       signal.removeEventListener('abort', kill)
-      resolve({ output: kept.toString(), failed })
+      resolve({ output: captured.toString(), failed })
     }
     const kill = (): void => {
       try {
@@ -59,7 +59,7 @@ export function runShellCommand(command: string, { cwd, env, signal, onOutput }:
     if (signal.aborted) kill()
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text: string) => {
-        kept.append(text)
+        captured.append(text)
         onOutput(text)
       })
     child.once('error', (error) => end(`could not start: ${whyNotStarted(error, cwd)}`))
@@ -75,7 +75,7 @@ export function runShellCommand(command: string, { cwd, env, signal, onOutput }:
 }
 
 /** What the model is told of it. */
-export function toldToModel({ command }: ShellCommand, { output, failed }: RanCommand): string {
+export function modelReport({ command }: ShellCommand, { output, failed }: CommandResult): string {
   const shown = output.trim() === '' ? '(it printed nothing)' : output.trimEnd()
   return `The user ran this command themselves:\n$ ${command}\n${shown}${failed === undefined ? '' : `\n(${failed})`}`
 }

@@ -9,7 +9,7 @@ import { createStatusLine, type StatusLine } from './status-line.ts'
 export type { StatusLine } from './status-line.ts'
 
 /** What the program has for it. */
-export interface StatusLineSurroundings {
+export interface StatusLineContext {
   /** Where the program was started. */
   readonly projectDirectory: string
   readonly version: string
@@ -24,12 +24,12 @@ export interface StatusLineSurroundings {
 export function statusLineOf(
   { session, toolbox, run }: LiveSession,
   { command, padding, refreshInterval }: StatusLineSettings,
-  { projectDirectory, version, size, changed, note, now }: StatusLineSurroundings,
+  { projectDirectory, version, size, changed, note, now }: StatusLineContext,
 ): StatusLine {
   const { workspace } = toolbox
   const { file, cwd } = session.snapshot
   const openedAt = now()
-  const followed = followSession()
+  const activity = followSession()
   const shown = createStatusLine({
     command: new StatusLineCommand({
       command,
@@ -45,7 +45,7 @@ export function statusLineOf(
       statusLineInput({
         sessionId: session.id,
         snapshot: session.snapshot,
-        followed,
+        followed: activity,
         projectDirectory,
         additionalDirectories: workspace.directories.slice(1),
         effort: run.choices.effort,
@@ -63,7 +63,7 @@ export function statusLineOf(
     render: (width) => shown.render(width),
     close: () => shown.close(),
     onEvent(event: SessionEvent) {
-      followed.onEvent(event)
+      activity.onEvent(event)
       shown.onEvent(event)
     },
   }

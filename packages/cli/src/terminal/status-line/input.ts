@@ -21,9 +21,9 @@ const manyTokens = 200_000
 
 /** What the command reads on stdin: the fields that commands for Claude Code read, and ours (spec R-LIM-41). */
 export function statusLineInput(state: StatusLineState): JsonObject {
-  const { sessionId, snapshot, followed, projectDirectory, additionalDirectories, effort, version } = state
+  const { sessionId, snapshot, followed: activity, projectDirectory, additionalDirectories, effort, version } = state
   const { cwd, figures, limits, model, nextStop, permissionMode, thinking } = snapshot
-  const { usage } = followed
+  const { usage } = activity
   return {
     hook_event_name: 'Status',
     session_id: sessionId,
@@ -37,11 +37,11 @@ export function statusLineInput(state: StatusLineState): JsonObject {
     cost: {
       total_cost_usd: figures.sessionUsd,
       total_duration_ms: Math.round(state.openForMs),
-      total_api_duration_ms: Math.round(followed.apiMs),
-      total_lines_added: followed.linesAdded,
-      total_lines_removed: followed.linesRemoved,
+      total_api_duration_ms: Math.round(activity.apiMs),
+      total_lines_added: activity.linesAdded,
+      total_lines_removed: activity.linesRemoved,
     },
-    context_window: windowOf(usage, figures.contextWindow),
+    context_window: contextWindowFields(usage, figures.contextWindow),
     exceeds_200k_tokens: usage !== null && promptTokens(usage) + usage.output_tokens > manyTokens,
     ...(effort !== undefined && { effort: { level: effort } }),
     thinking: { enabled: thinking !== null && thinking.type !== 'disabled' },
@@ -55,7 +55,7 @@ export function statusLineInput(state: StatusLineState): JsonObject {
  * The input without what passes by itself: two states that differ in nothing else look the same. A command that shows the time is run again by
  * `refreshInterval`.
  */
-export function comparable(input: JsonObject): string {
+export function withoutTimes(input: JsonObject): string {
   return JSON.stringify(input, (name, value: unknown) => (timeFields.has(name) ? undefined : value))
 }
 
@@ -65,7 +65,7 @@ function promptTokens(usage: Usage): number {
   return usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens
 }
 
-function windowOf(usage: Usage | null, size: number | null): JsonObject {
+function contextWindowFields(usage: Usage | null, size: number | null): JsonObject {
   const tokens = usage === null ? 0 : promptTokens(usage)
   const isKnown = usage !== null && size !== null && size > 0
   const used = isKnown ? Math.min(100, Math.round((tokens / size) * 100)) : null

@@ -3,8 +3,8 @@ import type { SessionEvent } from '@halting/core/session'
 import type { JsonObject } from '@halting/core'
 import { oneLine } from '../../io/figures.ts'
 import { rowText } from '../screen/row.ts'
-import { stripped } from '../screen/strip.ts'
-import { comparable } from './input.ts'
+import { stripToColours } from '../screen/strip.ts'
+import { withoutTimes } from './input.ts'
 
 interface Options {
   readonly command: Pick<StatusLineCommand, 'run' | 'end'>
@@ -39,26 +39,26 @@ export function createStatusLine(options: Options): StatusLine {
   let lines: readonly string[] = []
   let before = ''
   let isDue = true
-  let hasTold = false
+  let hasReported = false
   let drawnWidth = 0
 
   async function run(): Promise<void> {
     const input = options.input()
-    const now = `${comparable(input)}${JSON.stringify(size())}`
+    const now = `${withoutTimes(input)}${JSON.stringify(size())}`
     if (now === before && !isDue) return
     ;[before, isDue] = [now, false]
     const ran = await command.run(input, size())
     if (ran.kind === 'ended') return
-    if (ran.kind === 'failed') tell(ran.why)
+    if (ran.kind === 'failed') reportFailure(ran.why)
     const next = ran.kind === 'printed' ? linesOf(ran.text) : []
     if (next.join('\n') === lines.join('\n')) return
     lines = next
     changed()
   }
   /** Once in a session: a command that fails fails again with the next change. */
-  function tell(why: string): void {
-    if (hasTold) return
-    hasTold = true
+  function reportFailure(why: string): void {
+    if (hasReported) return
+    hasReported = true
     note(`The statusLine command failed (${oneLine(why, 300)}). Showing the default line.`)
   }
   const pace = createPace({ work: run, everyMs })
@@ -93,7 +93,7 @@ export function createStatusLine(options: Options): StatusLine {
 
 /** The first lines that show something; of sequences only colours are left. */
 function linesOf(text: string): readonly string[] {
-  const shown = stripped(text)
+  const shown = stripToColours(text)
     .split('\n')
     .map((line) => line.trimEnd())
   // oxlint-disable-next-line no-control-regex -- colours alone show nothing

@@ -1,6 +1,6 @@
 import { mcpNameOf } from '../../io/mcp-name.ts'
 import { everyCharacterInLine } from '../../io/seen.ts'
-import { shownPath } from '../../io/shown-path.ts'
+import { displayPath } from '../../io/display-path.ts'
 
 /** A longer name or path is cut here; what is asked about shows it in full. */
 export const longestAction = 200
@@ -10,7 +10,7 @@ export function actionQuestion(toolName: string, input: { readonly [field: strin
   const raw = (name: string): string => (typeof input[name] === 'string' ? input[name] : '')
   const named = (action: string, name: string, otherwise: string): string =>
     name === '' ? `${otherwise}?` : `${action} ${everyCharacterInLine(name, longestAction)}?`
-  const path = (name: string): string => shownPath(raw(name), cwd)
+  const path = (name: string): string => displayPath(raw(name), cwd)
   switch (toolName) {
     case 'Bash':
       return input['run_in_background'] === true ? 'Run this command in the background?' : 'Run this command?'

@@ -1,10 +1,10 @@
-import { serviceWaitText, waitOfEvent, waitText } from '../../frontends/wait-text.ts'
+import { serviceWaitText, serviceWaitOf, waitText } from '../../frontends/wait-text.ts'
 import type { RunEvent, EndingReason } from '@halting/core'
 import { goalNames } from '../../frontends/goal-words.ts'
 import { stopwatch } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import { dollars } from '../../io/dollars.ts'
-import { oneLineOf } from './lines.ts'
+import { displayLine } from './lines.ts'
 import { toolTitle } from './tool-title.ts'
 
 /** Subagents that work, one line each (spec R-TERM-22). */
@@ -45,7 +45,7 @@ function waitAfter(event: RunEvent): string | undefined {
     case 'budget_wait':
       return event.isWaiting ? waitText(event) : ''
     case 'service_wait':
-      return event.isWaiting ? serviceWaitText(waitOfEvent(event), Date.now()) : ''
+      return event.isWaiting ? serviceWaitText(serviceWaitOf(event), Date.now()) : ''
     case 'goal_start':
       return `checking ${goalNames(event.goals)}`
     case 'goal_end':
@@ -124,7 +124,7 @@ export function followAgents(now: () => number, cwd: string): Agents {
           name,
         ]
         const text = `${'  '.repeat(depth)}  ◦ ${parts.join(' · ')}`
-        return style.dim(`  ${oneLineOf(text, width - 2)}`)
+        return style.dim(`  ${displayLine(text, width - 2)}`)
       }),
   }
 }

@@ -1,9 +1,9 @@
 import type { Json } from '@halting/core'
 import { personQuestionsIn, type PersonQuestion } from '../../frontends/person-questions.ts'
-import { hanging, oneLineOf } from './lines.ts'
+import { hanging, displayLine } from './lines.ts'
 import {
   choiceLines,
-  interrupting,
+  interruptAnswer,
   ruler,
   type QuestionOptions,
   type QuestionView,
@@ -69,7 +69,7 @@ export function askPerson({ question, answer, changed, style, now }: QuestionOpt
     if (isEnter && own.text.trim() !== '') return next(given({ ...present }, own.text.trim()))
     if (isEnter) return present.options.length === 0 ? next(undefined) : undefined
     if (!isPressed(data, 'escape')) own.handleInput(data)
-    else if (present.options.length === 0) return answer(question.id, interrupting)
+    else if (present.options.length === 0) return answer(question.id, interruptAnswer)
     else field = undefined
     changed()
   }
@@ -79,7 +79,7 @@ export function askPerson({ question, answer, changed, style, now }: QuestionOpt
     now() - nextAt <= freshMs &&
     (isPressed(data, 'enter') || (field === undefined && typedCharacter(data) !== undefined))
   return {
-    get written() {
+    get unsentText() {
       return field?.text ?? ''
     },
     isAnswerKey(data) {
@@ -93,7 +93,7 @@ export function askPerson({ question, answer, changed, style, now }: QuestionOpt
       const present = asked[at]
       if (present === undefined) return []
       const count = asked.length > 1 ? ` (${at + 1} of ${asked.length})` : ''
-      const head = present.header === '' ? '' : `${oneLineOf(present.header, 40)}: `
+      const head = present.header === '' ? '' : `${displayLine(present.header, 40)}: `
       return [
         ruler(width, style),
         ...hanging('? ', `${head}${present.question}${count}`, width).map(style.bold),
@@ -110,7 +110,7 @@ export function askPerson({ question, answer, changed, style, now }: QuestionOpt
       if (isEarly(data)) return
       if (field !== undefined) return handleField(present, field, data)
       const rows = present.options.length + 1
-      if (isPressed(data, 'escape')) return answer(question.id, interrupting)
+      if (isPressed(data, 'escape')) return answer(question.id, interruptAnswer)
       if (isPressed(data, 'up', 'down')) {
         row = (row + (isPressed(data, 'up') ? rows - 1 : 1)) % rows
         return changed()

@@ -38,16 +38,16 @@ export function hunkOfTexts(
   while (head < most && old[head] === now[head]) head += 1
   while (tail < most - head && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail += 1
   const around = 2
-  const kept = (lines: readonly string[]): readonly string[] => lines.map((line) => ` ${line}`)
+  const unchanged = (lines: readonly string[]): readonly string[] => lines.map((line) => ` ${line}`)
   return {
     skipped: Math.max(0, head - around),
     oldStart: null,
     newStart: null,
     lines: [
-      ...kept(old.slice(Math.max(0, head - around), head)),
+      ...unchanged(old.slice(Math.max(0, head - around), head)),
       ...old.slice(head, old.length - tail).map((line) => `-${line}`),
       ...now.slice(head, now.length - tail).map((line) => `+${line}`),
-      ...kept(old.slice(old.length - tail, old.length - tail + around)),
+      ...unchanged(old.slice(old.length - tail, old.length - tail + around)),
     ],
   }
 }

@@ -43,13 +43,13 @@ const moreCalls = 50
 const moreUsd = 0.5
 const moreTries = 10
 
-export const why: OfferedAction = { typed: 'y', label: '/why', effect: { type: 'why' } }
+export const explainAction: OfferedAction = { typed: 'y', label: '/why', effect: { type: 'why' } }
 
-export function goOn(label: string, limits: LimitsChange = {}): OfferedAction {
+export function continueAction(label: string, limits: LimitsChange = {}): OfferedAction {
   return { typed: '', label, effect: { type: 'go_on', limits } }
 }
 
-function says(label: string, text: string): OfferedAction {
+function promptAction(label: string, text: string): OfferedAction {
   return { typed: '', label, effect: { type: 'prompt', text } }
 }
 
@@ -61,10 +61,10 @@ export function endingActions(terminal: RunResult, context: ActionContext): read
   const isElsewhere = limit === null && endings[terminal.reason].limit !== null
   const own = limit === null ? undefined : raiseOf(limit, terminal, context.limits)
   const raise = isElsewhere ? 'unknown' : own
-  return actions.flatMap((action) => shownActions(action, terminal, context, raise))
+  return actions.flatMap((action) => actionsFor(action, terminal, context, raise))
 }
 
-function shownActions(
+function actionsFor(
   action: EndingAction,
   terminal: RunResult,
   { canResume, canUndo = false, limits }: ActionContext,
@@ -73,7 +73,7 @@ function shownActions(
   switch (action.kind) {
     case 'raise-limit':
       if (raise === undefined || raise === 'unknown') return []
-      return [goOn(`+${raise.more} and continue`, raise.limits), ...withTurns(raise.limits, limits)]
+      return [continueAction(`+${raise.more} and continue`, raise.limits), ...withTurns(raise.limits, limits)]
     case 'last-answer': {
       // Past a limit that nobody knows there is no room for an answer.
       if (raise === 'unknown') return []
@@ -82,15 +82,15 @@ function shownActions(
       ]
     }
     case 'prompt':
-      return [says(action.label, action.text)]
+      return [promptAction(action.label, action.text)]
     case 'retry':
-      return [canResume ? goOn('try again') : says('continue', 'Continue.')]
+      return [canResume ? continueAction('try again') : promptAction('continue', 'Continue.')]
     case 'compact':
       return [{ typed: '', label: '/compact', effect: { type: 'compact' } }]
     case 'approve':
       return approvals(terminal)
     case 'send-back':
-      return isRaised(raise) || !canResume ? [] : [goOn('send the answer back again')]
+      return isRaised(raise) || !canResume ? [] : [continueAction('send the answer back again')]
     case 'another-model':
       return [
         {
@@ -102,7 +102,7 @@ function shownActions(
     case 'undo':
       return canUndo ? [{ typed: 'u', label: 'undo its file changes', effect: { type: 'undo' } }] : []
     case 'explain':
-      return [why]
+      return [explainAction]
   }
 }
 

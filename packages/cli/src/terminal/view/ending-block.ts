@@ -1,17 +1,24 @@
 import { endings, type RunResult } from '@halting/core'
 import { type EndingDetail, limitOfResult, sharedBudgetOf } from '@halting/core/adapters'
 import { endingMessage } from '../../frontends/wait-text.ts'
-import { standingAdvice } from '../../headless/limit-advice.ts'
-import { goalRemarks, metText } from '../../frontends/goal-words.ts'
+import { standingBudgetAdvice } from '../../headless/limit-advice.ts'
+import { goalRemarks, goalMetText } from '../../frontends/goal-words.ts'
 import { uncheckedSentence } from '../../frontends/unchecked-text.ts'
 import { counted, many, oneLine, stopwatch, tokensCounted } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import type { Block } from '../screen/screen-port.ts'
-import { actionFor, endingActions, goOn, why, type ActionContext, type OfferedAction } from './ending-actions.ts'
+import {
+  actionFor,
+  endingActions,
+  continueAction,
+  explainAction,
+  type ActionContext,
+  type OfferedAction,
+} from './ending-actions.ts'
 import { dollars, dollarsAndMore, dollarsAtMost } from '../../io/dollars.ts'
 import { blockOf, foldedLines, hanging } from './lines.ts'
 import type { TodoItem } from '../../frontends/todos.ts'
-import { undoneOf } from './todos.ts'
+import { unfinishedTodos } from './todos.ts'
 
 /** What a run left behind, for its last line. */
 export interface EndingInput extends ActionContext {
@@ -39,7 +46,7 @@ export function endingShown(input: EndingInput, style: Style): EndingShown {
 
 /** A run that has no ending: the program was gone before it could have one. It can be gone on with where it was. */
 export function unendedShown(style: Style): EndingShown {
-  const actions = [goOn('continue where it stopped'), why]
+  const actions = [continueAction('continue where it stopped'), explainAction]
   const said =
     'The last run was cut off: the program ended before it did. The outcome of its unfinished tool calls is unknown.'
   return {
@@ -53,9 +60,9 @@ export function unendedShown(style: Style): EndingShown {
 
 function doneBlock({ terminal, changes, todos }: EndingInput, style: Style): Block {
   // What a compaction says of itself, say; 'done' says the rest.
-  const said = saysMore(terminal) ? ` (${oneLine(terminal.signal.message, 200)})` : ''
-  const undone = undoneText(todos)
-  const met = metText(terminal.goal)
+  const said = hasDetail(terminal) ? ` (${oneLine(terminal.signal.message, 200)})` : ''
+  const undone = unfinishedTodosText(todos)
+  const met = goalMetText(terminal.goal)
   const parts = [
     `✓ done${said}`,
     ...(met === '' ? [] : [met]),
@@ -71,7 +78,7 @@ function doneBlock({ terminal, changes, todos }: EndingInput, style: Style): Blo
 }
 
 /** A guard that ended it says why; a goal that held at a limit names the limit. */
-function saysMore({ reason, signal }: RunResult): boolean {
+function hasDetail({ reason, signal }: RunResult): boolean {
   return endings[reason].detail.kind !== 'none' || signal.source === 'goal'
 }
 
@@ -93,7 +100,7 @@ function stoppedBlock(
   const paint = announcement === 'failed' ? style.red : announcement === 'interrupted' ? style.bold : style.yellow
   const done = [
     figuresLine(terminal, changes),
-    undoneText(todos),
+    unfinishedTodosText(todos),
     uncheckedSentence(terminal),
     ...goalRemarks(terminal.goal),
   ]
@@ -125,8 +132,8 @@ function figuresLine(terminal: RunResult, changes: string): string {
   return `${parts.join(', ')}.`
 }
 
-function undoneText(todos: readonly TodoItem[]): string {
-  const [first, ...others] = undoneOf(todos)
+function unfinishedTodosText(todos: readonly TodoItem[]): string {
+  const [first, ...others] = unfinishedTodos(todos)
   if (first === undefined) return ''
   return `Not done: "${oneLine(first.content, 80)}"${others.length === 0 ? '' : ` and ${many(others.length, 'more todo')}`}.`
 }
@@ -161,7 +168,7 @@ function limitSentence({ reason, signal }: RunResult): string {
 function raiseAdvice(terminal: RunResult, actions: readonly OfferedAction[]): string {
   if (limitOfResult(terminal) !== 'maxRunUsd') {
     const resetsAt = sharedBudgetOf(terminal.signal)?.resetsAt ?? null
-    return `${resetsAt === null ? '' : `It resets at ${resetsAt}. `}${standingAdvice(terminal)}`
+    return `${resetsAt === null ? '' : `It resets at ${resetsAt}. `}${standingBudgetAdvice(terminal)}`
   }
   const raised = actions.find(({ effect }) => effect.type === 'go_on')?.effect
   const to = raised?.type === 'go_on' ? raised.limits.maxRunUsd : undefined

@@ -57,7 +57,7 @@ export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
   }
   /** Gives what is wrong with it; '' where it is taken. */
   const raiseTo = (given: string): string => {
-    const read = settableLimits[limit].read(given.trim())
+    const read = settableLimits[limit].parse(given.trim())
     if (!('value' in read)) return `Enter ${read.expected}.`
     try {
       answer({ raise: { [limit]: read.value } })
@@ -75,7 +75,7 @@ export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
     ]
   }
   return {
-    written: '',
+    unsentText: '',
     isAnswerKey: (data) => writing === undefined && choices.some(({ key }) => key === typedCharacter(data)),
     render(width) {
       if (writing === undefined) return [...headLines(width), ...choiceLines(choices, width, style)]

@@ -1,10 +1,10 @@
-import { columnsOf, fitted, isPlain } from '../../io/columns.ts'
+import { columnsOf, fitted, isPrintableAscii } from '../../io/columns.ts'
 import { oneLine } from '../../io/figures.ts'
 import { inert } from '../../io/inert.ts'
 import type { Block } from '../screen/screen-port.ts'
 
 /** Text of models, tools and files as a terminal may be shown it: nothing in it steers the terminal; a tab is four spaces (spec R-TERM-20). */
-export function shownText(text: string): string {
+export function displayText(text: string): string {
   const lines = text.replaceAll('\r\n', '\n').replaceAll(/[\u2028\u2029]/g, '\n')
   return inert(lines, { styled: false }).replaceAll('\t', '    ')
 }
@@ -12,7 +12,7 @@ export function shownText(text: string): string {
 /** The text in lines of at most so many columns: parted between words, and within a word that is longer than a line. */
 export function foldedLines(text: string, width: number): readonly string[] {
   const room = Math.max(2, width)
-  return shownText(text)
+  return displayText(text)
     .split('\n')
     .flatMap((line) => foldedLine(line.trimEnd(), room))
 }
@@ -33,7 +33,7 @@ function foldedLine(line: string, room: number): readonly string[] {
 
 /** How much of the text fits the columns, in UTF-16 units; at least one character. */
 function lengthOfFitting(text: string, columns: number): number {
-  if (isPlain(text.slice(0, columns + 1))) return Math.min(columns, text.length)
+  if (isPrintableAscii(text.slice(0, columns + 1))) return Math.min(columns, text.length)
   let [length, left] = [0, columns]
   for (const character of text) {
     left -= columnsOf(character)
@@ -69,8 +69,8 @@ function fittedStyled(before: string, line: string, width: number, paint: (line:
 }
 
 /** One line of at most so many columns. */
-export function oneLineOf(text: string, width: number): string {
-  return oneLine(shownText(text), Math.max(1, width))
+export function displayLine(text: string, width: number): string {
+  return oneLine(displayText(text), Math.max(1, width))
 }
 
 /** A block that is made of its width alone. */

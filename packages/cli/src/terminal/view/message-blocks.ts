@@ -1,19 +1,19 @@
 import type { RunEvent, MessageContent } from '@halting/core'
 import { goalLine } from '../../frontends/goal-words.ts'
 import { many, oneLine } from '../../io/figures.ts'
-import { roomNews } from '../../headless/room.ts'
+import { contextChangeOf } from '../../headless/context-changes.ts'
 import type { Style } from '../../io/style.ts'
 import type { Block } from '../screen/screen-port.ts'
 import { blockOf, foldedLines, hanging, headOfLines } from './lines.ts'
-import { broughtIn, saidText } from './said-text.ts'
-import { textOf } from '../../frontends/result-figure.ts'
+import { attachmentLabels, promptText } from './prompt-text.ts'
+import { resultText } from '../../frontends/result-figure.ts'
 
 const mostPromptLines = 30
 
 /** What the person said. `tag` says how it came in, where it was in the middle of a run. */
 export function promptBlock(content: MessageContent, style: Style, tag = ''): Block {
-  const text = saidText(content)
-  const also = broughtIn(content)
+  const text = promptText(content)
+  const also = attachmentLabels(content)
   return blockOf((width) => {
     const lines = headOfLines(foldedLines(text, width - 2), mostPromptLines, width - 2)
     const shown = lines.map((line, index) => (index === 0 ? `${style.bold('>')} ${line}` : `  ${line}`.trimEnd()))
@@ -82,17 +82,17 @@ export function errorBlock(text: string, style: Style): Block {
 const mostHookLines = 4
 
 /** What a hook, or the loop, said to the model. */
-export function toldBlock(who: string, content: MessageContent, style: Style): Block {
+export function modelMessageBlock(who: string, content: MessageContent, style: Style): Block {
   return blockOf((width) =>
-    headOfLines(foldedLines(`${who}: ${textOf(content).trim()}`, width - 2), mostHookLines, width - 2).map(
+    headOfLines(foldedLines(`${who}: ${resultText(content).trim()}`, width - 2), mostHookLines, width - 2).map(
       (line, index) => style.dim((index === 0 ? '· ' : '  ') + line),
     ),
   )
 }
 
 /** What was done about a window that fills up; undefined for other events. */
-export function roomBlock(event: RunEvent, style: Style): Block | undefined {
-  const news = roomNews(event)
+export function contextChangeBlock(event: RunEvent, style: Style): Block | undefined {
+  const news = contextChangeOf(event)
   if (news === undefined) return undefined
   return news.kind === 'not compacted' ? noticeBlock(news.text, style) : dimBlock('↻ ', news.text, style)
 }

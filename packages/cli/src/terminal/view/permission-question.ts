@@ -14,22 +14,22 @@ import { actionQuestion } from './action-question.ts'
 import { hanging } from './lines.ts'
 import {
   choiceLines,
-  giveOther,
-  interrupting,
+  otherInstructionsLabel,
+  interruptAnswer,
   ruler,
   type Choice,
   type QuestionOptions,
   type QuestionView,
   writingKeys,
   writtenLines,
-  scrolled,
+  scrollableLines,
 } from './question-parts.ts'
 import { editableInput, subjectLines } from './question-subject.ts'
 import { isPressed, textField, typedCharacter, type TextField } from './text-field.ts'
 import { toolTitle } from './tool-title.ts'
 import { calledPath, isInsideAny } from '@halting/policy/files'
 import { isAbsolute, relative } from 'node:path'
-import { patchToolName, shownPatchFiles } from '../../frontends/patch-files.ts'
+import { patchToolName, patchFileViews } from '../../frontends/patch-files.ts'
 
 type Destination = PermissionUpdate['destination']
 
@@ -68,9 +68,12 @@ export function permissionQuestion(options: QuestionOptions): QuestionView {
   )
   const mode = suggestions.find((update) => update.type === 'setMode')
   const isAlike = (other: Question): boolean => other.toolName === toolName && !mayHarm(toolName, other.input, cwd)
-  const subject = scrolled((width) => subjectLines(options, width, Infinity), style)
+  const subject = scrollableLines((width) => subjectLines(options, width, Infinity), style)
   // On a screen with no room for both, what is asked about comes first, and why behind it.
-  const withHead = scrolled((width) => [...subjectLines(options, width, Infinity), ...headLines(options, width)], style)
+  const withHead = scrollableLines(
+    (width) => [...subjectLines(options, width, Infinity), ...headLines(options, width)],
+    style,
+  )
   // A rule that is not for the project is suggested where nothing would count that is kept for it.
   const places = destinations.filter((each) => rule?.destination === 'localSettings' || !isOfProject(each))
   let shown = subject
@@ -113,7 +116,7 @@ export function permissionQuestion(options: QuestionOptions): QuestionView {
       choose: () => write({ type: 'edit', field: textField(editableInput(question).text), problem: '' }),
     },
     { key: 'n', label: 'no', choose: () => say({ behavior: 'deny', message: deniedByUser }) },
-    { key: 'i', label: giveOther, choose: () => write({ type: 'instead', field: textField('') }) },
+    { key: 'i', label: otherInstructionsLabel, choose: () => write({ type: 'instead', field: textField('') }) },
     ...(alike.length > 1 && !isHarmful
       ? [
           {
@@ -163,7 +166,7 @@ export function permissionQuestion(options: QuestionOptions): QuestionView {
   }
 
   return {
-    get written() {
+    get unsentText() {
       return writing?.type === 'instead' ? writing.field.text : ''
     },
     isAnswerKey(data) {
@@ -176,7 +179,7 @@ export function permissionQuestion(options: QuestionOptions): QuestionView {
         : [ruler(width, style), ...headLines(options, width), ...writingLines(writing, options, width)],
     handleInput(data) {
       if (writing !== undefined) return handleWriting(writing, data)
-      if (isPressed(data, 'escape')) return say(interrupting)
+      if (isPressed(data, 'escape')) return say(interruptAnswer)
       if (isPressed(data, 'enter')) return isHarmful || !shown.isSeen ? undefined : say({ behavior: 'allow' })
       if (shown.handleInput(data)) return changed()
       if (isPressed(data, 'tab') && rule !== undefined) {
@@ -295,7 +298,7 @@ export function mayHarm(tool: string, input: unknown, cwd: string): boolean {
   if (tool === 'Edit' || tool === 'Write' || tool === 'NotebookEdit')
     return typeof path !== 'string' || isOutside(path, cwd)
   if (tool === patchToolName) {
-    const files = shownPatchFiles(input)
+    const files = patchFileViews(input)
     const paths = files.flatMap((file) => [file.path, file.target ?? file.path])
     return (
       files.length === 0 || files.some(({ kind }) => kind === 'delete') || paths.some((each) => isOutside(each, cwd))

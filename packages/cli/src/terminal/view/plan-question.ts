@@ -2,8 +2,8 @@ import type { PermissionAnswer } from '@halting/core/adapters'
 import { hanging } from './lines.ts'
 import {
   choiceLines,
-  giveOther,
-  interrupting,
+  otherInstructionsLabel,
+  interruptAnswer,
   ruler,
   type Choice,
   type QuestionOptions,
@@ -37,7 +37,7 @@ export function planQuestion({ question, answer, changed, style }: QuestionOptio
   const deny = (message: string): void => say({ behavior: 'deny', message })
   const instead: Choice = {
     key: 'i',
-    label: isPlan ? 'no, and say what to change' : giveOther,
+    label: isPlan ? 'no, and say what to change' : otherInstructionsLabel,
     choose() {
       field = textField('')
       changed()
@@ -66,7 +66,7 @@ export function planQuestion({ question, answer, changed, style }: QuestionOptio
         instead,
       ]
   return {
-    get written() {
+    get unsentText() {
       return field?.text ?? ''
     },
     isAnswerKey(data) {
@@ -82,7 +82,7 @@ export function planQuestion({ question, answer, changed, style }: QuestionOptio
     ],
     handleInput(data) {
       if (field === undefined) {
-        if (isPressed(data, 'escape')) return say(interrupting)
+        if (isPressed(data, 'escape')) return say(interruptAnswer)
         const typed = typedCharacter(data)
         return choices.find(({ key }) => key === typed)?.choose()
       }

@@ -4,7 +4,7 @@ import type { Explanation } from '@halting/policy'
 import { columnsOf } from '../../io/columns.ts'
 import type { Style } from '../../io/style.ts'
 import type { Component } from '../screen/screen-port.ts'
-import { foldedLines, oneLineOf } from './lines.ts'
+import { foldedLines, displayLine } from './lines.ts'
 import { type TextField, isPressed } from './text-field.ts'
 import { many } from '../../io/figures.ts'
 
@@ -32,7 +32,7 @@ export interface QuestionOptions {
 /** A question as it is on the screen. */
 export interface QuestionView extends Component {
   /** A message that is being written in it, and was not sent; '' for none. */
-  readonly written: string
+  readonly unsentText: string
   /** Whether the key would answer it, or begin an answer. */
   isAnswerKey(data: string): boolean
 }
@@ -45,7 +45,7 @@ export interface Choice {
 }
 
 /** The label of the answer that denies a call and says what to do. */
-export const giveOther = 'no, and give other instructions'
+export const otherInstructionsLabel = 'no, and give other instructions'
 
 /** Choices side by side, each whole: `y yes · n no`. */
 export function choiceLines(
@@ -86,14 +86,14 @@ export function writingKeys(enter: string): readonly Pick<Choice, 'key' | 'label
 }
 
 /** A person who stops the run by Esc, as at any other time. */
-export const interrupting: PermissionAnswer = {
+export const interruptAnswer: PermissionAnswer = {
   behavior: 'deny',
   message: userStoppedRun,
   interrupt: true,
 }
 
 /** Lines of which as many are shown as there is room for; the rest is a key away. */
-interface Scrolled {
+interface ScrollableLines {
   /** At most so many; of fewer than two, one line that says that there is more. */
   lines(width: number, most: number): readonly string[]
   /** Whether all of them have been on the screen. */
@@ -102,7 +102,7 @@ interface Scrolled {
   handleInput(data: string): boolean
 }
 
-export function scrolled(linesFor: (width: number) => readonly string[], style: Style): Scrolled {
+export function scrollableLines(linesFor: (width: number) => readonly string[], style: Style): ScrollableLines {
   let made: { readonly width: number; readonly lines: readonly string[] } | undefined
   let [from, page, seen] = [0, 1, 0]
   const all = (width: number): readonly string[] => {
@@ -130,7 +130,7 @@ export function scrolled(linesFor: (width: number) => readonly string[], style: 
       if (from <= seen && most >= 2) seen = Math.max(seen, to)
       const left = whole.length - to
       const where = left > 0 ? `${many(left, 'more line')} below: ↓ PgDn` : 'the end: ↑ PgUp'
-      return [...(most < 2 ? [] : whole.slice(from, to)), style.bold(`  ${oneLineOf(`… ${where}`, width - 2)}`)]
+      return [...(most < 2 ? [] : whole.slice(from, to)), style.bold(`  ${displayLine(`… ${where}`, width - 2)}`)]
     },
     get isSeen() {
       return made !== undefined && seen >= made.lines.length

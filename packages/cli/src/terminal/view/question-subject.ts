@@ -2,12 +2,12 @@ import { isJsonObject, messageOf } from '@halting/core/adapters'
 import type { Question } from '@halting/core/session'
 import type { Style } from '../../io/style.ts'
 import { everyCharacter, everyControl } from '../../io/seen.ts'
-import { shownPath } from '../../io/shown-path.ts'
+import { displayPath } from '../../io/display-path.ts'
 import { longestAction } from './action-question.ts'
 import { diffLines, hunkOfTexts, type Hunk } from './diff-lines.ts'
 import { foldedLines, hanging, headOfLines } from './lines.ts'
 import type { QuestionOptions } from './question-parts.ts'
-import { patchFileTitle, patchToolName, shownPatchFiles } from '../../frontends/patch-files.ts'
+import { patchFileTitle, patchToolName, patchFileViews } from '../../frontends/patch-files.ts'
 
 /** What a call is about, in full as far as there is room: the command part by part, the change, the input (spec R-TERM-30). */
 export function subjectLines(
@@ -23,18 +23,18 @@ export function subjectLines(
     case 'Bash':
       return [
         ...commandLines(raw('command'), { explain, style }, width, most),
-        ...described(text('description'), width, style),
+        ...descriptionLines(text('description'), width, style),
         ...furtherLines(input, ['command', 'description'], width),
       ]
     case 'Edit':
     case 'Write': {
       const path = raw('file_path')
       // The question names it, cut where it is longer.
-      const named = shownPath(path, cwd)
+      const shownName = displayPath(path, cwd)
       const hunk = toolName === 'Edit' ? editHunk(input, fileText?.(path)) : writeHunk(raw('content'), fileText?.(path))
       const further = furtherLines(input, ['file_path', 'old_string', 'new_string', 'content'], width)
       return [
-        ...(everyCharacter(named).length > longestAction ? hanging('  ', everyCharacter(named), width) : []),
+        ...(everyCharacter(shownName).length > longestAction ? hanging('  ', everyCharacter(shownName), width) : []),
         ...further,
         ...diffLines([hunk], { width, style, most: Math.max(2, most - 1 - further.length) }),
       ]
@@ -51,10 +51,10 @@ function patchQuestionLines(
   input: Question['input'],
   { cwd, style, width, most }: Pick<QuestionOptions, 'cwd' | 'style'> & { width: number; most: number },
 ): readonly string[] {
-  const files = shownPatchFiles(input)
+  const files = patchFileViews(input)
   if (files.length === 0) return headOfLines(inputLines(Object.entries(input), width), most, width)
   const titles = files.map((file) =>
-    hanging('  ', everyCharacter(patchFileTitle(file, (path) => shownPath(path, cwd))), width),
+    hanging('  ', everyCharacter(patchFileTitle(file, (path) => displayPath(path, cwd))), width),
   )
   // No file is left out: nobody says yes to a change that they have not seen the name of.
   const each = Math.max(2, Math.floor((most - titles.flat().length) / files.length))
@@ -72,12 +72,12 @@ function inputLines(entries: readonly (readonly [string, unknown])[], width: num
 
 /** What else the input says, such as that every place is changed, or that nobody waits for the command. What is off says nothing. */
 function furtherLines(input: Question['input'], shown: readonly string[], width: number): readonly string[] {
-  const isSaid = ([name, value]: readonly [string, unknown]): boolean =>
+  const isShown = ([name, value]: readonly [string, unknown]): boolean =>
     !shown.includes(name) && value !== undefined && value !== false
-  return inputLines(Object.entries(input).filter(isSaid), width)
+  return inputLines(Object.entries(input).filter(isShown), width)
 }
 
-function described(description: string, width: number, style: Style): readonly string[] {
+function descriptionLines(description: string, width: number, style: Style): readonly string[] {
   return description === '' ? [] : hanging('  ', description, width).slice(0, 2).map(style.dim)
 }
 
@@ -97,12 +97,12 @@ function commandLines(
   )
   // One part is the command: why it is asked about is said above.
   if (parts.length < 2) return whole
-  const told = parts.flatMap(({ part, behavior, because }) =>
+  const partLines = parts.flatMap(({ part, behavior, because }) =>
     hanging(`  ${marks[behavior]} `, `${everyCharacter(part)}  (${everyCharacter(because)})`, width).map(
       paints[behavior],
     ),
   )
-  return headOfLines([...whole, ...told], most, width)
+  return headOfLines([...whole, ...partLines], most, width)
 }
 
 /** Where the file is known, with the numbers of its lines. */
@@ -129,7 +129,7 @@ export interface EditableInput {
   read(text: string): Question['input'] | string
 }
 
-const telling: { readonly [tool: string]: string | undefined } = {
+const editableFields: { readonly [tool: string]: string | undefined } = {
   Bash: 'command',
   Wait: 'command',
   [patchToolName]: 'input',
@@ -138,7 +138,7 @@ const telling: { readonly [tool: string]: string | undefined } = {
 }
 
 export function editableInput({ toolName, input }: Question): EditableInput {
-  const name = Object.hasOwn(telling, toolName) ? telling[toolName] : undefined
+  const name = Object.hasOwn(editableFields, toolName) ? editableFields[toolName] : undefined
   const value = name === undefined ? undefined : input[name]
   if (name !== undefined && typeof value === 'string')
     return { text: value, read: (text) => ({ ...input, [name]: text }) }

@@ -3,9 +3,9 @@ import {
   type Form,
   type FormField,
   type FormOption,
-  fits,
-  pageQuestion,
-  seenText,
+  isValidValue,
+  pageQuestionText,
+  visibleText,
 } from '../../frontends/elicitation-form.ts'
 import { everyCharacterInLine } from '../../io/seen.ts'
 import type { Style } from '../../io/style.ts'
@@ -31,7 +31,7 @@ const freshMs = 400
 type Value = NonNullable<ElicitationAnswer['content']>[string]
 
 /** A field that is being answered. */
-interface Open {
+interface OpenField {
   readonly name: string
   readonly field: FormField
   /** For fields without options. */
@@ -50,7 +50,7 @@ export function serverQuestionView(options: ServerQuestionOptions): QuestionView
   const { question, answered, changed, style, now } = options
   const { server, request, form } = question
   const values = new Map<string, Value>()
-  let open: Open | undefined
+  let open: OpenField | undefined
   let nextAt = -Infinity
   const say = (answer: ElicitationAnswer): void => {
     answered()
@@ -62,23 +62,24 @@ export function serverQuestionView(options: ServerQuestionOptions): QuestionView
     nextAt = now()
     if (form === undefined) return say({ action: 'accept' })
     if (name === undefined) return say({ action: 'accept', content: Object.fromEntries(values) })
-    open = opened(name, form)
+    open = openField(name, form)
     changed()
   }
   const isRequired = (name: string): boolean => form?.required?.includes(name) === true
-  const take = (now_: Open, value: Value | undefined): void => {
-    const at = names.indexOf(now_.name)
-    if (value === undefined && isRequired(now_.name)) now_.problem = 'An answer is required.'
-    else if (value !== undefined && !fits(now_.field, value)) now_.problem = `Give ${expected(now_.field)}.`
+  const take = (current: OpenField, value: Value | undefined): void => {
+    const at = names.indexOf(current.name)
+    if (value === undefined && isRequired(current.name)) current.problem = 'An answer is required.'
+    else if (value !== undefined && !isValidValue(current.field, value))
+      current.problem = `Give ${expectedValueText(current.field)}.`
     else {
-      if (value === undefined) values.delete(now_.name)
-      else values.set(now_.name, value)
+      if (value === undefined) values.delete(current.name)
+      else values.set(current.name, value)
       return show(at + 1)
     }
     changed()
   }
-  const back = (now_: Open): void => {
-    const at = names.indexOf(now_.name)
+  const back = (current: OpenField): void => {
+    const at = names.indexOf(current.name)
     open = undefined
     if (at > 0) show(at - 1)
     else changed()
@@ -91,13 +92,13 @@ export function serverQuestionView(options: ServerQuestionOptions): QuestionView
     now() - nextAt <= freshMs &&
     (isPressed(data, 'enter') || (open?.text === undefined && typedCharacter(data) !== undefined))
   return {
-    written: '',
+    unsentText: '',
     isAnswerKey: (data) => open === undefined && start.some(({ key }) => key === typedCharacter(data)),
     render(width) {
       const head = [ruler(width, style), ...hanging('? ', headOf(question), width).map(style.bold)]
       if (open !== undefined) return [...head, ...fieldLines(open, isRequired(open.name), width, style)]
       const url =
-        request.mode === 'url' ? foldedLines(seenText(request.url ?? ''), width - 2).map((line) => `  ${line}`) : []
+        request.mode === 'url' ? foldedLines(visibleText(request.url ?? ''), width - 2).map((line) => `  ${line}`) : []
       const keys = [...start, { key: 'Esc', label: 'no answer' }]
       return [...head, ...url, ...choiceLines(keys, width, style)]
     },
@@ -111,8 +112,8 @@ export function serverQuestionView(options: ServerQuestionOptions): QuestionView
   }
 
   function headOf({ server: name }: ServerQuestion): string {
-    if (request.mode === 'url') return pageQuestion(server, request)
-    return `The server ${everyCharacterInLine(name, 100)} asks: ${seenText(request.message)}`
+    if (request.mode === 'url') return pageQuestionText(server, request)
+    return `The server ${everyCharacterInLine(name, 100)} asks: ${visibleText(request.message)}`
   }
 }
 
@@ -121,7 +122,7 @@ const yesOrNo: readonly FormOption[] = [
   { const: 'false', title: 'No' },
 ]
 
-function opened(name: string, { properties }: Form): Open {
+function openField(name: string, { properties }: Form): OpenField {
   const field: FormField = properties[name] ?? { type: 'string' }
   const options = optionsOf(field)
   const { default: preset } = field
@@ -146,16 +147,16 @@ function optionsOf(field: FormField): readonly FormOption[] {
 }
 
 interface FieldActions {
-  readonly take: (open: Open, value: Value | undefined) => void
-  readonly back: (open: Open) => void
+  readonly take: (open: OpenField, value: Value | undefined) => void
+  readonly back: (open: OpenField) => void
   readonly changed: () => void
 }
 
-function handleField(open: Open, data: string, { take, back, changed }: FieldActions): void {
+function handleField(open: OpenField, data: string, { take, back, changed }: FieldActions): void {
   const { text, options, field } = open
   if (isPressed(data, 'escape')) return back(open)
   if (text !== undefined) {
-    if (data !== '\n' && isPressed(data, 'enter')) return take(open, writtenValue(field, text.text))
+    if (data !== '\n' && isPressed(data, 'enter')) return take(open, typedValue(field, text.text))
     text.handleInput(data)
     return changed()
   }
@@ -185,7 +186,7 @@ function optionValue(field: FormField, option: FormOption | undefined): Value | 
   return field.type === 'boolean' ? option?.const === 'true' : option?.const
 }
 
-function writtenValue(field: FormField, text: string): Value | undefined {
+function typedValue(field: FormField, text: string): Value | undefined {
   if (text.trim() === '') return undefined
   if (field.type !== 'number' && field.type !== 'integer') return text
   const number = Number(text)
@@ -194,7 +195,7 @@ function writtenValue(field: FormField, text: string): Value | undefined {
 }
 
 /** `a whole number from 1 to 10` */
-function expected(field: FormField): string {
+function expectedValueText(field: FormField): string {
   switch (field.type) {
     case 'number':
     case 'integer':
@@ -224,7 +225,7 @@ function bounds(least: number | undefined, most: number | undefined, from: strin
   return most === undefined ? ` at least ${least}` : `${from} ${least} to ${most}`
 }
 
-function fieldLines(open: Open, isRequired: boolean, width: number, style: Style): readonly string[] {
+function fieldLines(open: OpenField, isRequired: boolean, width: number, style: Style): readonly string[] {
   const { name, field, text, options, row, chosen, problem } = open
   const { title = name, description } = field
   const label = `${everyCharacterInLine(title, 200)}${isRequired ? ' (required)' : ''}`

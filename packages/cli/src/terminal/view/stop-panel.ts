@@ -2,7 +2,7 @@ import type { SessionSnapshot } from '@halting/core/session'
 import { columnsOf } from '../../io/columns.ts'
 import { many, oneLine, rounded, stopwatch } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
-import { goalNames, goalStanding } from '../../frontends/goal-words.ts'
+import { goalNames, goalStatus } from '../../frontends/goal-words.ts'
 import { nextStopText } from '../../frontends/next-stop-text.ts'
 import type { Component } from '../screen/screen-port.ts'
 import { dollars, dollarsAndMore } from '../../io/dollars.ts'
@@ -33,24 +33,24 @@ export function stopPanel(snapshot: () => PanelSnapshot, style: Style, now: () =
   const activeMs = runningClock(now)
   return {
     render(width) {
-      const given = snapshot()
-      const { activity } = given
-      const figures = { ...given.figures, usedMs: activeMs(given) }
-      const limits = namedLimits(given)
+      const current = snapshot()
+      const { activity } = current
+      const figures = { ...current.figures, usedMs: activeMs(current) }
+      const limits = shownLimits(current)
       const doing = activityText(activity, now())
-      const stop = stopText(given, limits)
+      const stop = stopText(current, limits)
       const parts = [
         turnsText(figures, limits),
-        given.goal === null ? '' : goalStanding(given.goal),
+        current.goal === null ? '' : goalStatus(current.goal),
         dollarsText(figures, limits),
-        ...(given.standing ?? []).filter(isHalfUsed).map(standingText),
+        ...(current.standing ?? []).filter(isHalfUsed).map(standingText),
         contextText(figures),
         timeText(figures, limits),
         tokensText(figures, limits),
         callsText(figures, limits),
       ]
-      const told = parts.filter((part) => part !== '')
-      const { doing: recovery, figures: rest } = laidOut(doing, told, stop, width - 1)
+      const texts = parts.filter((part) => part !== '')
+      const { doing: recovery, figures: rest } = layOut(doing, texts, stop, width - 1)
       // What is coloured takes no columns: the parts are laid out before.
       const shown = [...(recovery === '' ? [] : [style.yellow(recovery)]), ...(rest === '' ? [] : [style.dim(rest)])]
       return shown.length === 0 ? [] : [` ${shown.join(style.dim(separator))}`]
@@ -60,10 +60,10 @@ export function stopPanel(snapshot: () => PanelSnapshot, style: Style, now: () =
 
 /** Figures come with requests: between them the time goes on, while a run does and no person is waited for. */
 function runningClock(now: () => number): (snapshot: PanelSnapshot) => number {
-  let [usedMs, passedMs, lookedAt] = [0, 0, now()]
+  let [usedMs, passedMs, lastReadAt] = [0, 0, now()]
   return ({ figures, status }) => {
-    const sinceMs = now() - lookedAt
-    lookedAt += sinceMs
+    const sinceMs = now() - lastReadAt
+    lastReadAt += sinceMs
     if (figures.usedMs !== usedMs || status === 'idle') [usedMs, passedMs] = [figures.usedMs, 0]
     else if (status === 'running') passedMs += Math.max(0, sinceMs)
     return usedMs + passedMs
@@ -76,7 +76,7 @@ const separator = ' · '
 const fewestColumns = 10
 
 /** What goes on, as many of the figures as there is room for, and the next stop, which gives way last. */
-function laidOut(
+function layOut(
   doing: string,
   parts: readonly string[],
   stop: string,
@@ -127,25 +127,29 @@ type Figures = PanelSnapshot['figures']
 type Limits = PanelSnapshot['limits']
 
 /** Without those that nobody set, and of which less than half is used. */
-function namedLimits({ limits, figures, usualLimits = {} }: PanelSnapshot): Limits {
-  const named = (limit: number | null, used: number, usual: readonly number[] = []): number | null =>
+function shownLimits({ limits, figures, usualLimits = {} }: PanelSnapshot): Limits {
+  const shownLimit = (limit: number | null, used: number, usual: readonly number[] = []): number | null =>
     limit !== null && usual.includes(limit) && used * 2 < limit ? null : limit
   return {
     ...limits,
-    maxTurns: named(limits.maxTurns, figures.turns, usualLimits.maxTurns),
-    maxRunUsd: named(limits.maxRunUsd, figures.settledUsd, usualLimits.maxRunUsd),
+    maxTurns: shownLimit(limits.maxTurns, figures.turns, usualLimits.maxTurns),
+    maxRunUsd: shownLimit(limits.maxRunUsd, figures.settledUsd, usualLimits.maxRunUsd),
   }
 }
 
 /** The next stop, where it is by a limit that is named; else the turns that are left, where those are. */
-function stopText({ limits, figures, nextStop }: PanelSnapshot, named: Limits): string {
-  const isUnnamed = (limit: 'maxTurns' | 'maxRunUsd'): boolean => limits[limit] !== null && named[limit] === null
+function stopText({ limits, figures, nextStop }: PanelSnapshot, shownLimit: Limits): string {
+  const isUnnamed = (limit: 'maxTurns' | 'maxRunUsd'): boolean => limits[limit] !== null && shownLimit[limit] === null
   const isHidden =
     (nextStop?.reason === 'max_turns' && isUnnamed('maxTurns')) ||
     (nextStop?.reason === 'max_budget_usd' && isUnnamed('maxRunUsd') && isOfRun(limits, figures))
   if (!isHidden) return isUnnamed('maxTurns') && nextStop === null ? '' : nextStopText(nextStop)
-  if (named.maxTurns === null) return ''
-  return nextStopText({ reason: 'max_turns', turns: Math.max(0, named.maxTurns - figures.turns), isEstimate: false })
+  if (shownLimit.maxTurns === null) return ''
+  return nextStopText({
+    reason: 'max_turns',
+    turns: Math.max(0, shownLimit.maxTurns - figures.turns),
+    isEstimate: false,
+  })
 }
 
 /** The dollar limit of the run leaves less than that of the session. */

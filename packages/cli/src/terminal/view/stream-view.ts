@@ -14,9 +14,9 @@ import {
   noticeBlock,
   overriddenText,
   promptBlock,
-  roomBlock,
+  contextChangeBlock,
   thinkingBlock,
-  toldBlock,
+  modelMessageBlock,
 } from './message-blocks.ts'
 import { iterationText } from '../../frontends/iteration-text.ts'
 import { followTools } from './running-tools.ts'
@@ -218,9 +218,9 @@ export function createStreamView({
         return seeResults(entry)
       case 'hook':
         // Of the program itself: a person knows the folder. The pager shows it.
-        return entry.hook !== undefined && isBuiltinHook(entry.hook) ? [] : [toldBlock('hook', content, style)]
+        return entry.hook !== undefined && isBuiltinHook(entry.hook) ? [] : [modelMessageBlock('hook', content, style)]
       case 'loop':
-        return goals.hasTold() ? [] : [toldBlock('sent to the model', content, style)]
+        return goals.hasTold() ? [] : [modelMessageBlock('sent to the model', content, style)]
       case 'interruption':
         // The ending tells it.
         return []
@@ -254,7 +254,7 @@ export function createStreamView({
 
   const onEvent = (event: RunEvent): readonly Block[] => {
     tools.onEvent(event)
-    const room = event.type === 'message' && seen.has(event.entry.id) ? undefined : roomBlock(event, style)
+    const room = event.type === 'message' && seen.has(event.entry.id) ? undefined : contextChangeBlock(event, style)
     const before = room === undefined ? [] : [...endWriting(), room]
     switch (event.type) {
       case 'run_start': {

@@ -3,7 +3,7 @@ import { CURSOR_MARKER } from '@earendil-works/pi-tui/dist/tui.js'
 import { columnsOf } from '../../io/columns.ts'
 import { inert } from '../../io/inert.ts'
 import { everyControl, numbered } from '../../io/seen.ts'
-import { pastedIn, textOfKey } from '../keys/typed.ts'
+import { pastedText, textOfKey } from '../keys/typed-text.ts'
 
 /** A small text that is written in a question: a reason, a command that is changed. Enter and Esc are for whoever shows it. */
 export interface TextField {
@@ -60,7 +60,7 @@ export function textField(initial: string): TextField {
     },
     render: (width) => fieldLines(before, after, width),
     handleInput(data) {
-      const pasted = pastedIn(data)
+      const pasted = pastedText(data)
       const typed = pasted === undefined ? textOfKey(data) : inert(pasted.replaceAll('\r', '\n'), { styled: false })
       if (typed !== undefined) {
         insert(typed)

@@ -3,7 +3,7 @@ import type { Style } from '../../io/style.ts'
 import { hanging } from './lines.ts'
 
 /** What is left of the list. */
-export function undoneOf(todos: readonly TodoItem[]): readonly TodoItem[] {
+export function unfinishedTodos(todos: readonly TodoItem[]): readonly TodoItem[] {
   return todos.filter(({ status }) => status !== 'completed')
 }
 

@@ -2,7 +2,7 @@ import type { ContentBlock, ToolStatus } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import type { Style } from '../../io/style.ts'
 import { everyCharacter } from '../../io/seen.ts'
-import { resultFigure, textOf } from '../../frontends/result-figure.ts'
+import { resultFigure, resultText } from '../../frontends/result-figure.ts'
 import { changeCount, countOf, diffLines, hunksOf } from './diff-lines.ts'
 import { foldedLines, hanging, headOfLines, tailOfLines } from './lines.ts'
 import { todosOf } from '../../frontends/todos.ts'
@@ -26,12 +26,12 @@ export interface ToolOutcome {
 
 const mostLines = { output: 5, diff: 40, failure: 6, answer: 4, pages: 5 } as const
 const indent = '  '
-const nothing = (): readonly string[] => []
+const emptyBody = (): readonly string[] => []
 
 /** What a person is shown of a result (spec R-TERM-21). */
 export function toolOutcome(result: ToolResultShown): ToolOutcome {
   const { tool, status, content, details } = result
-  if (status !== 'done') return unhappy(result)
+  if (status !== 'done') return failedOutcome(result)
   const fields = isJsonObject(details) ? details : {}
   const figure = inBrackets(resultFigure(result))
   switch (tool) {
@@ -39,19 +39,19 @@ export function toolOutcome(result: ToolResultShown): ToolOutcome {
     case 'Grep':
     case 'Glob':
     case 'WebFetch':
-      return { figure, body: nothing }
+      return { figure, body: emptyBody }
     case 'WebSearch':
       return { figure, body: foundPages(fields) }
     case 'Edit':
     case 'Write':
     case 'NotebookEdit':
-      return changed(fields)
+      return editOutcome(fields)
     case patchToolName:
-      return patched(fields)
+      return patchOutcome(fields)
     case 'Bash':
       return { figure, body: commandBody(fields, content) }
     case 'TaskCreate':
-      return { figure, body: nothing }
+      return { figure, body: emptyBody }
     case 'TaskUpdate': {
       const task = (todosOf(fields) ?? []).filter(({ id }) => id === fields['taskId'])
       return { figure, body: (width, style) => todoLines(task, width, style, indent) }
@@ -62,16 +62,16 @@ export function toolOutcome(result: ToolResultShown): ToolOutcome {
       return { figure: '', body: (width, style) => todoLines(todos, width, style, indent) }
     }
     case 'EnterPlanMode':
-      return { figure: '(plan first)', body: nothing }
+      return { figure: '(plan first)', body: emptyBody }
     case 'ExitPlanMode':
-      return { figure: '(approved)', body: nothing }
+      return { figure: '(approved)', body: emptyBody }
     case 'AskUserQuestion':
-      return answers(fields)
+      return answersOutcome(fields)
     case 'Agent':
     case 'Task':
-      return { figure, body: dimHead(textOf(content), mostLines.answer) }
+      return { figure, body: dimHead(resultText(content), mostLines.answer) }
     default:
-      return { figure, body: dimHead(textOf(content), 2) }
+      return { figure, body: dimHead(resultText(content), 2) }
   }
 }
 
@@ -91,11 +91,11 @@ function inBrackets(figure: string): string {
 
 type Fields = { readonly [name: string]: unknown }
 
-function changed(fields: Fields): ToolOutcome {
+function editOutcome(fields: Fields): ToolOutcome {
   const hunks = hunksOf(fields)
   const [added, removed] = [fields['linesAdded'], fields['linesRemoved']]
-  const told = typeof added === 'number' && typeof removed === 'number' ? changeCount(added, removed) : ''
-  const figure = hunks.length > 0 ? countOf(hunks) : told
+  const reportedCount = typeof added === 'number' && typeof removed === 'number' ? changeCount(added, removed) : ''
+  const figure = hunks.length > 0 ? countOf(hunks) : reportedCount
   return {
     figure: fields['type'] === 'create' ? `${figure} (new file)`.trimStart() : figure,
     body: (width, style) => diffLines(hunks, { width, style, most: mostLines.diff }),
@@ -103,10 +103,10 @@ function changed(fields: Fields): ToolOutcome {
 }
 
 /** The changes of each file of a patch. */
-function patched({ files }: Fields): ToolOutcome {
+function patchOutcome({ files }: Fields): ToolOutcome {
   const parts = (Array.isArray(files) ? files.filter(isJsonObject) : []).map((file) => ({
     file,
-    outcome: changed(file),
+    outcome: editOutcome(file),
   }))
   const sum = (name: string): number =>
     parts.reduce((total, { file }) => total + (typeof file[name] === 'number' ? file[name] : 0), 0)
@@ -127,19 +127,19 @@ function nameOfFile({ filePath }: Fields): string {
 }
 
 function commandBody(fields: Fields, content: ToolResultShown['content']): ToolOutcome['body'] {
-  if (typeof fields['backgroundTaskId'] === 'string') return nothing
-  return tailBody(typeof fields['stdout'] === 'string' ? fields['stdout'] : textOf(content))
+  if (typeof fields['backgroundTaskId'] === 'string') return emptyBody
+  return tailBody(typeof fields['stdout'] === 'string' ? fields['stdout'] : resultText(content))
 }
 
 function tailBody(output: string): ToolOutcome['body'] {
-  if (output.trim() === '') return nothing
+  if (output.trim() === '') return emptyBody
   return (width, style) =>
     tailOfLines(foldedLines(output, width - indent.length), mostLines.output, width - indent.length).map((line) =>
       style.dim(indent + line),
     )
 }
 
-function answers(fields: Fields): ToolOutcome {
+function answersOutcome(fields: Fields): ToolOutcome {
   const given = isJsonObject(fields['answers']) ? Object.entries(fields['answers']) : []
   return {
     figure: given.length === 0 ? '(not answered)' : '',
@@ -157,7 +157,7 @@ function answerText(answer: unknown): string {
 }
 
 function dimHead(text: string, most: number): ToolOutcome['body'] {
-  if (text.trim() === '') return nothing
+  if (text.trim() === '') return emptyBody
   return (width, style) =>
     headOfLines(foldedLines(text.trim(), width - indent.length), most, width - indent.length).map((line) =>
       style.dim(indent + line),
@@ -174,10 +174,10 @@ const words: { readonly [status in Exclude<ToolStatus, 'done'>]: string } = {
   unknown: 'outcome unknown',
 }
 
-function unhappy({ tool, status, content, details }: ToolResultShown): ToolOutcome {
-  if (status === 'done') return { figure: '', body: nothing }
+function failedOutcome({ tool, status, content, details }: ToolResultShown): ToolOutcome {
+  if (status === 'done') return { figure: '', body: emptyBody }
   const fields = isJsonObject(details) ? details : {}
-  const text = textOf(content).trim()
+  const text = resultText(content).trim()
   // A command that reacts to the abort ends by itself, as one that failed.
   if (tool === 'Bash' && fields['interrupted'] === true)
     return {

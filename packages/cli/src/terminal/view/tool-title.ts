@@ -1,8 +1,8 @@
 import { isJsonObject } from '@halting/core/adapters'
 import { inputSummary } from '@halting/analysis/words'
 import { mcpNameOf } from '../../io/mcp-name.ts'
-import { patchFileTitle, patchToolName, shownPatchFiles } from '../../frontends/patch-files.ts'
-import { shownPath } from '../../io/shown-path.ts'
+import { patchFileTitle, patchToolName, patchFileViews } from '../../frontends/patch-files.ts'
+import { displayPath } from '../../io/display-path.ts'
 
 /** What a call is, as its line begins: the name of the tool for people, and what the call is about. */
 export interface ToolTitle {
@@ -17,7 +17,7 @@ export function toolTitle(tool: string, input: unknown, cwd: string): ToolTitle 
     const value = fields[name]
     return typeof value === 'string' && value !== '' ? value : undefined
   }
-  const path = (name: string): string => shownPath(text(name) ?? '', cwd)
+  const path = (name: string): string => displayPath(text(name) ?? '', cwd)
   switch (tool) {
     case 'Read':
       return { name: tool, about: path('file_path') + rangeOf(fields['offset'], fields['limit']) }
@@ -27,8 +27,8 @@ export function toolTitle(tool: string, input: unknown, cwd: string): ToolTitle 
     case patchToolName:
       return {
         name: 'Patch',
-        about: shownPatchFiles(input)
-          .map((file) => patchFileTitle(file, (each) => shownPath(each, cwd)))
+        about: patchFileViews(input)
+          .map((file) => patchFileTitle(file, (each) => displayPath(each, cwd)))
           .join(', '),
       }
     case 'NotebookEdit':
@@ -61,7 +61,7 @@ export function toolTitle(tool: string, input: unknown, cwd: string): ToolTitle 
     case 'TaskStop':
       return { name: tool, about: text('task_id') ?? '' }
     case 'Wait':
-      return { name: tool, about: waitedFor(fields, path) }
+      return { name: tool, about: waitSubject(fields, path) }
     default: {
       const called = mcpNameOf(tool)
       const shown = called === undefined ? tool : `${called.server} ${called.tool}`
@@ -76,7 +76,7 @@ function taskNumber(id: unknown): string {
 }
 
 /** What a call of Wait names: a task, a command, a file or a time. */
-function waitedFor(fields: { readonly [name: string]: unknown }, path: (name: string) => string): string {
+function waitSubject(fields: { readonly [name: string]: unknown }, path: (name: string) => string): string {
   const { task_id: task, command, pattern, seconds } = fields
   const subject = typeof task === 'string' ? task : typeof command === 'string' ? command : path('file_path')
   const words = subject === '' && typeof seconds === 'number' ? `${seconds} s` : subject

@@ -28,16 +28,16 @@ export function hostOf(reply?: (request: JsonObject) => JsonObject | undefined):
       if (response === undefined) return
       const id = line['request_id'] ?? null
       setImmediate(() =>
-        control.take({ type: 'control_response', response: { subtype: 'success', request_id: id, response } }),
+        control.receive({ type: 'control_response', response: { subtype: 'success', request_id: id, response } }),
       )
     },
     serve: () => ({}),
-    tell: (line) => void lines.push(line),
+    emit: (line) => void lines.push(line),
     warn: () => undefined,
   })
   const say = (at: number, response: JsonObject): void => {
     const id = ids()[at] ?? 'none'
-    control.take({ type: 'control_response', response: { request_id: id, ...response } })
+    control.receive({ type: 'control_response', response: { request_id: id, ...response } })
   }
   return {
     control,

@@ -6,7 +6,7 @@ import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 
 /** A program that a host has started: what its arguments say, and how it goes on from there. */
-export interface Hosted {
+export interface HostProgram {
   readonly flags: Flags
   /** Serves the host until it has said all; gives the exit code. */
   readonly serve: (program: Program) => Promise<number>
@@ -16,9 +16,9 @@ export interface Hosted {
  * Reads the arguments of a host. Hosts know flags that we do not: those are told and passed over (spec R-HOST-1).
  * @throws UsageError for a value that cannot be read, and for flags that do not go together.
  */
-export function hosted({ argv: given }: Pick<Program, 'argv'>): Hosted {
+export function readHostProgram({ argv: originalArgv }: Pick<Program, 'argv'>): HostProgram {
   const warnings: string[] = []
-  const argv = withKnownMode(given, warnings)
+  const argv = withKnownMode(originalArgv, warnings)
   const { flags, words } = parseFlags(argv, {
     onUnknown: (flag) => warnings.push(`ignored the unknown flag ${oneLine(flag, 100)}.`),
   })
@@ -37,14 +37,14 @@ export function hosted({ argv: given }: Pick<Program, 'argv'>): Hosted {
 }
 
 /** The mode in which a model judges calls. There is none here: asking is what comes nearest to it. */
-const judged = 'auto'
+const autoMode = 'auto'
 
 function withKnownMode(argv: readonly string[], warnings: string[]): readonly string[] {
   return argv.map((argument, at) => {
-    const isJudged =
-      argument === `--permission-mode=${judged}` || (argument === judged && argv[at - 1] === '--permission-mode')
-    if (!isJudged) return argument
-    warnings.push(`--permission-mode ${judged} is not supported. Using the mode default, which asks.`)
+    const isAutoMode =
+      argument === `--permission-mode=${autoMode}` || (argument === autoMode && argv[at - 1] === '--permission-mode')
+    if (!isAutoMode) return argument
+    warnings.push(`--permission-mode ${autoMode} is not supported. Using the mode default, which asks.`)
     return argument.replace(/auto$/, 'default')
   })
 }

@@ -1,5 +1,5 @@
 /** Why the interactive program cannot be used here, in a sentence that says what can; undefined where it can (spec R-TERM-8). */
-export function whyNoScreen(
+export function missingTerminalReason(
   env: Readonly<Record<string, string | undefined>>,
   { stdin, stdout }: { readonly stdin: { readonly isTTY?: boolean }; readonly stdout: { readonly isTTY?: boolean } },
 ): string | undefined {

@@ -2,21 +2,21 @@ import { randomUUID } from 'node:crypto'
 import type { Session } from '@halting/core/session'
 import type { JsonObject, MessageContent, ContentBlock, Json } from '@halting/core'
 import type { Prepared } from '@halting/agent/open-session'
-import type { Opened } from './opened.ts'
+import type { HostSession } from './host-session.ts'
 import { type StatusCommand, statusCommandOf } from './status-commands.ts'
 import { blocksOf, isJsonObject } from '@halting/core/adapters'
 import { UsageError } from '../usage-error.ts'
 
-export interface HandInPorts {
+export interface PromptIntakePorts {
   /** The session, where it is open. */
-  readonly opened: () => Opened | undefined
-  readonly open: () => Promise<Opened>
+  readonly opened: () => HostSession | undefined
+  readonly open: () => Promise<HostSession>
   /** Answers a command that needs no model. */
   readonly answer: (command: StatusCommand, id: string) => void
   /** Resolves when the commands before are answered; undefined where a message has nothing to wait for. */
   readonly answering: () => Promise<void> | undefined
   /** Told of a message that could not be handed in. */
-  readonly fails: (thrown: unknown) => void
+  readonly onFailure: (thrown: unknown) => void
   /** Nothing is handed in any more. */
   readonly isLeaving: () => boolean
   /** Messages are told again when the session has them. */
@@ -24,17 +24,17 @@ export interface HandInPorts {
 }
 
 /** Messages on their way from the host to the session: in the order of their lines, whatever making one ready takes (spec R-HOST-5). */
-export class HandIn {
-  readonly #ports: HandInPorts
+export class PromptIntake {
+  readonly #ports: PromptIntakePorts
   #waiting: Promise<void> | undefined
   /** Said without being asked: it goes with the next message. */
-  #unasked: MessageContent | undefined
+  #prefix: MessageContent | undefined
   /** Those that the session has not told of yet. */
   readonly #replays = new Map<string, JsonObject>()
   /** Those whose lines tell them again: the line of the run would be their second. */
-  readonly #toldAgain = new Set<string>()
+  readonly #replayedIds = new Set<string>()
 
-  constructor(ports: HandInPorts) {
+  constructor(ports: PromptIntakePorts) {
     this.#ports = ports
   }
 
@@ -46,11 +46,11 @@ export class HandIn {
   take(line: JsonObject): void {
     const opened = this.#ports.opened()
     if (opened === undefined || this.#waiting !== undefined) {
-      this.#later(async () => {
+      this.#enqueue(async () => {
         const { session, prepare } = await this.#ports.open()
         const message = readUserMessage(line)
         const { content, isComposed } = message
-        if (this.#isAnswered(session, message, line)) return
+        if (this.#answerStatusCommand(session, message, line)) return
         const ready = isComposed ? { content } : await prepare(content)
         await this.#ports.answering()
         this.#prompt(session, message, line, ready)
@@ -61,41 +61,41 @@ export class HandIn {
     try {
       const message = readUserMessage(line)
       const { content, isComposed } = message
-      if (this.#isAnswered(session, message, line)) return
+      if (this.#answerStatusCommand(session, message, line)) return
       const ready = isComposed ? { content } : prepare(content)
       const answering = this.#ports.answering()
       if (ready instanceof Promise || answering !== undefined)
-        this.#later(async () => {
+        this.#enqueue(async () => {
           await answering
           this.#prompt(session, message, line, await ready)
         })
       else this.#prompt(session, message, line, ready)
     } catch (thrown) {
-      this.#ports.fails(thrown)
+      this.#ports.onFailure(thrown)
     }
   }
 
   /** The lines that tell these messages again. Each is told once. */
-  replayed(ids: readonly string[], sessionId: string): readonly JsonObject[] {
+  takeReplayLines(ids: readonly string[], sessionId: string): readonly JsonObject[] {
     return ids.flatMap((id) => {
       const line = this.#replays.get(id)
       this.#replays.delete(id)
       if (line === undefined) return []
-      this.#toldAgain.add(id)
+      this.#replayedIds.add(id)
       const { message } = line
       return [{ type: 'user', message, parent_tool_use_id: null, isReplay: true, uuid: id, session_id: sessionId }]
     })
   }
 
   /** Whether this is the uuid of a message that `replayed` tells. */
-  isToldAgain(uuid: string): boolean {
-    return this.#toldAgain.has(uuid)
+  isReplayed(uuid: string): boolean {
+    return this.#replayedIds.has(uuid)
   }
 
-  #later(handIn: () => Promise<void>): void {
+  #enqueue(handIn: () => Promise<void>): void {
     const waiting = (this.#waiting ?? Promise.resolve())
       .then(handIn)
-      .catch((thrown: unknown) => this.#ports.fails(thrown))
+      .catch((thrown: unknown) => this.#ports.onFailure(thrown))
       .finally(() => {
         if (this.#waiting === waiting) this.#waiting = undefined
       })
@@ -103,9 +103,9 @@ export class HandIn {
   }
 
   /** A command that the program answers by itself is no part of the conversation. */
-  #isAnswered(
+  #answerStatusCommand(
     session: Session,
-    { content, isComposed, asks, id = randomUUID() }: HostMessage,
+    { content, isComposed, startsRun: asks, id = randomUUID() }: HostMessage,
     line: JsonObject,
   ): boolean {
     const command = isComposed || !asks ? undefined : statusCommandOf(content, session)
@@ -118,15 +118,15 @@ export class HandIn {
 
   #prompt(
     session: Session,
-    { id = randomUUID(), when, asks }: HostMessage,
+    { id = randomUUID(), when, startsRun: asks }: HostMessage,
     line: JsonObject,
     { content, ...own }: Prepared,
   ): void {
-    const said = this.#unasked === undefined ? content : joined(this.#unasked, content)
-    this.#unasked = asks ? undefined : said
+    const combined = this.#prefix === undefined ? content : joinContents(this.#prefix, content)
+    this.#prefix = asks ? undefined : combined
     if (!asks || this.#ports.isLeaving()) return
     if (this.#ports.replays) this.#replays.set(id, line)
-    session.prompt(said, { ...own, id, ...(when !== undefined && { when }) })
+    session.prompt(combined, { ...own, id, ...(when !== undefined && { when }) })
   }
 }
 
@@ -136,7 +136,7 @@ interface HostMessage {
   readonly id?: string
   readonly when?: 'now' | 'next' | 'later'
   /** False: it waits for the next message, and goes with it. */
-  readonly asks: boolean
+  readonly startsRun: boolean
   /** The host wrote it: nothing in it is a command or names a file. */
   readonly isComposed: boolean
 }
@@ -146,40 +146,40 @@ const priorities = ['now', 'next', 'later'] as const
 /** Reads a line of the type `user` (spec R-HOST-5). @throws UsageError that says what is wrong with it. */
 export function readUserMessage(line: JsonObject): HostMessage {
   const { message, uuid, priority, shouldQuery, client_composed: composed } = line
-  if (!isJsonObject(message)) throw wrong('has no message')
-  if ((message['role'] ?? 'user') !== 'user') throw wrong('has a role that is not user')
+  if (!isJsonObject(message)) throw invalidMessage('has no message')
+  if ((message['role'] ?? 'user') !== 'user') throw invalidMessage('has a role that is not user')
   const when = priorities.find((one) => one === priority)
   if (priority !== undefined && priority !== null && when === undefined)
-    throw wrong('has a priority other than now, next and later')
+    throw invalidMessage('has a priority other than now, next and later')
   return {
     content: contentOf(message['content']),
     ...(typeof uuid === 'string' && uuid !== '' && { id: uuid }),
     ...(when !== undefined && { when }),
-    asks: shouldQuery !== false,
+    startsRun: shouldQuery !== false,
     isComposed: composed === true,
   }
 }
 
 function contentOf(content: Json | undefined): MessageContent {
   if (typeof content === 'string') {
-    if (content.trim() === '') throw wrong('is empty')
+    if (content.trim() === '') throw invalidMessage('is empty')
     return content
   }
-  if (!Array.isArray(content)) throw wrong('has a content that is neither a string nor a list of blocks')
-  if (content.length === 0) throw wrong('is empty')
-  const stranger = content.find((block) => !isJsonObject(block) || typeof block['type'] !== 'string')
-  if (stranger !== undefined) throw wrong('has a block without a type')
+  if (!Array.isArray(content)) throw invalidMessage('has a content that is neither a string nor a list of blocks')
+  if (content.length === 0) throw invalidMessage('is empty')
+  const invalidBlock = content.find((block) => !isJsonObject(block) || typeof block['type'] !== 'string')
+  if (invalidBlock !== undefined) throw invalidMessage('has a block without a type')
   // True as far as it was looked at; the session refuses blocks that no prompt has.
   return content as readonly Json[] as readonly ContentBlock[]
 }
 
-function wrong(problem: string): UsageError {
+function invalidMessage(problem: string): UsageError {
   return new UsageError(
     `A message of the host ${problem}. Expected {"type":"user","message":{"role":"user","content":"…"},"parent_tool_use_id":null,"session_id":""}.`,
   )
 }
 
 /** One message of two. */
-export function joined(first: MessageContent, second: MessageContent): MessageContent {
+export function joinContents(first: MessageContent, second: MessageContent): MessageContent {
   return [...blocksOf(first), ...blocksOf(second)]
 }

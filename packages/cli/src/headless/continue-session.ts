@@ -8,12 +8,12 @@ import { whose } from '@halting/agent/session-settings'
 import { waitingCalls } from '@halting/analysis/transcript'
 
 /** What is asked of a session, and what is left to do once that has begun. */
-export interface Ask {
+export interface SessionRequest {
   readonly ask: (session: Session) => void
   readonly afterwards?: () => Promise<void>
 }
 
-export interface GoingOn {
+export interface ContinueOptions {
   readonly sessionId: string
   readonly flags: Flags
 }
@@ -23,7 +23,11 @@ export interface GoingOn {
  * one that ended at a limit, or because the service failed, goes on in a new run.
  * @throws UsageError where a prompt is needed, or an answer.
  */
-export async function goOn(journal: SessionJournal, { sessionId, flags }: GoingOn, program: Program): Promise<Ask> {
+export async function continueSession(
+  journal: SessionJournal,
+  { sessionId, flags }: ContinueOptions,
+  program: Program,
+): Promise<SessionRequest> {
   const last = journal.ended.at(-1)
   if (journal.open !== undefined) return { ask: (session) => session.resume() }
   if (last === undefined) throw promptNeeded(sessionId, 'it has no prompt yet')

@@ -1,8 +1,8 @@
 import type { CodeRole, Theme } from '../theme.ts'
-import { type HighlightResult, highlighted } from './languages.ts'
+import { type HighlightResult, highlight } from './languages.ts'
 import { getSegmenter, visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
 import type { Block } from '../screen/screen-port.ts'
-import { codeOfModel } from '../view/of-model.ts'
+import { indentModelCode } from '../view/model-text.ts'
 
 /** A part of a line of code that has one colour. */
 interface CodePart {
@@ -32,18 +32,18 @@ export function codeLines(language: string): CodeLines {
   return {
     next(line) {
       if (line.length > longestLine) return [{ text: line, role: undefined }]
-      const result = highlighted(language, `${[...open, line].join('\n')}\n`)
+      const result = highlight(language, `${[...open, line].join('\n')}\n`)
       if (result === undefined) return [{ text: line, role: undefined }]
       size += line.length
-      const goesOn = endsOpen(result) && open.length < longestOpen.lines && size <= longestOpen.characters
-      ;[open, size] = goesOn ? [[...open, line], size] : [[], 0]
+      const isOpen = endsInOpenMode(result) && open.length < longestOpen.lines && size <= longestOpen.characters
+      ;[open, size] = isOpen ? [[...open, line], size] : [[], 0]
       return lastLineOf(result.value)
     },
   }
 }
 
 /** A mode that is not the language's own has the one it stands in as its parent. */
-function endsOpen({ _top: top }: HighlightResult): boolean {
+function endsInOpenMode({ _top: top }: HighlightResult): boolean {
   return top !== undefined && 'parent' in top && top.parent !== undefined && top.parent !== null
 }
 
@@ -114,7 +114,7 @@ function roleOf(classes: string): CodeRole | 'plain' | undefined {
 
 /** Lines of code, as they are: parted where the width ends, and not between words, so that what is copied is the code. */
 export function codeBlock(lines: readonly CodeLine[], indent: number, theme: Theme): Block {
-  return codeOfModel({ render: (width) => lines.flatMap((line) => rowsOf(line, indent, width, theme)) })
+  return indentModelCode({ render: (width) => lines.flatMap((line) => rowsOf(line, indent, width, theme)) })
 }
 
 /** The line above code, or below it. */

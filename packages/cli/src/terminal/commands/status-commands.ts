@@ -11,34 +11,34 @@ import {
 import { UsageError } from '../../usage-error.ts'
 import type { AppContext } from '../app/context.ts'
 import type { Command } from './command.ts'
-import { openIn } from './session-commands.ts'
+import { requireOpenSession } from './session-commands.ts'
 import { setLimits } from './setting-commands.ts'
 
 function snapshotOf(app: AppContext): SessionSnapshot {
-  return openIn(app).session.snapshot
+  return requireOpenSession(app).session.snapshot
 }
 
 const limits: Command = {
-  does: 'Show the limits; /limits turns 60 sets one, also during a run',
+  description: 'Show the limits; /limits turns 60 sets one, also during a run',
   argumentHint: '[turns|usd|run-usd|tokens|time|calls|tries N]',
   values: () => ['turns', 'usd', 'run-usd', 'tokens', 'time', 'calls', 'tries'],
   run(app, argument) {
     if (argument !== '') return setLimits(app, argument)
     const snapshot = snapshotOf(app)
-    app.tell((width) => {
+    app.printLines((width) => {
       const { heading, rows } = limitsReport(snapshot, width)
       const example = '/limits turns +20 · /limits usd 2.50 · /limits run-usd none · /limits time 20m'
-      const standing = standingRows(app.open?.standing?.() ?? [], width)
+      const standing = standingRows(app.open?.standingBudgets?.() ?? [], width)
       return [app.style.bold(heading), ...rows, ...standing, ...linesAfter('  ', example, width).map(app.style.dim)]
     })
   },
 }
 
 const cost: Command = {
-  does: 'Show what the run and the session cost',
+  description: 'Show what the run and the session cost',
   run(app) {
     const snapshot = snapshotOf(app)
-    app.tell((width) => {
+    app.printLines((width) => {
       const { heading, rows } = costReport(snapshot, width)
       return [app.style.bold(heading), ...rows]
     })
@@ -46,11 +46,11 @@ const cost: Command = {
 }
 
 const context: Command = {
-  does: 'Show what fills the context window',
+  description: 'Show what fills the context window',
   async run(app) {
     const usage = await app.open?.session.contextUsage()
     if (usage === undefined) return
-    app.tell((width) => {
+    app.printLines((width) => {
       const { heading, rows } = contextReport(usage, width)
       return [app.style.bold(heading), ...rows, ...linesAfter('  ', compactionRemark(usage), width).map(app.style.dim)]
     })
@@ -58,12 +58,12 @@ const context: Command = {
 }
 
 const todos: Command = {
-  does: 'Show the todo list, or hide it',
+  description: 'Show the todo list, or hide it',
   run: (app) => app.toggleTodos(),
 }
 
 const permissions: Command = {
-  does: 'Show mode and rules; check a Bash command; remove a rule',
+  description: 'Show mode and rules; check a Bash command; remove a rule',
   argumentHint: '[COMMAND | remove RULE]',
   values: () => ['remove'],
   async run(app, argument) {
@@ -72,25 +72,25 @@ const permissions: Command = {
   },
 }
 
-const doings = ['reconnect', 'on', 'off'] as const
+const mcpActions = ['reconnect', 'on', 'off'] as const
 
 const mcp: Command = {
-  does: 'List MCP servers; reconnect one, or switch it on or off',
+  description: 'List MCP servers; reconnect one, or switch it on or off',
   needs: 'settings',
   argumentHint: '[reconnect|on|off NAME]',
-  values: () => doings,
+  values: () => mcpActions,
   async run(app, argument) {
-    const here = app.open?.here
+    const here = app.open?.local
     if (argument !== '') {
       const [given = '', name = ''] = argument.split(/\s+/)
-      const doing = doings.find((known) => known === given)
-      if (doing === undefined || name === '')
+      const action = mcpActions.find((known) => known === given)
+      if (action === undefined || name === '')
         throw new UsageError('Use /mcp, /mcp reconnect NAME, /mcp on NAME or /mcp off NAME.')
-      await here?.changeServer(name, doing)
+      await here?.changeServer(name, action)
     }
     const servers = here?.servers() ?? []
     if (servers.length === 0) return app.note('This session has no MCP servers. Add one with halting mcp add.')
-    app.tell((width) => [
+    app.printLines((width) => [
       app.style.bold('Servers'),
       ...rowsOf(
         servers.map(({ name, status }) => [name, status] as const),
@@ -101,12 +101,12 @@ const mcp: Command = {
 }
 
 const hooks: Command = {
-  does: 'List the hooks of this session',
+  description: 'List the hooks of this session',
   needs: 'settings',
   run(app) {
-    const all = app.open?.here?.hooks ?? []
+    const all = app.open?.local?.hooks ?? []
     if (all.length === 0) return app.note('This session has no hooks.')
-    app.tell((width) => [
+    app.printLines((width) => [
       app.style.bold(many(all.length, 'hook')),
       ...rowsOf(
         all.map(({ event, what }) => [event, what] as const),
@@ -116,6 +116,6 @@ const hooks: Command = {
   },
 }
 
-export const shownCommands: {
+export const statusCommands: {
   readonly [name in 'limits' | 'cost' | 'context' | 'todos' | 'permissions' | 'mcp' | 'hooks']: Command
 } = { limits, cost, context, todos, permissions, mcp, hooks }

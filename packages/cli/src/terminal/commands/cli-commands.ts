@@ -1,80 +1,80 @@
 import { linesOfTold, many, oneLine } from '../../io/figures.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { AppContext } from '../app/context.ts'
-import { lastAnswerIn } from '../app/kept-entries.ts'
+import { lastAnswerIn } from '../app/transcript-entries.ts'
 import { fileOf } from '../app/open-session.ts'
 import type { Program } from '../../program.ts'
 import { copyableText } from '../screen/strip.ts'
 import { foldedLines } from '../view/lines.ts'
-import { captured } from '../../io/captured.ts'
+import { captureOutput } from '../../io/capture-output.ts'
 import type { Command } from './command.ts'
-import { openIn } from './session-commands.ts'
+import { requireOpenSession } from './session-commands.ts'
 
 // What a command of the program tells in a shell is told here by the same one.
 
 /** Has a command of the program tell what it has to say, in the scrollback. */
-async function tellBy(app: AppContext, run: (program: Program) => Promise<number>): Promise<void> {
-  const shown = { width: app.screen.columns - 2, isStyled: app.theme.current !== 'none' }
-  const { out, err } = await captured(app.program, shown, run)
-  if (out.trim() !== '') app.tell((width) => linesIn(out, width))
+async function printOutputOf(app: AppContext, run: (program: Program) => Promise<number>): Promise<void> {
+  const capture = { width: app.screen.columns - 2, isStyled: app.theme.current !== 'none' }
+  const { out, err } = await captureOutput(app.program, capture, run)
+  if (out.trim() !== '') app.printLines((width) => wrappedOutput(out, width))
   for (const line of linesOfTold(err)) app.note(line)
 }
 
 /** As they are where they fit: they have colours, and were made for this width. */
-function linesIn(text: string, width: number): readonly string[] {
+function wrappedOutput(text: string, width: number): readonly string[] {
   const lines = text.trimEnd().split('\n')
   return lines.flatMap((line) => (line.length <= width || line.includes('\u001B') ? [line] : foldedLines(line, width)))
 }
 
 const why: Command = {
-  does: 'Explain the last or current run: why it stopped, what it used',
+  description: 'Explain the last or current run: why it stopped, what it used',
   async run(app) {
-    const { why: told } = await import('../../why/why.ts')
-    const open = openIn(app)
+    const { why: runCommand } = await import('../../why/why.ts')
+    const open = requireOpenSession(app)
     const session = app.cluster === undefined ? fileOf(open.session.snapshot) : open.session.id
-    await tellBy(app, (program) => told(app.flags, [session], program))
+    await printOutputOf(app, (program) => runCommand(app.flags, [session], program))
   },
 }
 
 const memory: Command = {
-  does: 'Show the loaded instructions and memory notes',
+  description: 'Show the loaded instructions and memory notes',
   argumentHint: '[show TOPIC | forget ID]',
   needs: 'settings',
   async run(app, argument) {
-    const { memory: told } = await import('../../memory/memory.ts')
+    const { memory: runCommand } = await import('../../memory/memory.ts')
     const [doing = 'list', ...words] = argument.split(/\s+/).filter(Boolean)
     if (doing === 'dream') throw new UsageError('halting memory dream asks a model. Run it in a shell.')
-    for (const path of app.open?.here?.memoryFiles ?? []) app.note(`Read: ${path}`)
-    await tellBy(app, (program) => told(app.flags, [doing, ...words], program))
+    for (const path of app.open?.local?.memoryFiles ?? []) app.note(`Read: ${path}`)
+    await printOutputOf(app, (program) => runCommand(app.flags, [doing, ...words], program))
   },
 }
 
 const formats = { md: 'markdown', markdown: 'markdown', html: 'html', jsonl: 'jsonl' } as const
 
 const exportCommand: Command = {
-  does: 'Write the session to a file: .md, .html or .jsonl',
+  description: 'Write the session to a file: .md, .html or .jsonl',
   needs: 'record',
   argumentHint: '[FILE]',
   async run(app, argument) {
-    const path = fileOf(openIn(app).session.snapshot)
+    const path = fileOf(requireOpenSession(app).session.snapshot)
     const file = argument === '' ? `halting-${app.open?.session.id.slice(0, 8) ?? 'session'}.md` : argument
     const ending = /\.([a-z]+)$/i.exec(file)?.[1]?.toLowerCase() ?? ''
     const format = Object.entries(formats).find(([name]) => name === ending)?.[1]
     if (format === undefined)
       throw new UsageError(`The file name must end in .md, .html or .jsonl: "${oneLine(file, 80)}".`)
     const { exportSession } = await import('../../export/export.ts')
-    await tellBy(app, (program) => exportSession({ ...app.flags, format, output: file }, path, program))
+    await printOutputOf(app, (program) => exportSession({ ...app.flags, format, output: file }, path, program))
   },
 }
 
 const copy: Command = {
-  does: 'Copy the last answer, or code block N of it',
+  description: 'Copy the last answer, or code block N of it',
   argumentHint: '[N]',
   async run(app, argument) {
-    const said = lastAnswerIn(await openIn(app).entries())
-    if (said === undefined) return app.note('There is no answer yet.')
+    const lastAnswer = lastAnswerIn(await requireOpenSession(app).entries())
+    if (lastAnswer === undefined) return app.note('There is no answer yet.')
     // Where it is pasted, it does what was seen: nothing that the screen left out goes with it.
-    const answer = copyableText(said)
+    const answer = copyableText(lastAnswer)
     const blocks = [...answer.matchAll(/^(`{3,}|~{3,})[^\n]*\n([\s\S]*?)^\1/gm)].map(([, , code = '']) => code)
     const wanted = argument === '' ? answer : blocks[Number(argument) - 1]
     if (wanted === undefined)
@@ -87,18 +87,18 @@ const copy: Command = {
 }
 
 const grade: Command = {
-  does: 'Say whether the last run was good or bad, or show its grade',
+  description: 'Say whether the last run was good or bad, or show its grade',
   needs: 'record',
   argumentHint: '[good | bad | none]',
   values: () => ['good', 'bad', 'none'],
   async run(app, argument) {
-    const { grade: noted } = await import('../../grade/grade.ts')
-    const path = fileOf(openIn(app).session.snapshot)
-    await tellBy(app, (program) => noted({}, [path, ...argument.split(/\s+/).filter(Boolean)], program))
+    const { grade: runGrade } = await import('../../grade/grade.ts')
+    const path = fileOf(requireOpenSession(app).session.snapshot)
+    await printOutputOf(app, (program) => runGrade({}, [path, ...argument.split(/\s+/).filter(Boolean)], program))
   },
 }
 
-export const toldCommands: { readonly [name in 'why' | 'memory' | 'export' | 'copy' | 'grade']: Command } = {
+export const cliCommands: { readonly [name in 'why' | 'memory' | 'export' | 'copy' | 'grade']: Command } = {
   why,
   memory,
   export: exportCommand,

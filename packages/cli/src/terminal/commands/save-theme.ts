@@ -6,7 +6,7 @@ import type { ThemeName } from '../theme.ts'
 // Loaded when somebody chooses one.
 
 /** Writes it into the person's own settings; gives the file. @throws ConfigurationError for one that cannot be changed. */
-export async function keepTheme(theme: ThemeName, program: Program): Promise<string> {
+export async function saveTheme(theme: ThemeName, program: Program): Promise<string> {
   const path = ownSettingsFile({ ...program, home: homeFolder(program.env) })
   await changeSettingsFile(path, (text) => settingsTextWith(text, [{ path: ['theme'], value: theme }]))
   return path

@@ -1,12 +1,12 @@
 import type { Session } from '@halting/core/session'
 import { endings, type LimitsChange } from '@halting/core'
 import { endingLimits, mostGoalTries } from '@halting/core/adapters'
-import { readGoal, type GoalCommand } from '../frontends/goal-argument.ts'
+import { parseGoalArgument, type GoalCommand } from '../frontends/goal-argument.ts'
 import { goalRows } from '../frontends/goal-words.ts'
-import type { Command } from './opener.ts'
+import type { Command } from './session-opener.ts'
 
 /** What this face itself does with a prompt: every editor has a field to write in, and few have buttons for these. */
-export const ownCommands: readonly Command[] = [
+export const builtinCommands: readonly Command[] = [
   { name: 'continue', description: 'Continue where the last run stopped' },
   { name: 'retry', description: 'Retry now instead of waiting for a service' },
   { name: 'compact', description: 'Compact the conversation', argumentHint: 'what to keep' },
@@ -22,36 +22,36 @@ export const ownCommands: readonly Command[] = [
   },
 ]
 
-const ownNames = ['continue', 'retry', 'compact', 'until', 'goal'] as const
-type OwnName = (typeof ownNames)[number]
+const builtinNames = ['continue', 'retry', 'compact', 'until', 'goal'] as const
+type BuiltinName = (typeof builtinNames)[number]
 
 /** The command of a prompt, with what is written behind it. A prompt without anything in it goes on. */
-export function ownCommandOf(text: string): { readonly name: OwnName; readonly rest: string } | undefined {
-  const said = text.trim()
-  if (said === '') return { name: 'continue', rest: '' }
-  const [, given, rest = ''] = /^\/([a-z]+)(?:\s+(.*))?$/s.exec(said) ?? []
-  const name = ownNames.find((one) => one === given)
+export function parseBuiltinCommand(text: string): { readonly name: BuiltinName; readonly rest: string } | undefined {
+  const trimmed = text.trim()
+  if (trimmed === '') return { name: 'continue', rest: '' }
+  const [, given, rest = ''] = /^\/([a-z]+)(?:\s+(.*))?$/s.exec(trimmed) ?? []
+  const name = builtinNames.find((one) => one === given)
   return name === undefined ? undefined : { name, rest }
 }
 
 /** Sets the goals of the session, or shows them; gives what the person is told. @throws ConfigurationError for what cannot be set. */
 export function setGoal(session: Session, name: GoalCommand, argument: string): string {
   const { goal } = session.snapshot
-  const read = readGoal(name, argument, goal, Date.now())
+  const read = parseGoalArgument(name, argument, goal, Date.now())
   if (read.kind === 'show') return goalRows(goal).join('\n')
   session.set(read.change)
-  return `${read.says}${session.snapshot.goal?.isChecked === false ? ' Goals are not checked in plan mode.' : ''}`
+  return `${read.message}${session.snapshot.goal?.isChecked === false ? ' Goals are not checked in plan mode.' : ''}`
 }
 
 /**
  * Goes on. A run that ended after its turns, its tool calls or its time gets as many again, as a new prompt would give it; dollars and tokens are for a person to raise.
  * @throws ConfigurationError where there is nothing to go on with.
  */
-export function goOn(session: Session): void {
-  session.resume(moreOf(session.snapshot))
+export function continueRun(session: Session): void {
+  session.resume(raisedLimits(session.snapshot))
 }
 
-function moreOf({ last, limits, figures }: Session['snapshot']): LimitsChange | undefined {
+function raisedLimits({ last, limits, figures }: Session['snapshot']): LimitsChange | undefined {
   const limit = last === undefined ? null : endings[last.reason].limit
   if (limit === null || endingLimits[limit].raisedBy !== 'continuing') return undefined
   if (limit === 'maxTurns' && limits.maxTurns !== null && figures.turns >= limits.maxTurns)

@@ -3,10 +3,10 @@ import type { Session } from '@halting/core/session'
 import type { TranscriptEntry } from '@halting/core'
 import type { Prepared } from '@halting/agent/open-session'
 import type { MissingKeyError } from '../flags/missing-key.ts'
-import type { GivenPrompt } from './prompt-content.ts'
+import type { ClientPrompt } from './prompt-content.ts'
 
 /** What a client asks for when it opens a session. */
-export interface OpenRequest {
+export interface OpenSessionRequest {
   readonly cwd: string
   readonly additionalDirectories: readonly string[]
   readonly servers: readonly McpServer[]
@@ -31,14 +31,14 @@ export interface OpenedSession {
   /** Models that a person may choose beside those of the session, such as those whose key is there. Others can be named, too. */
   readonly models: readonly string[]
   /** The prompt with its commands and files put in. */
-  prepare(prompt: GivenPrompt, signal: AbortSignal): Promise<Prepared>
+  prepare(prompt: ClientPrompt, signal: AbortSignal): Promise<Prepared>
   /** Calls back with what a person should know, beginning with what was said before. */
   readonly onNote: (listener: (text: string) => void) => void
 }
 
 /** Opens sessions, as the program does for its flags. */
-export interface Opener {
-  open(request: OpenRequest): Promise<OpenedSession>
+export interface SessionOpener {
+  open(request: OpenSessionRequest): Promise<OpenedSession>
   /** What was said in a session that is kept; undefined for an id that none has. */
   history(sessionId: string): Promise<{ readonly entries: readonly TranscriptEntry[] } | undefined>
   /** Sessions that are kept, a page at a time: those of this machine when absent. Undefined for a cursor that is none. */
@@ -49,7 +49,7 @@ export interface Opener {
   /** Why the model of the flags and the person's settings cannot be asked, where its key is missing. Absent where keys are elsewhere. */
   missingKey?(): Promise<MissingKeyError | undefined>
   /** What a person is told when a signal ends the program: sessions that go on without it, and how one returns. Absent where none do. */
-  left?(): readonly string[]
+  exitNotes?(): readonly string[]
   /** Removes one; from this machine when absent. @throws what the client is told */
   remove?(sessionId: string): Promise<void>
 }

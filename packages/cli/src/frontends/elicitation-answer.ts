@@ -4,8 +4,8 @@ import { isJsonObject } from '@halting/core/adapters'
 type Field = NonNullable<ElicitationAnswer['content']>[string]
 
 /** What whoever asked a person gives of the answer, as a server takes it. What is no answer has declined, and what is no value of a form is left out. */
-export function elicited(said: unknown): ElicitationAnswer {
-  const { action, content } = isJsonObject(said) ? said : {}
+export function readElicitationAnswer(answer: unknown): ElicitationAnswer {
+  const { action, content } = isJsonObject(answer) ? answer : {}
   if (action !== 'accept') return { action: action === 'cancel' ? action : 'decline' }
   if (!isJsonObject(content)) return { action }
   const fields = Object.entries(content).flatMap(([name, value]): [string, Field][] => {

@@ -3,7 +3,7 @@ import { type ArgumentGroup, argumentGroups } from '../flags/parse.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 
 /** How the program was called, and what it was asked: the prompt as written, and what was piped in with it. */
-export interface Asked {
+export interface Invocation {
   readonly argv: readonly string[]
   readonly written: string
   readonly prompt: string
@@ -11,19 +11,19 @@ export interface Asked {
   readonly sessionId?: string | undefined
 }
 
-export interface Missing {
+export interface MissingPermissions {
   readonly rules: readonly string[]
   readonly mode: string | undefined
 }
 
 /** A command that is longer than this nobody pastes. */
-const longestCommand = 2_000
+const maxCommandLength = 2_000
 
 /** What the model is told when the session continues with what was missing. */
-const tryAgain = 'The calls that were denied are allowed now. Try them again.'
+const retryPrompt = 'The calls that were denied are allowed now. Try them again.'
 
 /** These choose a session, and the command chooses its own. */
-export const choosingSession: readonly FlagName[] = [
+export const sessionFlags: readonly FlagName[] = [
   'resume',
   'continue',
   'sessionId',
@@ -36,7 +36,10 @@ export const choosingSession: readonly FlagName[] = [
  * The command that lets denied calls through, and the words before it. It continues the session, so that nothing is paid twice; where the session is not stored
  * it runs the same prompt again. Either way it has the flags of this call, and what was missing.
  */
-export function rerun(asked: Asked, { rules, mode }: Missing): { readonly text: string; readonly command: string } {
+export function rerunCommand(
+  asked: Invocation,
+  { rules, mode }: MissingPermissions,
+): { readonly text: string; readonly command: string } {
   const groups = argumentGroups(asked.argv)
   const added = [
     ...(mode === undefined ? [] : ['--permission-mode', mode]),
@@ -47,13 +50,13 @@ export function rerun(asked: Asked, { rules, mode }: Missing): { readonly text: 
   const replaced = new Set<FlagName>([
     'print',
     ...(mode === undefined ? [] : (['permissionMode'] as const)),
-    ...(isContinued ? choosingSession : []),
+    ...(isContinued ? sessionFlags : []),
   ])
-  const prompt = isContinued ? tryAgain : asked.prompt
+  const prompt = isContinued ? retryPrompt : asked.prompt
   const session = isContinued ? ['--resume', sessionId] : []
   const flags = groups.flatMap(({ flag, tokens }) => (flag === undefined || replaced.has(flag) ? [] : tokens))
   const command = `halting ${shellQuoted(withPrompt(prompt, [...session, ...flags, ...added]))}`
-  if (command.length <= longestCommand && !groups.some(mayHoldSecrets))
+  if (command.length <= maxCommandLength && !groups.some(mayHoldSecrets))
     return {
       text: isContinued ? 'Allow them and continue:' : 'Allow them and run it again:',
       command: `  ${command}`,

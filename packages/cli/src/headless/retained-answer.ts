@@ -5,11 +5,11 @@ type Entry = Extract<RunEvent, { readonly type: 'message' }>['entry']
 
 // Spec R-VERI-4.
 /** Follows whether the answer before a request to verify the last change stays that of the run. */
-export class KeptAnswer {
+export class RetainedAnswer {
   /** From that request on; empty where there was none, or where the answer no longer stands. */
   #entries: Entry[] = []
 
-  get stands(): boolean {
+  get isRetained(): boolean {
     return this.#entries.length > 0
   }
 
@@ -17,7 +17,7 @@ export class KeptAnswer {
   onEvent(event: RunEvent): 'begins' | 'ends' | undefined {
     if (event.type !== 'message') return undefined
     const { entry } = event
-    if (!this.stands) {
+    if (!this.isRetained) {
       if (entry.kind !== 'user' || entry.keepsAnswer !== true) return undefined
       this.#entries = [entry]
       return 'begins'

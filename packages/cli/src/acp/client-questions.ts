@@ -16,14 +16,22 @@ import type { Outbox } from './outbox.ts'
 import { unconfinedRemark } from '../frontends/unconfined-remark.ts'
 import { textContent } from './tool-view.ts'
 import { limitQuestion, limitReason, offerLabel } from '../frontends/limit-question.ts'
-import { answerOf, limitAnswerOf, limitOptions, optionsFor, outcomeOf, rejection, unasked } from './permission.ts'
+import {
+  answerOf,
+  limitAnswerOf,
+  limitOptions,
+  optionsFor,
+  outcomeOf,
+  rejection,
+  denialWithoutAsking,
+} from './permission.ts'
 import { personQuestionsIn, type PersonQuestion } from '../frontends/person-questions.ts'
 import { answersOfForm, choiceOf, choicesFor, formFor } from './person-questions.ts'
 import { settableLimits } from '../frontends/settable-limits.ts'
 
-const mostLimitForms = 3
+const maxLimitForms = 3
 
-interface Asks {
+interface ClientQuestionsOptions {
   readonly session: Session
   readonly client: AgentContext
   readonly capabilities: ClientCapabilities
@@ -32,17 +40,17 @@ interface Asks {
 }
 
 /** Brings the questions of a session to the person, and the answers back (spec R-ACP-7). */
-export class Asking {
-  readonly #asks: Asks
+export class ClientQuestions {
+  readonly #options: ClientQuestionsOptions
   /** Questions that wait for an answer, by their ids. */
   readonly #open = new Map<string, AbortController>()
   /** How often it was asked about a limit. */
-  #limits = 0
+  #limitQuestionCount = 0
   /** Calls that a person never wants to be asked about again. */
   readonly #rejected = new Set<string>()
 
-  constructor(asks: Asks) {
-    this.#asks = asks
+  constructor(asks: ClientQuestionsOptions) {
+    this.#options = asks
   }
 
   onEvent(event: SessionEvent): void {
@@ -56,32 +64,32 @@ export class Asking {
     this.#open.set(question.id, controller)
     try {
       const answer = await this.#ask(question, controller.signal)
-      this.#asks.session.answer(question.id, answer)
+      this.#options.session.answer(question.id, answer)
     } catch (thrown) {
       // Nobody waits for it where it was withdrawn.
-      if (!controller.signal.aborted) this.#asks.session.answer(question.id, unasked(messageOf(thrown)))
+      if (!controller.signal.aborted) this.#options.session.answer(question.id, denialWithoutAsking(messageOf(thrown)))
     } finally {
       this.#open.delete(question.id)
     }
   }
 
   async #ask(question: Question, signal: AbortSignal): Promise<PermissionAnswer> {
-    const { updates, outbox } = this.#asks
+    const { updates, outbox } = this.#options
     const { agentId, toolName, input } = question
-    const told = updates.asked(question)
-    outbox.push(...told.updates)
+    const announced = updates.announceQuestion(question)
+    outbox.push(...announced.updates)
     // The client knows the call before it is asked about it.
     await outbox.flush()
     const asked = toolName === 'AskUserQuestion' ? personQuestionsIn(input) : []
-    if (asked.length > 0) return this.#askPerson(question, asked, told.id, signal)
+    if (asked.length > 0) return this.#askPerson(question, asked, announced.id, signal)
     const sameCall = `${toolName} ${JSON.stringify(input)}`
     if (this.#rejected.has(sameCall)) return rejection
-    const { title, kind, locations, content: shown } = told.view
+    const { title, kind, locations, content: shown } = announced.view
     const remark = unconfinedRemark(question)
     const content = remark === undefined ? shown : [textContent(remark), ...shown]
     const outcome = await this.#request(
       {
-        toolCall: { toolCallId: told.id, title, kind, status: 'pending', locations, content, rawInput: input },
+        toolCall: { toolCallId: announced.id, title, kind, status: 'pending', locations, content, rawInput: input },
         options: optionsFor(question),
         _meta: {
           'halting/question': {
@@ -100,10 +108,10 @@ export class Asking {
 
   /** Whether a limit is raised: the question is shown as a call of its own, since clients ask about calls. No answer ends the run as the limit says. */
   async #answerLimit(request: LimitRequest): Promise<void> {
-    const { session, outbox } = this.#asks
+    const { session, outbox } = this.#options
     const controller = new AbortController()
     this.#open.set(request.id, controller)
-    const toolCallId = `halting-limit-${++this.#limits}`
+    const toolCallId = `halting-limit-${++this.#limitQuestionCount}`
     const title = limitQuestion(request)
     const text = limitReason(request)
     const content = [{ type: 'content', content: { type: 'text', text } } as const]
@@ -130,7 +138,7 @@ export class Asking {
   }
 
   get #hasForms(): boolean {
-    return (this.#asks.capabilities.elicitation?.form ?? undefined) !== undefined
+    return (this.#options.capabilities.elicitation?.form ?? undefined) !== undefined
   }
 
   async #limitByOptions(
@@ -148,9 +156,9 @@ export class Asking {
     { toolCallId, message }: { readonly toolCallId: string; readonly message: string },
     signal: AbortSignal,
   ): Promise<LimitAnswer> {
-    const { session, client } = this.#asks
+    const { session, client } = this.#options
     let problem = ''
-    for (let time = 0; time < mostLimitForms; time++) {
+    for (let time = 0; time < maxLimitForms; time++) {
       const form = limitForm(request, { sessionId: session.id, toolCallId, message: `${problem} ${message}`.trim() })
       const said: unknown = await client.request(methods.client.elicitation.create, form, {
         cancellationSignal: signal,
@@ -173,7 +181,7 @@ export class Asking {
     toolCallId: string,
     signal: AbortSignal,
   ): Promise<PermissionAnswer> {
-    const { session, client } = this.#asks
+    const { session, client } = this.#options
     if (this.#hasForms) {
       const form = formFor(asked, { sessionId: session.id, toolCallId })
       const said: unknown = await client.request(methods.client.elicitation.create, form, {
@@ -199,7 +207,7 @@ export class Asking {
     asked: Omit<RequestPermissionRequest, 'sessionId'>,
     signal: AbortSignal,
   ): Promise<RequestPermissionOutcome> {
-    const { session, client } = this.#asks
+    const { session, client } = this.#options
     const params = { ...asked, sessionId: session.id }
     const said = await client.request(methods.client.session.requestPermission, params, { cancellationSignal: signal })
     return outcomeOf(said, asked.options)
@@ -233,7 +241,7 @@ function limitAnswerOfForm({ limit, offers }: LimitRequest, said: unknown): Limi
   const { action, content } = fieldsOf(said)
   const { choice, other } = action === 'accept' ? fieldsOf(content) : {}
   if (typeof other === 'string' && other.trim() !== '') {
-    const read = settableLimits[limit].read(other.trim())
+    const read = settableLimits[limit].parse(other.trim())
     return 'value' in read ? { raise: { [limit]: read.value } } : `Give ${read.expected}.`
   }
   const offer = offers.find(({ to }) => `raise:${to}` === choice)

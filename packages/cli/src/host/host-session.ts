@@ -7,26 +7,26 @@ import type { Prepared } from '@halting/agent/open-session'
 import type { HostServers } from './host-servers.ts'
 
 /** Resolves when a session that runs elsewhere waits for an answer that nobody here can give. */
-export function waitsForAnswer(
+export function whenWaitingForAnswer(
   session: Pick<Session, 'listen'>,
-  { isWaiting }: NonNullable<Opened['goesOn']>,
+  { isWaiting }: NonNullable<HostSession['detached']>,
 ): Promise<'waits'> {
   return new Promise((resolve) => {
-    const look = (): void => {
+    const check = (): void => {
       if (isWaiting()) resolve('waits')
     }
-    session.listen(look)
-    look()
+    session.listen(check)
+    check()
   })
 }
 
 /** A session that was opened for a host, with what a host may ask about it. */
-export interface Opened {
+export interface HostSession {
   readonly session: Session
   /** Fields of `system/init` before the first run, but for mode and model. */
   readonly initFields: () => JsonObject
   /** What `initialize` is answered with, but for what changes while the session lives. */
-  readonly about: JsonObject
+  readonly initializeResponse: JsonObject
   /** Commands and names of files in what a person says, in the place of which something else is sent. */
   readonly prepare: (content: MessageContent) => Prepared | Promise<Prepared>
   /** Undefined where there are none, and none can come. */
@@ -36,30 +36,30 @@ export interface Opened {
   /** The environment of the session. */
   readonly env: Program['env']
   /** Flags and the limits of settings that it began with; the flags alone when absent. */
-  readonly begunWith?: Flags
+  readonly initialFlags?: Flags
   readonly commands: () => readonly JsonObject[]
   readonly agents: () => readonly JsonObject[]
   readonly plugins: LiveSession['plugins']
-  readonly readAnew: LiveSession['readAnew']
+  readonly reload: LiveSession['readAnew']
   /** Whether the plugin in a folder was loaded when the session began. */
   readonly hasPlugin: (path: string) => boolean
   /** Whether files can be put back. */
-  readonly keepsFiles: boolean
+  readonly hasFileCheckpoints: boolean
   /** Further fields of `get_context_usage`. */
   readonly memoryFiles: () => readonly JsonObject[]
   readonly agentTokens: () => readonly JsonObject[]
   /** Requests that this session cannot serve, by subtype, and why. */
-  readonly notHere?: { readonly [subtype: string]: string }
+  readonly unsupported?: { readonly [subtype: string]: string }
   /** What is told on its way to the host; as it is when absent. */
-  readonly through?: (next: (event: SessionEvent) => void) => (event: SessionEvent) => void
+  readonly interceptEvents?: (next: (event: SessionEvent) => void) => (event: SessionEvent) => void
   /** It is on a cluster: what goes on goes on without this program. Absent for a session of this process. */
-  readonly goesOn?: {
+  readonly detached?: {
     /** For an answer that nobody here can give. */
     readonly isWaiting: () => boolean
     /** What a person is told of one that is left so. */
-    readonly told: string
+    readonly message: string
     /** The same when a signal ends the program; undefined where nothing goes on. */
-    readonly left: () => string | undefined
+    readonly leaveMessage: () => string | undefined
   }
   /** Resolves when what was told so far is on disk; undefined where it is kept already. */
   readonly flush: (() => Promise<void>) | undefined

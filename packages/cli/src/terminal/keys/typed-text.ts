@@ -3,7 +3,7 @@ import { oneLine } from '../../io/figures.ts'
 import { pasteEnd, pasteStart } from '../screen/input.ts'
 
 /** What was pasted; undefined for a key. */
-export function pastedIn(data: string): string | undefined {
+export function pastedText(data: string): string | undefined {
   if (!data.startsWith(pasteStart)) return undefined
   const text = data.slice(pasteStart.length)
   return text.endsWith(pasteEnd) ? text.slice(0, -pasteEnd.length) : text
@@ -16,12 +16,12 @@ export function textOfKey(data: string): string | undefined {
 }
 
 /** The text that a key, or a paste, types in a line; '' for none. */
-export function typedIn(data: string): string {
-  const pasted = pastedIn(data)
+export function typedText(data: string): string {
+  const pasted = pastedText(data)
   return pasted === undefined ? (textOfKey(data) ?? '') : oneLine(pasted, 1_000)
 }
 
 /** The text without its last character. */
-export function withoutLast(text: string): string {
+export function withoutLastCharacter(text: string): string {
   return Array.from(text).slice(0, -1).join('')
 }

@@ -2,15 +2,15 @@ import type { RunEvent, TranscriptEntry } from '@halting/core'
 import { many, rounded } from '../io/figures.ts'
 
 /** What was done about a window that fills up, as a person is told; undefined for other events. */
-export interface RoomNews {
+export interface ContextChange {
   readonly kind: 'compacted' | 'not compacted' | 'cleared'
   readonly text: string
 }
 
-export function roomNews(event: RunEvent): RoomNews | undefined {
+export function contextChangeOf(event: RunEvent): ContextChange | undefined {
   switch (event.type) {
     case 'message':
-      return compacted(event.entry)
+      return compactionChange(event.entry)
     case 'compact_end':
       return event.compacted ? undefined : { kind: 'not compacted', text: `not compacted: ${event.message}` }
     case 'results_cleared': {
@@ -22,15 +22,18 @@ export function roomNews(event: RunEvent): RoomNews | undefined {
   }
 }
 
-const how = {
+const compactionTexts = {
   auto: 'compacted',
   manual: 'compacted',
   reactive: 'compacted, since the request was too long',
   collapse: 'finished work summarized',
 } as const
 
-function compacted(entry: TranscriptEntry): RoomNews | undefined {
+function compactionChange(entry: TranscriptEntry): ContextChange | undefined {
   if (entry.kind !== 'compact_boundary' || entry.trigger === 'hook') return undefined
   const { trigger, preTokens, postTokens } = entry
-  return { kind: 'compacted', text: `${how[trigger]}: ${rounded(preTokens)} → ${rounded(postTokens)} tokens` }
+  return {
+    kind: 'compacted',
+    text: `${compactionTexts[trigger]}: ${rounded(preTokens)} → ${rounded(postTokens)} tokens`,
+  }
 }

@@ -2,10 +2,10 @@ import type { SessionEvent } from '@halting/core/session'
 import { readOnlyGit } from '@halting/agent'
 
 /** Whether a repository has changes that nobody committed, as it was when it was last looked at. */
-export interface WorkTree {
+export interface WorktreeStatus {
   readonly hasChanges: boolean
   /** Looks again, beside everything else; once more where it is being looked at. */
-  look(): void
+  refresh(): void
   /** Looks after what may have changed files. */
   onEvent(event: SessionEvent): void
 }
@@ -14,7 +14,7 @@ export interface WorkTree {
  * The work tree of a folder. Where there is no git, no repository, or no answer in time, it has no changes. Nothing that the repository's settings name is run.
  * @param changed It is another now.
  */
-export function workTree(cwd: string, env: NodeJS.ProcessEnv, changed: () => void): WorkTree {
+export function watchWorktree(cwd: string, env: NodeJS.ProcessEnv, changed: () => void): WorktreeStatus {
   let hasChanges = false
   let isLooking = false
   let isAskedAgain = false
@@ -39,7 +39,7 @@ export function workTree(cwd: string, env: NodeJS.ProcessEnv, changed: () => voi
     get hasChanges() {
       return hasChanges
     },
-    look: lookAgain,
+    refresh: lookAgain,
     onEvent({ type }) {
       if (type === 'run_end') lookAgain()
     },

@@ -2,10 +2,10 @@ import type { QueuedMessage, Session } from '@halting/core/session'
 import type { MessageContent } from '@halting/core'
 import { blocksOf, messageOf } from '@halting/core/adapters'
 import type { Prepared } from '@halting/agent/open-session'
-import { saidText } from '../view/said-text.ts'
+import { promptText } from '../view/prompt-text.ts'
 
 /** What a session takes: the session itself, and what makes a message of what was typed. */
-export interface Taker {
+export interface PromptTarget {
   readonly session: Session
   prepare(text: string): Promise<Prepared>
 }
@@ -14,7 +14,7 @@ export type When = 'next' | 'later'
 
 interface HandInOptions {
   /** Where messages go; waits for a session that is being opened. */
-  readonly taker: () => Promise<Taker>
+  readonly taker: () => Promise<PromptTarget>
   /** The session that is open. */
   readonly current: () => Session | undefined
   readonly note: (text: string) => void
@@ -30,20 +30,20 @@ interface HandInOptions {
  * N2: what no run has taken can be taken back as it was typed, also while it is being prepared.
  * N3: what the session does not take goes back into the editor, with the reason.
  */
-export interface HandIn {
+export interface PromptSender {
   send(text: string, when: When): void
   /** Goes with the next message: what a command of the person's printed. */
   attach(text: string): void
   /** Texts that are on their way. */
-  readonly onTheirWay: readonly string[]
+  readonly unsentTexts: readonly string[]
   /** Of attached ones. */
-  readonly attached: number
+  readonly attachedCount: number
   /** The last message that nobody has taken, as it was typed; undefined for none. */
-  takeBackLast(): string | undefined
+  retractLast(): string | undefined
   /** Ends the run that goes on; what was not taken goes back into the editor. */
   interrupt(): boolean
   /** Messages that the session gave back by itself. */
-  returned(messages: readonly QueuedMessage[]): void
+  restore(messages: readonly QueuedMessage[]): void
   forget(ids: readonly string[]): void
   /** Resolves when nothing is on its way. */
   settled(): Promise<void>
@@ -56,13 +56,13 @@ interface Outgoing {
   isCalledOff: boolean
 }
 
-export function createHandIn({ taker, current, note, giveBack, changed }: HandInOptions): HandIn {
+export function createPromptSender({ taker, current, note, giveBack, changed }: HandInOptions): PromptSender {
   const outgoing: Outgoing[] = []
   const typed = new Map<string, { readonly text: string; readonly attached: readonly string[] }>()
   let attached: string[] = []
   let last = Promise.resolve()
 
-  const textFor = ({ id, content }: QueuedMessage): string => typed.get(id)?.text ?? saidText(content)
+  const textFor = ({ id, content }: QueuedMessage): string => typed.get(id)?.text ?? promptText(content)
   /** What went with a message that comes back goes with the next one. */
   const comesBack = (message: QueuedMessage): string => {
     attached = [...(typed.get(message.id)?.attached ?? []), ...attached]
@@ -106,13 +106,13 @@ export function createHandIn({ taker, current, note, giveBack, changed }: HandIn
       attached.push(text)
       changed()
     },
-    get onTheirWay() {
+    get unsentTexts() {
       return outgoing.map(({ text }) => text)
     },
-    get attached() {
+    get attachedCount() {
       return attached.length
     },
-    takeBackLast() {
+    retractLast() {
       const [text] = callOff(outgoing.slice(-1))
       if (text !== undefined) return text
       const queued = current()?.snapshot.queue.at(-1)
@@ -128,7 +128,7 @@ export function createHandIn({ taker, current, note, giveBack, changed }: HandIn
       if (texts.length > 0) giveBack(texts)
       return wasRunning
     },
-    returned(messages) {
+    restore(messages) {
       if (messages.length > 0) giveBack(messages.toReversed().map(comesBack).toReversed())
     },
     forget(ids) {

@@ -1,11 +1,11 @@
 import type { TranscriptEntry } from '@halting/core'
 import { isOfPerson, textOf } from '@halting/core/adapters'
 import { endOfAnswer, foldSession, type StepRecord } from '@halting/core/steps'
-import { saidText } from '../view/said-text.ts'
+import { promptText } from '../view/prompt-text.ts'
 import { displayTranscript, readDisplayTranscript } from '@halting/analysis/transcript'
 
 /** All that was said in a session that is kept, in order. */
-export async function keptEntries(file: string): Promise<readonly TranscriptEntry[]> {
+export async function readEntries(file: string): Promise<readonly TranscriptEntry[]> {
   return [...(await readDisplayTranscript(file))]
 }
 
@@ -15,16 +15,16 @@ export function entriesIn(runs: readonly (readonly StepRecord[])[]): readonly Tr
 }
 
 /** A message of the person that a conversation can go back to. */
-export interface KeptPrompt {
+export interface StoredPrompt {
   readonly id: string
   readonly text: string
 }
 
 /** The newest last. Messages before a compaction are gone from the conversation. */
-export function promptsIn(entries: readonly TranscriptEntry[]): readonly KeptPrompt[] {
+export function promptsIn(entries: readonly TranscriptEntry[]): readonly StoredPrompt[] {
   return entries.flatMap((entry) => {
     if (entry.kind !== 'user' || !isOfPerson(entry)) return []
-    const text = saidText(entry.message.content).trim()
+    const text = promptText(entry.message.content).trim()
     return text === '' ? [] : [{ id: entry.id, text }]
   })
 }

@@ -1,15 +1,15 @@
 import { readOnlyGit } from '@halting/agent'
 import { oneLine } from '../../io/figures.ts'
 import { transcriptLines } from '../pager/transcript.ts'
-import { foldedLines, shownText } from '../view/lines.ts'
+import { foldedLines, displayText } from '../view/lines.ts'
 import type { AppContext } from '../app/context.ts'
 import type { Command } from './command.ts'
-import { openIn } from './session-commands.ts'
+import { requireOpenSession } from './session-commands.ts'
 
 const transcript: Command = {
-  does: 'Show the whole conversation, with all results',
+  description: 'Show the whole conversation, with all results',
   async run(app) {
-    const entries = await openIn(app).entries()
+    const entries = await requireOpenSession(app).entries()
     const { style, cwd } = app
     app.page({
       title: 'The conversation',
@@ -20,7 +20,7 @@ const transcript: Command = {
 }
 
 const history: Command = {
-  does: 'Search your earlier prompts',
+  description: 'Search your earlier prompts',
   async run(app) {
     const all = app.history.all.toReversed()
     if (all.length === 0) return app.note('There are no earlier prompts.')
@@ -41,7 +41,7 @@ const history: Command = {
 const diffLimits = { mostBytes: 2_000_000, timeoutMs: 10_000 }
 
 const diff: Command = {
-  does: 'Show the changes since the last commit',
+  description: 'Show the changes since the last commit',
   needs: 'files',
   async run(app) {
     const text = await gitDiff(app.cwd, app.program.env)
@@ -74,7 +74,7 @@ async function gitDiff(cwd: string, env: AppContext['program']['env']): Promise<
 }
 
 function diffTextLines(text: string, width: number, { style }: AppContext): readonly string[] {
-  return shownText(text)
+  return displayText(text)
     .trimEnd()
     .split('\n')
     .flatMap((line) => {
@@ -91,7 +91,7 @@ function diffTextLines(text: string, width: number, { style }: AppContext): read
 }
 
 const tasks: Command = {
-  does: 'List background tasks; Enter stops one',
+  description: 'List background tasks; Enter stops one',
   async run(app) {
     const session = app.open?.session
     const running = session?.snapshot.tasks.filter(({ status }) => status === 'running') ?? []
@@ -110,7 +110,7 @@ const tasks: Command = {
   },
 }
 
-export const lookCommands: { readonly [name in 'transcript' | 'history' | 'diff' | 'tasks']: Command } = {
+export const viewCommands: { readonly [name in 'transcript' | 'history' | 'diff' | 'tasks']: Command } = {
   transcript,
   history,
   diff,

@@ -4,24 +4,27 @@ import type { Block } from '../screen/screen-port.ts'
 // Signs that look like them count too; what draws tables does not.
 
 const colours = String.raw`^(?:\u001B\[[\d;:]*m)*`
-const likeText = new RegExp(
+const resemblesProgramLine = new RegExp(
   String.raw`${colours}(?![\u2500-\u257F])(?:[\p{So}>?!\u00B7\u203A\u00BB\u276F]\uFE0F?)+(?:\s|\u001B|$)`,
   'u',
 )
 /** Code may begin with what means something there. */
-const likeCode = new RegExp(String.raw`${colours}(?![\u2500-\u257F])(?:[\p{So}!]\uFE0F?)+(?:\s|\u001B|$)`, 'u')
+const resemblesProgramLineInCode = new RegExp(
+  String.raw`${colours}(?![\u2500-\u257F])(?:[\p{So}!]\uFE0F?)+(?:\s|\u001B|$)`,
+  'u',
+)
 
 /** Text of the model: where a line of it begins as lines of the program do, all of it stands two columns in (spec R-TERM-11b). */
-export function textOfModel(block: Block): Block {
-  return standingIn(block, likeText, () => true)
+export function indentModelText(block: Block): Block {
+  return indentedBlock(block, resemblesProgramLine, () => true)
 }
 
 /** The same for code, which is printed line by line, and whose other lines stay where they are. */
-export function codeOfModel(block: Block): Block {
-  return standingIn(block, likeCode, (line) => likeCode.test(line))
+export function indentModelCode(block: Block): Block {
+  return indentedBlock(block, resemblesProgramLineInCode, (line) => resemblesProgramLineInCode.test(line))
 }
 
-function standingIn(block: Block, like: RegExp, isMoved: (line: string) => boolean): Block {
+function indentedBlock(block: Block, like: RegExp, isMoved: (line: string) => boolean): Block {
   return {
     render(width) {
       const lines = block.render(width)

@@ -2,7 +2,7 @@ import type { MessageContent } from '@halting/core'
 import { isText } from '@halting/core/adapters'
 
 /** What a person said, without what it brought in: files, output of their commands, images. */
-export function saidText(content: MessageContent): string {
+export function promptText(content: MessageContent): string {
   return typeof content === 'string' ? content : (content.find(isText)?.text ?? '')
 }
 
@@ -10,7 +10,7 @@ export function saidText(content: MessageContent): string {
 const mention = /^(?:The )?(?:file|folder) (.+?)(?: \(mentioned by the user\)|, which the user named):$/i
 
 /** What it brought in, each in a few words. */
-export function broughtIn(content: MessageContent): readonly string[] {
+export function attachmentLabels(content: MessageContent): readonly string[] {
   if (typeof content === 'string') return []
   const first = content.findIndex(isText)
   return content.flatMap((block, index) => {

@@ -2,33 +2,33 @@ import type { Output } from './output.ts'
 import type { Program } from '../program.ts'
 
 /** What a command of the program would have written. */
-export interface Captured {
+export interface CapturedOutput {
   readonly exitCode: number
   readonly out: string
   readonly err: string
 }
 
 /** Runs a command of the program, such as `halting why`, and has its text for the screen. Throws what the command throws. */
-export async function captured(
+export async function captureOutput(
   program: Program,
   { width, isStyled }: { readonly width: number; readonly isStyled: boolean },
   run: (program: Program) => Promise<number>,
-): Promise<Captured> {
-  const said = { out: '', err: '' }
+): Promise<CapturedOutput> {
+  const streams = { out: '', err: '' }
   const output: Output = {
     isTerminal: { stdout: isStyled, stderr: false },
     width,
     isLineTaken: false,
     broken: undefined,
     onBroken: () => undefined,
-    out: (text) => void (said.out += text),
-    err: (text) => void (said.err += text),
+    out: (text) => void (streams.out += text),
+    err: (text) => void (streams.err += text),
     redactWith: () => undefined,
     showLive: () => undefined,
-    readerMayLeave: () => undefined,
+    allowReaderToLeave: () => undefined,
     endLine: () => undefined,
     flush: () => Promise.resolve(),
   }
   const exitCode = await run({ ...program, output })
-  return { exitCode, ...said }
+  return { exitCode, ...streams }
 }
