@@ -133,14 +133,8 @@ export class EventUpdates {
     const { prefix, agent } = by
     const isMain = agent === undefined
     switch (event.type) {
-      case 'model_update': {
-        if (!isMain) return []
-        const { update } = event
-        // A complete block stands as it was told.
-        if (update.type === 'block' && isToolUse(update.block))
-          return this.#calls.announce(update.block.id, update.block.name, update.block.input)
-        return this.#reply.update(event)
-      }
+      case 'model_update':
+        return isMain ? this.#modelUpdates(event) : []
       case 'model_end':
         return [usageUpdate(this.#snapshot())]
       case 'retry':
@@ -201,6 +195,14 @@ export class EventUpdates {
       case 'background':
         return []
     }
+  }
+
+  #modelUpdates(event: Extract<RunEvent, { readonly type: 'model_update' }>): readonly SessionUpdate[] {
+    const { update } = event
+    // A complete tool call is announced with its whole input.
+    if (update.type === 'block' && isToolUse(update.block))
+      return this.#calls.announce(update.block.id, update.block.name, update.block.input)
+    return this.#reply.update(event)
   }
 
   /** How often it may still happen is what a person wants to know of a recovery. One that they paid for themselves is none. */

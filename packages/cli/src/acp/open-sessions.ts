@@ -101,9 +101,9 @@ class NoteForwarder {
   constructor(outer: Output) {
     const err = (text: string): void => {
       outer.err(text)
-      const text_ = linesOfTold(text).join('\n')
-      if (this.#listener === undefined) this.#waiting.push(text_)
-      else this.#listener(text_)
+      const message = linesOfTold(text).join('\n')
+      if (this.#listener === undefined) this.#waiting.push(message)
+      else this.#listener(message)
     }
     // All else of it is that of the program.
     this.output = Object.create(outer, { err: { value: err } }) as Output

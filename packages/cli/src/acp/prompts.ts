@@ -135,6 +135,6 @@ export class Prompts {
 }
 
 /** It only goes on, and no run has it yet. */
-function isWaiting({ submittedAs: submittedAs, runId }: PromptState): boolean {
+function isWaiting({ submittedAs, runId }: PromptState): boolean {
   return submittedAs === 'goes on' && runId === undefined
 }

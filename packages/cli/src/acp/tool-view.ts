@@ -44,74 +44,89 @@ function taskListTitle(name: string, field: (key: string) => string): string {
   }
 }
 
-/** @param cwd Where paths of the call are from: an editor is told absolute ones alone. */
-export function toolViewOf(name: string, input: unknown, cwd: string): ToolView {
-  const fields = fieldsOf(input)
+/** Reads the fields of a call's input for display. */
+interface InputReader {
+  /** A text field; '' for anything else. */
+  readonly field: (key: string) => string
+  /** The absolute path in a field; '' for none. */
+  readonly path: (key: string) => string
+  /** The path in a field as people read it, relative to the working directory; '' for none. */
+  readonly from: (key: string) => string
+  /** The view with the path in a field as its location. */
+  readonly at: (key: string, view: ToolView, line?: number) => ToolView
+  /** The text fields that are not empty, each as a code block. */
+  readonly texts: (...keys: readonly string[]) => ToolCallContent[]
+}
+
+function inputReader(fields: Readonly<Record<string, unknown>>, cwd: string): InputReader {
   const field = (key: string): string => {
     const value = fields[key]
     return typeof value === 'string' ? value : ''
   }
   const path = (key: string): string => (field(key) === '' ? '' : calledPath(field(key), cwd))
-  /** A path as people read it. */
-  const from = (key: string): string => (field(key) === '' ? '' : displayPath(field(key), cwd))
-  const plain = (kind: ToolKind, title: string): ToolView => ({ title: shown(title), kind, locations: [], content: [] })
-  const at = (key: string, view: ToolView, line?: number): ToolView =>
-    path(key) === '' ? view : { ...view, locations: [{ path: path(key), ...(line !== undefined && { line }) }] }
-  const texts = (...keys: readonly string[]): ToolCallContent[] =>
-    keys
-      .map(field)
-      .filter((text) => text !== '')
-      .map((text) => textContent(fenced(text)))
+  return {
+    field,
+    path,
+    from: (key) => (field(key) === '' ? '' : displayPath(field(key), cwd)),
+    at: (key, view, line) =>
+      path(key) === '' ? view : { ...view, locations: [{ path: path(key), ...(line !== undefined && { line }) }] },
+    texts: (...keys) =>
+      keys
+        .map(field)
+        .filter((text) => text !== '')
+        .map((text) => textContent(fenced(text))),
+  }
+}
+
+function plainView(kind: ToolKind, title: string): ToolView {
+  return { title: shown(title), kind, locations: [], content: [] }
+}
+
+/** What an editor shows of a call. `cwd`: the directory that relative paths of the call start from; editors receive absolute paths only. */
+export function toolViewOf(name: string, input: unknown, cwd: string): ToolView {
+  const fields = fieldsOf(input)
+  const reader = inputReader(fields, cwd)
+  const { field, from, at, texts } = reader
   switch (name) {
     case 'Read': {
       const { offset } = fields
       const line = typeof offset === 'number' && offset >= 1 ? Math.floor(offset) : undefined
       const title = `Read ${from('file_path')}${line === undefined ? '' : ` from line ${line}`}`
-      return at('file_path', plain('read', title), line)
+      return at('file_path', plainView('read', title), line)
     }
-    case 'Edit': {
-      const view = at('file_path', plain('edit', `Edit ${from('file_path')}`))
-      const [oldText, newText] = [field('old_string'), field('new_string')]
-      if (path('file_path') === '') return view
-      return { ...view, content: [{ type: 'diff', path: path('file_path'), oldText, newText }] }
-    }
-    case 'Write': {
-      const view = at('file_path', plain('edit', `Write ${from('file_path')}`))
-      if (path('file_path') === '') return view
-      const oldText = textBefore(path('file_path'), cwd)
-      return { ...view, content: [{ type: 'diff', path: path('file_path'), oldText, newText: field('content') }] }
-    }
+    case 'Edit':
+    case 'Write':
+      return fileChangeView(name, reader, cwd)
     case patchToolName:
       return patchView(fields, cwd)
     case 'NotebookEdit':
       return at('notebook_path', {
-        ...plain('edit', `Edit ${from('notebook_path')}`),
+        ...plainView('edit', `Edit ${from('notebook_path')}`),
         content: cellContent(fields, field('new_source')),
       })
-    case 'Bash': {
-      const title = `Run ${field('command')}`
-      const view = plain('execute', title)
-      const told = [view.title === title ? '' : fenced(field('command'), 'sh'), field('description')]
-      return { ...view, content: told.filter((text) => text !== '').map(textContent) }
-    }
+    case 'Bash':
+      return commandView(reader)
     case 'Wait':
       return at('file_path', {
-        ...plain(...waitOf(fields, field, from('file_path'))),
+        ...plainView(...waitOf(fields, field, from('file_path'))),
         content: texts('command', 'pattern'),
       })
     case 'Glob':
     case 'Grep': {
       const where = [from('path'), field('glob'), field('type')].filter((text) => text !== '').join(' ')
-      return at('path', plain('search', searchTitle(name, field('pattern'), where)))
+      return at('path', plainView('search', searchTitle(name, field('pattern'), where)))
     }
     case 'WebFetch':
-      return { ...plain('fetch', `Fetch ${field('url')}`), content: texts('url', 'prompt') }
+      return { ...plainView('fetch', `Fetch ${field('url')}`), content: texts('url', 'prompt') }
     case 'WebSearch':
-      return { ...plain('fetch', `Search the web for "${field('query')}"`), content: wholeInput(fields) }
+      return { ...plainView('fetch', `Search the web for "${field('query')}"`), content: wholeInput(fields) }
     case 'Agent':
     case 'Task':
       return {
-        ...plain('think', `Agent ${[field('subagent_type'), field('description')].filter(Boolean).join(': ')}`.trim()),
+        ...plainView(
+          'think',
+          `Agent ${[field('subagent_type'), field('description')].filter(Boolean).join(': ')}`.trim(),
+        ),
         content: texts('prompt'),
       }
     case 'TodoWrite':
@@ -119,20 +134,38 @@ export function toolViewOf(name: string, input: unknown, cwd: string): ToolView 
     case 'TaskUpdate':
     case 'TaskList':
     case 'TaskGet':
-      return { ...plain('think', taskListTitle(name, field)), content: texts('description') }
+      return { ...plainView('think', taskListTitle(name, field)), content: texts('description') }
     case 'EnterPlanMode':
-      return plain('switch_mode', 'Enter plan mode')
+      return plainView('switch_mode', 'Enter plan mode')
     case 'ExitPlanMode': {
-      const view = plain('switch_mode', 'Present the plan')
+      const view = plainView('switch_mode', 'Present the plan')
       return field('plan') === '' ? view : { ...view, content: [textContent(field('plan'))] }
     }
     case 'Skill':
-      return { ...plain('other', `Use the skill ${field('skill')}`), content: texts('args') }
+      return { ...plainView('other', `Use the skill ${field('skill')}`), content: texts('args') }
     case 'AskUserQuestion':
-      return plain('other', 'Ask a question')
+      return plainView('other', 'Ask a question')
     default:
-      return { ...plain('other', otherTitle(name)), content: wholeInput(fields) }
+      return { ...plainView('other', otherTitle(name)), content: wholeInput(fields) }
   }
+}
+
+/** An edit or a new content of one file, as a diff. */
+function fileChangeView(name: 'Edit' | 'Write', { field, path, from, at }: InputReader, cwd: string): ToolView {
+  const view = at('file_path', plainView('edit', `${name} ${from('file_path')}`))
+  const file = path('file_path')
+  if (file === '') return view
+  const [oldText, newText] =
+    name === 'Edit' ? [field('old_string'), field('new_string')] : [textBefore(file, cwd), field('content')]
+  return { ...view, content: [{ type: 'diff', path: file, oldText, newText }] }
+}
+
+/** A command: the whole of it where the title had to shorten it, and its description. */
+function commandView({ field }: InputReader): ToolView {
+  const title = `Run ${field('command')}`
+  const view = plainView('execute', title)
+  const parts = [view.title === title ? '' : fenced(field('command'), 'sh'), field('description')]
+  return { ...view, content: parts.filter((text) => text !== '').map(textContent) }
 }
 
 /** The source of a cell as it is, below what else the call says. */

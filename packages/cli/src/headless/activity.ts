@@ -34,92 +34,117 @@ interface Doing {
 const tellingMs = 3_000
 
 export function followActivity(now: () => number = () => performance.now()): Activity {
-  const begun = now()
+  return new RunActivity(now)
+}
+
+class RunActivity implements Activity {
+  readonly #now: () => number
+  readonly #begun: number
   // By the calls of the agents that they stand in, and their own id: agents may use the ids of others.
   // Waits for services are among them, under names of their own.
-  const tools = new Map<string, Doing>()
-  let own: Doing = { what: () => 'starting', since: begun, isTimed: false }
-  let turn = 0
-  let [tokens, usd, reserved] = [0, 0, 0]
-  let window: Window | undefined
-  let isCompacting = false
-  const begin = (what: string | undefined): void => {
-    // What goes on since a while goes on.
-    if (what !== undefined && own.what(0) !== what) own = { what: () => what, since: now(), isTimed: true }
+  readonly #tools = new Map<string, Doing>()
+  #own: Doing
+  #turn = 0
+  #tokens = 0
+  #usd = 0
+  #reserved = 0
+  #window: Window | undefined
+  #isCompacting = false
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+    this.#begun = now()
+    this.#own = { what: () => 'starting', since: this.#begun, isTimed: false }
   }
 
-  const hearUpdate = (update: ModelUpdate): void => {
-    if (update.type === 'thinking_delta') begin('thinking')
-    if (update.type === 'text_delta') begin('writing')
+  line(columns: number): string {
+    return layOut(this.#parts(), columns)
+  }
+
+  paceMs(): number {
+    return paceOf(this.#tools)
+  }
+
+  #begin(what: string | undefined): void {
+    // What goes on since a while goes on.
+    if (what !== undefined && this.#own.what(0) !== what)
+      this.#own = { what: () => what, since: this.#now(), isTimed: true }
+  }
+
+  #hearUpdate(update: ModelUpdate): void {
+    if (update.type === 'thinking_delta') this.#begin('thinking')
+    if (update.type === 'text_delta') this.#begin('writing')
     if (update.type !== 'api_event' || update.event['type'] !== 'content_block_start') return
     const { content_block: block } = update.event
     if (block === undefined || !isJsonObject(block) || block['type'] !== 'tool_use') return
-    begin(typeof block['name'] === 'string' ? `writing a tool call (${block['name']})` : 'writing a tool call')
+    this.#begin(typeof block['name'] === 'string' ? `writing a tool call (${block['name']})` : 'writing a tool call')
   }
 
-  const onEvent = (event: RunEvent, agents: string): void => {
+  #onEvent(event: RunEvent, agents: string): void {
     const isOwn = agents === ''
     switch (event.type) {
       case 'agent':
-        return onEvent(event.event, `${agents}${event.callId}/`)
+        return this.#onEvent(event.event, `${agents}${event.callId}/`)
       case 'tool_start':
-        tools.set(agents + event.callId, doingCall(event, now()))
+        this.#tools.set(agents + event.callId, doingCall(event, this.#now()))
         return
       case 'tool_update': {
-        const [wait, doing] = [toolWaitIn(event.data), tools.get(agents + event.callId)]
+        const [wait, doing] = [toolWaitIn(event.data), this.#tools.get(agents + event.callId)]
         if (wait !== undefined && doing !== undefined)
-          tools.set(agents + event.callId, waitingCall(doing, wait, now() + wait.leftMs))
+          this.#tools.set(agents + event.callId, waitingCall(doing, wait, this.#now() + wait.leftMs))
         return
       }
       case 'tool_end':
-        tools.delete(agents + event.callId)
-        return begin('working')
+        this.#tools.delete(agents + event.callId)
+        return this.#begin('working')
       case 'retry':
-        own = { what: retryText(event, now()), since: now(), isTimed: false }
+        this.#own = { what: retryText(event, this.#now()), since: this.#now(), isTimed: false }
         return
       case 'service_wait':
-        followWait(tools, agents + waitKey, event, now())
-        return begin(isOwn && !event.isWaiting ? 'asking the model' : undefined)
+        followWait(this.#tools, agents + waitKey, event, this.#now())
+        return this.#begin(isOwn && !event.isWaiting ? 'asking the model' : undefined)
       case 'turn_start':
-        if (isOwn) turn = event.turn
+        if (isOwn) this.#turn = event.turn
         return
       case 'model_update':
-        hearUpdate(event.update)
+        this.#hearUpdate(event.update)
         return
       case 'compact_start':
-        begin(`compacting ${rounded(event.tokens)} tokens`)
-        isCompacting = isOwn
+        this.#begin(`compacting ${rounded(event.tokens)} tokens`)
+        this.#isCompacting = isOwn
         return
       case 'message':
         // The next reply is counted; until then what was left is estimated.
-        if (isOwn && window !== undefined && event.entry.kind === 'compact_boundary')
-          window = { ...window, used: event.entry.postTokens }
+        if (isOwn && this.#window !== undefined && event.entry.kind === 'compact_boundary')
+          this.#window = { ...this.#window, used: event.entry.postTokens }
         return
       case 'compact_end':
-        isCompacting = false
-        return begin('working')
+        this.#isCompacting = false
+        return this.#begin('working')
       default:
-        begin(whatBegins(event))
+        this.#begin(whatBegins(event))
     }
   }
 
-  const parts = (): Parts => ({
-    turn: turn > 0 ? `turn ${turn}` : '',
-    doing: doingText([...tools.values()], own, now()),
-    time: stopwatch(now() - begun),
-    // While it is made shorter, its size is told already.
-    context: isCompacting ? '' : contextText(window),
-    tokens: tokens > 0 ? `${rounded(tokens)} tokens` : '',
-    cost: costText(usd, reserved),
-  })
-  const hear = (event: RunEvent): void => {
-    const given = figuresIn(event)
-    if (given === undefined) return onEvent(event, '')
-    const { settledTokens, settledUsd, reservedUsd, contextTokens, contextWindow } = given.figures
-    ;[tokens, usd, reserved] = [settledTokens, settledUsd, reservedUsd]
-    if (given.isOwn) window = { used: contextTokens, size: contextWindow }
+  #parts(): Parts {
+    return {
+      turn: this.#turn > 0 ? `turn ${this.#turn}` : '',
+      doing: doingText([...this.#tools.values()], this.#own, this.#now()),
+      time: stopwatch(this.#now() - this.#begun),
+      // While it is made shorter, its size is told already.
+      context: this.#isCompacting ? '' : contextText(this.#window),
+      tokens: this.#tokens > 0 ? `${rounded(this.#tokens)} tokens` : '',
+      cost: costText(this.#usd, this.#reserved),
+    }
   }
-  return { onEvent: hear, line: (columns) => layOut(parts(), columns), paceMs: () => paceOf(tools) }
+
+  onEvent(event: RunEvent): void {
+    const given = figuresIn(event)
+    if (given === undefined) return this.#onEvent(event, '')
+    const { settledTokens, settledUsd, reservedUsd, contextTokens, contextWindow } = given.figures
+    ;[this.#tokens, this.#usd, this.#reserved] = [settledTokens, settledUsd, reservedUsd]
+    if (given.isOwn) this.#window = { used: contextTokens, size: contextWindow }
+  }
 }
 
 function doingCall({ name, input }: Extract<RunEvent, { readonly type: 'tool_start' }>, since: number): Doing {

@@ -33,85 +33,111 @@ export function createStepPrinter(
   width: () => number,
   texts: PrintedTexts,
 ): StepPrinter {
-  // By whose call it is, and its id: agents may use the ids of others.
-  const calls = new Map<string, Call>()
-  const durations = new Map<string, number>()
-  /** The call whose line is the last one. */
-  let above: string | undefined
-  const line = (text: string): void => {
-    above = undefined
-    print(`${text}\n`)
-  }
-  const said = new TextSteps(line, texts)
+  return new TextStepPrinter(print, style, width, texts)
+}
 
-  const printAssistant = ({ message, error, parent_tool_use_id: parent }: SdkAssistant): void => {
+class TextStepPrinter implements StepPrinter {
+  readonly #print: (text: string) => void
+  readonly #style: Style
+  readonly #width: () => number
+  // By whose call it is, and its id: agents may use the ids of others.
+  readonly #calls = new Map<string, Call>()
+  readonly #durations = new Map<string, number>()
+  /** The call whose line is the last one. */
+  #above: string | undefined
+  readonly #said: TextSteps
+
+  constructor(print: (text: string) => void, style: Style, width: () => number, texts: PrintedTexts) {
+    this.#print = print
+    this.#style = style
+    this.#width = width
+    this.#said = new TextSteps((text) => this.#line(text), texts)
+  }
+
+  onEvent(event: RunEvent): void {
+    return this.#onEvent(event, null)
+  }
+
+  see(message: SdkMessage): void {
+    if (message.type === 'assistant') this.#printAssistant(message)
+    if (message.type === 'user') this.#printUser(message)
+    if (message.type === 'system' && message.subtype === 'informational')
+      this.#line(this.#style.yellow(`! ${oneLine(message.message, this.#width() - 2)}`))
+    if (message.type === 'result') this.#said.end()
+  }
+
+  #line(text: string): void {
+    this.#above = undefined
+    this.#print(`${text}\n`)
+  }
+
+  #printAssistant({ message, error, parent_tool_use_id: parent }: SdkAssistant): void {
     for (const block of message.content) {
       if (block.type === 'text' && block.text.trim() !== '') {
         const text = printable(block.text).trim()
         // What a subagent says is never the answer, and was not told as it came.
-        if (error === undefined && parent === null) said.onText(text)
-        else line(error === undefined ? text : style.red(text))
+        if (error === undefined && parent === null) this.#said.onText(text)
+        else this.#line(error === undefined ? text : this.#style.red(text))
       }
       if (block.type !== 'tool_use') continue
-      if (parent === null) said.onToolCall()
-      else said.release()
-      const [key, call] = [keyOf(parent, block.id), callOf(block, width())]
-      calls.set(key, call)
-      line(`${style.green('●')} ${style.bold(call.name)} ${call.about}`)
-      above = key
+      if (parent === null) this.#said.onToolCall()
+      else this.#said.release()
+      const [key, call] = [keyOf(parent, block.id), callOf(block, this.#width())]
+      this.#calls.set(key, call)
+      this.#line(`${this.#style.green('●')} ${this.#style.bold(call.name)} ${call.about}`)
+      this.#above = key
     }
   }
 
-  const printResult = (
+  #printResult(
     { content, is_error: isError }: Extract<ContentBlock, { type: 'tool_result' }>,
     key: string,
     details: unknown,
-  ): void => {
-    const { name, about } = calls.get(key) ?? { name: '', about: '' }
-    const subject = above === key || name === '' ? '' : `${name} ${about}`
-    const shown = resultText(subject, resultSummary(name, content, details), durations.get(key), width() - 4)
-    line(isError === true ? style.red(`  ✗ ${shown}`) : style.dim(`  ✓ ${shown}`))
+  ): void {
+    const { name, about } = this.#calls.get(key) ?? { name: '', about: '' }
+    const subject = this.#above === key || name === '' ? '' : `${name} ${about}`
+    const shown = resultText(
+      subject,
+      resultSummary(name, content, details),
+      this.#durations.get(key),
+      this.#width() - 4,
+    )
+    this.#line(isError === true ? this.#style.red(`  ✗ ${shown}`) : this.#style.dim(`  ✓ ${shown}`))
     if (isError !== true || name !== 'Bash') return
-    for (const said of lastLinesOfFailed(details)) line(style.dim(`    ${oneLine(said, width() - 4)}`))
+    for (const said of lastLinesOfFailed(details))
+      this.#line(this.#style.dim(`    ${oneLine(said, this.#width() - 4)}`))
   }
 
-  const printUser = ({ message: { content }, tool_use_result: details, parent_tool_use_id: parent }: SdkUser): void => {
-    said.release()
+  #printUser({ message: { content }, tool_use_result: details, parent_tool_use_id: parent }: SdkUser): void {
+    this.#said.release()
     for (const block of blocksOf(content)) {
-      if (block.type === 'text') line(style.dim(`  ${oneLine(block.text, width() - 2)}`))
-      if (block.type === 'tool_result') printResult(block, keyOf(parent, block.tool_use_id), details)
+      if (block.type === 'text') this.#line(this.#style.dim(`  ${oneLine(block.text, this.#width() - 2)}`))
+      if (block.type === 'tool_result') this.#printResult(block, keyOf(parent, block.tool_use_id), details)
     }
   }
 
   /** For how long nothing may happen is told when that begins. */
-  const tellWait = (callId: string, name: string, data: unknown, parent: string | null): void => {
+  #tellWait(callId: string, name: string, data: unknown, parent: string | null): void {
     const wait = toolWaitIn(data)
     if (wait === undefined) return
-    if (above !== keyOf(parent, callId)) above = undefined
+    if (this.#above !== keyOf(parent, callId)) this.#above = undefined
     const text = toolWaitText(wait, Date.now())
-    const said = above === undefined ? `${name} ${text}` : text
-    print(`${style.dim(`  … ${oneLine(said, width() - 4)}`)}\n`)
+    const said = this.#above === undefined ? `${name} ${text}` : text
+    this.#print(`${this.#style.dim(`  … ${oneLine(said, this.#width() - 4)}`)}\n`)
   }
 
-  const onEvent = (event: RunEvent, parent: string | null): void => {
-    if (event.type === 'agent') onEvent(event.event, event.callId)
-    for (const text of [...newsLines(event, width(), style), ...waitLines(event, width(), style)]) line(text)
+  #onEvent(event: RunEvent, parent: string | null): void {
+    if (event.type === 'agent') this.#onEvent(event.event, event.callId)
+    for (const text of [
+      ...newsLines(event, this.#width(), this.#style),
+      ...waitLines(event, this.#width(), this.#style),
+    ])
+      this.#line(text)
     // The answer goes back: it is a step, and stands before what comes of it.
-    if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries) said.release()
-    if (parent === null) said.onEvent(event)
-    if (event.type === 'tool_update') tellWait(event.callId, event.name, event.data, parent)
-    if (event.type === 'tool_end') durations.set(keyOf(parent, event.callId), event.durationMs)
-  }
-
-  return {
-    onEvent: (event) => onEvent(event, null),
-    see(message) {
-      if (message.type === 'assistant') printAssistant(message)
-      if (message.type === 'user') printUser(message)
-      if (message.type === 'system' && message.subtype === 'informational')
-        line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
-      if (message.type === 'result') said.end()
-    },
+    if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries) this.#said.release()
+    if (parent === null) this.#said.onEvent(event)
+    if (event.type === 'tool_update') this.#tellWait(event.callId, event.name, event.data, parent)
+    if (event.type === 'tool_end') this.#durations.set(keyOf(parent, event.callId), event.durationMs)
   }
 }
 

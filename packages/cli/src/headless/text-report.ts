@@ -12,7 +12,7 @@ import type { Style } from '../io/style.ts'
 import { pendingOf } from '@halting/analysis/transcript'
 import { followActivity, showActivity } from './activity.ts'
 import { goOn } from '../why/go-on.ts'
-import { noStream, streamAnswer } from './answer-stream.ts'
+import { type AnswerStream, noStream, streamAnswer } from './answer-stream.ts'
 import { followDenials, type Remedies } from './denials.ts'
 import { closingLine, endingLine } from './ending.ts'
 import { followGoals, goalArguments, goalNotes, isUnusableGoal } from './goal-text.ts'
@@ -46,17 +46,8 @@ export interface ReportContext {
  * and a closing line. What was denied, and why the run ended when that was no success, is told in any case.
  */
 export function textReport(context: ReportContext): Watcher {
-  const {
-    flags,
-    output,
-    style,
-    remedies,
-    asked,
-    sessionId,
-    isStored,
-    isRound = false,
-    reportsUnchecked: saysUnchecked = false,
-  } = context
+  const { flags, output, style, remedies, asked } = context
+  const { sessionId, isStored, isRound = false, reportsUnchecked = false } = context
   const isShown = flags.quiet !== true
   const isWatched = isShown && output.isTerminal.stderr
   // An answer that must fit a schema may be sent back: the one that stays is known at the end.
@@ -94,8 +85,7 @@ export function textReport(context: ReportContext): Watcher {
       steps?.see(message)
       if (message.type !== 'result') return
       stopShowing()
-      const text = message.result ?? message.last_answer ?? ''
-      if (!answer.has(text)) printAnswer(text, output)
+      printAnswer(message.result ?? message.last_answer ?? '', answer, output)
     },
     end(terminal) {
       stopShowing()
@@ -112,12 +102,12 @@ export function textReport(context: ReportContext): Watcher {
         if (isWatched || (isShown && terminal.goal !== undefined))
           printLine(closingLine(terminal, changes.summary), (shown) => shown.replace('✓', style.green))
       } else {
-        const errorKind = failure.kindOf(terminal)
-        printLine(`halting: ${endingLine(terminal, { flags, changes: changes.summary, errorKind })}`)
-        const session = { sessionId, isStored, hasChanges: changes.summary !== '', isRound }
-        output.err(nextCommands(terminal, session, output.width, flags))
+        const about = { flags, changes: changes.summary, errorKind: failure.kindOf(terminal) }
+        printLine(`halting: ${endingLine(terminal, about)}`)
+        const hasChanges = changes.summary !== ''
+        output.err(nextCommands(terminal, { sessionId, isStored, hasChanges, isRound }, output.width, flags))
       }
-      if (!saysUnchecked) verification?.end(terminal, changes.summary)
+      if (!reportsUnchecked) verification?.end(terminal, changes.summary)
     },
     after(_message, lines) {
       for (const line of lines) printLine(line, style.dim)
@@ -310,8 +300,8 @@ function noteIn(event: RunEvent): string | undefined {
   return attachment.type === 'informational' ? attachment.message : undefined
 }
 
-function printAnswer(text: string, output: Output): void {
-  if (text === '') return
+function printAnswer(text: string, answer: AnswerStream, output: Output): void {
+  if (text === '' || answer.has(text)) return
   const shown = output.isTerminal.stdout ? printable(text) : text
   output.out(shown.endsWith('\n') ? shown : `${shown}\n`)
 }

@@ -37,9 +37,6 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
   let broken: Output['broken']
   let mayLeave = false
   let hasLeft = false
-  const isColoured = (process.env['NO_COLOR'] ?? '') === '' && process.env['TERM'] !== 'dumb'
-  const sanitizedFor = (stream: NodeJS.WriteStream, text: string): string =>
-    inert(text, { styled: stream.isTTY && isColoured })
   let redact = (text: string): string => text
   const err = (given: string): void => {
     const text = redact(given)
@@ -174,4 +171,9 @@ function createLiveLineScreen(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteSt
     },
     showLive,
   }
+}
+
+function sanitizedFor(stream: NodeJS.WriteStream, text: string): string {
+  const isColoured = (process.env['NO_COLOR'] ?? '') === '' && process.env['TERM'] !== 'dumb'
+  return inert(text, { styled: stream.isTTY && isColoured })
 }

@@ -34,146 +34,183 @@ type Done = boolean | 'alone'
 const pairMs = 1_000
 
 /** What the program does with a key before the editor gets it; true: it was for the program. */
-export function createKeyActions({
-  app,
-  keys,
-  shell,
-  submit,
-  isCovered,
-  isAsked,
-  now,
-  hint,
-}: Options): (data: string) => boolean {
-  let before: { readonly action: AppAction; readonly at: number } | undefined
-  const isSecond = (action: AppAction): boolean => before?.action === action && now() - before.at < pairMs
-  const stop = (): boolean => {
-    if (shell.isRunning) {
-      app.editor.putBefore(shell.stop())
-      return true
-    }
-    return app.promptSender.interrupt() || app.loops.pause()
+export function createKeyActions(options: Options): (data: string) => boolean {
+  const actions = new KeyActions(options)
+  return (data) => actions.handle(data)
+}
+
+type Handlers = { readonly [action in AppAction]: () => Done }
+
+class KeyActions {
+  readonly #app: Options['app']
+  readonly #keys: Options['keys']
+  readonly #shell: Options['shell']
+  readonly #isCovered: Options['isCovered']
+  readonly #isAsked: Options['isAsked']
+  readonly #now: Options['now']
+  readonly #hint: Options['hint']
+  #before: { readonly action: AppAction; readonly at: number } | undefined
+  readonly #handlers: Handlers
+
+  constructor({ app, keys, shell, submit, isCovered, isAsked, now, hint }: Options) {
+    this.#app = app
+    this.#keys = keys
+    this.#shell = shell
+    this.#isCovered = isCovered
+    this.#isAsked = isAsked
+    this.#now = now
+    this.#hint = hint
+    this.#handlers = { ...this.#inputHandlers(submit), ...this.#viewHandlers() }
   }
-  const keepText = (text: string): void => {
-    if (text.trim() === '') return
-    app.history.add(text)
-    app.editor.remember(text)
-  }
-  const handlers: { readonly [action in AppAction]: () => Done } = {
-    queue() {
-      if (app.editor.isEmpty) return true
-      submit(app.editor.take(), 'later')
-      return true
-    },
-    takeBack() {
-      const text = app.promptSender.retractLast()
-      if (text === undefined) hint('No message is queued')
-      else app.editor.putBefore([text])
-      return true
-    },
-    interrupt() {
-      if (app.editor.hasMenu) return false
-      const wasRunning = stop()
-      if (wasRunning || !app.editor.isEmpty) return 'alone'
-      if (isSecond('interrupt')) runCommand(app, 'rewind')
-      else hint('Press Esc again to rewind')
-      return true
-    },
-    clear() {
-      // Also where the run that was stopped gave something back into the editor: it is in the history when the program is left.
-      if (isSecond('clear')) {
-        app.leave(0)
-        return true
-      }
-      if (!app.editor.isEmpty) {
-        keepText(app.editor.take())
-        return 'alone'
-      }
-      if (stop()) hint('Stopping. Press Ctrl+C again to quit')
-      else hint('Press Ctrl+C again to quit')
-      return true
-    },
-    leave() {
-      if (!app.editor.isEmpty) return false
-      app.leave(0)
-      return true
-    },
-    cycleMode() {
-      runCommand(app, 'mode', 'next')
-      return true
-    },
-    transcript() {
-      runCommand(app, 'transcript')
-      return true
-    },
-    todos() {
-      app.toggleTodos()
-      return true
-    },
-    tasks() {
-      runCommand(app, 'tasks')
-      return true
-    },
-    searchHistory() {
-      runCommand(app, 'history')
-      return true
-    },
-    openEditor() {
-      void outside(app).catch((thrown: unknown) => app.fail(thrown))
-      return true
-    },
-    redraw() {
-      app.screen.redraw()
-      return true
-    },
-    suspend() {
-      app.screen.suspend()
-      return true
-    },
-    showKeys() {
-      if (!app.editor.isEmpty) return false
-      runCommand(app, 'help', 'keys')
-      return true
-    },
-  }
-  return (data) => {
-    const action = keys(data)
-    hint('')
-    if (isCovered()) return coveredKey(action)
+
+  handle(data: string): boolean {
+    const action = this.#keys(data)
+    this.#hint('')
+    if (this.#isCovered()) return this.#coveredKey(action)
     // A file of this machine is none of the session's.
-    const mention = app.cluster === undefined ? pastedImage(data, app) : undefined
+    const mention = this.#app.cluster === undefined ? pastedImage(data, this.#app) : undefined
     if (mention !== undefined) {
-      app.editor.insert(mention)
+      this.#app.editor.insert(mention)
       return true
     }
-    const done = action !== undefined && handlers[action]()
-    before = action === undefined || done === 'alone' || isSecond(action) ? undefined : { action, at: now() }
+    const done = action !== undefined && this.#handlers[action]()
+    this.#before =
+      action === undefined || done === 'alone' || this.#isSecond(action) ? undefined : { action, at: this.#now() }
     return done !== false
   }
 
+  /** Keys about what is typed, queued and running. */
+  #inputHandlers(submit: Options['submit']): Pick<Handlers, 'queue' | 'takeBack' | 'interrupt' | 'clear' | 'leave'> {
+    const app = this.#app
+    const hint = this.#hint
+    return {
+      queue: () => {
+        if (app.editor.isEmpty) return true
+        submit(app.editor.take(), 'later')
+        return true
+      },
+      takeBack: () => {
+        const text = app.promptSender.retractLast()
+        if (text === undefined) hint('No message is queued')
+        else app.editor.putBefore([text])
+        return true
+      },
+      interrupt: () => {
+        if (app.editor.hasMenu) return false
+        const wasRunning = this.#stop()
+        if (wasRunning || !app.editor.isEmpty) return 'alone'
+        if (this.#isSecond('interrupt')) runCommand(app, 'rewind')
+        else hint('Press Esc again to rewind')
+        return true
+      },
+      clear: () => {
+        // Also where the run that was stopped gave something back into the editor: it is in the history when the program is left.
+        if (this.#isSecond('clear')) {
+          app.leave(0)
+          return true
+        }
+        if (!app.editor.isEmpty) {
+          this.#keepText(app.editor.take())
+          return 'alone'
+        }
+        if (this.#stop()) hint('Stopping. Press Ctrl+C again to quit')
+        else hint('Press Ctrl+C again to quit')
+        return true
+      },
+      leave: () => {
+        if (!app.editor.isEmpty) return false
+        app.leave(0)
+        return true
+      },
+    }
+  }
+
+  /** Keys that show something, or leave the editor. */
+  #viewHandlers(): Omit<Handlers, 'queue' | 'takeBack' | 'interrupt' | 'clear' | 'leave'> {
+    const app = this.#app
+    return {
+      cycleMode: () => {
+        runCommand(app, 'mode', 'next')
+        return true
+      },
+      transcript: () => {
+        runCommand(app, 'transcript')
+        return true
+      },
+      todos: () => {
+        app.toggleTodos()
+        return true
+      },
+      tasks: () => {
+        runCommand(app, 'tasks')
+        return true
+      },
+      searchHistory: () => {
+        runCommand(app, 'history')
+        return true
+      },
+      openEditor: () => {
+        void outside(app).catch((thrown: unknown) => app.fail(thrown))
+        return true
+      },
+      redraw: () => {
+        app.screen.redraw()
+        return true
+      },
+      suspend: () => {
+        app.screen.suspend()
+        return true
+      },
+      showKeys: () => {
+        if (!app.editor.isEmpty) return false
+        runCommand(app, 'help', 'keys')
+        return true
+      },
+    }
+  }
+
+  #isSecond(action: AppAction): boolean {
+    return this.#before?.action === action && this.#now() - this.#before.at < pairMs
+  }
+
+  #stop(): boolean {
+    if (this.#shell.isRunning) {
+      this.#app.editor.putBefore(this.#shell.stop())
+      return true
+    }
+    return this.#app.promptSender.interrupt() || this.#app.loops.pause()
+  }
+
+  #keepText(text: string): void {
+    if (text.trim() === '') return
+    this.#app.history.add(text)
+    this.#app.editor.remember(text)
+  }
+
   /** Where the editor is covered, these still mean what they mean. */
-  function coveredKey(action: AppAction | undefined): boolean {
-    if (action === 'clear') return coveredClear()
-    before = undefined
+  #coveredKey(action: AppAction | undefined): boolean {
+    if (action === 'clear') return this.#coveredClear()
+    this.#before = undefined
     if (action !== 'redraw' && action !== 'suspend') return false
-    return handlers[action]() !== false
+    return this.#handlers[action]() !== false
   }
 
   /** Stops the run that asks; a list or a page closes by itself. Again within a second it leaves (spec R-TERM-70b). */
-  function coveredClear(): boolean {
-    if (isSecond('clear')) {
-      app.leave(0)
+  #coveredClear(): boolean {
+    if (this.#isSecond('clear')) {
+      this.#app.leave(0)
       return true
     }
-    if (isAsked()) {
-      app.promptSender.interrupt()
-      before = { action: 'clear', at: now() }
-      hint('Stopping. Press Ctrl+C again to quit')
+    if (this.#isAsked()) {
+      this.#app.promptSender.interrupt()
+      this.#before = { action: 'clear', at: this.#now() }
+      this.#hint('Stopping. Press Ctrl+C again to quit')
       return true
     }
     // Behind a list the next one does what it does without the list: it clears the text, or stops the run.
-    const isAlone = app.editor.isEmpty && app.open?.session.snapshot.status === 'idle'
-    before = isAlone ? { action: 'clear', at: now() } : undefined
-    if (isAlone) hint('Press Ctrl+C again to quit')
+    const isAlone = this.#app.editor.isEmpty && this.#app.open?.session.snapshot.status === 'idle'
+    this.#before = isAlone ? { action: 'clear', at: this.#now() } : undefined
+    if (isAlone) this.#hint('Press Ctrl+C again to quit')
     return false
   }
 }

@@ -39,93 +39,130 @@ export interface Layout {
   arrange(): void
 }
 
-export function createLayout({
-  app,
-  conversation,
-  shell,
-  overlays,
-  branch,
-  statusLines,
-  hint,
-  isAsked,
-  todosShown,
-  isLeaving,
-  now,
-}: Options): Layout {
-  const { style, screen, editor } = app
-  const snapshot = () => app.open?.session.snapshot
-  const whenOpen = (component: Component): Component => ({
-    render: (width) => (app.open === undefined ? [] : component.render(width)),
-  })
-  const panel = stopPanel(() => ({ ...present(), ...limitsOf(app.open) }), style, now)
-  const bar = (): StatusInput => ({ snapshot: present(), branch: branch(), keys: keyHints(), areKeysFirst: isAsked() })
-  const status = statusLines.above(statusBar(() => ({ ...bar(), ...besideSession(app, statusLines) }), style))
-  const queue = queueLines(() => snapshot()?.queue ?? [], style)
-  const onTheWay: Component = {
-    render: (width) => [
-      ...app.promptSender.unsentTexts.map((text) => style.dim(oneLine(`sending "${text}"`, width))),
-      ...(app.promptSender.attachedCount === 0
-        ? []
-        : [
-            style.dim(
-              oneLine(
-                `the output of ${many(app.promptSender.attachedCount, 'command')} goes with the next message`,
-                width,
-              ),
-            ),
-          ]),
-    ],
-  }
-  const todos: Component = {
-    render: (width) => (todosShown() ? todoLines(conversation.todos, width, style) : []),
-  }
-  const opening: Component = {
-    render: (width) => (app.open === undefined ? [style.dim(fitted(' opening the session …', width))] : []),
-  }
-  const leaving: Component = {
-    render: (width) => (isLeaving() ? [style.dim(fitted(' quitting …', width))] : []),
+export function createLayout(options: Options): Layout {
+  return new ScreenLayout(options)
+}
+
+class ScreenLayout implements Layout {
+  readonly #app: Options['app']
+  readonly #conversation: Options['conversation']
+  readonly #shell: Options['shell']
+  readonly #overlays: Options['overlays']
+  readonly #branch: Options['branch']
+  readonly #hint: Options['hint']
+  readonly #isAsked: Options['isAsked']
+  readonly #style: AppContext['style']
+  readonly #screen: AppContext['screen']
+  readonly #editor: AppContext['editor']
+  readonly #panel: Component
+  readonly #status: Component
+  readonly #queue: Component
+  readonly #onTheWay: Component
+  readonly #todos: Component
+  readonly #opening: Component
+  readonly #leaving: Component
+
+  constructor({
+    app,
+    conversation,
+    shell,
+    overlays,
+    branch,
+    statusLines,
+    hint,
+    isAsked,
+    todosShown,
+    isLeaving,
+    now,
+  }: Options) {
+    this.#app = app
+    this.#conversation = conversation
+    this.#shell = shell
+    this.#overlays = overlays
+    this.#branch = branch
+    this.#hint = hint
+    this.#isAsked = isAsked
+    ;({ style: this.#style, screen: this.#screen, editor: this.#editor } = app)
+    this.#panel = stopPanel(() => ({ ...this.#present(), ...limitsOf(app.open) }), this.#style, now)
+    this.#status = statusLines.above(
+      statusBar(() => ({ ...this.#bar(), ...besideSession(app, statusLines) }), this.#style),
+    )
+    this.#queue = queueLines(() => this.#snapshot()?.queue ?? [], this.#style)
+    this.#onTheWay = { render: (width) => this.#unsentLines(width) }
+    this.#todos = {
+      render: (width) => (todosShown() ? todoLines(conversation.todos, width, this.#style) : []),
+    }
+    this.#opening = {
+      render: (width) => (app.open === undefined ? [this.#style.dim(fitted(' opening the session …', width))] : []),
+    }
+    this.#leaving = {
+      render: (width) => (isLeaving() ? [this.#style.dim(fitted(' quitting …', width))] : []),
+    }
   }
 
-  function present() {
-    const standing = snapshot()
+  /** Messages that are on their way to the session, and outputs that go with the next one. */
+  #unsentLines(width: number): readonly string[] {
+    const { unsentTexts, attachedCount } = this.#app.promptSender
+    const attached = `the output of ${many(attachedCount, 'command')} goes with the next message`
+    const lines = [...unsentTexts.map((text) => `sending "${text}"`), ...(attachedCount === 0 ? [] : [attached])]
+    return lines.map((line) => this.#style.dim(oneLine(line, width)))
+  }
+
+  arrange(): void {
+    const covering = this.#overlays.current
+    const below = covering ?? this.#editor.component
+    this.#editor.setFocused(covering === undefined)
+    this.#screen.setLive([
+      this.#conversation.live,
+      this.#shell.live,
+      this.#todos,
+      this.#queue,
+      this.#onTheWay,
+      this.#whenOpen(this.#panel),
+      below,
+      this.#opening,
+      this.#whenOpen(this.#status),
+      this.#leaving,
+    ])
+    this.#screen.setFocus(below)
+    this.#screen.requestFrame()
+  }
+
+  #snapshot() {
+    return this.#app.open?.session.snapshot
+  }
+
+  #whenOpen(component: Component): Component {
+    return {
+      render: (width) => (this.#app.open === undefined ? [] : component.render(width)),
+    }
+  }
+
+  #bar(): StatusInput {
+    return { snapshot: this.#present(), branch: this.#branch(), keys: this.#keyHints(), areKeysFirst: this.#isAsked() }
+  }
+
+  #present() {
+    const standing = this.#snapshot()
     // Only asked where a session is open.
     if (standing === undefined) throw new Error('No session is open.')
     return standing
   }
-  function key(action: Action): string {
-    return keyName(app.bindings, action)
+
+  #key(action: Action): string {
+    return keyName(this.#app.bindings, action)
   }
-  function keyHints(): readonly string[] {
-    if (hint() !== '') return [hint()]
-    if (isAsked()) {
-      const stop = key('clear')
+
+  #keyHints(): readonly string[] {
+    if (this.#hint() !== '') return [this.#hint()]
+    if (this.#isAsked()) {
+      const stop = this.#key('clear')
       return stop === '' ? ['Esc stop'] : [`Esc or ${stop} stop`, `${stop} twice quit`]
     }
-    if (overlays.current !== undefined) return []
-    const here = app.cluster === undefined ? ['@ files', '! shell'] : []
-    if (snapshot()?.status === 'idle') return [`${key('showKeys')} keys`, '/ commands', ...here]
-    return runningHints(app, key)
-  }
-  return {
-    arrange() {
-      const covering = overlays.current
-      const below = covering ?? editor.component
-      editor.setFocused(covering === undefined)
-      screen.setLive([
-        conversation.live,
-        shell.live,
-        todos,
-        queue,
-        onTheWay,
-        whenOpen(panel),
-        below,
-        opening,
-        whenOpen(status),
-        leaving,
-      ])
-      screen.setFocus(below)
-      screen.requestFrame()
-    },
+    if (this.#overlays.current !== undefined) return []
+    const here = this.#app.cluster === undefined ? ['@ files', '! shell'] : []
+    if (this.#snapshot()?.status === 'idle') return [`${this.#key('showKeys')} keys`, '/ commands', ...here]
+    return runningHints(this.#app, (action) => this.#key(action))
   }
 }
 

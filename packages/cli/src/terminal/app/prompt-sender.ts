@@ -56,85 +56,128 @@ interface Outgoing {
   isCalledOff: boolean
 }
 
-export function createPromptSender({ taker, current, note, giveBack, changed }: HandInOptions): PromptSender {
-  const outgoing: Outgoing[] = []
-  const typed = new Map<string, { readonly text: string; readonly attached: readonly string[] }>()
-  let attached: string[] = []
-  let last = Promise.resolve()
+export function createPromptSender(options: HandInOptions): PromptSender {
+  return new QueuedPromptSender(options)
+}
 
-  const textFor = ({ id, content }: QueuedMessage): string => typed.get(id)?.text ?? promptText(content)
+class QueuedPromptSender implements PromptSender {
+  readonly #taker: HandInOptions['taker']
+  readonly #current: HandInOptions['current']
+  readonly #note: HandInOptions['note']
+  readonly #giveBack: HandInOptions['giveBack']
+  readonly #changed: HandInOptions['changed']
+  readonly #outgoing: Outgoing[] = []
+  readonly #typed = new Map<string, { readonly text: string; readonly attached: readonly string[] }>()
+  #attached: string[] = []
+  #last = Promise.resolve()
+
+  constructor({ taker, current, note, giveBack, changed }: HandInOptions) {
+    this.#taker = taker
+    this.#current = current
+    this.#note = note
+    this.#giveBack = giveBack
+    this.#changed = changed
+  }
+
+  send(text: string, when: When): void {
+    const message: Outgoing = { text, when, isCalledOff: false }
+    this.#outgoing.push(message)
+    this.#last = this.#last.then(() => this.#deliver(message))
+    this.#changed()
+  }
+
+  attach(text: string): void {
+    this.#attached.push(text)
+    this.#changed()
+  }
+
+  get unsentTexts(): PromptSender['unsentTexts'] {
+    return this.#outgoing.map(({ text }) => text)
+  }
+
+  get attachedCount(): PromptSender['attachedCount'] {
+    return this.#attached.length
+  }
+
+  retractLast(): string | undefined {
+    const [text] = this.#callOff(this.#outgoing.slice(-1))
+    if (text !== undefined) return text
+    const queued = this.#current()?.snapshot.queue.at(-1)
+    if (queued === undefined || this.#current()?.retract(queued.id) !== true) return undefined
+    return this.#comesBack(queued)
+  }
+
+  interrupt(): boolean {
+    const onTheirWay = this.#callOff([...this.#outgoing])
+    const interrupted = this.#current()?.interrupt({ queue: 'give_back' })
+    const { wasRunning = false, givenBack = [] } = interrupted ?? {}
+    // The last one first: the outputs stay in their order.
+    const texts = [
+      ...givenBack
+        .toReversed()
+        .map((message) => this.#comesBack(message))
+        .toReversed(),
+      ...onTheirWay,
+    ]
+    if (texts.length > 0) this.#giveBack(texts)
+    return wasRunning
+  }
+
+  restore(messages: readonly QueuedMessage[]): void {
+    if (messages.length > 0)
+      this.#giveBack(
+        messages
+          .toReversed()
+          .map((message) => this.#comesBack(message))
+          .toReversed(),
+      )
+  }
+
+  forget(ids: readonly string[]): void {
+    for (const id of ids) this.#typed.delete(id)
+  }
+
+  settled(): Promise<void> {
+    return this.#last
+  }
+
+  #textFor({ id, content }: QueuedMessage): string {
+    return this.#typed.get(id)?.text ?? promptText(content)
+  }
+
   /** What went with a message that comes back goes with the next one. */
-  const comesBack = (message: QueuedMessage): string => {
-    attached = [...(typed.get(message.id)?.attached ?? []), ...attached]
-    const text = textFor(message)
-    typed.delete(message.id)
+  #comesBack(message: QueuedMessage): string {
+    this.#attached = [...(this.#typed.get(message.id)?.attached ?? []), ...this.#attached]
+    const text = this.#textFor(message)
+    this.#typed.delete(message.id)
     return text
   }
-  const deliver = async (message: Outgoing): Promise<void> => {
+
+  async #deliver(message: Outgoing): Promise<void> {
     try {
-      const taking = await taker()
+      const taking = await this.#taker()
       const { content, ...own } = await taking.prepare(message.text)
       if (message.isCalledOff) return
-      const id = taking.session.prompt(withAttached(content, attached), { ...own, when: message.when })
-      typed.set(id, { text: message.text, attached })
-      attached = []
+      const id = taking.session.prompt(withAttached(content, this.#attached), { ...own, when: message.when })
+      this.#typed.set(id, { text: message.text, attached: this.#attached })
+      this.#attached = []
     } catch (thrown) {
       if (message.isCalledOff) return
-      note(messageOf(thrown))
-      giveBack([message.text])
+      this.#note(messageOf(thrown))
+      this.#giveBack([message.text])
     } finally {
-      const at = outgoing.indexOf(message)
-      if (at >= 0) outgoing.splice(at, 1)
-      changed()
+      const at = this.#outgoing.indexOf(message)
+      if (at >= 0) this.#outgoing.splice(at, 1)
+      this.#changed()
     }
   }
-  const callOff = (called: readonly Outgoing[]): readonly string[] => {
+
+  #callOff(called: readonly Outgoing[]): readonly string[] {
     for (const message of called) {
       message.isCalledOff = true
-      outgoing.splice(outgoing.indexOf(message), 1)
+      this.#outgoing.splice(this.#outgoing.indexOf(message), 1)
     }
     return called.map(({ text }) => text)
-  }
-  return {
-    send(text, when) {
-      const message: Outgoing = { text, when, isCalledOff: false }
-      outgoing.push(message)
-      last = last.then(() => deliver(message))
-      changed()
-    },
-    attach(text) {
-      attached.push(text)
-      changed()
-    },
-    get unsentTexts() {
-      return outgoing.map(({ text }) => text)
-    },
-    get attachedCount() {
-      return attached.length
-    },
-    retractLast() {
-      const [text] = callOff(outgoing.slice(-1))
-      if (text !== undefined) return text
-      const queued = current()?.snapshot.queue.at(-1)
-      if (queued === undefined || current()?.retract(queued.id) !== true) return undefined
-      return comesBack(queued)
-    },
-    interrupt() {
-      const onTheirWay = callOff([...outgoing])
-      const interrupted = current()?.interrupt({ queue: 'give_back' })
-      const { wasRunning = false, givenBack = [] } = interrupted ?? {}
-      // The last one first: the outputs stay in their order.
-      const texts = [...givenBack.toReversed().map(comesBack).toReversed(), ...onTheirWay]
-      if (texts.length > 0) giveBack(texts)
-      return wasRunning
-    },
-    restore(messages) {
-      if (messages.length > 0) giveBack(messages.toReversed().map(comesBack).toReversed())
-    },
-    forget(ids) {
-      for (const id of ids) typed.delete(id)
-    },
-    settled: () => last,
   }
 }
 

@@ -60,63 +60,118 @@ interface Shown extends Pick<Asked, 'about'> {
   close: () => void
 }
 
-export function createQuestions({ app, now, isCovered, toEditor, loadView }: Options): Questions {
-  let lastKeyAt = -Infinity
-  let timer: NodeJS.Timeout | undefined
-  let shown: Shown | undefined
-  let views: Views | undefined
+export function createQuestions(options: Options): Questions {
+  return new QuestionOverlay(options)
+}
+
+class QuestionOverlay implements Questions {
+  readonly #app: Options['app']
+  readonly #now: Options['now']
+  readonly #isCovered: Options['isCovered']
+  readonly #toEditor: Options['toEditor']
+  readonly #loadView: Options['loadView']
+  #lastKeyAt = -Infinity
+  #timer: NodeJS.Timeout | undefined
+  #shown: Shown | undefined
+  #views: Views | undefined
   /** Keys that may belong to an answer, with what was typed in one go so far. */
-  let early: { typed: string; readonly keys: string[] } | undefined
-  let earlyTimer: NodeJS.Timeout | undefined
-  const hold = (): void => {
-    clearTimeout(earlyTimer)
-    earlyTimer = setTimeout(settle, pauseMs)
-  }
-  const release = (): void => {
-    clearTimeout(earlyTimer)
-    const keys = early?.keys ?? []
-    early = undefined
-    keys.forEach(toEditor)
-  }
-  /** Nothing more follows: what is an answer is dropped, what is not is text. */
-  function settle(): void {
-    if (early !== undefined && readAnswer(early.typed) === 'complete') early.keys.length = 0
-    release()
+  #early: { typed: string; readonly keys: string[] } | undefined
+  #earlyTimer: NodeJS.Timeout | undefined
+
+  constructor({ app, now, isCovered, toEditor, loadView }: Options) {
+    this.#app = app
+    this.#now = now
+    this.#isCovered = isCovered
+    this.#toEditor = toEditor
+    this.#loadView = loadView
   }
 
-  const look = (): void => {
-    clearTimeout(timer)
-    const asked = questionsOf(app, now)
-    if (shown !== undefined && !asked.some(({ about }) => about === shown?.about)) shown.close()
+  get isShown(): Questions['isShown'] {
+    return this.#shown !== undefined
+  }
+
+  show({ serverQuestions }: Pick<OpenSession, 'serverQuestions'>): void {
+    serverQuestions?.listen(() => this.look())
+    this.look()
+  }
+
+  take(data: string): boolean {
+    this.#lastKeyAt = this.#now()
+    const typed = answerText(data)
+    if (this.#early !== undefined && typed !== undefined) {
+      this.#early.typed += typed
+      this.#early.keys.push(data)
+      if (readAnswer(this.#early.typed) !== 'text') this.#hold()
+      else {
+        this.#shown?.close()
+        this.#release()
+      }
+      return true
+    }
+    this.#settle()
+    if (this.#shown === undefined || this.#now() - this.#shown.at > freshMs) return false
+    const isAnswer = typed === '\r' || this.#shown.view?.isAnswerKey(data) === true
+    if (typed !== undefined && isAnswer && this.#app.editor.isEmpty) {
+      this.#early = { typed, keys: [data] }
+      this.#hold()
+      return true
+    }
+    this.#shown.close()
+    this.#toEditor(data)
+    return true
+  }
+
+  #hold(): void {
+    clearTimeout(this.#earlyTimer)
+    this.#earlyTimer = setTimeout(() => this.#settle(), pauseMs)
+  }
+
+  #release(): void {
+    clearTimeout(this.#earlyTimer)
+    const keys = this.#early?.keys ?? []
+    this.#early = undefined
+    keys.forEach(this.#toEditor)
+  }
+
+  /** Nothing more follows: what is an answer is dropped, what is not is text. */
+  #settle(): void {
+    if (this.#early !== undefined && readAnswer(this.#early.typed) === 'complete') this.#early.keys.length = 0
+    this.#release()
+  }
+
+  look(): void {
+    clearTimeout(this.#timer)
+    const asked = questionsOf(this.#app, this.#now)
+    if (this.#shown !== undefined && !asked.some(({ about }) => about === this.#shown?.about)) this.#shown.close()
     const [first] = asked
-    if (shown !== undefined || first === undefined || isCovered()) return
-    const wait = lastKeyAt + (app.editor.isEmpty ? quietMs : quietWithDraftMs) - now()
+    if (this.#shown !== undefined || first === undefined || this.#isCovered()) return
+    const wait = this.#lastKeyAt + (this.#app.editor.isEmpty ? quietMs : quietWithDraftMs) - this.#now()
     if (wait > 0) {
-      timer = setTimeout(look, wait)
+      this.#timer = setTimeout(() => this.look(), wait)
       return
     }
-    if (views !== undefined) return show(first, views)
-    loadView().then(
+    if (this.#views !== undefined) return this.#show(first, this.#views)
+    this.#loadView().then(
       (loaded) => {
-        views = loaded
-        look()
+        this.#views = loaded
+        this.look()
       },
-      (thrown: unknown) => app.fail(thrown),
+      (thrown: unknown) => this.#app.fail(thrown),
     )
   }
 
   /** Puts it on the screen until it is closed. */
-  function show({ about, view: viewOf }: Asked, loaded: Views): void {
-    const own: Shown = { about, at: now(), view: undefined, close: () => undefined }
+  #show({ about, view: viewOf }: Asked, loaded: Views): void {
+    const own: Shown = { about, at: this.#now(), view: undefined, close: () => undefined }
     let pressed = ''
-    shown = own
+    this.#shown = own
     const answered = (): void => {
       const typed = answerText(pressed)
       if (typed === undefined) return
-      early = { typed, keys: [] }
-      hold()
+      this.#early = { typed, keys: [] }
+      this.#hold()
     }
-    void app
+    void this.#app
       .overlay<undefined>((close) => {
         own.close = () => close(undefined)
         const view = viewOf(loaded, answered)
@@ -124,48 +179,12 @@ export function createQuestions({ app, now, isCovered, toEditor, loadView }: Opt
         return reportingKeys(view, (data) => (pressed = data))
       })
       .then(() => {
-        if (shown === own) shown = undefined
+        if (this.#shown === own) this.#shown = undefined
         // A message that nobody sent.
         const written = own.view?.unsentText ?? ''
-        if (written.trim() !== '') app.editor.putBefore([written])
-        look()
+        if (written.trim() !== '') this.#app.editor.putBefore([written])
+        this.look()
       })
-  }
-
-  return {
-    get isShown() {
-      return shown !== undefined
-    },
-    look,
-    show({ serverQuestions }) {
-      serverQuestions?.listen(look)
-      look()
-    },
-    take(data) {
-      lastKeyAt = now()
-      const typed = answerText(data)
-      if (early !== undefined && typed !== undefined) {
-        early.typed += typed
-        early.keys.push(data)
-        if (readAnswer(early.typed) !== 'text') hold()
-        else {
-          shown?.close()
-          release()
-        }
-        return true
-      }
-      settle()
-      if (shown === undefined || now() - shown.at > freshMs) return false
-      const isAnswer = typed === '\r' || shown.view?.isAnswerKey(data) === true
-      if (typed !== undefined && isAnswer && app.editor.isEmpty) {
-        early = { typed, keys: [data] }
-        hold()
-        return true
-      }
-      shown.close()
-      toEditor(data)
-      return true
-    },
   }
 }
 

@@ -163,8 +163,10 @@ const rewind: Command = {
     if (what === undefined) return
     const { content, files, left } = await session.rewind({ before, what })
     if (what !== 'files') app.editor.putBefore([promptText(content)])
-    const what_ = what === 'files' ? 'Reverted the files' : 'Rewound the conversation'
-    app.note(`${what_} to before that message${files.length === 0 ? '' : ` (${many(files.length, 'file')} reverted)`}.`)
+    const outcome = what === 'files' ? 'Reverted the files' : 'Rewound the conversation'
+    app.note(
+      `${outcome} to before that message${files.length === 0 ? '' : ` (${many(files.length, 'file')} reverted)`}.`,
+    )
     if (app.cluster !== undefined) app.note('Files on the worker are not reverted.')
     for (const { path, because } of left) app.note(`Not reverted: ${path} (${because})`)
   },

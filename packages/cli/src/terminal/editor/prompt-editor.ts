@@ -79,92 +79,122 @@ const mostShown = 10_000
 
 /** The editor of the library between two lines, with our sign before its first one. */
 export function promptEditor(options: EditorOptions): PromptEditor {
-  const { style, screen } = options
-  const changed = (): void => screen.requestFrame()
-  const plain = (text: string): string => text
-  const editor = new Editor(
-    editorHost(options.screen),
-    {
-      borderColor: (text) => borderMark + text,
-      selectList: {
-        selectedPrefix: style.bold,
-        selectedText: style.bold,
-        description: style.dim,
-        scrollInfo: style.dim,
-        noMatch: plain,
+  return new LibraryPromptEditor(options)
+}
+
+class LibraryPromptEditor implements PromptEditor {
+  readonly #style: Style
+  readonly #screen: Screen
+  readonly #editor: Editor
+  readonly component: PromptEditor['component']
+
+  constructor(options: EditorOptions) {
+    ;({ style: this.#style, screen: this.#screen } = options)
+    this.#editor = new Editor(
+      editorHost(options.screen),
+      {
+        borderColor: (text) => borderMark + text,
+        selectList: {
+          selectedPrefix: this.#style.bold,
+          selectedText: this.#style.bold,
+          description: this.#style.dim,
+          scrollInfo: this.#style.dim,
+          noMatch: (text) => this.#plain(text),
+        },
       },
-    },
-    { autocompleteMaxVisible: 8 },
-  )
-  takeWideGraphemesApart(editor)
-  editor.setAutocompleteProvider(options.completion)
-  editor.onSubmit = options.onSubmit
-  editor.onChange = options.onChange
-  /** Texts a line apart, in place of what is there. Long ones stand as pastes, which `written` has whole. */
-  const setTexts = (texts: readonly string[]): void => {
-    if (texts.every(({ length }) => length <= mostShown)) editor.setText(texts.join('\n\n'))
-    else {
-      editor.setText('')
-      for (const [index, text] of texts.entries()) {
-        if (index > 0) editor.insertTextAtCursor('\n\n')
-        if (text.length <= mostShown) editor.insertTextAtCursor(text)
-        else editor.handleInput(pasteStart + text.replaceAll(pasteEnd, '') + pasteEnd)
-      }
-    }
-    changed()
-  }
-  return {
-    component: {
-      render(width) {
+      { autocompleteMaxVisible: 8 },
+    )
+    takeWideGraphemesApart(this.#editor)
+    this.#editor.setAutocompleteProvider(options.completion)
+    this.#editor.onSubmit = options.onSubmit
+    this.#editor.onChange = options.onChange
+    this.component = {
+      render: (width) => {
         const hasSign = width - sign.length >= leastEditorWidth
         const room = hasSign ? width - sign.length : Math.max(leastEditorWidth, width)
         let isFirst = true
-        return editor.render(room).map((line) => {
-          if (line.startsWith(borderMark)) return style.dim(borderOf(line, width))
-          const before = isFirst ? style.bold(sign) : ' '.repeat(sign.length)
+        return this.#editor.render(room).map((line) => {
+          if (line.startsWith(borderMark)) return this.#style.dim(borderOf(line, width))
+          const before = isFirst ? this.#style.bold(sign) : ' '.repeat(sign.length)
           isFirst = false
           return hasSign ? before + line : line
         })
       },
-      handleInput(data) {
-        const before = editor.getText().length
-        editor.handleInput(data)
+      handleInput: (data) => {
+        const before = this.#editor.getText().length
+        this.#editor.handleInput(data)
         // The history and undo bring texts back as they were.
-        const text = editor.getText()
-        if (text.length > Math.max(mostShown, before + 1)) setTexts([text])
-        changed()
+        const text = this.#editor.getText()
+        if (text.length > Math.max(mostShown, before + 1)) this.#setTexts([text])
+        this.#changed()
       },
-      invalidate: () => editor.invalidate(),
-    },
-    get text() {
-      return editor.getText()
-    },
-    get written() {
-      return editor.getExpandedText()
-    },
-    get isEmpty() {
-      return editor.getText() === ''
-    },
-    get hasMenu() {
-      return editor.isShowingAutocomplete()
-    },
-    setText: (text) => setTexts([text]),
-    putBefore(texts) {
-      if (texts.length > 0) setTexts([...texts, editor.getText()].filter((text) => text !== ''))
-    },
-    insert(text) {
-      editor.insertTextAtCursor(text)
-      changed()
-    },
-    take() {
-      const text = editor.getExpandedText()
-      setTexts([''])
-      return text
-    },
-    remember: (text) => editor.addToHistory(text),
-    setFocused(isFocused) {
-      editor.focused = isFocused
-    },
+      invalidate: () => this.#editor.invalidate(),
+    }
+  }
+
+  get text(): PromptEditor['text'] {
+    return this.#editor.getText()
+  }
+
+  get written(): PromptEditor['written'] {
+    return this.#editor.getExpandedText()
+  }
+
+  get isEmpty(): PromptEditor['isEmpty'] {
+    return this.#editor.getText() === ''
+  }
+
+  get hasMenu(): PromptEditor['hasMenu'] {
+    return this.#editor.isShowingAutocomplete()
+  }
+
+  setText(text: string): void {
+    return this.#setTexts([text])
+  }
+
+  putBefore(texts: readonly string[]): void {
+    if (texts.length > 0) this.#setTexts([...texts, this.#editor.getText()].filter((text) => text !== ''))
+  }
+
+  insert(text: string): void {
+    this.#editor.insertTextAtCursor(text)
+    this.#changed()
+  }
+
+  take(): string {
+    const text = this.#editor.getExpandedText()
+    this.#setTexts([''])
+    return text
+  }
+
+  remember(text: string): void {
+    return this.#editor.addToHistory(text)
+  }
+
+  setFocused(isFocused: boolean): void {
+    this.#editor.focused = isFocused
+  }
+
+  #changed(): void {
+    return this.#screen.requestFrame()
+  }
+
+  #plain(text: string): string {
+    return text
+  }
+
+  /** Texts a line apart, in place of what is there. Long ones stand as pastes, which `written` has whole. */
+  #setTexts(texts: readonly string[]): void {
+    if (texts.every(({ length }) => length <= mostShown)) this.#editor.setText(texts.join('\n\n'))
+    else {
+      this.#editor.setText('')
+      for (const [index, text] of texts.entries()) {
+        if (index > 0) this.#editor.insertTextAtCursor('\n\n')
+        if (text.length <= mostShown) this.#editor.insertTextAtCursor(text)
+        else this.#editor.handleInput(pasteStart + text.replaceAll(pasteEnd, '') + pasteEnd)
+      }
+    }
+    this.#changed()
   }
 }
 

@@ -48,8 +48,8 @@ function withoutEndSpaces(text: string): string {
   // oxlint-disable-next-line no-control-regex -- colours may stand behind the spaces
   const end = /(?: |\u001B\[[\d;:]*m)*$/.exec(text)
   if (end === null || !end[0].includes(' ')) return text
-  const text_ = text.slice(0, end.index)
-  return showsSpaces(text.slice(0, end.index + end[0].indexOf(' '))) ? text : text_ + end[0].replaceAll(' ', '')
+  const visible = text.slice(0, end.index)
+  return showsSpaces(text.slice(0, end.index + end[0].indexOf(' '))) ? text : visible + end[0].replaceAll(' ', '')
 }
 
 /** Whether a space would be seen behind this text: inverse, underlined, struck through, or on a background. */

@@ -57,32 +57,71 @@ function waitAfter(event: RunEvent): string | undefined {
 }
 
 export function followAgents(now: () => number, cwd: string): Agents {
-  const agents = new Map<string, Agent>()
-  const agentOf = ({ agentType, description = '', inBackground }: AgentEvent, key: string, depth: number): Agent => {
-    const known = agents.get(key)
+  return new WorkingAgents(now, cwd)
+}
+
+class WorkingAgents implements Agents {
+  readonly #now: () => number
+  readonly #cwd: string
+  readonly #agents = new Map<string, Agent>()
+
+  constructor(now: () => number, cwd: string) {
+    this.#now = now
+    this.#cwd = cwd
+  }
+
+  onEvent(event: AgentEvent): EndedAgent | undefined {
+    this.#onEvent(event, '', 0)
+    return endedBy(event)
+  }
+
+  over(callId: string): void {
+    const own = `/${callId}`
+    if (this.#agents.get(own)?.isBeside === true) return
+    for (const key of this.#agents.keys()) if (key === own || key.startsWith(`${own}/`)) this.#agents.delete(key)
+  }
+
+  lines(width: number, style: Style): readonly string[] {
+    return [...this.#agents.values()].map(({ name, depth, since, turn, usd, calls, waits }) => {
+      const doing = waits !== '' ? waits : ([...calls.values()].at(-1) ?? 'thinking')
+      const parts = [
+        ...(turn > 0 ? [`turn ${turn}`] : []),
+        doing,
+        ...(usd > 0 ? [dollars(usd)] : []),
+        stopwatch(this.#now() - since),
+        name,
+      ]
+      const text = `${'  '.repeat(depth)}  ◦ ${parts.join(' · ')}`
+      return style.dim(`  ${displayLine(text, width - 2)}`)
+    })
+  }
+
+  #agentOf({ agentType, description = '', inBackground }: AgentEvent, key: string, depth: number): Agent {
+    const known = this.#agents.get(key)
     if (known !== undefined) return known
     const name = description === '' ? agentType : `${agentType}: ${description}`
     const made = {
       name,
       depth,
-      since: now(),
+      since: this.#now(),
       isBeside: inBackground === true,
       turn: 0,
       usd: 0,
       calls: new Map<string, string>(),
       waits: '',
     }
-    agents.set(key, made)
+    this.#agents.set(key, made)
     return made
   }
-  const onEvent = (told: AgentEvent, path: string, depth: number): void => {
+
+  #onEvent(told: AgentEvent, path: string, depth: number): void {
     const key = `${path}/${told.callId}`
-    const agent = agentOf(told, key, depth)
+    const agent = this.#agentOf(told, key, depth)
     const { event } = told
     agent.waits = waitAfter(event) ?? agent.waits
     switch (event.type) {
       case 'agent':
-        return onEvent(event, key, depth + 1)
+        return this.#onEvent(event, key, depth + 1)
       case 'turn_start':
         agent.turn = event.turn
         return
@@ -90,7 +129,7 @@ export function followAgents(now: () => number, cwd: string): Agents {
         agent.usd += event.costUsd
         return
       case 'tool_start': {
-        const { name, about } = toolTitle(event.name, event.input, cwd)
+        const { name, about } = toolTitle(event.name, event.input, this.#cwd)
         agent.calls.set(event.callId, `${name} ${about}`.trimEnd())
         return
       }
@@ -98,34 +137,10 @@ export function followAgents(now: () => number, cwd: string): Agents {
         agent.calls.delete(event.callId)
         return
       case 'run_end':
-        agents.delete(key)
+        this.#agents.delete(key)
         return
       default:
     }
-  }
-  return {
-    onEvent(event) {
-      onEvent(event, '', 0)
-      return endedBy(event)
-    },
-    over(callId) {
-      const own = `/${callId}`
-      if (agents.get(own)?.isBeside === true) return
-      for (const key of agents.keys()) if (key === own || key.startsWith(`${own}/`)) agents.delete(key)
-    },
-    lines: (width, style) =>
-      [...agents.values()].map(({ name, depth, since, turn, usd, calls, waits }) => {
-        const doing = waits !== '' ? waits : ([...calls.values()].at(-1) ?? 'thinking')
-        const parts = [
-          ...(turn > 0 ? [`turn ${turn}`] : []),
-          doing,
-          ...(usd > 0 ? [dollars(usd)] : []),
-          stopwatch(now() - since),
-          name,
-        ]
-        const text = `${'  '.repeat(depth)}  ◦ ${parts.join(' · ')}`
-        return style.dim(`  ${displayLine(text, width - 2)}`)
-      }),
   }
 }
 

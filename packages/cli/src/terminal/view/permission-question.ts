@@ -23,6 +23,7 @@ import {
   writingKeys,
   writtenLines,
   scrollableLines,
+  type ScrollableLines,
 } from './question-parts.ts'
 import { editableInput, subjectLines } from './question-subject.ts'
 import { isPressed, textField, typedCharacter, type TextField } from './text-field.ts'
@@ -60,137 +61,204 @@ type Writing =
  * while some of what is asked about was not seen: there it does nothing.
  */
 export function permissionQuestion(options: QuestionOptions): QuestionView {
-  const { question, answer, changed, style, cwd } = options
-  const { toolName, input, suggestions } = question
-  const isHarmful = mayHarm(toolName, input, cwd)
-  const [rule] = suggestions.flatMap((update) =>
-    update.type === 'addRules' && update.behavior === 'allow' ? [update] : [],
-  )
-  const mode = suggestions.find((update) => update.type === 'setMode')
-  const isAlike = (other: Question): boolean => other.toolName === toolName && !mayHarm(toolName, other.input, cwd)
-  const subject = scrollableLines((width) => subjectLines(options, width, Infinity), style)
+  return new PermissionQuestionView(options)
+}
+
+class PermissionQuestionView implements QuestionView {
+  readonly #options: QuestionOptions
+  readonly #question: Question
+  readonly #answer: QuestionOptions['answer']
+  readonly #changed: QuestionOptions['changed']
+  readonly #style: QuestionOptions['style']
+  readonly #cwd: string
+  readonly #toolName: string
+  readonly #input: Question['input']
+  readonly #suggestions: Question['suggestions']
+  readonly #isHarmful: boolean
+  readonly #rule: Extract<PermissionUpdate, { readonly rules: unknown }> | undefined
+  readonly #mode: Extract<PermissionUpdate, { readonly type: 'setMode' }> | undefined
+  readonly #subject: ScrollableLines
   // On a screen with no room for both, what is asked about comes first, and why behind it.
-  const withHead = scrollableLines(
-    (width) => [...subjectLines(options, width, Infinity), ...headLines(options, width)],
-    style,
-  )
+  readonly #withHead: ScrollableLines
   // A rule that is not for the project is suggested where nothing would count that is kept for it.
-  const places = destinations.filter((each) => rule?.destination === 'localSettings' || !isOfProject(each))
-  let shown = subject
-  let destination: Destination = rule?.destination ?? 'session'
-  let writing: Writing | undefined
+  readonly #places: readonly Destination[]
+  #shown: ScrollableLines
+  #destination: Destination
+  #writing: Writing | undefined
   /** Those that one key would answer: as they stand on the screen, to their end. */
-  let alike: readonly Question[] = []
-  const others = (width: number): readonly string[] => {
-    const waiting = options.waiting()
-    const lines = waitingLines(waiting, options, width)
-    alike = lines.length <= mostWaitingLines ? waiting.filter(isAlike) : []
+  #alike: readonly Question[] = []
+
+  constructor(options: QuestionOptions) {
+    this.#options = options
+    ;({
+      question: this.#question,
+      answer: this.#answer,
+      changed: this.#changed,
+      style: this.#style,
+      cwd: this.#cwd,
+    } = options)
+    ;({ toolName: this.#toolName, input: this.#input, suggestions: this.#suggestions } = this.#question)
+    this.#isHarmful = mayHarm(this.#toolName, this.#input, this.#cwd)
+    ;[this.#rule] = this.#suggestions.flatMap((update) =>
+      update.type === 'addRules' && update.behavior === 'allow' ? [update] : [],
+    )
+    this.#mode = this.#suggestions.find((update) => update.type === 'setMode')
+    this.#subject = scrollableLines((width) => subjectLines(options, width, Infinity), this.#style)
+    this.#withHead = scrollableLines(
+      (width) => [...subjectLines(options, width, Infinity), ...headLines(options, width)],
+      this.#style,
+    )
+    this.#places = destinations.filter((each) => this.#rule?.destination === 'localSettings' || !isOfProject(each))
+    this.#shown = this.#subject
+    this.#destination = this.#rule?.destination ?? 'session'
+  }
+
+  get unsentText(): QuestionView['unsentText'] {
+    return this.#writing?.type === 'instead' ? this.#writing.field.text : ''
+  }
+
+  isAnswerKey(data: string): boolean {
+    const typed = typedCharacter(data)
+    return this.#writing === undefined && this.#choices(true).some(({ key }) => key === typed)
+  }
+
+  render(width: number): readonly string[] {
+    return this.#writing === undefined
+      ? this.#askingLines(width)
+      : [
+          ruler(width, this.#style),
+          ...headLines(this.#options, width),
+          ...writingLines(this.#writing, this.#options, width),
+        ]
+  }
+
+  handleInput(data: string): void {
+    if (this.#writing !== undefined) return this.#handleWriting(this.#writing, data)
+    if (isPressed(data, 'escape')) return this.#say(interruptAnswer)
+    if (isPressed(data, 'enter'))
+      return this.#isHarmful || !this.#shown.isSeen ? undefined : this.#say({ behavior: 'allow' })
+    if (this.#shown.handleInput(data)) return this.#changed()
+    if (isPressed(data, 'tab') && this.#rule !== undefined) {
+      this.#destination = this.#places[(this.#places.indexOf(this.#destination) + 1) % this.#places.length] ?? 'session'
+      return this.#changed()
+    }
+    const typed = typedCharacter(data)
+    this.#choices(true)
+      .find(({ key }) => key === typed)
+      ?.choose()
+  }
+
+  #isAlike(other: Question): boolean {
+    return other.toolName === this.#toolName && !mayHarm(this.#toolName, other.input, this.#cwd)
+  }
+
+  #others(width: number): readonly string[] {
+    const waiting = this.#options.waiting()
+    const lines = waitingLines(waiting, this.#options, width)
+    this.#alike = lines.length <= mostWaitingLines ? waiting.filter((other) => this.#isAlike(other)) : []
     return lines.slice(0, mostWaitingLines)
   }
-  const say = (given: PermissionAnswer): void => {
-    writing = undefined
-    answer(question.id, given)
-  }
-  const allowing = (updates: readonly PermissionUpdate[]): PermissionAnswer => ({
-    behavior: 'allow',
-    updatedPermissions: updates,
-  })
 
-  const choices = (isSeen: boolean): readonly Choice[] => [
-    { key: 'y', label: isHarmful || !isSeen ? 'yes' : 'yes (Enter)', choose: () => say({ behavior: 'allow' }) },
-    ...(rule === undefined
-      ? []
-      : [
-          {
-            key: 'a',
-            label: `yes, do not ask again for ${rulesText(rule.rules)} [${destinationNames[destination]} ▾ Tab]`,
-            choose: () => say(allowing([{ ...rule, destination }])),
-          },
-        ]),
-    ...(mode === undefined
-      ? []
-      : [{ key: 'm', label: `yes, and ${modeText(mode.mode)} from now on`, choose: () => say(allowing([mode])) }]),
-    {
-      key: 'e',
-      label: 'edit',
-      choose: () => write({ type: 'edit', field: textField(editableInput(question).text), problem: '' }),
-    },
-    { key: 'n', label: 'no', choose: () => say({ behavior: 'deny', message: deniedByUser }) },
-    { key: 'i', label: otherInstructionsLabel, choose: () => write({ type: 'instead', field: textField('') }) },
-    ...(alike.length > 1 && !isHarmful
-      ? [
-          {
-            key: 'A',
-            label: `yes to all ${alike.length} ${toolTitle(toolName, {}, '').name} calls`,
-            choose: () => {
-              for (const { id } of alike) answer(id, { behavior: 'allow' })
-            },
-          },
-        ]
-      : []),
-  ]
-  const write = (next: Writing | undefined): void => {
-    writing = next
-    changed()
+  #say(given: PermissionAnswer): void {
+    this.#writing = undefined
+    this.#answer(this.#question.id, given)
   }
 
-  const handleWriting = (now: Writing, data: string): void => {
-    if (isPressed(data, 'escape')) return write(undefined)
+  #allowing(updates: readonly PermissionUpdate[]): PermissionAnswer {
+    return {
+      behavior: 'allow',
+      updatedPermissions: updates,
+    }
+  }
+
+  #choices(isSeen: boolean): readonly Choice[] {
+    return [
+      {
+        key: 'y',
+        label: this.#isHarmful || !isSeen ? 'yes' : 'yes (Enter)',
+        choose: () => this.#say({ behavior: 'allow' }),
+      },
+      ...this.#ruleChoices(),
+      ...this.#modeChoices(),
+      {
+        key: 'e',
+        label: 'edit',
+        choose: () => this.#write({ type: 'edit', field: textField(editableInput(this.#question).text), problem: '' }),
+      },
+      { key: 'n', label: 'no', choose: () => this.#say({ behavior: 'deny', message: deniedByUser }) },
+      { key: 'i', label: otherInstructionsLabel, choose: () => this.#write({ type: 'instead', field: textField('') }) },
+      ...this.#allAlikeChoices(),
+    ]
+  }
+
+  #ruleChoices(): readonly Choice[] {
+    const offered = this.#rule
+    if (offered === undefined) return []
+    const label = `yes, do not ask again for ${rulesText(offered.rules)} [${destinationNames[this.#destination]} ▾ Tab]`
+    return [
+      { key: 'a', label, choose: () => this.#say(this.#allowing([{ ...offered, destination: this.#destination }])) },
+    ]
+  }
+
+  #modeChoices(): readonly Choice[] {
+    const offered = this.#mode
+    if (offered === undefined) return []
+    return [
+      {
+        key: 'm',
+        label: `yes, and ${modeText(offered.mode)} from now on`,
+        choose: () => this.#say(this.#allowing([offered])),
+      },
+    ]
+  }
+
+  #allAlikeChoices(): readonly Choice[] {
+    if (this.#alike.length <= 1 || this.#isHarmful) return []
+    return [
+      {
+        key: 'A',
+        label: `yes to all ${this.#alike.length} ${toolTitle(this.#toolName, {}, '').name} calls`,
+        choose: () => {
+          for (const { id } of this.#alike) this.#answer(id, { behavior: 'allow' })
+        },
+      },
+    ]
+  }
+
+  #write(next: Writing | undefined): void {
+    this.#writing = next
+    this.#changed()
+  }
+
+  #handleWriting(now: Writing, data: string): void {
+    if (isPressed(data, 'escape')) return this.#write(undefined)
     if (data === '\n' || !isPressed(data, 'enter')) {
       now.field.handleInput(data)
-      return changed()
+      return this.#changed()
     }
     const { text } = now.field
-    if (text.trim() === '') return write(undefined)
+    if (text.trim() === '') return this.#write(undefined)
     if (now.type === 'instead')
-      return say({
+      return this.#say({
         behavior: 'deny',
         message: deniedWithInstructions(text.trim()),
       })
-    const read = editableInput(question).read(text)
-    if (typeof read !== 'string') return say({ behavior: 'allow', updatedInput: read })
+    const read = editableInput(this.#question).read(text)
+    if (typeof read !== 'string') return this.#say({ behavior: 'allow', updatedInput: read })
     now.problem = read
-    changed()
+    this.#changed()
   }
 
-  const askingLines = (width: number): readonly string[] => {
-    const rows = options.rows()
-    const waits = [...others(width), ...freedomLines(rule?.rules ?? [], options, width)]
-    const head = [ruler(width, style), ...headLines(options, width)]
+  #askingLines(width: number): readonly string[] {
+    const rows = this.#options.rows()
+    const waits = [...this.#others(width), ...freedomLines(this.#rule?.rules ?? [], this.#options, width)]
+    const head = [ruler(width, this.#style), ...headLines(this.#options, width)]
     // Of the screen one line is what was printed, and one the status below.
-    const room = rows - 2 - waits.length - choiceLines(choices(true), width, style).length
-    shown = room - head.length >= 3 ? subject : withHead
-    const above = shown === subject ? head : []
-    const lines = shown.lines(width, Math.min(Math.max(3, rows - 12), room - above.length))
-    return [...above, ...lines, ...waits, ...choiceLines(choices(shown.isSeen), width, style)]
-  }
-
-  return {
-    get unsentText() {
-      return writing?.type === 'instead' ? writing.field.text : ''
-    },
-    isAnswerKey(data) {
-      const typed = typedCharacter(data)
-      return writing === undefined && choices(true).some(({ key }) => key === typed)
-    },
-    render: (width) =>
-      writing === undefined
-        ? askingLines(width)
-        : [ruler(width, style), ...headLines(options, width), ...writingLines(writing, options, width)],
-    handleInput(data) {
-      if (writing !== undefined) return handleWriting(writing, data)
-      if (isPressed(data, 'escape')) return say(interruptAnswer)
-      if (isPressed(data, 'enter')) return isHarmful || !shown.isSeen ? undefined : say({ behavior: 'allow' })
-      if (shown.handleInput(data)) return changed()
-      if (isPressed(data, 'tab') && rule !== undefined) {
-        destination = places[(places.indexOf(destination) + 1) % places.length] ?? 'session'
-        return changed()
-      }
-      const typed = typedCharacter(data)
-      choices(true)
-        .find(({ key }) => key === typed)
-        ?.choose()
-    },
+    const room = rows - 2 - waits.length - choiceLines(this.#choices(true), width, this.#style).length
+    this.#shown = room - head.length >= 3 ? this.#subject : this.#withHead
+    const above = this.#shown === this.#subject ? head : []
+    const lines = this.#shown.lines(width, Math.min(Math.max(3, rows - 12), room - above.length))
+    return [...above, ...lines, ...waits, ...choiceLines(this.#choices(this.#shown.isSeen), width, this.#style)]
   }
 }
 

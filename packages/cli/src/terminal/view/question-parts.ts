@@ -93,7 +93,7 @@ export const interruptAnswer: PermissionAnswer = {
 }
 
 /** Lines of which as many are shown as there is room for; the rest is a key away. */
-interface ScrollableLines {
+export interface ScrollableLines {
   /** At most so many; of fewer than two, one line that says that there is more. */
   lines(width: number, most: number): readonly string[]
   /** Whether all of them have been on the screen. */
