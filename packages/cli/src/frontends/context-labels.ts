@@ -1,6 +1,6 @@
 import type { ContextKind } from '@halting/core/adapters'
 
-/** What fills the context window, in the words of all frontends. */
+/** Labels for what fills the context window. */
 export const contextKindLabels: { readonly [kind in ContextKind]: string } = {
   system: 'system prompt',
   memory: 'memory files',

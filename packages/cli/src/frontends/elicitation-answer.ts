@@ -3,7 +3,7 @@ import { isJsonObject } from '@halting/core/adapters'
 
 type Field = NonNullable<ElicitationAnswer['content']>[string]
 
-/** What whoever asked a person gives of the answer, as a server takes it. What is no answer has declined, and what is no value of a form is left out. */
+/** Reads the answer of a client to an elicitation. An invalid answer counts as declined, and invalid field values are left out. */
 export function readElicitationAnswer(answer: unknown): ElicitationAnswer {
   const { action, content } = isJsonObject(answer) ? answer : {}
   if (action !== 'accept') return { action: action === 'cancel' ? action : 'decline' }

@@ -2,7 +2,7 @@ import type { ElicitationRequest } from '@halting/agent/mcp'
 import { headOf, isJsonObject } from '@halting/core/adapters'
 import { everyCharacter, everyCharacterInLine } from '../io/seen.ts'
 
-/** A choice of a field: what the server receives, and what a person sees. */
+/** An option of a field: the value that the server receives, and the title that a person sees. */
 export interface FormOption {
   readonly const: string
   readonly title: string
@@ -64,20 +64,20 @@ export function pageQuestionText(
   return `The server ${everyCharacterInLine(server, 100)} asks you to open a page at ${host}: ${visibleText(message)}`
 }
 
-/** Says that a question was declined without asking the person, and why. */
+/** Reports that a question was declined without asking the person, and why. */
 export function declinedQuestionText(server: string, message: string, why: string): string {
   return `Declined a question of the server ${server}, "${message}": ${why}.`
 }
 
-/** Why a question is declined whose fields are none that a form has. */
+/** Why a question with unsupported fields is declined. */
 export const unsupportedFormReason = 'a form cannot show what it asks for'
 
-/** More of them nobody fills in. */
+/** A form with more fields is declined. */
 const maxFields = 50
 const maxOptions = 500
 const maxTextLength = 4_000
 
-/** Text of a server, as a person sees all of it. */
+/** Text from a server with hidden characters made visible, cut at a maximum length. */
 export function visibleText(text: string): string {
   const visible = everyCharacter(text)
   return visible.length <= maxTextLength
@@ -85,17 +85,17 @@ export function visibleText(text: string): string {
     : `${headOf(visible, maxTextLength)} [... ${visible.length - maxTextLength} more]`
 }
 
-/** What a server asks for, as a form: what it says of each field and nothing else. Undefined for what no form shows. */
+/** Reads the requested schema as a form; undefined for a schema that no form can show. */
 export function readForm(requested: unknown): Form | undefined {
   const { type, properties, required } = fieldsOf(requested)
   const given = Object.entries(fieldsOf(properties))
   if (type !== 'object' || given.length > maxFields) return undefined
   const shown = given.map(([name, about]) => [name, readField(fieldsOf(about))] as const)
-  // One that is left out would be an answer that nobody gave.
+  // Leaving out a field would send an answer that nobody gave.
   if (shown.some(([, field]) => field === undefined)) return undefined
   return {
     type: 'object',
-    // Each was looked at.
+    // Each field was checked above.
     properties: Object.fromEntries(shown) as Form['properties'],
     ...(stringsOf(required) !== undefined && { required: stringsOf(required) ?? [] }),
   }
@@ -143,7 +143,7 @@ function readField(about: Fields): FormField | undefined {
 
 const formats: readonly NonNullable<TextFormField['format']>[] = ['email', 'uri', 'date', 'date-time']
 
-/** What can be chosen, in each of the forms that servers write it in; undefined where it is no list of texts. */
+/** The options of a field, in each notation that servers use; undefined if they are not a list of strings. */
 function readOptions(about: Fields): FormOption[] | undefined {
   const names = stringsOf(about['enumNames']) ?? []
   const plain = stringsOf(about['enum'])?.map((value, index) => ({
@@ -185,7 +185,7 @@ const isText = (value: unknown): value is string => typeof value === 'string'
 const isNumber = (value: unknown): value is number => Number.isFinite(value)
 const isBoolean = (value: unknown): value is boolean => typeof value === 'boolean'
 
-/** What is wrong with an answer to a form, in words; undefined for one that fits. A client that lies is no person. */
+/** What is wrong with the content of a form; undefined if it is valid. The content comes from a client, so it is checked. */
 export function formContentProblem(
   { properties, required }: Pick<Form, 'properties' | 'required'>,
   content: Fields,
@@ -199,7 +199,7 @@ export function formContentProblem(
   return mismatch === undefined ? undefined : `${mismatch[0]} has the wrong type or value`
 }
 
-/** Whether a field takes a value. */
+/** Whether a value is valid for a field. */
 export function isValidValue(given: FormField, value: unknown): boolean {
   const field = fieldsOf(given)
   const {
@@ -239,7 +239,7 @@ export function isValidValue(given: FormField, value: unknown): boolean {
   }
 }
 
-/** Loose where the server knows better: an address of mail needs an @ alone. */
+/** Lenient, because the server validates again: an email address only needs an @. */
 function hasFormat(format: unknown, text: string): boolean {
   if (text === '') return true
   switch (format) {

@@ -2,12 +2,12 @@ import type { GoalSpec, SettingsChange } from '@halting/core'
 import type { SessionGoal } from '@halting/core/session'
 import { oneLine } from '../io/figures.ts'
 
-/** `until`: commands that must exit with 0. `goal`: what a model judges. */
+/** `until`: commands that must exit with 0. `goal`: a text that a model judges. */
 export type GoalCommand = 'until' | 'goal'
 
 export type GoalArgument = GoalsShown | GoalsChanged
 
-/** Nothing is set: the goals are shown. */
+/** No argument: show the goals. */
 interface GoalsShown {
   readonly kind: 'show'
 }
@@ -16,13 +16,13 @@ interface GoalsChanged {
   readonly kind: 'change'
   readonly change: SettingsChange
   readonly message: string
-  /** The command that was set; absent where none was. */
+  /** The command that was set, if any. */
   readonly command?: string
 }
 
 /**
- * What stands behind `/until` or `/goal`: a command or a text in place of those before, `+ COMMAND` for one more, `off` for none of its kind.
- * `set`: a number that no goals of the session had before, such as the time: what is protected is looked at anew, and the tries begin anew.
+ * Parses the argument of `/until` or `/goal`: a command or text replaces the earlier ones, `+ COMMAND` adds one, `off` removes those of its kind.
+ * `setNumber`: a number that no earlier goals of the session had, such as the time. It makes the check start over, with new protected files and tries.
  */
 export function parseGoalArgument(
   name: GoalCommand,
@@ -42,7 +42,7 @@ export function parseGoalArgument(
   const text = more ?? trimmed
   const spec: GoalSpec = isJudged ? { name: text, judged: true } : { name: text }
   const before = more === undefined ? [] : same.filter((each) => each.name !== text)
-  // Programs are asked before a model is.
+  // Commands are checked before a model is asked.
   const specs = isJudged ? [...others, spec] : [...before, spec, ...others]
   const command = isJudged ? {} : { command: text }
   return { kind: 'change', ...goalChange(specs, setNumber), message: setText(name, text, specs.length), ...command }

@@ -1,7 +1,7 @@
 import type { LimitRequest, RaisableLimit } from '@halting/core'
 import { settableLimits } from './settable-limits.ts'
 
-/** What a limit is about, in the words of a question. */
+/** Each limit as the object of a question. */
 const limitDescriptions: { readonly [limit in RaisableLimit]: string } = {
   maxTurns: 'the turn limit of this run',
   maxToolCalls: 'the tool call limit of this run',

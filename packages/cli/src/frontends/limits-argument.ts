@@ -7,14 +7,14 @@ export type LimitsArgument =
   | { readonly kind: 'change'; readonly change: LimitsChange; readonly says: string }
   | { readonly kind: 'wrong'; readonly says: string }
 
-/** Limits in force; null for none. Tries are those of goals, and null in a session without them. */
+/** The limits in force; null for none. `maxGoalTries` is null for a session without goals. */
 export type LimitsToSet = LimitsInForce & { readonly maxGoalTries: number | null }
 
 export function limitsToSet({ limits, goal }: Pick<SessionSnapshot, 'limits' | 'goal'>): LimitsToSet {
   return { ...limits, maxGoalTries: goal?.maxTries ?? null }
 }
 
-/** What each is called, the first as it is told. */
+/** The words for each limit; the first one is shown to people. */
 const aliases: { readonly [name in keyof LimitsToSet]: readonly [string, ...string[]] } = {
   maxTurns: ['turns', 'turn'],
   maxBudgetUsd: ['usd', 'dollars', 'budget', '$'],
@@ -25,19 +25,19 @@ const aliases: { readonly [name in keyof LimitsToSet]: readonly [string, ...stri
   maxGoalTries: ['tries', 'try'],
 }
 
-/** What dollars are counted for, since there are two limits of them. */
+/** What a dollar limit applies to, because there are two. */
 const scopeText: { readonly [name in keyof LimitsToSet]?: string } = {
   maxBudgetUsd: ' for the session',
   maxRunUsd: ' a run',
 }
 
-// The names of a record over the limits are those of the limits.
+// True: the keys of the record are the names of the limits.
 const names = Object.keys(aliases) as readonly (keyof LimitsToSet)[]
 
 const usage =
   'Use /limits turns 60, /limits usd 2.50, /limits tokens 500k, /limits time 20m, /limits run-usd 5, /limits calls 100, /limits tries 20; +20 adds, none removes a limit.'
 
-/** `turns 60`, `turns +20`, `usd none`: what is set, and what a person is told of it. */
+/** Parses `turns 60`, `turns +20` or `usd none`: the change, and a message for the person. */
 export function parseLimitsArgument(argument: string, current: LimitsToSet): LimitsArgument {
   const [word = '', value = '', ...more] = argument.trim().split(/\s+/)
   const name = names.find((one) => aliases[one].includes(word.toLowerCase()))

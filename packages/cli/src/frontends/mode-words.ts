@@ -1,11 +1,11 @@
 import type { PermissionMode } from '@halting/policy'
 
-/** A permission mode in words for a person. */
+/** A permission mode as text. */
 export interface ModeWords {
   /** Within a line: `accepts edits`. */
   readonly short: string
   readonly name: string
-  /** '' for a mode that is not known. */
+  /** '' for an unknown mode. */
   readonly description: string
 }
 
@@ -33,9 +33,9 @@ const modeTexts: { readonly [mode in PermissionMode]: ModeWords } = {
   },
 }
 
-/** One that is not known is called by its name. */
+/** The texts of a mode; an unknown mode is shown by its name. */
 export function modeWords(mode: string): ModeWords {
-  // True: it is one of its keys.
+  // True: it is one of the keys.
   return Object.hasOwn(modeTexts, mode)
     ? modeTexts[mode as PermissionMode]
     : { short: mode, name: mode, description: '' }

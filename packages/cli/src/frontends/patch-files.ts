@@ -2,7 +2,7 @@ import { patchedFilesOf, type PatchedFile, patchToolName } from '@halting/policy
 
 export { patchToolName }
 
-/** What a call of `apply_patch` does to one file, for a person. */
+/** The change of one file in a call of `apply_patch`, for display. */
 export interface PatchFileView {
   readonly path: string
   readonly target: string | undefined
@@ -11,7 +11,7 @@ export interface PatchFileView {
   readonly hunks: readonly (readonly string[])[]
 }
 
-/** The files of a patch; none where the input is not one. */
+/** The files of a patch; none if the input is not a patch. */
 export function patchFileViews(input: unknown): readonly PatchFileView[] {
   return patchedFilesOf(input).map((file) => {
     const { kind, path } = file
@@ -31,7 +31,7 @@ export function patchFileViews(input: unknown): readonly PatchFileView[] {
   })
 }
 
-/** What happens to a file, in a few words: `src/a.ts`, `src/a.ts → src/b.ts`, `old.ts (delete)`. `shown` shortens a path. */
+/** The change of a file in a few words: `src/a.ts`, `src/a.ts → src/b.ts`, `old.ts (delete)`. `shorten` shortens a path. */
 export function patchFileTitle(
   { path, target, kind }: PatchFileView,
   shorten: (path: string) => string = (each) => each,

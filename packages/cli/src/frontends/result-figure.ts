@@ -5,7 +5,7 @@ import { counted, many } from '../io/figures.ts'
 import { todosOf } from './todos.ts'
 import { patchToolName } from './patch-files.ts'
 
-/** A result of a call that went well. */
+/** The result of a successful call. */
 export interface SuccessfulResult {
   readonly tool: string
   readonly content: string | readonly ContentBlock[]
@@ -13,7 +13,7 @@ export interface SuccessfulResult {
   readonly details: unknown
 }
 
-/** What of a result tells at a glance how the call went, for whoever shows it: `12 lines in 3 files`. '' where nothing does. */
+/** The result of a call at a glance: `12 lines in 3 files`; '' if there is nothing to say. */
 export function resultFigure({ tool, content, details }: SuccessfulResult): string {
   const fields = isJsonObject(details) ? details : {}
   switch (tool) {
@@ -58,7 +58,7 @@ export function resultFigure({ tool, content, details }: SuccessfulResult): stri
   }
 }
 
-/** The texts of a result; other blocks by their kind. */
+/** The text of a result; other blocks are shown by their type. */
 export function resultText(content: string | readonly ContentBlock[]): string {
   if (typeof content === 'string') return content
   return content
@@ -89,7 +89,7 @@ function readFigure(fields: Fields): string {
   }
 }
 
-/** Why a wait ended without what it was for. */
+/** Why a wait ended without what it waited for. */
 function waitFigure({ outcome }: Fields): string {
   switch (outcome) {
     case 'over':
@@ -116,7 +116,7 @@ function grepFigure(fields: Fields): string {
   return fields['mode'] === 'files_with_matches' ? files + more : `${many(lines, 'line')} in ${files}${more}`
 }
 
-/** How many pages a search names. A server's own words have no figure. */
+/** How many pages a search found. Results that are free text have no count. */
 function searchFigure({ results }: Fields): string {
   if (!Array.isArray(results)) return ''
   return results.length === 0 ? 'no page' : many(results.length, 'page')

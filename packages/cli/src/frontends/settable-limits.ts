@@ -4,13 +4,13 @@ import { dollars, duration, goalTries, type Reading, tokens, wholeNumber } from 
 import { elapsed, many, money } from '../io/figures.ts'
 
 interface SettableLimit {
-  /** What a person writes, as the flag of this limit takes it. */
+  /** Parses what a person types, like the flag of this limit. */
   readonly parse: (text: string) => Reading<number>
-  /** What a person is told of it. */
+  /** Formats a value for a person. */
   readonly format: (value: number) => string
 }
 
-/** Limits that a person raises while a session is open, wherever they sit. */
+/** The limits that a person can change while a session is open. */
 export const settableLimits: { readonly [name in keyof LimitsChange]-?: SettableLimit } = {
   maxTurns: { parse: wholeNumber, format: (value) => many(value, 'turn') },
   maxBudgetUsd: { parse: (text) => dollars(text.replace(/^\$/, '')), format: money },

@@ -6,13 +6,13 @@ import { figureRows, linesAfter, rowsOf } from '../io/rows.ts'
 import { contextKindLabels } from './context-labels.ts'
 import { nextStopText } from './next-stop-text.ts'
 
-/** What `/limits`, `/cost` and `/context` report, in lines of at most `width` columns. The frontends print it; no model is asked. */
+/** The reports of `/limits`, `/cost` and `/context`, in lines of at most `width` columns. Printed by the frontends, without asking a model. */
 export interface StatusReport {
   readonly heading: string
   readonly rows: readonly string[]
 }
 
-/** The limits in force, what is used of each, and which one stops the run next. */
+/** The limits in force, how much of each is used, and which one stops the run next. */
 export function limitsReport(
   { limits: current, figures, nextStop, goal }: Pick<SessionSnapshot, 'limits' | 'figures' | 'nextStop' | 'goal'>,
   width: number,
@@ -33,10 +33,10 @@ export function limitsReport(
   return { heading: 'Limits', rows: [...rowsOf(rows, width), ...linesAfter('  ', nextStopText(nextStop), width)] }
 }
 
-/** A standing budget, and what is used of it by all processes. */
+/** A standing budget, and what all processes have used of it. */
 export type StandingFigures = Pick<BudgetReport, 'name' | 'limitUsd' | 'settledUsd' | 'reservedUsd' | 'resetsAt'>
 
-/** Standing budgets, a row each: what all processes have used of one, and when it resets. */
+/** One row for each standing budget: what all processes have used, and when it resets. */
 export function standingRows(standing: readonly StandingFigures[], width: number): readonly string[] {
   return rowsOf(
     standing.map(({ name, settledUsd, reservedUsd, resetsAt }) => {
@@ -47,7 +47,7 @@ export function standingRows(standing: readonly StandingFigures[], width: number
   )
 }
 
-/** What the last run and the whole session cost. */
+/** The cost of the last run and of the session. */
 export function costReport(
   { figures, model, limits }: Pick<SessionSnapshot, 'figures' | 'model' | 'limits'>,
   width: number,
@@ -85,7 +85,7 @@ export function contextReport({ totalTokens, maxTokens, categories }: ContextUsa
   }
 }
 
-/** When the conversation is compacted by itself. */
+/** When the conversation is compacted automatically. */
 export function compactionRemark({ compactsAt }: Pick<ContextUsage, 'compactsAt'>): string {
   return compactsAt === null
     ? 'Automatic compaction is off.'

@@ -13,13 +13,13 @@ interface Progress {
   ms: number
 }
 
-/** How far subagents are, by what the loop tells of them: a line after each call, and after each summary (spec R-HOST-16). */
+/** Reports the progress of subagents to the host: one line after each of their calls, and after each summary (spec R-HOST-16). */
 export class AgentProgress {
   readonly #agents = new Map<string, Progress>()
-  /** Ids of tasks in the background, by the call that began them. */
+  /** Ids of background tasks, by the call that started them. */
   readonly #tasks = new Map<string, string>()
 
-  /** The lines that an event makes. */
+  /** The lines to write for an event. */
   linesFor(event: RunEvent, sessionId: string): readonly JsonObject[] {
     if (event.type === 'message') this.#noteTasks(event)
     return event.type === 'agent' ? this.#agentLines(event, sessionId) : []
@@ -74,7 +74,7 @@ export class AgentProgress {
     sessionId: string,
     summary?: string,
   ): readonly JsonObject[] {
-    // One in the background is known by an id of its own, from the moment at which that was told.
+    // A background agent has a task id of its own, from the moment it was reported.
     const taskId = inBackground === true ? this.#tasks.get(callId) : callId
     if (taskId === undefined) return []
     return [

@@ -5,7 +5,7 @@ import { isJsonObject, jsonOf } from '@halting/core/adapters'
 import { readElicitationAnswer } from '../frontends/elicitation-answer.ts'
 import { type Control, ControlError } from './control.ts'
 
-/** Hooks that the host calls back, as it named them in `initialize` (spec R-HOST-11). */
+/** Hooks that the host runs when called back, as it named them in `initialize` (spec R-HOST-11). */
 export function hooksOfHost(given: JsonObject, control: Pick<Control, 'request'>): ReadHooks {
   return readCallbackHooks(given, async (id, input, signal) => {
     const { tool_use_id: callId, hook_event_name: event } = input
@@ -13,7 +13,7 @@ export function hooksOfHost(given: JsonObject, control: Pick<Control, 'request'>
     try {
       return await control.request({ subtype: 'hook_callback', callback_id: id, input, ...about }, { signal })
     } catch (thrown) {
-      // It went before the end of the session, as hosts do: that is no failure.
+      // Hosts leave before the end of the session; that is not a failure of these hooks.
       if (isGone(thrown) && (event === 'SessionEnd' || event === 'Notification')) return {}
       throw thrown
     }
@@ -24,7 +24,7 @@ function isGone(thrown: unknown): boolean {
   return thrown instanceof ControlError && thrown.code === 'gone'
 }
 
-/** Puts a question of a server to the host (spec R-HOST-13). A host that cannot answer has declined. */
+/** Puts a question of an MCP server to the host (spec R-HOST-13). A host that cannot answer declines. */
 export async function elicitByHost(
   control: Pick<Control, 'request' | 'emit'>,
   server: string,

@@ -1,11 +1,11 @@
 import type { Json, JsonObject } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
 
-/** What a request of the host is answered with. */
+/** The response to a request of the host. */
 export interface ControlResponse {
-  /** The body of the answer; none for requests that need none. */
+  /** The body of the response; absent for requests that need none. */
   readonly response?: JsonObject
-  /** Fields that stand beside it, next to `request_id`. */
+  /** Further fields next to `request_id`. */
   readonly extraFields?: JsonObject
 }
 
@@ -13,27 +13,27 @@ export interface ControlResponse {
 export interface HostRequest {
   readonly subtype: string
   readonly fields: JsonObject
-  /** Aborted when the host takes the request back, and when it has gone. */
+  /** Aborted when the host cancels the request or disconnects. */
   readonly signal: AbortSignal
 }
 
-/** Serves a request of the host. It is called at once, in the order of the lines; what it throws or rejects with is the error of the answer. */
+/** Serves a request of the host. Called immediately, in the order of the lines. What it throws or rejects with becomes the error of the response. */
 export type ServeRequest = (request: HostRequest) => ControlResponse | Promise<ControlResponse>
 
 export interface ControlPorts {
-  /** Writes one message of ours. */
+  /** Writes a message to the host. */
   readonly write: (message: JsonObject) => void
   readonly serve: ServeRequest
-  /** Writes a message that is part of no request; it gets `uuid` and `session_id`. */
+  /** Writes a message that belongs to no request; it receives `uuid` and `session_id`. */
   readonly emit?: (message: JsonObject) => void
-  /** Told of what no answer can be given to. */
+  /** Reports a message that cannot be answered. */
   readonly warn: (text: string) => void
 }
 
-/** Why a request of ours has no answer. */
+/** Why one of our requests has no response. */
 export class ControlError extends Error {
   override readonly name = 'ControlError'
-  /** `refused`: the host answered with an error. `withdrawn`: the signal of the request. `gone`: the host can answer nothing any more. */
+  /** `refused`: the host answered with an error. `withdrawn`: the signal of the request was aborted. `gone`: the host can no longer answer. */
   readonly code: 'refused' | 'withdrawn' | 'gone'
 
   constructor(code: ControlError['code'], message: string) {
@@ -51,14 +51,14 @@ interface OutgoingRequest {
 /**
  * Requests in both directions over one pair of streams (spec R-HOST-3).
  *
- * C1: every request of the host that has an id is answered once, whatever is wrong with it.
- * C2: every request of ours ends: by an answer, by its signal, or because the host has gone. What comes after that is passed over.
- * C3: a request that is served slowly holds up no other, and one that is served at once is answered before what comes of it.
+ * C1: every request of the host that has an id receives one response, even if the request is invalid.
+ * C2: each of our requests ends: by a response, by its signal, or because the host is gone. Later responses are ignored.
+ * C3: a slow request does not delay others. The response to a request that is served immediately is written before its effects.
  */
 export class Control {
   readonly #ports: ControlPorts
   readonly #outgoing = new Map<string, OutgoingRequest>()
-  /** Those of the host that are being served. */
+  /** Requests of the host that are being served. */
   readonly #incoming = new Map<Json, AbortController>()
   readonly #answering = new Set<Promise<void>>()
   #requestCount = 0
@@ -68,7 +68,7 @@ export class Control {
     this.#ports = ports
   }
 
-  /** Takes a line of the host. False for one that is no part of this protocol. */
+  /** Receives a line of the host. Returns false if it is not part of this protocol. */
   receive(message: JsonObject): boolean {
     switch (message['type']) {
       case 'control_request':
@@ -87,14 +87,14 @@ export class Control {
     }
   }
 
-  /** Reports something to the host, unless it has gone. */
+  /** Writes a message to the host, unless it is gone. */
   emit(message: JsonObject): void {
     if (this.#gone === undefined) this.#ports.emit?.(message)
   }
 
   /**
-   * Asks the host. An abort of the signal takes the request back.
-   * @throws ControlError when there is no answer, or it is an error.
+   * Sends a request to the host. Aborting the signal cancels the request.
+   * @throws ControlError if there is no response, or it is an error.
    */
   request(request: JsonObject, { signal }: { readonly signal?: AbortSignal } = {}): Promise<JsonObject> {
     if (signal?.aborted === true) return Promise.reject(withdrawnError())
@@ -122,7 +122,7 @@ export class Control {
     })
   }
 
-  /** Requests of ours of this kind that have no answer, as they were written. */
+  /** Our unanswered requests of this kind, as they were written. */
   unanswered(subtype: string): readonly JsonObject[] {
     return [...this.#outgoing]
       .filter(([, { request }]) => request['subtype'] === subtype)
@@ -134,7 +134,7 @@ export class Control {
     this.#refuse(requestId, error)
   }
 
-  /** The host says nothing any more: what waits for it, or asks it from now on, is told so. Its own requests are still answered. */
+  /** Called when the host closes its input: our pending and future requests fail. Requests of the host are still answered. */
   gone(because: string): void {
     if (this.#gone !== undefined) return
     this.#gone = because
@@ -143,7 +143,7 @@ export class Control {
     for (const { reject: failed } of waiting) failed(new ControlError('gone', because))
   }
 
-  /** Resolves when every request of the host that came until then is answered. */
+  /** Resolves when every request received so far is answered. */
   async allAnswered(): Promise<void> {
     while (this.#answering.size > 0) await Promise.all(this.#answering)
   }
@@ -167,7 +167,7 @@ export class Control {
       this.#refuse(id, messageOf(thrown))
       return
     }
-    // At once, before anything that comes of it.
+    // Immediately, before anything that the request causes.
     if (!(answered instanceof Promise)) {
       this.#answer(id, answered)
       return
@@ -199,7 +199,7 @@ export class Control {
   #answered(response: Json | undefined): void {
     const id = isJsonObject(response) ? response['request_id'] : undefined
     const waiting = typeof id === 'string' ? this.#outgoing.get(id) : undefined
-    // Late, or for nobody.
+    // Late, or for an unknown request.
     if (waiting === undefined || !isJsonObject(response) || typeof id !== 'string') return
     this.#outgoing.delete(id)
     if (response['subtype'] === 'success') {

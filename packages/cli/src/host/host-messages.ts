@@ -9,13 +9,14 @@ export interface HostMessagesOptions {
 }
 
 /**
- * Selects the messages of a session that a host receives (spec R-HOST-19): those that other coding agents send, in their form, and between the result of
- * a run and the next run only what the host asked for. `--include-all-messages` adds the rest.
+ * Selects the messages of a session that a host receives (spec R-HOST-19): those that other coding agents send, in their form. Between the result of a run
+ * and
+ * the next run, only what the host asked for. `--include-all-messages` adds the rest.
  */
 export class HostMessages {
   #isAfterResult = false
 
-  /** The line for a message; undefined for one that this host does not receive. */
+  /** The line for a message; undefined if this host does not receive it. */
   lineFor(message: SdkMessage, { flags, forwardsAgentText }: HostMessagesOptions): object | undefined {
     if (message.type === 'result') this.#isAfterResult = true
     else if (message.type === 'system' && message.subtype === 'init') this.#isAfterResult = false
@@ -36,7 +37,7 @@ export class HostMessages {
       case 'hook_started':
       case 'hook_progress':
       case 'hook_response':
-        // Told with `--include-hook-events` alone.
+        // Exists only with `--include-hook-events`.
         return true
       default:
         return !this.#isAfterResult
@@ -45,8 +46,8 @@ export class HostMessages {
 }
 
 /**
- * Results of tools, an interruption, and with `forwardSubagentText` the prompt of a subagent. Other `user` messages are those of the host, of hooks and
- * of the loop; `--replay-user-messages` reports those of the host.
+ * Whether a `user` message comes from the run: tool results, an interruption, and with `forwardSubagentText` the prompt of a subagent. Others come from
+ * the host, hooks and the loop; `--replay-user-messages` reports those of the host.
  */
 function isFromRun(message: Extract<SdkMessage, { readonly type: 'user' }>): boolean {
   if (message.parent_tool_use_id !== null) return message.isSynthetic !== true
@@ -61,12 +62,12 @@ function informational({ message, ...others }: Extract<SdkMessage, { readonly su
   return { ...others, content: message, level: 'notice' }
 }
 
-/** The blocks of subagents that every host is told: enough to see that one is at work. */
+/** The blocks of subagents that every host receives: enough to see that one is working. */
 const toolBlockTypes: ReadonlySet<string> = new Set(['tool_use', 'tool_result'])
 
 /**
- * What a host is told of a message that did not ask for the text of subagents (`forwardSubagentText`, spec R-HOST-4c): of theirs the calls and results
- * alone. Undefined for nothing.
+ * A message for a host that did not ask for the text of subagents (`forwardSubagentText`, spec R-HOST-4c): of subagents, it has calls and results only.
+ * Undefined if nothing is left.
  */
 function withoutAgentText(message: SdkMessage): SdkMessage | undefined {
   switch (message.type) {

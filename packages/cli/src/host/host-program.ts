@@ -5,16 +5,16 @@ import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 
-/** A program that a host has started: what its arguments say, and how it goes on from there. */
+/** The program as a host started it: its flags, and how to serve the host. */
 export interface HostProgram {
   readonly flags: Flags
-  /** Serves the host until it has said all; gives the exit code. */
+  /** Serves the host until it closes its input. Returns the exit code. */
   readonly serve: (program: Program) => Promise<number>
 }
 
 /**
- * Reads the arguments of a host. Hosts know flags that we do not: those are told and passed over (spec R-HOST-1).
- * @throws UsageError for a value that cannot be read, and for flags that do not go together.
+ * Parses the arguments that a host passes. Unknown flags are reported and ignored (spec R-HOST-1).
+ * @throws UsageError for an invalid value, and for flags that exclude each other.
  */
 export function readHostProgram({ argv: originalArgv }: Pick<Program, 'argv'>): HostProgram {
   const warnings: string[] = []
@@ -36,7 +36,7 @@ export function readHostProgram({ argv: originalArgv }: Pick<Program, 'argv'>): 
   return { flags, serve }
 }
 
-/** The mode in which a model judges calls. There is none here: asking is what comes nearest to it. */
+/** The mode in which a model judges calls. It is not supported; asking is the closest mode. */
 const autoMode = 'auto'
 
 function withKnownMode(argv: readonly string[], warnings: string[]): readonly string[] {

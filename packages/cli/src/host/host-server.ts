@@ -3,31 +3,31 @@ import type { Json, JsonObject } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
 import type { Control } from './control.ts'
 
-/** The end of a connection that is ours; the client is at the other one. */
+/** Our end of the connection to the MCP client. */
 interface Transport {
   start(): Promise<void>
   send(message: JsonObject): Promise<void>
 }
 
-/** What a server said when its host asked it, before anybody here did. */
+/** What an MCP server answered to its host before the session started. */
 export interface Manifest {
   readonly initializeResult: JsonObject
   readonly toolsListResult?: JsonObject
 }
 
 /**
- * A server in the process of the host: its messages go there and come from there as control requests (spec R-HOST-12).
+ * An MCP server in the process of the host: its messages travel as control requests (spec R-HOST-12).
  *
- * S1: a request has one answer: that of the server, or an error that says why there is none.
- * S2: nothing is asked of the host any more when the client is gone, or has taken its request back.
- * S3: what the host knew of the server before saves asking: once, for the connection that follows.
+ * S1: each request has one response: that of the server, or an error that explains why there is none.
+ * S2: no request is sent to the host after the client disconnected or cancelled it.
+ * S3: answers that the host already knows are used instead of a request, once, for the next connection.
  */
 export class HostServer implements McpInstance {
   readonly #name: string
   readonly #control: Pick<Control, 'request'>
   readonly #pendingRequests = new Map<Json, AbortController>()
   #manifest: Manifest | undefined
-  /** The server has been greeted by its host: it is not told again that it was. */
+  /** The host has already sent `notifications/initialized`, so it is not sent again. */
   #isInitialized = false
   #link: Transport | undefined
 
@@ -38,7 +38,7 @@ export class HostServer implements McpInstance {
   }
 
   async connect(transport: never): Promise<void> {
-    // What the client's SDK calls a transport has these.
+    // The transport of the client's SDK has these members.
     const link = transport as Transport
     Object.assign(link, { onmessage: (message: JsonObject) => this.#forward(message, link) })
     this.#link = link
@@ -53,7 +53,7 @@ export class HostServer implements McpInstance {
     return Promise.resolve()
   }
 
-  /** A message of the server that nobody asked for. @throws Error where nobody is connected */
+  /** A message that the server sends unasked. @throws Error if no client is connected. */
   receive(message: JsonObject): void {
     if (this.#link === undefined) throw new Error(`The MCP server ${this.#name} is not connected.`)
     void this.#link.send(message)
@@ -71,7 +71,7 @@ export class HostServer implements McpInstance {
       void this.#ask(id, message, link)
       return
     }
-    // Told first: what the host does with it is stopped there, and its answer is passed over here.
+    // Sent first: the host stops the request, and its response is ignored here.
     void this.#send(message).catch(() => undefined)
     const taken = method === 'notifications/cancelled' && isJsonObject(params) ? params['requestId'] : undefined
     if (taken !== undefined) this.#pendingRequests.get(taken)?.abort()
@@ -96,13 +96,13 @@ export class HostServer implements McpInstance {
     return this.#control.request(request, signal === undefined ? {} : { signal })
   }
 
-  /** The result that is known already. */
+  /** The result that the manifest already has. */
   #answerFromManifest({ method, params }: JsonObject): JsonObject | 'passed over' | undefined {
     const manifest = this.#manifest
     if (method === 'notifications/initialized' && this.#isInitialized) return 'passed over'
     if (method === 'initialize' && manifest !== undefined) {
       const { protocolVersion: wanted } = isJsonObject(params) ? params : {}
-      // Another version than the client speaks: the two have to agree themselves.
+      // The client wants another protocol version, so client and server must negotiate.
       if (manifest.initializeResult['protocolVersion'] !== wanted) {
         this.#manifest = undefined
         return undefined

@@ -6,7 +6,7 @@ import type { LiveSession } from '../flags/open-session.ts'
 import type { Prepared } from '@halting/agent/open-session'
 import type { HostServers } from './host-servers.ts'
 
-/** Resolves when a session that runs elsewhere waits for an answer that nobody here can give. */
+/** Resolves when a detached session waits for an answer that nobody here can give. */
 export function whenWaitingForAnswer(
   session: Pick<Session, 'listen'>,
   { isWaiting }: NonNullable<HostSession['detached']>,
@@ -20,48 +20,48 @@ export function whenWaitingForAnswer(
   })
 }
 
-/** A session that was opened for a host, with what a host may ask about it. */
+/** A session opened for a host, with what a host can ask about it. */
 export interface HostSession {
   readonly session: Session
-  /** Fields of `system/init` before the first run, but for mode and model. */
+  /** Fields of `system/init` before the first run, without mode and model. */
   readonly initFields: () => JsonObject
-  /** What `initialize` is answered with, but for what changes while the session lives. */
+  /** The response to `initialize`, without what changes during the session. */
   readonly initializeResponse: JsonObject
-  /** Commands and names of files in what a person says, in the place of which something else is sent. */
+  /** Expands the commands and file names in a message. */
   readonly prepare: (content: MessageContent) => Prepared | Promise<Prepared>
-  /** Undefined where there are none, and none can come. */
+  /** The MCP servers; undefined if there are none and none can be added. */
   readonly servers: LiveSession['servers']
-  /** Those in the process of the host. */
+  /** The MCP servers in the process of the host. */
   readonly hostServers: HostServers
   /** The environment of the session. */
   readonly env: Program['env']
-  /** Flags and the limits of settings that it began with; the flags alone when absent. */
+  /** The initial flags with the limits of the settings; if absent, the flags alone. */
   readonly initialFlags?: Flags
   readonly commands: () => readonly JsonObject[]
   readonly agents: () => readonly JsonObject[]
   readonly plugins: LiveSession['plugins']
   readonly reload: LiveSession['readAnew']
-  /** Whether the plugin in a folder was loaded when the session began. */
+  /** Whether the plugin in a folder was loaded at the start. */
   readonly hasPlugin: (path: string) => boolean
-  /** Whether files can be put back. */
+  /** Whether file changes can be reverted. */
   readonly hasFileCheckpoints: boolean
   /** Further fields of `get_context_usage`. */
   readonly memoryFiles: () => readonly JsonObject[]
   readonly agentTokens: () => readonly JsonObject[]
-  /** Requests that this session cannot serve, by subtype, and why. */
+  /** Why this session cannot serve certain requests, by subtype. */
   readonly unsupported?: { readonly [subtype: string]: string }
-  /** What is told on its way to the host; as it is when absent. */
+  /** Intercepts events on their way to the host; absent: they pass unchanged. */
   readonly interceptEvents?: (next: (event: SessionEvent) => void) => (event: SessionEvent) => void
-  /** It is on a cluster: what goes on goes on without this program. Absent for a session of this process. */
+  /** Present for a session on a cluster, which continues without this program. */
   readonly detached?: {
-    /** For an answer that nobody here can give. */
+    /** Whether it waits for an answer that nobody here can give. */
     readonly isWaiting: () => boolean
-    /** What a person is told of one that is left so. */
+    /** The message about a session that is left waiting. */
     readonly message: string
-    /** The same when a signal ends the program; undefined where nothing goes on. */
+    /** The message when a signal ends the program; undefined if nothing is running. */
     readonly leaveMessage: () => string | undefined
   }
-  /** Resolves when what was told so far is on disk; undefined where it is kept already. */
+  /** Resolves when everything so far is on disk; undefined if it already is. */
   readonly flush: (() => Promise<void>) | undefined
   readonly close: () => Promise<void>
 }

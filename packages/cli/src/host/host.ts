@@ -25,14 +25,14 @@ import { StateLines, stateReaderOf } from './state-lines.ts'
 import { withStatusCommands } from './status-commands.ts'
 import { StatusQueue } from './status-queue.ts'
 
-/** How long a session that is being opened is waited for when a signal came. Hosts kill what is there after five seconds. */
+/** How long to wait for a session that is opening after a signal. Hosts kill the program after five seconds. */
 const patienceMs = 1_000
-/** How long a cluster that does not answer is waited for at the end of stdin. */
+/** How long to wait for a cluster that does not respond at the end of stdin. */
 const longestPatienceMs = 30_000
 
 /**
- * Serves a host until it has said all and everything that it handed in has its result; gives the exit code.
- * @param open Opens the session: that of flags and settings, unless said otherwise.
+ * Serves a host until its input ends and everything it submitted has a result. Returns the exit code.
+ * @param open Opens the session; by default from flags and settings.
  */
 export async function serveHost(
   flags: Flags,
@@ -57,9 +57,9 @@ interface HostParts {
 
 /**
  * H1: the session is opened once: by `initialize`, or by the first line that needs it.
- * H2: what was said before a request is handed in before it is served.
- * H3: whatever was handed in has a result line; the end of stdin ends nothing that goes on.
- * H4: a session of a cluster is let go of, and goes on there; at a signal at once.
+ * H2: messages before a request are submitted before the request is served.
+ * H3: every submitted message has a result line. The end of stdin interrupts nothing.
+ * H4: a session on a cluster is released and continues there; at a signal, immediately.
  */
 class Host {
   readonly #flags: Flags
@@ -72,22 +72,22 @@ class Host {
   readonly #progress = new AgentProgress()
   readonly #messages = new HostMessages()
   readonly #status: StatusQueue
-  /** Messages that are told again once they are on disk. */
+  /** Messages that are replayed once they are on disk. */
   #replays: Promise<void> = Promise.resolve()
-  /** What `initialize` said; undefined as long as nothing was. */
+  /** What `initialize` contained; undefined before it. */
   #initialized: { readonly fields: JsonObject; readonly given: InitializeRequest } | undefined
   #resolveInitialize: () => void = () => undefined
-  /** Resolves when `initialize` came, and when none will. */
+  /** Resolves when `initialize` has arrived, or cannot arrive any more. */
   readonly #initializeReceived = new Promise<void>((resolve) => {
     this.#resolveInitialize = resolve
   })
   #opening: Promise<HostSession> | undefined
-  /** From here on `initialize` comes too late. */
+  /** From now on, `initialize` is too late. */
   #isOpening = false
   #hostSession: HostSession | undefined
-  /** The commands that `commands_changed` had last. */
+  /** The commands of the last `commands_changed`. */
   #reportedCommands: readonly JsonObject[] | undefined
-  /** Whether the last result line is an error: that of a run, or of a message that no run began with. */
+  /** Whether the last result line is an error: of a run, or of a message that started no run. */
   #lastError: 'none' | 'of_run' | 'of_message' = 'none'
   /** Why the session could not be opened. */
   #openFailure: { readonly error: unknown } | undefined
@@ -110,7 +110,7 @@ class Host {
       open: () => this.#open(),
       answer: (command, id) => this.#status.add(command, id),
       answering: () => this.#status.answering,
-      // Where there is no session, that is what is told.
+      // If the session could not be opened, that is reported instead.
       onFailure: (thrown) => {
         if (this.#openFailure === undefined) this.#reportFailure(messageOf(thrown))
       },
@@ -127,7 +127,7 @@ class Host {
     })
   }
 
-  /** @throws UsageError and others where the session cannot be opened. */
+  /** @throws UsageError and others if the session cannot be opened. */
   async serve(): Promise<number> {
     const { stdin } = this.#program
     const { signal } = this.#interruption
@@ -137,7 +137,7 @@ class Host {
     })
     let hasLeft = false
     const read = this.#read().catch((error: unknown) => {
-      // To leave before its end is an error of the stream, too.
+      // Stopping before the end of the stream also raises an error.
       if (!hasLeft) this.#warn(`stdin cannot be read (${messageOf(error)})`)
     })
     await Promise.race([read, left])
@@ -147,13 +147,13 @@ class Host {
     this.#control.gone('The host closed its input and can no longer answer.')
     if (!signal.aborted) await this.#finish(left)
     await this.#end()
-    // A host that takes turns back reads why not in a result.
+    // A host that rejects a resume reads the reason in a result line.
     if (this.#openFailure !== undefined && !(this.#openFailure.error instanceof ResumeRejectedError))
       throw this.#openFailure.error
     return this.#exitCode()
   }
 
-  /** What was handed in is finished, and every request answered. */
+  /** Waits until everything submitted is finished, and every request is answered. */
   async #finish(left: Promise<void>): Promise<void> {
     const finished = async (): Promise<void> => {
       await this.#intake.waiting
@@ -163,7 +163,7 @@ class Host {
     await Promise.race([finished(), left])
   }
 
-  /** A session of a cluster that waits for an answer is left so: here is nobody any more who gives one. */
+  /** Leaves a session on a cluster that waits for an answer: nobody here can give one. */
   async #whenSettled({ session, detached: goesOn }: HostSession): Promise<void> {
     const settled = async (): Promise<void> => {
       await session.settled()
@@ -177,7 +177,7 @@ class Host {
   async #end(): Promise<void> {
     const isAborted = this.#interruption.signal.aborted
     const opening = this.#opening?.catch(() => undefined)
-    // What is started on the way is ended with the program.
+    // Processes that are starting end with the program.
     const opened = this.#hostSession ?? (await (isAborted ? Promise.race([opening, setTimeout(patienceMs)]) : opening))
     if (opened === undefined) return
     const { session, detached: goesOn } = opened
@@ -196,7 +196,7 @@ class Host {
     await opened.close()
   }
 
-  /** An error of the last run is one of the program; how a success came about is not (spec R-HOST-8). */
+  /** The exit code: an error of the last result is one of the program (spec R-HOST-8). */
   #exitCode(): number {
     const { exitCode } = this.#interruption
     if (this.#lastError === 'none') return exitCode ?? 0
@@ -223,7 +223,7 @@ class Host {
     else this.#warn(`ignored a line of the type ${typeText(value)}.`)
   }
 
-  /** Where the host waits for an answer it gets one. */
+  /** Answers an overlong line if the host waits for an answer. */
   #refuseLong(head: string): void {
     const size = `more than ${longestLineMiB} MiB`
     const sender = waitingSender(head)
@@ -243,7 +243,7 @@ class Host {
     return this.#serveLater(request, handing)
   }
 
-  /** What was said before it is handed in before it is served. */
+  /** Submits earlier messages before it serves a request. */
   async #serveLater(request: HostRequest, handing: Promise<void> | undefined): Promise<ControlResponse> {
     await handing
     return serveRequest(request, this.#serving(await this.#open()))
@@ -269,7 +269,7 @@ class Host {
     return answerInitialize(opened, { fields, first: this.#initialized, control: this.#control })
   }
 
-  /** Opens the session: once. */
+  /** Opens the session, once. */
   #open(): Promise<HostSession> {
     return (this.#opening ??= this.#openNow())
   }
@@ -277,7 +277,7 @@ class Host {
   async #openNow(): Promise<HostSession> {
     if (this.#initialized === undefined) {
       const { awaitInitialize } = this.#flags
-      // The lines that came with the one that opens it may hold `initialize`: it goes first.
+      // Other lines that arrived together may contain `initialize`, which goes first.
       await (awaitInitialize === true ? this.#initializeReceived : setImmediate())
     }
     this.#isOpening = true
@@ -295,11 +295,11 @@ class Host {
     }
   }
 
-  /** Nothing can be done for the host: it is told why, and the program ends. */
+  /** Reports why the session cannot be opened, and ends the program. */
   #failToOpen(error: unknown): void {
     if (this.#openFailure === undefined && error instanceof ResumeRejectedError) this.#reportFailure(messageOf(error))
     this.#openFailure ??= { error }
-    // Answers that are about to be written are written first.
+    // Pending responses are written first.
     void this.#leaveSoon()
   }
 
@@ -330,7 +330,7 @@ class Host {
         this.#status.wake()
         return
       case 'failed':
-        // What breaks after the result of a run takes nothing from it, nor from the one that goes on.
+        // A failure after the result of a run does not affect that result or the next run.
         if (event.isAfterRun === true) {
           this.#warn(messageOf(event.error))
           return
@@ -369,7 +369,7 @@ class Host {
     this.#replay(ids)
   }
 
-  /** Servers bring commands after `initialize` was answered (spec R-HOST-21). */
+  /** Reports commands that MCP servers added after the response to `initialize` (spec R-HOST-21). */
   #emitCommandChanges({ initializeResponse: about, commands }: HostSession): void {
     const now = withStatusCommands(commands())
     if (this.#initialized === undefined || isDeepStrictEqual(now, this.#reportedCommands ?? about['commands'])) return
@@ -377,7 +377,7 @@ class Host {
     this.#emit({ type: 'system', subtype: 'commands_changed', commands: [...now] })
   }
 
-  /** A message is told again when it is on disk: whoever kills the program after that finds it there. */
+  /** Replays messages once they are on disk, so that a host that kills the program then can rely on them. */
   #replay(ids: readonly string[]): void {
     const lines = this.#intake.takeReplayLines(ids, this.#sessionId())
     if (lines.length === 0 || this.#hostSession === undefined) return
@@ -387,7 +387,7 @@ class Host {
     }
     if (flush === undefined) return tell()
     this.#replays = this.#replays.then(flush).then(tell)
-    // What is wrong with the disk ends the run, which says so.
+    // A disk failure ends the run, which reports it.
     this.#replays.catch(() => undefined)
   }
 
@@ -399,7 +399,7 @@ class Host {
     return this.#hostSession?.session.id ?? this.#flags.sessionId ?? ''
   }
 
-  /** A message that no run begins with has a result all the same. */
+  /** Reports a message that could not start a run, with a result line. */
   #reportFailure(message: string): void {
     this.#lastError = 'of_message'
     this.#warn(message)

@@ -3,49 +3,49 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { UsageError } from '../usage-error.ts'
 
-/** What a host says of its session before it begins: `initialize`. */
+/** The contents of `initialize`: what a host says about its session before it starts. */
 export interface InitializeRequest {
-  /** Those of the command line, with what the host says in their place. */
+  /** The flags of the command line, overridden by the request. */
   readonly flags: Flags
-  /** The host speaks this protocol, and not messages alone. */
+  /** False for a host that only sends messages. */
   readonly isInitialized: boolean
-  /** Hooks that the host calls back, by event. */
+  /** Hooks that the host runs when called back, by event. */
   readonly hooks: JsonObject | undefined
-  /** Servers in the host's own process. */
+  /** MCP servers in the process of the host. */
   readonly sdkServers: readonly string[]
   readonly sdkServerConfigs: JsonObject
-  /** What these servers say of themselves, by name. */
+  /** Answers of these servers that the host already knows, by name. */
   readonly sdkServerManifests: JsonObject
-  /** The host is told all that subagents say, and not their calls alone. */
+  /** The host receives the text of subagents, in addition to their calls. */
   readonly forwardsAgentText: boolean
-  /** Subagents say in a line what they do. */
+  /** Subagents report in one line what they are doing. */
   readonly summarizesAgents: boolean
-  /** Which tool a call by another name is of. */
+  /** Alternative names of tools. */
   readonly toolAliases: { readonly [written: string]: string } | undefined
-  /** How a plan is made in plan mode, in place of our words. */
+  /** Instructions for plan mode that replace the built-in ones. */
   readonly planInstructions: string | undefined
-  /** What the session is called in lists. */
+  /** The title of the session in lists. */
   readonly title: string | undefined
-  /** The only skills that the session has; all that are there when absent. */
+  /** The only skills of the session; if absent, all. */
   readonly skills: readonly string[] | undefined
-  /** Words of warning about what has no effect. */
+  /** Warnings about parts that have no effect. */
   readonly warnings: readonly string[]
-  /** Folders of the plugins that the host named, undefined for one that is none of a folder; undefined where it named none. */
+  /** Folders of the plugins that the host named; undefined for an invalid entry. Undefined as a whole if it named none. */
   readonly plugins: readonly (string | undefined)[] | undefined
-  /** Whether there are servers, and hooks, among what the host said. */
+  /** Whether the request contains servers and hooks. */
   readonly provides: { readonly servers: boolean; readonly hooks: boolean }
 }
 
-/** Reads the fields of `initialize` (spec R-HOST-4). @throws UsageError for what cannot be read: then nothing is opened. */
+/** Reads the fields of `initialize` (spec R-HOST-4). @throws UsageError for an invalid field; then nothing is opened. */
 export function readInitialize(fields: JsonObject, flags: Flags): InitializeRequest {
-  // True: `listOf` looked at each.
+  // True: `listOf` checked each.
   const plugins = ((listOf(fields, 'plugins', isJsonObject) ?? []) as readonly JsonObject[]).map(readPlugin)
   const servers = objectOf(fields, 'mcpServers')
   return {
     flags: mergeFlags(fields, { servers, plugins }, flags),
     isInitialized: fields['subtype'] === 'initialize',
     hooks: objectOf(fields, 'hooks'),
-    // True: `texts` looked at each.
+    // True: `textsOf` checked each.
     sdkServers: textsOf(fields, 'sdkMcpServers') ?? [],
     sdkServerConfigs: objectOf(fields, 'sdkMcpServerConfigs') ?? {},
     sdkServerManifests: objectOf(fields, 'sdkMcpServerManifests') ?? {},
@@ -65,7 +65,7 @@ export function readInitialize(fields: JsonObject, flags: Flags): InitializeRequ
 
 interface HostPlugin {
   readonly path: string
-  /** The host connects to its servers. */
+  /** The host connects to the servers of the plugin itself. */
   readonly skipsServers: boolean
 }
 
@@ -79,7 +79,7 @@ interface ServersAndPlugins {
   readonly plugins: readonly (HostPlugin | undefined)[]
 }
 
-/** Most of what a host says there is what flags say, too. */
+/** Most fields of the request correspond to flags. */
 function mergeFlags(fields: JsonObject, { servers, plugins }: ServersAndPlugins, flags: Flags): Flags {
   const { systemPromptFile, appendSystemPromptFile, ...others } = flags
   const system = textsOf(fields, 'systemPrompt')
@@ -93,7 +93,7 @@ function mergeFlags(fields: JsonObject, { servers, plugins }: ServersAndPlugins,
     ...others,
     ...(system === undefined
       ? systemPromptFile !== undefined && { systemPromptFile }
-      : // An empty one is one, too: ours is not in its place.
+      : // An empty prompt also replaces ours.
         { systemPrompt: system.filter((part) => part !== '').join('\n\n') }),
     ...(appended === undefined
       ? appendSystemPromptFile !== undefined && { appendSystemPromptFile }
@@ -109,9 +109,9 @@ function mergeFlags(fields: JsonObject, { servers, plugins }: ServersAndPlugins,
   }
 }
 
-/** Those that the host says go before those of the command line. */
+/** Agents of the request override those of the command line. */
 function mergeAgents(given: string | undefined, agents: JsonObject): string {
-  // `--agents` takes nothing but an object.
+  // True: `--agents` only accepts an object.
   const before = given === undefined ? {} : (JSON.parse(given) as JsonObject)
   return JSON.stringify({ ...before, ...agents })
 }
@@ -128,7 +128,7 @@ function textOf(fields: JsonObject, name: string): string | undefined {
   throw invalidField(name, 'a string')
 }
 
-/** Blanks say nothing. */
+/** A blank text counts as absent. */
 function nonBlankTextOf(fields: JsonObject, name: string): string | undefined {
   const text = textOf(fields, name)?.trim()
   return text === '' ? undefined : text
@@ -139,18 +139,18 @@ function aliasesOf(fields: JsonObject): InitializeRequest['toolAliases'] {
   if (aliases === undefined) return undefined
   for (const target of Object.values(aliases))
     if (typeof target !== 'string' || target === '') throw invalidField('toolAliases', 'an object of tool names')
-  // Just looked at.
+  // True: checked above.
   return aliases as { readonly [written: string]: string }
 }
 
 function textsOf(fields: JsonObject, name: string): readonly string[] | undefined {
-  // True: each was looked at.
+  // True: each was checked.
   return listOf(fields, name, (value) => typeof value === 'string') as readonly string[] | undefined
 }
 
 function listOf(fields: JsonObject, name: string, isOne: (value: Json) => boolean): readonly Json[] | undefined {
   const value = fields[name] ?? undefined
-  // One text is what older hosts give where newer ones give a list.
+  // Older hosts send a single text where newer ones send a list.
   const values = typeof value === 'string' ? [value] : value
   if (values === undefined) return undefined
   if (Array.isArray(values) && values.every((one: Json) => isOne(one))) return values as readonly Json[]

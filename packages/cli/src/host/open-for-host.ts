@@ -13,7 +13,7 @@ import { onlyText, statusCommands, withStatusCommands } from './status-commands.
 import { oneLine, told } from '../io/figures.ts'
 import { HostServers, rulesOfServers } from './host-servers.ts'
 
-/** Opens the session that a host asked for. @throws UsageError and others for what cannot be served. */
+/** Opens the session that a host asked for. @throws UsageError and others if it cannot be opened. */
 export async function openForHost(given: InitializeRequest, control: Control, program: Program): Promise<HostSession> {
   const hostFrontend = await createHostFrontend(given, control, program)
   const live = await openLive(flagsWithoutAfterRunSettings(given.flags), program, {
@@ -50,17 +50,17 @@ export async function openForHost(given: InitializeRequest, control: Control, pr
   }
 }
 
-/** What costs a request or a line after a run is for a host to ask for: settings are a person's, for sessions that a person sees (spec R-HOST-19). */
+/** The flags without settings that cost requests or lines after a run: a host asks for those itself (spec R-HOST-19). */
 function flagsWithoutAfterRunSettings(flags: Flags): Flags {
   const { includeAllMessages, promptSuggestions, hookSummary } = flags
   if (includeAllMessages === true) return flags
   return { ...flags, promptSuggestions: promptSuggestions === true, hookSummary: hookSummary === true }
 }
 
-/** In the words of the protocol: `interrupt` says what is still queued, and takes it back where it is asked to. */
+/** Names of the protocol: `interrupt` reports the queued messages, and cancels them on request. */
 const capabilities = ['interrupt_receipt_v1', 'interrupt_cancel_queued_v1']
 
-/** The program is there for this session alone. */
+/** Options that follow from the program serving this one session. */
 function frontendOptions(
   { skills, title, toolAliases, planInstructions, summarizesAgents }: InitializeRequest,
   { env }: Pick<Program, 'env'>,
@@ -79,7 +79,7 @@ function frontendOptions(
   }
 }
 
-/** What `initialize` tells of it, but for what changes while the session lives. */
+/** The response to `initialize`, without what changes during the session. */
 function initializeResponseOf(live: LiveSession): JsonObject {
   const { outputStyle, models } = live
   return {
@@ -107,7 +107,7 @@ function commandsOf({ commands }: LiveSession): readonly JsonObject[] {
 
 const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 
-/** The model of the start, short names, and those that can be asked for with the keys that are there. */
+/** The initial model, aliases, and the models for which a key is available. */
 function modelsOf({ models, run }: LiveSession): readonly JsonObject[] {
   const { model } = models
   const known = modelsWithKey(run)
@@ -131,24 +131,24 @@ function modelsOf({ models, run }: LiveSession): readonly JsonObject[] {
   ]
 }
 
-/** Commands and names of files stand in texts; blocks of other kinds go as they are. */
+/** Expands commands and file names in a text; blocks of other types stay unchanged. */
 function preparePrompt(live: LiveSession, content: MessageContent): Prepared | Promise<Prepared> {
   const text = onlyText(content)
   return mayNameSomething.test(text) ? live.prepare(text) : { content }
 }
 
-/** What has neither is sent at once, as it is. */
+/** A text that contains neither is sent immediately. */
 const mayNameSomething = /^\s*\/|@/
 
-/** What a host gives a session: answers, hooks, servers. */
+/** What a host provides to a session: answers, hooks, MCP servers. */
 interface HostFrontend {
   readonly frontend: Face
   readonly servers: HostServers
-  /** The session is there, and nothing was asked of it yet. */
+  /** Called when the session is open, before its first request. */
   onSessionOpened(live: LiveSession): Promise<void>
 }
 
-/** What loads something is loaded where the host gives it, and only there. */
+/** Modules are loaded only for features that the host uses. */
 async function createHostFrontend(given: InitializeRequest, control: Control, program: Program): Promise<HostFrontend> {
   const { flags, sdkServerConfigs, isInitialized } = given
   const { permissionPromptTool: asked, permissionPrompts } = flags
@@ -160,15 +160,15 @@ async function createHostFrontend(given: InitializeRequest, control: Control, pr
     servers,
     frontend: {
       answersQuestions,
-      // Who answers counts on being asked (spec R-EFRONT-1).
+      // A host that answers permission requests expects to be asked (spec R-EFRONT-1).
       confinesEdits: promptTool === undefined,
       verifyDefault: 'off',
       ...(promptTool !== undefined && !answersQuestions && { permissionTool: promptTool }),
       ...(hooks !== undefined && { hooks }),
       servers: servers.begin(given),
-      // The Python SDK names its own servers there.
+      // The Python SDK names its own servers in this configuration.
       inHost: (name, server) => servers.entry(name, server),
-      // Who says nothing but messages answers no questions.
+      // A host that only sends messages answers no questions.
       ...(isInitialized && {
         elicit: async (...question) => (await import('./callbacks.ts')).elicitByHost(control, ...question),
       }),

@@ -8,37 +8,37 @@ import { blocksOf, isJsonObject } from '@halting/core/adapters'
 import { UsageError } from '../usage-error.ts'
 
 export interface PromptIntakePorts {
-  /** The session, where it is open. */
+  /** The session, once it is open. */
   readonly opened: () => HostSession | undefined
   readonly open: () => Promise<HostSession>
   /** Answers a command that needs no model. */
   readonly answer: (command: StatusCommand, id: string) => void
-  /** Resolves when the commands before are answered; undefined where a message has nothing to wait for. */
+  /** Resolves when earlier commands are answered; undefined if there are none to wait for. */
   readonly answering: () => Promise<void> | undefined
-  /** Told of a message that could not be handed in. */
+  /** Reports a message that could not be submitted. */
   readonly onFailure: (thrown: unknown) => void
-  /** Nothing is handed in any more. */
+  /** No more messages are submitted. */
   readonly isLeaving: () => boolean
-  /** Messages are told again when the session has them. */
+  /** Whether messages are replayed once the session has taken them. */
   readonly replays: boolean
 }
 
-/** Messages on their way from the host to the session: in the order of their lines, whatever making one ready takes (spec R-HOST-5). */
+/** Submits the messages of the host to the session in the order of their lines, however long preparing one takes (spec R-HOST-5). */
 export class PromptIntake {
   readonly #ports: PromptIntakePorts
   #waiting: Promise<void> | undefined
-  /** Said without being asked: it goes with the next message. */
+  /** Content of messages that start no run: it precedes the next message. */
   #prefix: MessageContent | undefined
-  /** Those that the session has not told of yet. */
+  /** Messages that the session has not reported yet. */
   readonly #replays = new Map<string, JsonObject>()
-  /** Those whose lines tell them again: the line of the run would be their second. */
+  /** Messages that were replayed, so that the line of the run is not a duplicate. */
   readonly #replayedIds = new Set<string>()
 
   constructor(ports: PromptIntakePorts) {
     this.#ports = ports
   }
 
-  /** Resolves when all that was taken is handed in; undefined where nothing waits. Never rejects. */
+  /** Resolves when everything received is submitted; undefined if nothing is pending. Never rejects. */
   get waiting(): Promise<void> | undefined {
     return this.#waiting
   }
@@ -75,7 +75,7 @@ export class PromptIntake {
     }
   }
 
-  /** The lines that tell these messages again. Each is told once. */
+  /** The lines that replay these messages, each once. */
   takeReplayLines(ids: readonly string[], sessionId: string): readonly JsonObject[] {
     return ids.flatMap((id) => {
       const line = this.#replays.get(id)
@@ -87,7 +87,7 @@ export class PromptIntake {
     })
   }
 
-  /** Whether this is the uuid of a message that `replayed` tells. */
+  /** Whether a message with this uuid was replayed. */
   isReplayed(uuid: string): boolean {
     return this.#replayedIds.has(uuid)
   }
@@ -102,7 +102,7 @@ export class PromptIntake {
     this.#waiting = waiting
   }
 
-  /** A command that the program answers by itself is no part of the conversation. */
+  /** Answers a command of the program itself, which is not part of the conversation. */
   #answerStatusCommand(
     session: Session,
     { content, isComposed, startsRun: asks, id = randomUUID() }: HostMessage,
@@ -130,20 +130,20 @@ export class PromptIntake {
   }
 }
 
-/** A message of the person, as a host hands it in. */
+/** A message of the user, as a host submits it. */
 interface HostMessage {
   readonly content: MessageContent
   readonly id?: string
   readonly when?: 'now' | 'next' | 'later'
-  /** False: it waits for the next message, and goes with it. */
+  /** False: the message waits for the next one and precedes it. */
   readonly startsRun: boolean
-  /** The host wrote it: nothing in it is a command or names a file. */
+  /** The host composed it: it contains no commands or file names to expand. */
   readonly isComposed: boolean
 }
 
 const priorities = ['now', 'next', 'later'] as const
 
-/** Reads a line of the type `user` (spec R-HOST-5). @throws UsageError that says what is wrong with it. */
+/** Reads a line of the type `user` (spec R-HOST-5). @throws UsageError that describes the problem. */
 export function readUserMessage(line: JsonObject): HostMessage {
   const { message, uuid, priority, shouldQuery, client_composed: composed } = line
   if (!isJsonObject(message)) throw invalidMessage('has no message')
@@ -169,7 +169,7 @@ function contentOf(content: Json | undefined): MessageContent {
   if (content.length === 0) throw invalidMessage('is empty')
   const invalidBlock = content.find((block) => !isJsonObject(block) || typeof block['type'] !== 'string')
   if (invalidBlock !== undefined) throw invalidMessage('has a block without a type')
-  // True as far as it was looked at; the session refuses blocks that no prompt has.
+  // True as far as it was checked; the session rejects blocks that prompts cannot have.
   return content as readonly Json[] as readonly ContentBlock[]
 }
 

@@ -24,7 +24,7 @@ import { mcpNameOf } from '../io/mcp-name.ts'
 import { pluginRow } from '@halting/agent/session-settings'
 import { withStatusCommands } from './status-commands.ts'
 
-/** By which hosts have what people wrote for agents read anew, by its subtype (spec R-HOST-15). */
+/** Requests that reload skills and plugins, by subtype (spec R-HOST-15). */
 const reloadRequests: { readonly [subtype: string]: RequestHandler } = {
   async reload_skills(_fields, { hostSession: opened }) {
     await opened.reload()
@@ -49,7 +49,7 @@ const reloadRequests: { readonly [subtype: string]: RequestHandler } = {
   },
 }
 
-/** What hosts ask for about servers, by its subtype (spec R-HOST-14). */
+/** Requests about MCP servers, by subtype (spec R-HOST-14). */
 const mcpRequests: { readonly [subtype: string]: RequestHandler } = {
   async mcp_set_servers({ servers: given }, { hostSession: opened }) {
     const entries = await opened.hostServers.entries(given, opened.env)
@@ -83,7 +83,7 @@ function requireServerName(value: Json | undefined): string {
   throw new UsageError('The request needs "serverName", a string.')
 }
 
-/** What hosts ask for, by its subtype (spec R-HOST-6). */
+/** The requests of hosts, by subtype (spec R-HOST-6). */
 const handlers: { readonly [subtype: string]: RequestHandler } = {
   interrupt({ cancel_queued: cancels }, { hostSession: { session } }) {
     const { stillQueued, givenBack } = session.interrupt({ queue: cancels === true ? 'give_back' : 'keep' })
@@ -128,7 +128,7 @@ const handlers: { readonly [subtype: string]: RequestHandler } = {
       'A running call cannot be moved to the background. Start commands and agents there with run_in_background.',
     )
   },
-  // What waits goes on in the run: the answer says whether anything did.
+  // The response says whether anything was waiting.
   retry_now: (_fields, { hostSession: { session } }) => ({ response: { retried: session.retryNow() } }),
   ...reloadRequests,
   apply_flag_settings({ settings }, serving) {
@@ -137,7 +137,7 @@ const handlers: { readonly [subtype: string]: RequestHandler } = {
   },
 }
 
-/** Serves one request. @throws what the host is told as the error. */
+/** Serves one request. @throws an error whose message becomes the error of the response. */
 export function serveRequest(
   request: HostRequest,
   serving: RequestContext,
@@ -151,12 +151,12 @@ export function serveRequest(
 
 interface InitializeContext {
   readonly fields: JsonObject
-  /** The first one, by which the session was opened; undefined where a message came before it. */
+  /** The first request, which opened the session; undefined if a message came before it. */
   readonly first: { readonly fields: JsonObject; readonly given: InitializeRequest } | undefined
   readonly control: Pick<Control, 'unanswered'>
 }
 
-/** @throws UsageError for one that asks for another session than the one that is open. */
+/** @throws UsageError for a request with other options than the open session has. */
 export function answerInitialize(
   { session, initializeResponse: about, hasPlugin }: HostSession,
   { fields, first, control }: InitializeContext,
@@ -215,7 +215,7 @@ async function rewindFiles(
   }
 }
 
-/** What of settings acts on a session that is open. All of it, or nothing (spec R-HOST-6a). */
+/** Applies settings to an open session, all of them or none (spec R-HOST-6a). */
 function applySettings(settings: Json | undefined, session: Session): void {
   if (!isJsonObject(settings)) throw new UsageError('apply_flag_settings needs settings: {"model": "…"}.')
   const { model, permissions, until, untilTries, limits, ...others } = settings
@@ -241,7 +241,7 @@ function applySettings(settings: Json | undefined, session: Session): void {
   })
 }
 
-/** By the names of the settings; null takes one away. A duration is a text, such as `10m`. */
+/** Limits by the names of the settings; null removes one. A duration is a string, such as `10m`. */
 function readLimits(given: Json): LimitsChange {
   if (!isJsonObject(given)) throw new UsageError('limits must be an object, such as {"maxRunUsd": 5}.')
   const names = limitNames.filter((name) => name !== 'maxGoalTries')
@@ -260,12 +260,12 @@ function readLimits(given: Json): LimitsChange {
   )
 }
 
-/** Commands in place of the goals of the session; none where the list is empty. The number has the tries begin anew. */
+/** Commands that replace the goals of the session; an empty list removes them. The number makes the tries start over. */
 function readGoals(until: Json): NonNullable<SettingsChange['until']> {
   const commands = typeof until === 'string' ? [until] : until
   if (!Array.isArray(commands) || commands.some((each) => typeof each !== 'string' || each.trim() === ''))
     throw new UsageError('until must be a list of commands, such as ["npm test"].')
-  // Just looked at.
+  // True: checked above.
   return (commands as readonly string[]).map((name) => ({ name, set: Date.now() }))
 }
 
@@ -280,7 +280,7 @@ function requireText(name: string, value: Json | undefined): string {
   throw new UsageError(`The request needs "${name}", a string.`)
 }
 
-/** What fills the window, as hosts read it. They show colours by name. */
+/** What fills the context window, in the form that hosts read. They show colours by name. */
 function contextAnswer(usage: ContextUsage, { session, memoryFiles, agentTokens }: HostSession): JsonObject {
   const { totalTokens, maxTokens, compactsAt, categories, tools, lastUsage } = usage
   const window = maxTokens ?? 0
@@ -313,7 +313,7 @@ function contextAnswer(usage: ContextUsage, { session, memoryFiles, agentTokens 
   }
 }
 
-/** The four figures that the protocol knows. */
+/** The four counters that the protocol has. */
 function usageOf(usage: Usage): JsonObject {
   const { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens } = usage
   return { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens }

@@ -18,7 +18,7 @@ import { UsageError } from '../usage-error.ts'
 import type { HostSession } from './host-session.ts'
 import type { StatusCommand, StatusCommandName } from './status-commands.ts'
 
-// Loaded when a host sends a status command, and only then.
+// Loaded only when a host sends a status command.
 
 interface AnswerContext {
   readonly flags: Flags
@@ -68,11 +68,11 @@ const answers: { readonly [name in StatusCommandName]: Answer } = {
     const { out } = await captureOutput(program, { width, isStyled: false }, (quiet) => why(textFlags, [named], quiet))
     return out.trim()
   },
-  // A session with a conversation compacts it in a run of its own.
+  // A session with a conversation compacts it in a run.
   compact: () => 'There is no conversation to compact yet.',
 }
 
-/** The answer to a status command, as plain text. No model is asked. @throws UsageError for an argument that cannot be read. */
+/** The answer to a status command, as plain text, without asking a model. @throws UsageError for an invalid argument. */
 export async function statusAnswer(
   { name, argument }: StatusCommand,
   opened: HostSession,
@@ -86,7 +86,7 @@ function goalsOf({ snapshot }: HostSession['session']): string {
 }
 
 /**
- * A message may hold the words of anybody: with goals that the session was started with, it changes none, since what they protect would be looked at anew.
+ * A message may contain text from anyone, so it cannot change the goals that the session was started with.
  * @throws UsageError
  */
 function checkGoalsOfStart({ snapshot }: HostSession['session'], { goal }: Flags): void {
@@ -97,7 +97,7 @@ function checkGoalsOfStart({ snapshot }: HostSession['session'], { goal }: Flags
 }
 
 /**
- * A message may hold the words of anybody: what the host started the program with is not raised by it.
+ * A message may contain text from anyone, so it cannot raise the limits that the host set.
  * @throws UsageError
  */
 function checkCeilings(change: LimitsChange, flags: Flags): void {

@@ -10,10 +10,10 @@ import type { StatusCommand } from './status-commands.ts'
 
 export interface StatusPorts {
   readonly opened: () => HostSession | undefined
-  /** Whether a run has begun and its last line is not written. */
+  /** Whether a run has started and its last line is not written. */
   readonly isInRun: () => boolean
   readonly write: (line: object) => void
-  /** Lines that report the message of the command again, for hosts that want it. */
+  /** Lines that replay the message of the command, for hosts that ask for it. */
   readonly replayed: (id: string) => readonly object[]
   readonly flags: Flags
   readonly program: Program
@@ -26,16 +26,16 @@ interface QueuedCommand extends StatusCommand {
 /**
  * Answers status commands, each with the lines of a run: `system/init`, the answer, a result (spec R-HOST-20).
  *
- * S1: they are answered in their order, and never between the lines of a run: a command that arrives during a run waits for its end.
- * S2: each has one result.
- * S3: a message that arrives behind one begins no run before it is answered. A run that is under way may take the message meanwhile.
+ * S1: answers are in order, and never between the lines of a run: a command during a run waits for its end.
+ * S2: each command has one result.
+ * S3: a message after a command starts no run before the command is answered. A run in progress may take the message.
  */
 export class StatusQueue {
   readonly #ports: StatusPorts
   readonly #waiting: QueuedCommand[] = []
   #working: Promise<void> | undefined
   #resolveWake: () => void = () => undefined
-  /** The first line of the last run: it names tools that joined later. */
+  /** The first line of the last run, which also names tools that were added later. */
   #init: JsonObject = {}
   #modelUsage: SdkResult['modelUsage'] = {}
 
@@ -48,22 +48,22 @@ export class StatusQueue {
     this.#working ??= this.#answerAll()
   }
 
-  /** Resolves when every command that was taken is answered. Never rejects. */
+  /** Resolves when every command received so far is answered. Never rejects. */
   async settled(): Promise<void> {
     await this.#working
   }
 
-  /** Resolves when what was taken is answered; undefined where nothing is, and during a run, for whose end it waits. */
+  /** Resolves when the commands are answered; undefined if there are none, or a run delays them. */
   get answering(): Promise<void> | undefined {
     return this.#isBusy ? undefined : this.#working
   }
 
-  /** A run may have ended. */
+  /** Called when a run may have ended. */
   wake(): void {
     this.#resolveWake()
   }
 
-  /** Every message of the session passes here. */
+  /** Receives every message of the session. */
   onMessage(message: SdkMessage): void {
     if (message.type === 'result') this.#modelUsage = message.modelUsage
     if (message.type !== 'system' || message.subtype !== 'init') return
@@ -94,7 +94,7 @@ export class StatusQueue {
           this.#resolveWake = resolve
         })
       const answer = await this.#textOf(command, opened)
-      // A run may have begun meanwhile: its lines stay together, and the answer is that of the moment at which it is written.
+      // A run may have started in the meantime; then the answer is computed again after it, so that the lines of the run stay together.
       if (!this.#isBusy) return this.#write(command, opened, { ...answer, ms: performance.now() - beganAt })
     }
   }

@@ -1,14 +1,14 @@
 import type { Output } from './output.ts'
 import type { Program } from '../program.ts'
 
-/** What a command of the program would have written. */
+/** The output and exit code of a command that ran without writing to the terminal. */
 export interface CapturedOutput {
   readonly exitCode: number
   readonly out: string
   readonly err: string
 }
 
-/** Runs a command of the program, such as `halting why`, and has its text for the screen. Throws what the command throws. */
+/** Runs a command of the program, such as `halting why`, and returns its output instead of printing it. Rethrows what the command throws. */
 export async function captureOutput(
   program: Program,
   { width, isStyled }: { readonly width: number; readonly isStyled: boolean },

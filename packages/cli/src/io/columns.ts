@@ -1,4 +1,4 @@
-/** Columns of a terminal that a text takes: wide characters two, combining ones none. Never less than a terminal takes. */
+/** Columns that a text takes in a terminal: two for a wide character, none for a combining one. Never less than the real width. */
 export function columnsOf(text: string): number {
   if (isPrintableAscii(text)) return text.length
   let columns = 0
@@ -6,7 +6,7 @@ export function columnsOf(text: string): number {
   return columns
 }
 
-/** The text, or as much of it as fits the columns, with an ellipsis at its end. */
+/** The text, cut with an ellipsis if it is wider than `columns`. */
 export function fitted(text: string, columns: number): string {
   if (columnsOf(text) <= columns) return text
   let [kept, room] = ['', columns - 1]
@@ -18,7 +18,7 @@ export function fitted(text: string, columns: number): string {
   return columns > 0 ? `${kept.trimEnd()}…` : ''
 }
 
-/** The text in lines of at most so many columns, parted between words where that can be. */
+/** The text wrapped between words to lines of at most `columns` columns. A word that is longer than a line stays whole. */
 export function wrapped(text: string, columns: number): string {
   return text
     .split('\n')
@@ -36,24 +36,24 @@ function linesOf(words: readonly string[], columns: number): readonly string[] {
   return lines
 }
 
-/** Every character takes one column: printable ASCII. */
+/** Whether every character takes one column: printable ASCII. */
 export function isPrintableAscii(text: string): boolean {
   return /^[\u0020-\u007E]*$/.test(text)
 }
 
-/** Made when a character that is not plain is first measured: the engine looks up properties of all characters for them. */
+/** Created for the first text that is not ASCII, because the engine then loads Unicode property tables. */
 let patterns: { readonly joining: RegExp; readonly wide: RegExp } | undefined
 
 function characterWidth(character: string): number {
   const { joining, wide } = (patterns ??= makePatterns())
-  if (character === '\uFE0F') return 1 // It makes a narrow sign an emoji.
+  if (character === '\uFE0F') return 1 // Variation selector 16: turns a narrow sign into an emoji.
   if (joining.test(character)) return 0
   return wide.test(character) ? 2 : 1
 }
 
 function makePatterns(): { readonly joining: RegExp; readonly wide: RegExp } {
   return {
-    // Of the invisible ones not all: a soft hyphen, or an Arabic sign of a number, has a column of its own.
+    // Not all invisible characters: a soft hyphen or an Arabic number sign takes a column.
     joining: /[\p{Mn}\p{Me}\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFEFF\u{E0000}-\u{E007F}]/u,
     // East Asian wide and full-width characters, and emoji.
     wide: /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{16FE0}-\u{18DFF}\u{1B000}-\u{1B2FF}\u{1F200}-\u{1F2FF}\u{20000}-\u{3FFFD}]|\p{Emoji_Presentation}/u,

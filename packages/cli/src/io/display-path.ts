@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 
-/** From the working directory where it lies below it. */
+/** The path relative to the working directory, if it is inside it. */
 export function displayPath(path: string, cwd: string): string {
   if (!path.startsWith('/') || cwd === '') return path
   const from = relative(cwd, path)

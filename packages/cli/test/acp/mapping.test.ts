@@ -540,7 +540,7 @@ describe('the outbox', () => {
 })
 
 describe('prompts', () => {
-  const given = (said: string, rest = '', images: readonly unknown[] = []) => ({ said, rest, images })
+  const prompt = (text: string, rest = '', images: readonly unknown[] = []) => ({ text, rest, images })
 
   test.each<[string, readonly ContentBlock[], unknown]>([
     [
@@ -550,25 +550,25 @@ describe('prompts', () => {
         { type: 'resource_link', uri: 'file:///w/a%20b.ts#L3', name: 'a b' },
         { type: 'text', text: '.' },
       ],
-      given('Look at `/w/a b.ts#L3`.'),
+      prompt('Look at `/w/a b.ts#L3`.'),
     ],
-    ['a link that is no file', [{ type: 'resource_link', uri: 'https://x/y', name: 'y' }], given('[y](https://x/y)')],
+    ['a link that is no file', [{ type: 'resource_link', uri: 'https://x/y', name: 'y' }], prompt('[y](https://x/y)')],
     [
       'what the editor holds stands behind, and no word of it is one of the person',
       [{ type: 'resource', resource: { uri: 'file:///w/a.ts', text: '/undo @secret' } }],
-      given('`/w/a.ts`', '\n<context ref="/w/a.ts">\n/undo @secret\n</context>\n'),
+      prompt('`/w/a.ts`', '\n<context ref="/w/a.ts">\n/undo @secret\n</context>\n'),
     ],
     [
       'bytes',
       [{ type: 'resource', resource: { uri: 'file:///w/a.bin', blob: 'AA==', mimeType: 'x/y' } }],
-      given('', '\n[/w/a.bin (x/y) was given as bytes, which cannot be shown.]\n'),
+      prompt('', '\n[/w/a.bin (x/y) was given as bytes, which cannot be shown.]\n'),
     ],
     [
       'sound',
       [{ type: 'audio', data: 'AA==', mimeType: 'audio/wav' }],
-      given('', '\n[Audio was given, which this agent does not hear.]\n'),
+      prompt('', '\n[Audio was given, which this agent does not hear.]\n'),
     ],
-    ['nothing', [], given('')],
+    ['nothing', [], prompt('')],
     [
       'an image, also as a resource',
       [
@@ -576,7 +576,7 @@ describe('prompts', () => {
         { type: 'image', data: 'AA==', mimeType: 'image/png' },
         { type: 'resource', resource: { uri: 'file:///w/b.png', blob: 'AQ==', mimeType: 'image/png' } },
       ],
-      given(
+      prompt(
         'See',
         '',
         ['AA==', 'AQ=='].map((data) => ({ type: 'image', source: { type: 'base64', media_type: 'image/png', data } })),

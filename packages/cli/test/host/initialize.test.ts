@@ -19,7 +19,7 @@ test('a host that says nothing leaves the flags as they are', () => {
     skills: undefined,
     warnings: [],
     plugins: undefined,
-    names: { servers: false, hooks: false },
+    provides: { servers: false, hooks: false },
   })
 })
 
@@ -58,7 +58,7 @@ test('hooks and servers of the host are handed on', () => {
     hooks,
     sdkServers: ['calc'],
     sdkServerManifests: manifests,
-    names: { hooks: true },
+    provides: { hooks: true },
   })
 })
 

@@ -14,10 +14,10 @@ test('a text and a list of blocks are read as they are', () => {
     { type: 'text', text: 'look' },
     { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } },
   ]
-  expect(readUserMessage(user('hi') as never)).toEqual({ content: 'hi', asks: true, isComposed: false })
+  expect(readUserMessage(user('hi') as never)).toEqual({ content: 'hi', startsRun: true, isComposed: false })
   expect(readUserMessage(user(blocks, { session_id: '', parent_tool_use_id: null }) as never)).toEqual({
     content: blocks,
-    asks: true,
+    startsRun: true,
     isComposed: false,
   })
 })
@@ -29,7 +29,7 @@ test.each(['now', 'next', 'later'])('a uuid and the priority %s are those of the
     content: 'hi',
     id: 'u',
     when: priority,
-    asks: false,
+    startsRun: false,
     isComposed: true,
   })
 })

@@ -89,7 +89,7 @@ function harness(asked: readonly Question[], status = 'running') {
         },
       },
     },
-    handIn: {
+    promptSender: {
       interrupt() {
         note('stop')
         questions = []
