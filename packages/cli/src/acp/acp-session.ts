@@ -27,13 +27,13 @@ import { continueRun, builtinCommands, parseBuiltinCommand, setGoal } from './bu
 import { titleOf } from './session-list.ts'
 import { answerFor } from './stop-reason.ts'
 
-/** More nobody reads in a list. */
+/** Longer descriptions are cut. */
 const longestDescription = 300
 
-/** What a client said with a prompt. */
+/** The content blocks of a client's prompt. */
 type PromptBlocks = Parameters<typeof readClientPrompt>[0]
 
-/** What of a session a client can set, and is told of when it changes. */
+/** The part of a session that a client can set, and is notified of. */
 type SettableState = Pick<SessionSnapshot, 'permissionMode' | 'model' | 'models' | 'thinking' | 'limits'> & {
   readonly maxGoalTries: number | null
 }
@@ -41,11 +41,11 @@ type SettableState = Pick<SessionSnapshot, 'permissionMode' | 'model' | 'models'
 interface ClientInfo {
   readonly capabilities: ClientCapabilities
   readonly hasTitle: boolean
-  /** Takes out keys that this program itself uses. */
+  /** Removes the program's own keys from text. */
   readonly redact: (text: string) => string
 }
 
-/** One session of a client: hands on what it says, and tells what the session does. All that it knows of the conversation is the session's. */
+/** Connects one session to a client: submits its prompts, and sends updates. It has no state of the conversation itself. */
 export class AcpSession {
   readonly #opened: OpenedSession
   readonly #outbox: Outbox
@@ -53,7 +53,7 @@ export class AcpSession {
   readonly #questions: ClientQuestions
   readonly #prompts = new Prompts()
   readonly #stopListening: () => void
-  /** What a client was told of what can be set. */
+  /** The settings that the client was last notified of. */
   #reported: SettableState
   #reportedCommands: readonly AvailableCommand[] = []
   #hasTitle: boolean
@@ -90,7 +90,7 @@ export class AcpSession {
     return this.#opened.session
   }
 
-  /** What opening it is answered with. */
+  /** The modes and options in the response to opening the session. */
   get settings(): { readonly modes: SessionModeState; readonly configOptions: SessionConfigOption[] } {
     return { modes: modeState(this.#session.snapshot), configOptions: this.#options() }
   }
@@ -98,23 +98,23 @@ export class AcpSession {
   #onEvent(event: SessionEvent): void {
     this.#outbox.push(...this.#updates.updatesFor(event))
     this.#questions.onEvent(event)
-    // Servers may have come since it was opened.
+    // MCP servers may have connected since the session was opened.
     if (event.type === 'run_start') this.#sendCommandChanges()
     if (event.type === 'run_end')
       this.#outbox.push({ sessionUpdate: 'session_info_update', updatedAt: new Date().toISOString() })
     if (event.type === 'changed') this.#sendSettingChanges()
     this.#prompts.onEvent(event)
-    // What only goes on waits in no queue that a cancel could empty.
+    // A prompt that only continues the run is in no queue that a cancel could empty.
     if (event.type === 'run_start' && this.#prompts.isUnwanted(event.runId)) this.#session.interrupt()
   }
 
-  /** Tells the client; resolves when it has been sent. */
+  /** Sends updates to the client; resolves when they are sent. */
   async send(updates: readonly SessionUpdate[]): Promise<void> {
     this.#outbox.push(...updates)
     await this.#outbox.flush()
   }
 
-  /** What a person may begin a prompt with, and what they should know. */
+  /** Sends the available commands and the notes so far. */
   sendInitialUpdates(): void {
     this.#sendCommandChanges()
     this.#opened.onNote((text) => this.#outbox.push(...this.#updates.note('info', text)))
@@ -124,7 +124,7 @@ export class AcpSession {
     const availableCommands = [...builtinCommands, ...this.#opened.commands()].map(
       ({ name, description, argumentHint = '' }) => ({
         name,
-        // Files of a project say them.
+        // Descriptions come from files of the project.
         description: oneLine(description, longestDescription),
         ...(argumentHint !== '' && { input: { hint: oneLine(argumentHint, longestDescription) } }),
       }),
@@ -134,9 +134,9 @@ export class AcpSession {
     this.#outbox.push({ sessionUpdate: 'available_commands_update', availableCommands })
   }
 
-  /** Runs a prompt. While a run goes on it takes its place (spec R-ACP-6). */
+  /** Runs a prompt. While a run is in progress, the run takes it (spec R-ACP-6). */
   async prompt(blocks: PromptBlocks, signal: AbortSignal): Promise<PromptResponse> {
-    // It is known before anything is awaited: a cancel may come with the next line.
+    // Registered before the first await, because a cancel may arrive with the next line.
     const prompt = this.#prompts.open()
     const cancel = (): void => this.cancel()
     signal.addEventListener('abort', cancel, { once: true })
@@ -177,7 +177,7 @@ export class AcpSession {
     this.#session.prompt(content, { ...run, id: prompt.id, when: 'now' })
   }
 
-  /** All that was told of the run is sent before its answer. */
+  /** The response is sent after all updates of the run. */
   async #answer(end: PromptEnd): Promise<PromptResponse> {
     await this.#outbox.flush()
     if (end.kind === 'failed') throw requestError(end.error)
@@ -195,7 +195,7 @@ export class AcpSession {
     this.#outbox.push({ sessionUpdate: 'session_info_update', title })
   }
 
-  /** Ends what goes on and what waits. Every prompt is answered with `cancelled`. */
+  /** Ends the run and the queued prompts. Every prompt is answered with `cancelled`. */
   cancel(): void {
     if (this.#prompts.isEmpty) return
     this.#prompts.cancelAll()
@@ -203,12 +203,12 @@ export class AcpSession {
     for (const { id } of givenBack) this.#prompts.cancelOne(id)
   }
 
-  /** @throws RequestError for a mode that there is not. */
+  /** @throws RequestError for an unknown mode. */
   setMode(modeId: string): void {
     this.#set({ permissionMode: modeId })
   }
 
-  /** Also while a run goes on: a limit that is raised holds from the next request on. @throws RequestError for what cannot be set. */
+  /** Works during a run, too: a raised limit applies from the next request on. @throws RequestError for an invalid option or value. */
   setOption(configId: string, value: unknown): SessionConfigOption[] {
     const change = parseOption(configId, value, this.#session.snapshot)
     if (typeof change === 'string') throw invalidParamsError(change)
@@ -226,7 +226,7 @@ export class AcpSession {
     this.#sendSettingChanges()
   }
 
-  /** Told where something that can be set has changed, whoever did it. */
+  /** Notifies the client of changed settings, whatever changed them. */
   #sendSettingChanges(): void {
     const [before, now] = [this.#reported, this.#settable()]
     if (isDeepStrictEqual(now, before)) return
@@ -246,7 +246,7 @@ export class AcpSession {
     return { permissionMode, model, models, thinking, limits, maxGoalTries: goal?.maxTries ?? null }
   }
 
-  /** Ends all of it; what waits for an answer gets one. Again is harmless. */
+  /** Ends the session; open prompts are answered. May be called again. */
   async close(): Promise<void> {
     this.#prompts.cancelAll()
     await this.#session.close()

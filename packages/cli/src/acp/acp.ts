@@ -11,10 +11,10 @@ import { serveAgent } from './agent-app.ts'
 import { openerOf } from './open-sessions.ts'
 import { redactedValue } from '@halting/agent'
 
-/** What is settled within this time after the client has gone is settled; the rest is for a resume. */
+/** How long sessions may take to close after the client is gone; the rest is left for a resume. */
 const patienceMs = 1_800
 
-/** `halting acp`: serves an editor over stdin and stdout until that closes them. stdout carries the protocol and nothing else (spec R-ACP-1). */
+/** `halting acp`: serves an editor over stdin and stdout until it closes them. stdout carries only the protocol (spec R-ACP-1). */
 export async function acp(flags: Flags, program: Program): Promise<number> {
   const { stdin, output } = program
   redirectConsoleToStderr()
@@ -27,7 +27,7 @@ export async function acp(flags: Flags, program: Program): Promise<number> {
   const opener = await openerOf(flags, program)
   const served = serveAgent({ opener, program, version: versionOf(program) })
   const { input, ended } = trackEndOfInput(stdin, output)
-  // Node's own type of web streams and that of the library are the same streams.
+  // True: Node and the library type the same web streams differently.
   const { readable, writable } = ndJsonStream(Writable.toWeb(process.stdout) as WritableStream<Uint8Array>, input)
   const depthLimited = depthLimitStream((message) => output.out(`${JSON.stringify(message)}\n`))
   const redacted = redactionStream(createKeyRedactor(program.env))
@@ -46,7 +46,7 @@ export async function acp(flags: Flags, program: Program): Promise<number> {
   return exitCode
 }
 
-/** A client that is gone has nothing to be told. What comes behind a message that is too large cannot be read. */
+/** The exit code when the connection closes. After a message that is too large, the rest of the stream cannot be read. */
 function connectionExitCode(reason: unknown, output: Program['output']): number {
   if (!(reason instanceof MessageTooLargeError)) return 0
   const limit = `${reason.maxMessageBytes / 1024 / 1024} MiB`
@@ -59,19 +59,19 @@ interface Input {
   readonly ended: Promise<number>
 }
 
-/** What comes on stdin, which does not end with it: answers to what came last are still to be sent. */
+/** The stream of stdin, which stays open after its end so that pending responses can be sent. */
 function trackEndOfInput(stdin: Program['stdin'], output: Program['output']): Input {
-  // Without an encoding there are bytes in it.
+  // True: without an encoding, the chunks are bytes.
   const chunks: AsyncIterator<Uint8Array> = stdin[Symbol.asyncIterator]()
   let end = (): void => undefined
   const ended = new Promise<number>((resolve) => {
-    // What came with the end is read first.
+    // Input that arrived together with the end is read first.
     end = () => void setImmediate(() => resolve(0))
   })
   output.onBroken(end)
   const input = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      // A pipe that breaks has ended.
+      // A broken pipe counts as ended.
       const next = await chunks.next().catch(() => undefined)
       if (next === undefined || next.done === true) end()
       else controller.enqueue(next.value)
@@ -87,17 +87,17 @@ function interrupted(): Promise<number> {
   })
 }
 
-/** Libraries that print something print it where it does no harm. */
+/** Redirects the output of libraries from stdout to stderr. */
 function redirectConsoleToStderr(): void {
   globalThis.console = new Console(process.stderr, process.stderr)
 }
 
-/** Deeper than any message is. What looks at values and writes them calls itself for each level. */
+/** Deeper than any real message. Code that walks or serializes values recurses for each level. */
 const maxLevels = 500
 
 /**
- * Messages that are nested within reason. One that is not would end the connection: it is answered here with an error, and what comes after it is read
- * (spec R-ACP-1a).
+ * Rejects messages that are nested too deeply, which would otherwise end the connection. Such a message is answered with an error, and the next ones are
+ * read (spec R-ACP-1a).
  */
 function depthLimitStream(answer: (message: object) => void): TransformStream<AnyMessage, AnyMessage> {
   return new TransformStream({
@@ -110,13 +110,13 @@ function depthLimitStream(answer: (message: object) => void): TransformStream<An
       const id = typeof given === 'string' || typeof given === 'number' ? given : null
       const error = { code: -32600, message: `Invalid request: it is nested more than ${maxLevels} levels deep.` }
       if ('method' in message) answer({ jsonrpc: '2.0', id, error })
-      // Whoever waits for an answer has none otherwise.
+      // Otherwise the sender would wait for a response forever.
       else controller.enqueue({ jsonrpc: '2.0', id, error })
     },
   })
 }
 
-/** Level by level: a function that called itself would not come back. */
+/** Iterative, because recursion would overflow the stack. */
 function isTooDeep(message: object): boolean {
   let level: readonly object[] = [message]
   for (let depth = 0; level.length > 0; depth++) {
@@ -131,8 +131,8 @@ function isObject(value: unknown): value is object {
 }
 
 /**
- * Messages to the client without the keys that this program itself uses: the door of this frontend, as `Output.out` is that of the others. What is
- * written to a file of the person through the client stays as it is.
+ * Removes the program's own keys from all messages to the client, as `Output` does for the other frontends. Content that the client writes to a file stays
+ * unchanged.
  */
 export function redactionStream(redact: (text: string) => string): TransformStream<AnyMessage, AnyMessage> {
   return new TransformStream({

@@ -33,14 +33,14 @@ export interface AppOptions {
   readonly version: string
 }
 
-/** The program as an agent of the protocol, with the sessions that its client has open. */
+/** The program as an ACP agent, with the open sessions of its client. */
 export interface ServedAgent {
   readonly app: AgentApp
-  /** Ends every session. Resolves when nothing goes on. */
+  /** Closes every session. Resolves when nothing is running. */
   closeAll(): Promise<void>
 }
 
-/** What a client wants a session to have. */
+/** What a client asks of a session that it opens. */
 interface Wanted {
   readonly cwd: string
   readonly additionalDirectories?: readonly string[] | null
@@ -226,12 +226,12 @@ function initialized(theirs: number, version: string): InitializeResponse {
   }
 }
 
-// A key is read from the environment and from settings. The editor itself never receives one.
+// Keys come from the environment and from settings. The editor never receives one.
 
 const inTerminal = 'setup'
 const byEnvironment = 'environment'
 
-/** The ways to a key, where one is missing (spec R-ACP-19). */
+/** The methods to provide a missing key (spec R-ACP-19). */
 function authMethodsFor(
   missing: MissingKeyError | undefined,
   { auth }: Pick<ClientCapabilities, 'auth'>,
@@ -243,7 +243,7 @@ function authMethodsFor(
     id: inTerminal,
     name: 'Set up in a terminal',
     description: 'Finds keys, models on this machine and settings of other agents, and writes your choice.',
-    // Appended to the call of `halting acp`.
+    // Appended to the command line of `halting acp`.
     args: ['setup'],
   }
   const environment: AuthMethod = {
@@ -254,7 +254,7 @@ function authMethodsFor(
   return auth?.terminal === true ? [setup, environment] : [environment]
 }
 
-/** Answers `authenticate`. @throws RequestError where the key is still missing, or the method is not one of these. */
+/** Answers `authenticate`. @throws RequestError if the key is still missing, or the method is unknown. */
 async function authenticate(
   methodId: string,
   missingKey: () => Promise<MissingKeyError | undefined>,
@@ -269,7 +269,7 @@ async function authenticate(
   return {}
 }
 
-/** What a client is told of an earlier conversation: all that was said, also what the model is shown no more (spec R-ACP-8). */
+/** The updates that replay a stored conversation, including parts that the model no longer receives (spec R-ACP-8). */
 export function replayOf(entries: Iterable<TranscriptEntry>, cwd: string): readonly SessionUpdate[] {
   const [reply, calls] = [new ReplyText(), new CallUpdates(cwd)]
   const updates: SessionUpdate[] = []

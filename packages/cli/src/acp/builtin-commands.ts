@@ -5,7 +5,7 @@ import { parseGoalArgument, type GoalCommand } from '../frontends/goal-argument.
 import { goalRows } from '../frontends/goal-words.ts'
 import type { Command } from './session-opener.ts'
 
-/** What this face itself does with a prompt: every editor has a field to write in, and few have buttons for these. */
+/** Commands that this frontend handles itself. Every editor has a text field, and few have buttons for these. */
 export const builtinCommands: readonly Command[] = [
   { name: 'continue', description: 'Continue where the last run stopped' },
   { name: 'retry', description: 'Retry now instead of waiting for a service' },
@@ -25,7 +25,7 @@ export const builtinCommands: readonly Command[] = [
 const builtinNames = ['continue', 'retry', 'compact', 'until', 'goal'] as const
 type BuiltinName = (typeof builtinNames)[number]
 
-/** The command of a prompt, with what is written behind it. A prompt without anything in it goes on. */
+/** The command of a prompt with its argument. An empty prompt continues the run. */
 export function parseBuiltinCommand(text: string): { readonly name: BuiltinName; readonly rest: string } | undefined {
   const trimmed = text.trim()
   if (trimmed === '') return { name: 'continue', rest: '' }
@@ -34,7 +34,7 @@ export function parseBuiltinCommand(text: string): { readonly name: BuiltinName;
   return name === undefined ? undefined : { name, rest }
 }
 
-/** Sets the goals of the session, or shows them; gives what the person is told. @throws ConfigurationError for what cannot be set. */
+/** Sets or lists the goals of the session. Returns a message for the person. @throws ConfigurationError for goals that cannot be set. */
 export function setGoal(session: Session, name: GoalCommand, argument: string): string {
   const { goal } = session.snapshot
   const read = parseGoalArgument(name, argument, goal, Date.now())
@@ -44,8 +44,9 @@ export function setGoal(session: Session, name: GoalCommand, argument: string): 
 }
 
 /**
- * Goes on. A run that ended after its turns, its tool calls or its time gets as many again, as a new prompt would give it; dollars and tokens are for a person to raise.
- * @throws ConfigurationError where there is nothing to go on with.
+ * Continues the session. A run that ended at its turns, tool calls or time receives as many again, as with a new prompt. Dollars and tokens are raised by
+ * a person only.
+ * @throws ConfigurationError if there is nothing to continue.
  */
 export function continueRun(session: Session): void {
   session.resume(raisedLimits(session.snapshot))
@@ -61,7 +62,7 @@ function raisedLimits({ last, limits, figures }: Session['snapshot']): LimitsCha
   if (limit === 'maxDurationMs' && limits.maxDurationMs !== null && (figures.leftMs ?? 0) <= 0)
     return { maxDurationMs: figures.usedMs + limits.maxDurationMs }
   const { used, limit: tries } = last?.signal.context ?? {}
-  // An answer that asks something goes back without further tries.
+  // A reply to a question of the model does not need further tries.
   if (limit === 'maxGoalTries' && typeof used === 'number' && typeof tries === 'number' && used >= tries)
     return { maxGoalTries: Math.min(mostGoalTries, used + tries) }
   return undefined

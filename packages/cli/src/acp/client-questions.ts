@@ -39,14 +39,14 @@ interface ClientQuestionsOptions {
   readonly outbox: Outbox
 }
 
-/** Brings the questions of a session to the person, and the answers back (spec R-ACP-7). */
+/** Forwards the questions of a session to the client, and the answers back (spec R-ACP-7). */
 export class ClientQuestions {
   readonly #options: ClientQuestionsOptions
-  /** Questions that wait for an answer, by their ids. */
+  /** Pending questions, by id. */
   readonly #open = new Map<string, AbortController>()
-  /** How often it was asked about a limit. */
+  /** How many questions about limits were asked. */
   #limitQuestionCount = 0
-  /** Calls that a person never wants to be asked about again. */
+  /** Calls that the person chose to reject always. */
   readonly #rejected = new Set<string>()
 
   constructor(asks: ClientQuestionsOptions) {
@@ -66,7 +66,7 @@ export class ClientQuestions {
       const answer = await this.#ask(question, controller.signal)
       this.#options.session.answer(question.id, answer)
     } catch (thrown) {
-      // Nobody waits for it where it was withdrawn.
+      // After a withdrawal nobody waits for the answer.
       if (!controller.signal.aborted) this.#options.session.answer(question.id, denialWithoutAsking(messageOf(thrown)))
     } finally {
       this.#open.delete(question.id)
@@ -78,7 +78,7 @@ export class ClientQuestions {
     const { agentId, toolName, input } = question
     const announced = updates.announceQuestion(question)
     outbox.push(...announced.updates)
-    // The client knows the call before it is asked about it.
+    // The client must know the call before it is asked about it.
     await outbox.flush()
     const asked = toolName === 'AskUserQuestion' ? personQuestionsIn(input) : []
     if (asked.length > 0) return this.#askPerson(question, asked, announced.id, signal)
@@ -106,7 +106,7 @@ export class ClientQuestions {
     return answer
   }
 
-  /** Whether a limit is raised: the question is shown as a call of its own, since clients ask about calls. No answer ends the run as the limit says. */
+  /** Asks whether to raise a limit. The question is shown as a call, because clients ask about calls. Without an answer the run ends at the limit. */
   async #answerLimit(request: LimitRequest): Promise<void> {
     const { session, outbox } = this.#options
     const controller = new AbortController()
@@ -129,7 +129,7 @@ export class ClientQuestions {
         : this.#limitByOptions(request, { toolCallId, title }, signal)
       answer = await Promise.race([asked, withdrawn])
     } catch {
-      // Nobody waits for it where it was withdrawn; a client that cannot ask ends the run as the limit says.
+      // Nobody waits for a withdrawn answer; a client that cannot ask ends the run at the limit.
     }
     this.#open.delete(request.id)
     const isRaised = answer.end !== true && !controller.signal.aborted
@@ -150,7 +150,7 @@ export class ClientQuestions {
     return limitAnswerOf(request, await this.#request({ toolCall, options: limitOptions(request) }, signal))
   }
 
-  /** A value that does not help is asked for again, three times in all. */
+  /** An invalid value is asked for again, three times in all. */
   async #limitByForm(
     request: LimitRequest,
     { toolCallId, message }: { readonly toolCallId: string; readonly message: string },
@@ -174,7 +174,7 @@ export class ClientQuestions {
     return { end: true }
   }
 
-  /** What the model asks the person: as one form, or one question after another. */
+  /** Questions of the model: as one form, or one after another. */
   async #askPerson(
     question: Question,
     asked: readonly PersonQuestion[],
@@ -236,7 +236,7 @@ function limitForm({ limit, offers }: LimitRequest, about: LimitForm): CreateEli
   }
 }
 
-/** What was answered; a text says what is wrong with it. Anything but a value ends the run. */
+/** The answer of the form; a string describes a problem. Anything but a value ends the run. */
 function limitAnswerOfForm({ limit, offers }: LimitRequest, said: unknown): LimitAnswer | string {
   const { action, content } = fieldsOf(said)
   const { choice, other } = action === 'accept' ? fieldsOf(content) : {}

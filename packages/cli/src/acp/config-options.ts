@@ -4,14 +4,14 @@ import type { SettingsChange, Thinking } from '@halting/core'
 import { modeWords } from '../frontends/mode-words.ts'
 import { limitChangeOf, limitIds, limitOptions } from './limit-options.ts'
 
-/** What a person sets in the editor, by its id. */
+/** The ids of the options that a person sets in the editor. */
 const ids = {
   mode: 'mode',
   model: 'model',
   thinking: 'thinking',
 } as const
 
-/** More of them nobody looks through. */
+/** Longer lists are cut. */
 const maxModels = 100
 
 type OptionsSnapshot = Pick<
@@ -29,7 +29,7 @@ export function modeState({ permissionMode, permissionModes }: OptionsSnapshot):
   }
 }
 
-/** All that can be set, with what stands. Each answer has all of it. */
+/** All options with their current values. Every response contains all of them. */
 export function configOptions(snapshot: OptionsSnapshot, moreModels: readonly string[]): SessionConfigOption[] {
   const models = [...new Set([...withCurrent(snapshot.models, snapshot.model), ...moreModels])].slice(0, maxModels)
   return [
@@ -56,7 +56,7 @@ export function configOptions(snapshot: OptionsSnapshot, moreModels: readonly st
   ]
 }
 
-/** What was set, as the session takes it; in words what is wrong with it. */
+/** The change that an option makes; a string describes a problem. */
 export function parseOption(configId: string, value: unknown, snapshot: OptionsSnapshot): SettingsChange | string {
   const asText = typeof value === 'string' ? value : String(value)
   switch (configId) {
@@ -92,7 +92,7 @@ function plainOption(value: string): SessionConfigSelectOption {
   return { value, name: value }
 }
 
-/** Settings may stand at a value that is in no list. */
+/** The current value may be missing from the list. */
 function withCurrent(known: readonly string[], current: string): readonly string[] {
   return known.includes(current) ? known : [current, ...known]
 }

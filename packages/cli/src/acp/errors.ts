@@ -8,12 +8,12 @@ const invalidParamsCode = -32602
 export const internalError = -32603
 export const authenticationRequired = -32000
 
-/** What was asked for cannot be had so: the message says what to do. */
+/** An error for a request that is invalid; the message says what to do. */
 export function invalidParamsError(message: string): RequestError {
   return new RequestError(invalidParamsCode, printable(message))
 }
 
-/** What went wrong, as a client is told. */
+/** The error that a client receives for a thrown value. */
 export function requestError(thrown: unknown): RequestError {
   if (thrown instanceof RequestError) return thrown
   if (isMissingKey(thrown)) return missingKeyError(thrown)

@@ -12,7 +12,7 @@ import { ReplyText } from './reply-text.ts'
 import { sentenceOf, type Severity, severityOf } from './stop-reason.ts'
 import type { ToolView } from './tool-view.ts'
 
-/** What of a client decides how it is told something. */
+/** The capabilities of a client that decide how it is notified. */
 export interface ClientFeatures {
   readonly notices: boolean
   readonly compaction: boolean
@@ -25,14 +25,14 @@ export function clientFeaturesOf(capabilities: ClientCapabilities | undefined): 
   }
 }
 
-/** Makes of what a session tells what a client is told (spec R-ACP-3). The one writer of updates of a session that is at work. */
+/** Translates the events of a live session into updates for the client (spec R-ACP-3). */
 export class EventUpdates {
   readonly #features: ClientFeatures
   readonly #snapshot: () => SessionSnapshot
   readonly #calls: CallUpdates
   readonly #reply = new ReplyText()
   readonly #goals: GoalUpdates
-  /** Agents by the name under which they ask. */
+  /** Subagents by the id under which they ask. */
   readonly #agents = new Map<string, CallingAgent>()
   #notes = 0
   #compactions = 0
@@ -75,7 +75,7 @@ export class EventUpdates {
     }
   }
 
-  /** A call that a person is asked about. A subagent's own name is known by nobody but here: it is told before. */
+  /** Announces a call that a person is asked about. Only this class knows the prefix of a subagent's calls. */
   announceQuestion({
     callId,
     agentId,
@@ -92,14 +92,14 @@ export class EventUpdates {
     }
   }
 
-  /** What a person should know: a notice where the client shows those, else a message that it always shows. */
+  /** A note for the person: as a notice if the client shows those, else as a message. */
   note(severity: Severity, text: string): readonly SessionUpdate[] {
     const title = oneLine(text, 1_000)
     if (title === '') return []
     return this.#features.notices ? [{ sessionUpdate: 'notice', severity, title }] : this.message(title)
   }
 
-  /** The answer of a command that needs no run: a message, in lines. */
+  /** The answer of a command that needs no run, as a message. */
   message(text: string): readonly SessionUpdate[] {
     this.#notes += 1
     const content = { type: 'text', text: `\n\n${text}\n\n` } as const
@@ -205,7 +205,7 @@ export class EventUpdates {
     return this.#reply.update(event)
   }
 
-  /** How often it may still happen is what a person wants to know of a recovery. One that they paid for themselves is none. */
+  /** Reports a recovery and how often it may still happen. A person who paid for it by raising a limit needs no report. */
   #iteration({ transition, left }: Extract<RunEvent, { readonly type: 'lap' }>): readonly SessionUpdate[] {
     const isPlain = spendsTurn(transition) && transition !== 'unverified_change'
     if (isPlain || transition === 'limit_raised' || !this.#features.notices) return []
@@ -218,7 +218,7 @@ export class EventUpdates {
     hadText: boolean,
   ): readonly SessionUpdate[] {
     const at = longRetryText({ delayMs }, Date.now())
-    // What comes at once is no news, where a client shows every note for good.
+    // An immediate retry is not reported to a client that would keep the note forever.
     if (!hadText && !this.#features.notices && at === undefined) return []
     const what = hadText ? 'The reply was interrupted' : 'The request failed'
     const again = `Retry ${attempt} of ${maxRetries} ${at ?? `in ${elapsed(delayMs)}`}.`
@@ -238,7 +238,7 @@ export class EventUpdates {
         ...calls.flatMap(({ id, name, input }) => this.#calls.announce(prefix + id, name, input, agent)),
       ]
     }
-    // Said to people: by hooks, and by the loop itself.
+    // Addressed to people, by hooks or by the loop.
     if (entry.kind === 'attachment' && entry.attachment.type !== 'max_turns_reached' && prefix === '')
       return this.note('info', entry.attachment.message)
     if (entry.kind !== 'user' || typeof entry.message.content === 'string') return []
@@ -281,13 +281,13 @@ export class EventUpdates {
     return [
       ...closed,
       ...(severity === undefined ? [] : this.note(severity, sentenceOf(terminal))),
-      // Where a note would stand in the conversation for good, the answer to the prompt alone has it.
+      // A client without notices would keep the note in the conversation; there, only the response to the prompt says it.
       ...(unchecked === '' || !this.#features.notices ? [] : this.note('info', unchecked)),
     ]
   }
 }
 
-/** Undefined where the ending of the run says it. */
+/** Undefined if the ending of the run says it. */
 const waitOutcomeTexts: {
   readonly [outcome in Extract<RunEvent, { readonly type: 'service_waited' }>['outcome']]: string | undefined
 } = {
@@ -298,11 +298,11 @@ const waitOutcomeTexts: {
   aborted: undefined,
 }
 
-/** Whose calls are told. */
+/** Who makes calls. */
 interface CallOwner {
-  /** Calls of agents have names of their own, which may be those of other calls: theirs stand behind this. */
+  /** A prefix for the call ids of a subagent, which may equal other ids. */
   readonly prefix: string
-  /** None for the conversation itself. */
+  /** Undefined for the main conversation. */
   readonly agent?: CallingAgent
 }
 
@@ -314,24 +314,24 @@ function agentOwner(agent: CallingAgent): CallOwner {
 
 interface AnnouncedQuestion {
   readonly id: string
-  /** What is shown of it. */
+  /** What the client shows of the call. */
   readonly view: ToolView
-  /** What the client is told before it is asked. */
+  /** The updates to send before the question. */
   readonly updates: readonly SessionUpdate[]
 }
 
-/** What a client gets with the meter of its window: how far the run is from its limits (spec R-ACP-9). */
+/** How far the run is from its limits; sent with the usage of the context window (spec R-ACP-9). */
 interface LimitsMeta {
   readonly turnsLeft: number | null
   readonly budgetUsd: number | null
-  /** Settled, and reserved for what goes on; subagents included. */
+  /** Settled and reserved, including subagents. */
   readonly committedUsd: number
-  /** The part of it that is only reserved, and the requests that wait for it. */
+  /** The reserved part, and the requests that wait for it. */
   readonly reservedUsd: number
   readonly waitingRequests: number
   readonly timeLeftMs: number | null
   readonly tokensLeft: number | null
-  /** US dollars of one run. */
+  /** The dollar limit of one run. */
   readonly runUsd: number | null
   readonly toolCallsLeft: number | null
   readonly nextStop: SessionSnapshot['nextStop']
@@ -354,7 +354,7 @@ function limitsMeta({ figures, limits, nextStop }: LimitsSnapshot): LimitsMeta {
   }
 }
 
-/** After every settled request. A window without an end is told as the largest number there is: a meter stays empty. */
+/** Sent after every settled request. An unlimited window has the largest safe integer, so that a meter stays empty. */
 function usageUpdate(snapshot: LimitsSnapshot): SessionUpdate {
   const { contextTokens, contextWindow, sessionUsd } = snapshot.figures
   return {

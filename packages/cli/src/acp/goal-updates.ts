@@ -9,16 +9,16 @@ import { fenced, textContent } from './tool-view.ts'
 type GoalStart = Extract<RunEvent, { readonly type: 'goal_start' }>
 type GoalEnd = Extract<RunEvent, { readonly type: 'goal_end' }>
 
-/** More nobody reads in a list. */
+/** Longer entries are cut. */
 const longestEntry = 500
 
 /**
- * The goals of a session as a client is shown them: each round of checks as a call, and each goal as an entry of the plan, behind the list of things to do
- * (spec R-GOAL-77). A round that was told ends, whatever becomes of the run.
+ * Shows the goals of a session to a client: each round of checks as a call, and each goal as an entry of the plan after the task list (spec R-GOAL-77).
+ * An announced round always ends, whatever happens to the run.
  */
 export class GoalUpdates {
   #rounds = 0
-  /** That goes on. */
+  /** The round in progress. */
   #open: { readonly id: string; readonly goals: readonly string[] } | undefined
   #todos: readonly PlanEntry[] = []
   #goals: readonly PlanEntry[] = []
@@ -28,7 +28,7 @@ export class GoalUpdates {
     this.#redact = redact
   }
 
-  /** The plan with this list of things to do. */
+  /** The plan with this task list. */
   withTodos(todos: readonly PlanEntry[]): SessionUpdate {
     this.#todos = todos
     return this.#plan
@@ -38,7 +38,7 @@ export class GoalUpdates {
     return { sessionUpdate: 'plan', entries: [...this.#todos, ...this.#goals] }
   }
 
-  /** The plan, where the goals stand otherwise than a client was told. */
+  /** The plan, if the goals have changed since the last one. */
   planUpdates(goal: SessionGoal | null): readonly SessionUpdate[] {
     const entries = goal === null ? [] : entriesOf(goal, this.#redact)
     if (isDeepStrictEqual(entries, this.#goals)) return []
@@ -46,7 +46,7 @@ export class GoalUpdates {
     return [this.#plan]
   }
 
-  /** Of the run itself: goals of a subagent are those of its call. `goal`: as the session has it now. */
+  /** Updates for the goals of the main run; those of a subagent belong to its call. `goal`: the current state of the session. */
   updatesFor(event: GoalStart | GoalEnd, goal: SessionGoal | null): readonly SessionUpdate[] {
     return [...(event.type === 'goal_start' ? this.#begin(event) : this.#end(event)), ...this.planUpdates(goal)]
   }
@@ -70,7 +70,7 @@ export class GoalUpdates {
         sessionUpdate: 'tool_call_update',
         toolCallId: id,
         title: oneLine(this.#redact(goalLine(goals, event)), longestEntry),
-        // Before anything was done a goal need not hold.
+        // Before the first change, an unmet goal is not a failure.
         status: event.met || event.place === 'baseline' ? 'completed' : 'failed',
         ...(tail !== '' && { content: [textContent(fenced(tail))] }),
       },

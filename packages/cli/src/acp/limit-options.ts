@@ -10,7 +10,7 @@ interface LimitOption {
   readonly id: string
   readonly name: string
   readonly usual: readonly number[]
-  /** As a person would write it. */
+  /** As a person would type it. */
   readonly valueOf: (limit: number) => string
   readonly nameOf: (limit: number) => string
   readonly describe: (figures: Figures) => string
@@ -24,7 +24,7 @@ const inDollars = {
   nameOf: (usd: number) => `$${usd}`,
 }
 
-/** How each limit stands among the options of a session (spec R-ACP-10). */
+/** Each limit as an option of a session (spec R-ACP-10). */
 const options: { readonly [limit in keyof LimitsInForce]: LimitOption } = {
   maxTurns: {
     id: '_halting.max_turns',
@@ -72,10 +72,10 @@ const options: { readonly [limit in keyof LimitsInForce]: LimitOption } = {
   },
 }
 
-// The names of a record over the limits are those of the limits.
+// True: the keys of the record are the names of the limits.
 const limits = Object.keys(options) as readonly (keyof LimitsInForce)[]
 
-/** What an editor shows the limits as. */
+/** The names of the limit options. */
 export const limitOptionNames: { readonly [limit in keyof LimitsInForce]: string } = {
   maxTurns: options.maxTurns.name,
   maxBudgetUsd: options.maxBudgetUsd.name,
@@ -89,10 +89,10 @@ const triesId = '_halting.goal_tries'
 
 export const limitIds: readonly string[] = [...limits.map((limit) => options[limit].id), triesId]
 
-/** What stands for no limit. */
+/** The value for no limit. */
 const noLimit = 'none'
 
-/** The limits as a person sees and sets them, those that were reached too. */
+/** The limits as options that a person sees and sets, including reached ones. */
 export function limitOptions({
   limits: inForce,
   figures,
@@ -114,7 +114,7 @@ export function limitOptions({
   return goal === null ? ofRuns : [...ofRuns, triesOption(goal)]
 }
 
-/** Of a session with goals: how often an answer is sent back. It is never without an end. */
+/** For a session with goals: how often an answer is sent back. This limit cannot be removed. */
 function triesOption({ tries, maxTries }: SessionGoal): SessionConfigOption {
   const all = [...new Set([1, 3, 5, 10, 20, 50, 100, maxTries])].toSorted((a, b) => a - b)
   return {
@@ -136,7 +136,7 @@ function choicesOf(
   return [...all.map((limit) => ({ value: valueOf(limit), name: nameOf(limit) })), { value: noLimit, name: 'No limit' }]
 }
 
-/** What was set, also what is in no list: a client may let a person type it. In words what is wrong with it; undefined for an id of no limit. */
+/** The change for an option, also for a value that is not listed, since clients may allow typing. A string describes a problem. Undefined for an unknown id. */
 export function limitChangeOf(id: string, value: string): LimitsChange | string | undefined {
   const limit = id === triesId ? 'maxGoalTries' : limits.find((one) => options[one].id === id)
   if (limit === undefined) return undefined

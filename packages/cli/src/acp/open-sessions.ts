@@ -24,7 +24,7 @@ import {
 import type { McpServerEntry } from '@halting/agent/mcp'
 import type { EditorFiles } from '@halting/agent'
 
-/** Opens sessions with the flags that the program was started with, each in its own folder. @throws UsageError for flags that name a session. */
+/** Opens sessions with the flags of the program, each in its own folder. @throws UsageError for flags that name a session. */
 export async function openerOf(flags: Flags, program: Program): Promise<SessionOpener> {
   for (const [flag, given] of [
     ['--resume', flags.resume],
@@ -36,7 +36,7 @@ export async function openerOf(flags: Flags, program: Program): Promise<SessionO
       throw new UsageError(`halting acp opens the sessions that the editor asks for. Remove ${flag}.`)
   if (flags.cluster !== undefined) return (await import('../cluster/acp-sessions.ts')).openerOnCluster(flags, program)
   const absolute = (folders: readonly string[]): readonly string[] => folders.map((path) => resolve(program.cwd, path))
-  // A session is in a folder of the editor's: what lies there is not what was named at the start.
+  // The editor chooses the folder of a session, so relative paths are resolved from the folder of the program.
   const sessionFlags: Flags = {
     ...flags,
     ...(flags.pluginDir !== undefined && { pluginDir: absolute(flags.pluginDir) }),
@@ -92,7 +92,7 @@ async function openIn(request: OpenSessionRequest, flags: Flags, program: Progra
   }
 }
 
-/** What the program tells a person of a session goes to the editor, and to stderr, which editors keep. */
+/** Forwards the messages of the program to the editor, and to stderr, which editors store. */
 class NoteForwarder {
   readonly output: Output
   readonly #waiting: string[] = []
@@ -105,7 +105,7 @@ class NoteForwarder {
       if (this.#listener === undefined) this.#waiting.push(message)
       else this.#listener(message)
     }
-    // All else of it is that of the program.
+    // True: everything else is inherited from the output of the program.
     this.output = Object.create(outer, { err: { value: err } }) as Output
   }
 
@@ -115,7 +115,7 @@ class NoteForwarder {
   }
 }
 
-/** The servers that a client gives to a session. What they say is meant as it stands: nothing is put in for what looks like a variable. */
+/** The MCP servers that a client gives to a session. Their values are taken literally, without variable expansion. */
 export function serverEntriesOf(servers: readonly McpServer[]): readonly McpServerEntry[] {
   return servers.map((server) => ({ name: server.name, server: configOf(server) }))
 }
@@ -131,7 +131,10 @@ function pairs(given: readonly { readonly name: string; readonly value: string }
   return Object.fromEntries(given.map(({ name, value }) => [name, value]))
 }
 
-/** Files through the client, as far as it offers that (spec R-ACP-12). What it refuses, such as a file outside of its project, is left to the disk. */
+/**
+ * Reads and writes files through the client, as far as it supports that (spec R-ACP-12). A file that it refuses, such as one outside its project, is
+ * accessed on disk.
+ */
 export function clientFiles(
   client: AgentContext,
   sessionId: () => string,

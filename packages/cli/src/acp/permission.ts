@@ -14,11 +14,11 @@ import { oneLine } from '../io/figures.ts'
 import { everyCharacter, everyCharacterInLine } from '../io/seen.ts'
 import { fieldsOf } from './fields.ts'
 
-/** More of them nobody reads. */
+/** More suggestions are not shown. */
 const mostSuggestions = 3
 const longestName = 160
 
-/** What a person may say to a question. What would be saved is in the name of the option that saves it. */
+/** The options for a permission request. The name of an option says what it saves. */
 export function optionsFor({ toolName, suggestions }: Pick<Question, 'toolName' | 'suggestions'>): PermissionOption[] {
   const saving = savingOptions(suggestions).map(({ optionId, name }): PermissionOption => ({
     optionId,
@@ -43,7 +43,7 @@ interface SavingOption {
   readonly update: PermissionUpdate
 }
 
-/** Those whose name says all that they save: nobody says yes for ever to what they have not seen. */
+/** The suggestions whose names show all that they save. Nobody should approve forever what they have not seen. */
 function savingOptions(suggestions: readonly PermissionUpdate[]): readonly SavingOption[] {
   return suggestions
     .slice(0, mostSuggestions)
@@ -55,7 +55,7 @@ function savingOptions(suggestions: readonly PermissionUpdate[]): readonly Savin
     .filter(({ name }) => oneLine(name, longestName) === name && everyCharacter(name) === name)
 }
 
-/** What an option changes, and where it is kept. */
+/** What an option changes, and where it is stored. */
 function savingLabel(update: PermissionUpdate): string {
   const verb = update.type === 'setMode' ? 'Allow, and switch to' : 'Always allow'
   return `${verb} ${changeIn(update)} (${places[update.destination]})`
@@ -84,7 +84,7 @@ function changeIn(update: PermissionUpdate): string {
   }
 }
 
-/** What a client chose of what it was offered. @throws Error for what is no answer: clients may send anything, and it allows nothing (spec R-ACP-7b). */
+/** The outcome that a client returned. @throws Error for an invalid one: clients may send anything, and that allows nothing (spec R-ACP-7b). */
 export function outcomeOf(response: unknown, options: readonly PermissionOption[]): RequestPermissionOutcome {
   const { outcome, optionId } = fieldsOf(fieldsOf(response)['outcome'])
   if (outcome === 'cancelled') return { outcome }
@@ -94,7 +94,7 @@ export function outcomeOf(response: unknown, options: readonly PermissionOption[
   return { outcome, optionId: chosen.optionId }
 }
 
-/** What a person may say at a limit: each value that is offered, or that the run ends. */
+/** The options at a limit: each offered value, or ending the run. */
 export function limitOptions({ limit, offers }: Pick<LimitRequest, 'limit' | 'offers'>): PermissionOption[] {
   const raises = offers.map(({ to }): PermissionOption => ({
     optionId: `raise:${to}`,
@@ -104,7 +104,7 @@ export function limitOptions({ limit, offers }: Pick<LimitRequest, 'limit' | 'of
   return [...raises, { optionId: 'end', kind: 'reject_once', name: 'Stop here' }]
 }
 
-/** What was chosen of these. */
+/** The answer for the chosen option. */
 export function limitAnswerOf({ limit, offers }: LimitRequest, outcome: RequestPermissionOutcome): LimitAnswer {
   const chosen = outcome.outcome === 'selected' ? outcome.optionId : undefined
   const offer = offers.find(({ to }) => `raise:${to}` === chosen)
@@ -113,7 +113,7 @@ export function limitAnswerOf({ limit, offers }: LimitRequest, outcome: RequestP
 
 export type AnsweredQuestion = { readonly answer: PermissionAnswer; readonly rejectsAlways: boolean }
 
-/** What the outcome of a request says. An option that was not offered denies: nothing is allowed that nobody said. */
+/** The answer for the outcome of a request. An option that was not offered denies the call. */
 export function answerOf(
   outcome: RequestPermissionOutcome,
   { suggestions }: Pick<Question, 'suggestions'>,
@@ -132,7 +132,7 @@ export function answerOf(
 
 export const rejection: PermissionAnswer = { behavior: 'deny', message: deniedByUser }
 
-/** Nobody was asked: the client cannot, or has gone. */
+/** A denial because nobody was asked: the client cannot ask, or is gone. */
 export function denialWithoutAsking(because: string): PermissionAnswer {
   return { behavior: 'deny', message: cannotAsk(because) }
 }

@@ -11,15 +11,15 @@ function textChunk(kind: Kind, text: string, messageId: string): SessionUpdate {
 }
 
 /**
- * The text of replies as it comes. What a client has shown cannot be taken back: a reply that is asked for again is another message, and what came without
- * a stream is told once it is whole.
+ * Streams the text of replies. Shown text cannot be withdrawn, so the reply of a retried request is a new message. Text that was not streamed is sent when
+ * the reply is complete.
  */
 export class ReplyText {
-  /** The reply that is coming, and how much of it each kind has been told. */
+  /** The current reply, and how much of each kind of text was sent. */
   #entryId = ''
   #attempt = 0
   #sent: { [kind in Kind]: string } = emptyTexts()
-  /** A block is followed by another one: a person sees two paragraphs. */
+  /** The last block; a new block starts a new paragraph. */
   #lastBlock: { readonly kind: Kind; readonly index: number } | undefined
 
   update({ entryId, update }: ModelUpdated): readonly SessionUpdate[] {
@@ -38,7 +38,7 @@ export class ReplyText {
     return textChunk(kind, isNextBlock ? `\n\n${text}` : text, this.#messageId)
   }
 
-  /** The request is made again. Gives whether something of its reply had been told. */
+  /** The request is retried. Returns whether some of its text was sent. */
   retry(): boolean {
     const hadText = this.#sent.agent_message_chunk !== ''
     this.#attempt += 1
@@ -47,13 +47,13 @@ export class ReplyText {
     return hadText
   }
 
-  /** The reply is in the conversation: what was not told of its text is told now. */
+  /** The reply is complete: sends the part of its text that was not streamed. */
   message(entryId: string, content: readonly ContentBlock[]): readonly SessionUpdate[] {
     if (entryId !== this.#entryId) this.#begin(entryId)
     const updates: SessionUpdate[] = []
     for (const [kind, texts] of textsOf(content)) {
       const sent = this.#sent[kind]
-      // All of its text stands in the order in which it came.
+      // Nothing was streamed: sends all texts in order.
       if (sent === '') for (const { index, text } of texts) updates.push(this.#chunk(kind, index, text))
       else {
         const whole = texts.map(({ text }) => text).join('')
@@ -66,10 +66,10 @@ export class ReplyText {
     return updates
   }
 
-  /** An image is one for the client; what else there is besides text is told in words. */
+  /** Images are sent as images; other content that is not text is described. */
   #extra(block: ContentBlock): readonly SessionUpdate[] {
     if (block.type === 'image') {
-      // A record may hold anything.
+      // A stored record may contain anything.
       const { data, media_type: mimeType }: { readonly data?: unknown; readonly media_type?: unknown } =
         block.source ?? {}
       if (typeof data === 'string' && typeof mimeType === 'string') {

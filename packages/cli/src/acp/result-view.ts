@@ -7,7 +7,7 @@ import { blockForClient } from './prompt-content.ts'
 import { absolute, fenced, textContent } from './tool-view.ts'
 import { patchToolName } from '../frontends/patch-files.ts'
 
-/** A call that has its result. */
+/** A successful call with its result. */
 export interface SuccessfulCall {
   readonly name: string
   readonly title: string
@@ -16,19 +16,19 @@ export interface SuccessfulCall {
   readonly details: unknown
 }
 
-/** What of a result stands in the place of what the call was shown by. What is absent stays as it is. */
+/** The parts of a result that replace the view of the call. Absent parts stay unchanged. */
 export interface ResultView {
   readonly title?: string
   readonly locations?: ToolCallLocation[]
   readonly content?: ToolCallContent[]
 }
 
-/** Text of one result; a client shows it beside the call, and the model has all of it. */
+/** The longest text of a result; the model has all of it. */
 const maxCharacters = 20_000
-/** Places of one search: an editor that follows goes through them. */
+/** Locations of one search; an editor that follows visits each. */
 const maxPlaces = 20
 
-/** What an editor shows of a call that went well: how much came of it, where, and the beginning of it (spec R-ACP-3b). */
+/** What an editor shows of a successful call: a figure, locations, and the beginning of the result (spec R-ACP-3b). */
 export function resultViewOf({ name, title, content, details }: SuccessfulCall, cwd: string): ResultView {
   const figure = resultFigure({ tool: name, content, details })
   const titled = figure === '' ? {} : { title: `${title} (${figure})` }
@@ -44,7 +44,7 @@ export function resultViewOf({ name, title, content, details }: SuccessfulCall, 
       const lines = (Array.isArray(files) ? files : []).flatMap((file) => changeLocation(file) ?? [])
       return { ...titled, ...(lines.length > 0 && { locations: lines }) }
     }
-    // The plan shows it.
+    // Shown by the plan.
     case 'TodoWrite':
     case 'TaskCreate':
     case 'TaskUpdate':
@@ -63,10 +63,10 @@ export function resultViewOf({ name, title, content, details }: SuccessfulCall, 
   }
 }
 
-/** Their results are shown as they came: an editor would read them as Markdown. */
+/** Results shown as code blocks, because an editor would read them as Markdown. */
 const withOutput: ReadonlySet<string> = new Set(['Read', 'Bash', 'Glob', 'Grep', 'TaskOutput', 'Wait'])
 
-/** A result in the words that the model has of it, the beginning of a long one. */
+/** The result that the model received, or the beginning of a long one. */
 export function resultContent(name: string, content: MessageContent): ToolCallContent[] {
   const blocks =
     typeof content === 'string' ? blockForClient({ type: 'text', text: content }) : content.flatMap(blockForClient)
@@ -82,20 +82,20 @@ function truncated(text: string): string {
   return `${headOf(text, maxCharacters)}\n[... ${text.length - maxCharacters} more characters, which the model has]`
 }
 
-/** Where a change begins: an editor that follows goes there. */
+/** The location where a change starts, for editors that follow. */
 function changeLocation(details: unknown): ToolCallLocation | undefined {
   const { filePath: path, movedTo, structuredPatch } = fieldsOf(details)
   const filePath = movedTo ?? path
   const { newStart, lines } = fieldsOf(Array.isArray(structuredPatch) ? structuredPatch[0] : undefined)
   if (typeof filePath !== 'string' || typeof newStart !== 'number' || newStart < 1) return undefined
-  // A patch begins with lines that stay.
+  // A hunk starts with unchanged lines.
   const unchanged = Array.isArray(lines)
     ? lines.findIndex((line) => typeof line === 'string' && !line.startsWith(' '))
     : 0
   return { path: filePath, line: newStart + Math.max(0, unchanged) }
 }
 
-/** Where what was looked for stands, the first of it. */
+/** The first locations that a search found. */
 function placesOf(name: 'Glob' | 'Grep', content: MessageContent, details: unknown): readonly ToolCallLocation[] {
   const { filenames, mode, numLines } = fieldsOf(details)
   if (name === 'Glob') return Array.isArray(filenames) ? filenames.filter(isText).slice(0, maxPlaces).map(placeOf) : []
@@ -108,7 +108,7 @@ function placesOf(name: 'Glob' | 'Grep', content: MessageContent, details: unkno
   })
 }
 
-/** Names stand as JSON where they would not be read as they are. */
+/** Names with special characters are quoted as JSON. */
 function placeOf(name: string): ToolCallLocation {
   if (!name.startsWith('"')) return { path: name }
   try {

@@ -45,19 +45,19 @@ function waitingFor(signal: AbortSignal) {
 interface ServerQuestionsOptions {
   readonly client: Pick<AgentContext, 'request' | 'notify'>
   readonly capabilities: Pick<ClientCapabilities, 'elicitation'>
-  /** Tells the person in a sentence. */
+  /** Shows the person a sentence. */
   readonly note: (text: string) => void
 }
 
 /**
- * The questions of servers, put to the person as forms and pages of the client (spec R-ACP-16).
+ * Presents questions of MCP servers as forms and pages of the client (spec R-ACP-16).
  *
- * Q1: one question is open at a time. Q2: it is withdrawn when its server waits no more, when the run that went on has ended, and when the session is closed.
- * Q3: what a client answers reaches a server only where it fits the form.
+ * Q1: one question is open at a time. Q2: a question is withdrawn when its server stops waiting, when the run ends, and when the session is closed.
+ * Q3: an answer reaches the server only if it is valid for the form.
  */
 export class ServerQuestions {
   readonly #options: ServerQuestionsOptions
-  /** Servers that a person was told of: each of them once. */
+  /** Servers whose declined questions were reported, once each. */
   readonly #notedServers = new Set<string>()
   #session: Session | undefined
   #runEnd = sharedAbort()
@@ -68,7 +68,7 @@ export class ServerQuestions {
     this.#options = puts
   }
 
-  /** The session that the client knows by now. */
+  /** Sets the session, once the client knows it. */
   attach(session: Session): void {
     this.#session = session
     session.listen(({ type }) => {
@@ -119,7 +119,7 @@ export class ServerQuestions {
     return readElicitationAnswer(response)
   }
 
-  /** By the editor's own view of an address, or as a question whose call shows it. */
+  /** With the editor's own view of an address, or as a permission request that shows it. */
   async #openPage({ server, request, sessionId, signal }: ServerQuestion): Promise<ElicitationAnswer> {
     const { client, capabilities } = this.#options
     const { url = '', elicitationId = '', completed } = request

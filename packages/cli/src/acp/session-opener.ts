@@ -10,46 +10,46 @@ export interface OpenSessionRequest {
   readonly cwd: string
   readonly additionalDirectories: readonly string[]
   readonly servers: readonly McpServer[]
-  /** The session to go on with; a new one when absent. */
+  /** The session to continue; absent: a new one. */
   readonly resume?: string
   readonly client: AgentContext
   readonly capabilities: ClientCapabilities
 }
 
-/** A command that a person may begin a prompt with. */
+/** A command that a prompt may start with. */
 export interface Command {
   readonly name: string
   readonly description: string
   readonly argumentHint?: string
 }
 
-/** A session that is open, with what an editor shows of it. */
+/** An open session, with what an editor shows of it. */
 export interface OpenedSession {
   readonly session: Session
-  /** Those that there are by now: servers bring some once they have answered. */
+  /** The current commands: MCP servers add some when they connect. */
   readonly commands: () => readonly Command[]
-  /** Models that a person may choose beside those of the session, such as those whose key is there. Others can be named, too. */
+  /** Further models to choose from, such as those with a key. Others can be named, too. */
   readonly models: readonly string[]
-  /** The prompt with its commands and files put in. */
+  /** Expands the commands and files of a prompt. */
   prepare(prompt: ClientPrompt, signal: AbortSignal): Promise<Prepared>
-  /** Calls back with what a person should know, beginning with what was said before. */
+  /** Calls back with notes for the person, starting with earlier ones. */
   readonly onNote: (listener: (text: string) => void) => void
 }
 
-/** Opens sessions, as the program does for its flags. */
+/** Opens and lists sessions. */
 export interface SessionOpener {
   open(request: OpenSessionRequest): Promise<OpenedSession>
-  /** What was said in a session that is kept; undefined for an id that none has. */
+  /** The conversation of a stored session; undefined for an unknown id. */
   history(sessionId: string): Promise<{ readonly entries: readonly TranscriptEntry[] } | undefined>
-  /** Sessions that are kept, a page at a time: those of this machine when absent. Undefined for a cursor that is none. */
+  /** Stored sessions, one page at a time; if absent, those of this machine. Undefined for an invalid cursor. */
   list?(asked: {
     readonly cwd?: string | null
     readonly cursor?: string | null
   }): Promise<ListSessionsResponse | undefined>
-  /** Why the model of the flags and the person's settings cannot be asked, where its key is missing. Absent where keys are elsewhere. */
+  /** The missing key of the model, if any. Absent if keys are stored elsewhere. */
   missingKey?(): Promise<MissingKeyError | undefined>
-  /** What a person is told when a signal ends the program: sessions that go on without it, and how one returns. Absent where none do. */
+  /** Messages when a signal ends the program, about sessions that continue without it. Absent if none do. */
   exitNotes?(): readonly string[]
-  /** Removes one; from this machine when absent. @throws what the client is told */
+  /** Deletes a session; if absent, from this machine. @throws an error for the client */
   remove?(sessionId: string): Promise<void>
 }

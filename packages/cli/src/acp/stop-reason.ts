@@ -8,20 +8,20 @@ import { authenticationRequired, internalError } from './errors.ts'
 import { oneLine } from '../io/figures.ts'
 import { limitOptionNames } from './limit-options.ts'
 
-// The only place that knows how an ending is reported by the protocol: by its row.
+// The only place that maps endings to the protocol, by the row of the ending.
 
-/** What the answer to a prompt carries beside its stop reason. */
+/** What the response to a prompt contains in addition to its stop reason. */
 interface StopMeta {
   readonly 'halting/stop': Pick<SdkStop, 'reason' | 'category' | 'message' | 'context' | 'forced'>
   readonly [name: string]: unknown
 }
 
-/** How a prompt is answered. */
+/** The response to a prompt. */
 export type PromptAnswer =
   | { readonly kind: 'stop'; readonly stopReason: StopReason; readonly meta: StopMeta }
   | { readonly kind: 'error'; readonly code: number; readonly message: string; readonly data: object }
 
-/** The answer to the prompt of a run that ended so. `isCancelled`: the client asked for it (spec R-ACP-6). */
+/** The response to the prompt of a finished run. `isCancelled`: the client cancelled it (spec R-ACP-6). */
 export function answerFor(terminal: RunResult, isCancelled: boolean): PromptAnswer {
   const { reason, category, message, context, forced } = stopOf(terminal)
   const { verified } = terminal
@@ -29,7 +29,7 @@ export function answerFor(terminal: RunResult, isCancelled: boolean): PromptAnsw
     'halting/stop': { reason, category, message, context, forced },
     ...(verified !== undefined && { 'halting/verified': verified }),
   }
-  // The protocol wants `cancelled` after a cancel, whatever else went wrong meanwhile.
+  // The protocol requires `cancelled` after a cancel, even if something else failed.
   if (isCancelled) return { kind: 'stop', stopReason: 'cancelled', meta }
   const { acp } = endings[terminal.reason]
   if (acp === 'error') {
@@ -39,7 +39,7 @@ export function answerFor(terminal: RunResult, isCancelled: boolean): PromptAnsw
   return { kind: 'stop', stopReason: acp === 'cancelled' ? 'end_turn' : acp, meta }
 }
 
-/** A service that refused the key, or had none to look at. */
+/** Whether the service rejected the key, or there was none. */
 function isKeyRejected({ reason, error }: RunResult): boolean {
   if (reason !== 'model_error' || error === undefined || !('kind' in error)) return false
   return error.kind === 'authentication_failed'
@@ -58,7 +58,7 @@ function adviceForEditor(terminal: RunResult): string {
     : `Raise ${option}, then enter /continue.`
 }
 
-/** One sentence on an ending, its figures, and what to do next: what a person sees in every editor. */
+/** One sentence on an ending, with figures and what to do next. */
 export function sentenceOf(terminal: RunResult): string {
   const message = oneLine(endingMessage(terminal, Date.now()), 500).replace(/[.\s]+$/, '')
   const next = adviceForEditor(terminal)
@@ -77,7 +77,7 @@ const severities: { readonly [announcement in Ending['announcement']]: Severity 
   failed: 'error',
 }
 
-/** How loudly an ending is reported; undefined for one that speaks for itself. */
+/** The severity of an ending; undefined if it needs no report. */
 export function severityOf({ reason }: RunResult): Severity | undefined {
   return reason === 'completed' ? undefined : severities[endings[reason].announcement]
 }

@@ -15,20 +15,20 @@ import {
 } from '../frontends/patch-files.ts'
 import { displayPath } from '../io/display-path.ts'
 
-/** What an editor shows of a call, from its name and input alone. */
+/** What an editor shows of a call, based on its name and input. */
 export interface ToolView {
   readonly title: string
   readonly kind: ToolKind
   readonly locations: ToolCallLocation[]
-  /** What it will change. */
+  /** What the call will change. */
   readonly content: ToolCallContent[]
 }
 
 const titleWidth = 200
-/** A file that is shown as it was before a Write. */
+/** The largest file whose old content is shown for a Write. */
 const largestBefore = 512 * 1024
 
-/** What a call does with the task list. */
+/** The title of a call about the task list. */
 function taskListTitle(name: string, field: (key: string) => string): string {
   switch (name) {
     case 'TaskCreate':
@@ -168,7 +168,7 @@ function commandView({ field }: InputReader): ToolView {
   return { ...view, content: parts.filter((text) => text !== '').map(textContent) }
 }
 
-/** The source of a cell as it is, below what else the call says. */
+/** The remaining input, then the source of the cell. */
 function cellContent(fields: Readonly<Record<string, unknown>>, source: string): ToolCallContent[] {
   const others = Object.fromEntries(Object.entries(fields).filter(([key]) => key !== 'new_source'))
   return [...wholeInput(others), ...(source === '' ? [] : [textContent(fenced(source))])]
@@ -192,12 +192,12 @@ function patchView(fields: Readonly<Record<string, unknown>>, cwd: string): Tool
   const title = shown(whole)
   if (files.length === 0) return { title, kind: 'edit', locations: [], content: wholeInput(fields) }
   const locations = files.map((file) => ({ path: calledPath(file.target ?? file.path, cwd) }))
-  // A diff does not say from where a file is moved, and that it is deleted.
+  // A diff does not show that a file is moved or deleted.
   const told = title === whole ? [] : [textContent(fenced(titles.join('\n')))]
   return { title, kind: 'edit', locations, content: [...told, ...files.map((file) => patchDiff(file, cwd))] }
 }
 
-/** The change of one file of a patch: its hunks, or all of a file that is added or deleted. */
+/** The change of one file of a patch: its hunks, or the whole file if it is added or deleted. */
 function patchDiff({ kind, path, target, hunks }: PatchFileView, cwd: string): ToolCallContent {
   const full = calledPath(path, cwd)
   const before = kind === 'add' ? null : kind === 'delete' ? (textBefore(full, cwd) ?? '') : hunkSide(hunks, '-')
@@ -210,7 +210,7 @@ function patchDiff({ kind, path, target, hunks }: PatchFileView, cwd: string): T
   return diff
 }
 
-/** Which kind a call of `Wait` is, and what it is about. */
+/** The kind and title of a call of `Wait`. */
 function waitOf(
   { seconds }: ReturnType<typeof fieldsOf>,
   field: (key: string) => string,
@@ -229,13 +229,13 @@ export function textContent(text: string): ToolCallContent {
   return { type: 'content', content: { type: 'text', text } }
 }
 
-/** Every field on a line of its own, as JSON: what stands in one cannot look like another. */
+/** Every field on its own line, as JSON, so that the value of one field cannot imitate another. */
 function wholeInput(fields: Readonly<Record<string, unknown>>): ToolCallContent[] {
   const lines = Object.entries(fields).map(([key, value]) => `  ${JSON.stringify(key)}: ${JSON.stringify(value)}`)
   return lines.length === 0 ? [] : [textContent(fenced(`{\n${lines.join(',\n')}\n}`, 'json'))]
 }
 
-/** What a title has no room for, or leaves out: nobody says yes to a command whose end they have not seen (spec R-ACP-7a). */
+/** Text as a code block: all of what a title leaves out. Nobody should approve a command without having seen its end (spec R-ACP-7a). */
 export function fenced(text: string, language = ''): string {
   const shown = everyCharacter(text)
   const fence = '`'.repeat(Math.max(3, ...[...shown.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)))
@@ -246,11 +246,11 @@ export function absolute(path: string, cwd: string): string {
   return isAbsolute(path) ? path : join(cwd, path)
 }
 
-/** What a file of the folder is before it is written; null for one that is new, or is not shown. */
+/** The content of a file before it is written; null for a new file, or one that is not shown. */
 function textBefore(path: string, cwd: string): string | null {
   try {
     const real = realpathSync(path)
-    // Elsewhere there are files that are none, and reading those may wait for ever.
+    // Other paths may be devices or pipes, which could block the reader forever.
     if (!real.startsWith(realpathSync(cwd) + sep)) return null
     const stats = statSync(real)
     if (!stats.isFile() || stats.size > largestBefore) return null

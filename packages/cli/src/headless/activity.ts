@@ -13,24 +13,24 @@ import {
 } from '../frontends/wait-text.ts'
 import type { Output } from '../io/output.ts'
 
-/** What a run does at this moment, as one line tells it. */
+/** What a run is doing, as one line. */
 export interface Activity {
   onEvent(event: RunEvent): void
-  /** Of at most so many columns. */
+  /** The line, at most `columns` wide. */
   line(columns: number): string
-  /** After how many milliseconds it is to be shown anew. */
+  /** Milliseconds until the line should be drawn again. */
   paceMs(): number
 }
 
-/** One thing that goes on, and since when. */
+/** An activity in progress. */
 interface Doing {
   readonly what: (now: number) => string
   readonly since: number
-  /** Its own time is told once it takes long. */
+  /** Its own duration is shown once it is long. */
   readonly isTimed: boolean
 }
 
-/** What has taken less than this is told without its own time. */
+/** Shorter durations are not shown. */
 const tellingMs = 3_000
 
 export function followActivity(now: () => number = () => performance.now()): Activity {
@@ -40,8 +40,8 @@ export function followActivity(now: () => number = () => performance.now()): Act
 class RunActivity implements Activity {
   readonly #now: () => number
   readonly #begun: number
-  // By the calls of the agents that they stand in, and their own id: agents may use the ids of others.
-  // Waits for services are among them, under names of their own.
+  // Running calls, by the calls of the agents they belong to and their own id, because agents may reuse ids.
+  // Also contains waits for services, under keys of their own.
   readonly #tools = new Map<string, Doing>()
   #own: Doing
   #turn = 0
@@ -66,7 +66,7 @@ class RunActivity implements Activity {
   }
 
   #begin(what: string | undefined): void {
-    // What goes on since a while goes on.
+    // An activity in progress keeps its start time.
     if (what !== undefined && this.#own.what(0) !== what)
       this.#own = { what: () => what, since: this.#now(), isTimed: true }
   }
@@ -114,7 +114,7 @@ class RunActivity implements Activity {
         this.#isCompacting = isOwn
         return
       case 'message':
-        // The next reply is counted; until then what was left is estimated.
+        // An estimate until the next reply is counted.
         if (isOwn && this.#window !== undefined && event.entry.kind === 'compact_boundary')
           this.#window = { ...this.#window, used: event.entry.postTokens }
         return
@@ -131,7 +131,7 @@ class RunActivity implements Activity {
       turn: this.#turn > 0 ? `turn ${this.#turn}` : '',
       doing: doingText([...this.#tools.values()], this.#own, this.#now()),
       time: stopwatch(this.#now() - this.#begun),
-      // While it is made shorter, its size is told already.
+      // During a compaction the activity already shows the size.
       context: this.#isCompacting ? '' : contextText(this.#window),
       tokens: this.#tokens > 0 ? `${rounded(this.#tokens)} tokens` : '',
       cost: costText(this.#usd, this.#reserved),
@@ -166,17 +166,17 @@ function followWait(
   else doing.delete(key)
 }
 
-/** Ten times a second; where only seconds are counted down each second, since a wait may take hours. */
+/** Ten times a second; once a second while only a countdown changes, since a wait may take hours. */
 const [paceMs, waitingPaceMs] = [100, 1_000]
 
 function paceOf(doing: ReadonlyMap<string, Doing>): number {
   return [...doing.keys()].some((key) => key.endsWith(waitKey)) ? waitingPaceMs : paceMs
 }
 
-/** Behind the calls of the agent that waits: no id of a call ends like this. */
+/** Key suffix for the wait of an agent; no call id ends like this. */
 const waitKey = ' waits'
 
-/** What a run does from an event on that says nothing else of it. */
+/** The activity that other events start. */
 function whatBegins(event: RunEvent): string | undefined {
   switch (event.type) {
     case 'model_start':
@@ -198,7 +198,7 @@ function costText(usd: number, reserved: number): string {
   return usd > 0 || reserved > 0 ? money(usd) + held : ''
 }
 
-/** What the next request has, and what fits; null for a model without an end to its window. */
+/** Tokens of the next request, and the size of the window; null for an unlimited one. */
 interface Window {
   readonly used: number
   readonly size: number | null
@@ -233,15 +233,15 @@ interface Parts {
   readonly turn: string
   readonly doing: string
   readonly time: string
-  /** How full the window is. */
+  /** How full the context window is. */
   readonly context: string
   readonly tokens: string
   readonly cost: string
 }
 
-/** What is left out where there is no room, the first first. */
+/** Parts that are left out if there is no room, in this order. */
 const dispensable = ['tokens', 'context', 'turn', 'cost'] as const satisfies readonly (keyof Parts)[]
-/** What is done is told in so many columns before anything else is. */
+/** Columns that the activity is guaranteed. */
 const doingColumns = 24
 
 function layOut(parts: Parts, columns: number): string {
@@ -260,11 +260,11 @@ function joined({ turn, doing, time, context, tokens, cost }: Parts): string {
   return [turn, doing, time, context, tokens, cost].filter((part) => part !== '').join(separator)
 }
 
-/** Shows on the terminal what a run does, at the pace of that. Call the result to end it. */
+/** Shows the activity on the terminal until the returned function is called. */
 export function showActivity(activity: Activity, output: Output): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
   const wait = (): void => {
-    // It keeps no program alive.
+    // Does not keep the process alive.
     timer = setTimeout(draw, activity.paceMs()).unref()
   }
   const draw = (): void => {

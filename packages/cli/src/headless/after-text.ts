@@ -1,7 +1,7 @@
 import type { SdkMessage } from '@halting/core'
 import { elapsed, many, money, oneLine } from '../io/figures.ts'
 
-/** What a person is told of what came after the run; nothing for what went as it should and has nothing to say. */
+/** The lines about a message after the run; none if it succeeded and has nothing to report. */
 export function afterLines(message: SdkMessage, isVerbose: boolean): readonly string[] {
   if (message.type === 'prompt_suggestion') return [`Next: ${oneLine(message.suggestion, Infinity)}`]
   if (message.type !== 'system') return []

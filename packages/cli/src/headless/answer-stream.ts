@@ -3,21 +3,21 @@ import { printable } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
 import { RetainedAnswer } from './retained-answer.ts'
 
-/** What the model writes, on the terminal as it comes. */
+/** Streams the answer of the model to the terminal. */
 export interface AnswerStream {
   onEvent(event: RunEvent): void
-  /** Whether the text stands there already, as the last that was written. */
+  /** Whether the text was the last thing written. */
   has(text: string): boolean
 }
 
-/** For pipes and files, whose reader wants the answer alone: that is known when the run has ended. */
+/** For pipes and files, which receive only the final answer. */
 export const noStream: AnswerStream = { onEvent: () => undefined, has: () => false }
 
 export function streamAnswer(output: Output): AnswerStream {
   let written = ''
   let block = 0
   const answer = new RetainedAnswer()
-  /** The answer that stays that of the run while it stands: what the model writes meanwhile waits. */
+  /** The answer that remains the answer of the run; later text waits until that changes. */
   let retained: string | undefined
   let waiting: { readonly index: number; readonly text: string }[] = []
   const write = (index: number, text: string): void => {
@@ -27,7 +27,7 @@ export function streamAnswer(output: Output): AnswerStream {
     written += text
     if (shown !== '') output.out(shown)
   }
-  /** The model went on: what waited is a step, or the answer that comes after it is. */
+  /** The retained answer is superseded: the waiting text is written. */
   const release = (): void => {
     retained = undefined
     for (const { index, text } of waiting) write(index, text)
@@ -48,7 +48,7 @@ export function streamAnswer(output: Output): AnswerStream {
             if (retained === undefined) write(event.update.index, event.update.text)
             else waiting.push(event.update)
           }
-          // What comes next may be the long input of a call: the live line tells of it.
+          // The long input of a call may follow; the live line reports it.
           if (event.update.type === 'block') output.endLine()
           return
         case 'model_end':

@@ -1,7 +1,7 @@
 import type { RunEvent, TranscriptEntry } from '@halting/core'
 import { many, rounded } from '../io/figures.ts'
 
-/** What was done about a window that fills up, as a person is told; undefined for other events. */
+/** A change of the context window for display; undefined for other events. */
 export interface ContextChange {
   readonly kind: 'compacted' | 'not compacted' | 'cleared'
   readonly text: string

@@ -7,7 +7,7 @@ import { UsageError } from '../usage-error.ts'
 import { whose } from '@halting/agent/session-settings'
 import { waitingCalls } from '@halting/analysis/transcript'
 
-/** What is asked of a session, and what is left to do once that has begun. */
+/** A request to a session, and what to do after it was made. */
 export interface SessionRequest {
   readonly ask: (session: Session) => void
   readonly afterwards?: () => Promise<void>
@@ -19,9 +19,9 @@ export interface ContinueOptions {
 }
 
 /**
- * What a session is asked that goes on without a new prompt (spec R-SESS-3): the run that did not end goes on; calls that waited are answered;
- * one that ended at a limit, or because the service failed, goes on in a new run.
- * @throws UsageError where a prompt is needed, or an answer.
+ * How a session continues without a new prompt (spec R-SESS-3). An unfinished run continues; pending calls are answered;
+ * a run that ended at a limit, or because the service failed, continues in a new run.
+ * @throws UsageError if a prompt or an answer is needed.
  */
 export async function continueSession(
   journal: SessionJournal,
@@ -46,7 +46,7 @@ export async function continueSession(
     }
     const stillOpen = Object.fromEntries(calls.map(({ id, message }) => [id, { behavior: 'ask', message } as const]))
     const { permissionMode, dangerouslySkipPermissions } = flags
-    // A plan waits in plan mode alone: a no leaves that, and only the yes ends it (spec R-PLAN-3).
+    // A plan waits in plan mode only. A denial leaves that mode, and only an approval ends it (spec R-PLAN-3).
     const isPlanned = calls.some(({ name }) => name === 'ExitPlanMode')
     const isInPlan = isPlanned && permissionMode === undefined && dangerouslySkipPermissions !== true
     return {

@@ -9,21 +9,21 @@ import type { Toolbox } from '@halting/agent/open-session'
 import { rerunCommand, type Invocation } from './rerun-command.ts'
 import { inputSummary } from '@halting/analysis/words'
 
-/** The calls of a run that were denied. */
+/** Collects the denied calls of a run. */
 export interface Denials {
   onEvent(event: RunEvent): void
-  /** What was denied, and the command that runs it again with what was missing; '' for none. */
+  /** The denied calls, and the command that repeats the run with the missing permissions; '' for none. */
   report(width: number): { readonly text: string; readonly command: string }
 }
 
-/** What would let a call through. */
+/** What would allow a denied call. */
 interface Cure {
   readonly remedy: Remedy
-  /** Whether the mode that allows edits would do. */
+  /** Whether the mode that accepts edits would allow it. */
   readonly isEdit: boolean
 }
 
-/** Finds what would let a call of this tool through; undefined where nothing that one could say here would. */
+/** Finds what would allow a call of this tool; undefined if no flag would. */
 export type Remedies = (name: string, input: unknown) => Cure | undefined
 
 interface Denial {
@@ -33,16 +33,16 @@ interface Denial {
   readonly cure: Cure | undefined
 }
 
-/** As the rules of the session say. */
+/** Remedies according to the rules of the session. */
 export function remediesOf({ permissions, tools }: Pick<Toolbox, 'permissions' | 'tools'>): Remedies {
   return (name, input) => {
-    // An id of its own: what the rules say of it is not about the call that has the id now.
+    // A placeholder id: the question is not about the current call with that id.
     const request = requestOf(tools, { type: 'tool_use', id: 'denied', name, input })
     const remedy = remedyByFlag(permissions.remedyFor(request))
     if (remedy === undefined) return undefined
     const decision = permissions.decide({ ...request, mode: 'acceptEdits' })
     const isAllowed = 'behavior' in decision && decision.behavior === 'allow'
-    // A command would run in that mode, but confined: the rule lets it run as it was asked for.
+    // In that mode the command would run confined; the rule runs it as requested.
     return { remedy, isEdit: isAllowed && !runsConfined(input, permissions) }
   }
 }
@@ -78,7 +78,7 @@ export function followDenials(remedies: Remedies, asked: Invocation): Denials {
   }
 }
 
-/** A rule that `--allowedTools` would not read back is none to paste. */
+/** The remedy, if `--allowedTools` would parse its rules back unchanged. */
 function remedyByFlag(remedy: Remedy | undefined): Remedy | undefined {
   if (remedy === undefined) return undefined
   const read = list(remedy.rules.join(','))
@@ -95,7 +95,7 @@ function nameOf({ name, input }: Denial): string {
   return `${name} ${inputSummary(input)}`.trimEnd()
 }
 
-/** The call as the rules were asked about it. A tool of a server is not in the list, and what it says of itself allows nothing: its name decides. */
+/** The call as the rules saw it. A tool of an MCP server is decided by its name, since its own claims allow nothing. */
 function requestOf(tools: readonly AnyTool[], call: PermissionRequest['call']): PermissionRequest {
   const tool = tools.find(({ name }) => name === call.name) ?? placeholderTool(call.name)
   return { call, tool, readOnly: isReadOnly(tool, call.input) }
@@ -107,7 +107,7 @@ function placeholderTool(name: string): AnyTool {
 
 function isReadOnly({ readOnly }: AnyTool, input: unknown): boolean {
   try {
-    // True: the input was checked before anybody asked whether the call may run.
+    // True: the input was validated before the rules were asked.
     return typeof readOnly === 'boolean' ? readOnly : readOnly(input as never)
   } catch {
     return false

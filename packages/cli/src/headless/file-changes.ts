@@ -2,7 +2,7 @@ import type { SdkMessage } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { many } from '../io/figures.ts'
 
-/** Which files the tools of a run changed, and by how many lines, as their structured results say. */
+/** Which files the tools of a run changed, and by how many lines, from their structured results. */
 export interface FileChanges {
   onMessage(message: SdkMessage): void
   /** A structured result. */

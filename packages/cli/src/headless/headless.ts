@@ -20,7 +20,7 @@ import { createReport } from './report.ts'
 import { runOnce } from './run.ts'
 import type { Watcher } from './watcher.ts'
 
-/** `halting -p`: one prompt, one run, one ending; or a session that goes on. Returns the exit code. */
+/** `halting -p`: runs one prompt, or continues a session. Returns the exit code. */
 export async function headless(given: Flags, words: readonly string[], program: Program): Promise<number> {
   const { output, stdin } = program
   const [written = ''] = words
@@ -28,7 +28,7 @@ export async function headless(given: Flags, words: readonly string[], program: 
   const isNew = isForNewSession(given)
   if (isNew && written.trim() === '' && stdin.isTTY) throw await missingPromptError(given, program)
   if (isNew) refuseCompact(written)
-  // A run that has no prompt says so before it asks for a key; one that has a prompt does not wait for a pipe to say what it lacks.
+  // Without a prompt, that is reported before a missing key. With a prompt, a missing key is reported before a slow pipe is read.
   const piped = written.trim() === '' ? await readPrompt(written, given, program) : undefined
   const said = piped ?? written
   let prompt = said
@@ -93,7 +93,7 @@ async function run({ live, ask, program, written, prompt, interruption }: Headle
     see(message) {
       report.see(message)
       changes.onMessage(message)
-      // Whoever waits for the result alone need not read on, and gets the exit code of the run.
+      // A reader that only wants the result may leave now; the exit code stays that of the run.
       if (message.type === 'result' && hasAfter) output.allowReaderToLeave()
     },
   }
@@ -137,7 +137,7 @@ async function requestFor(
   return { ask: (asked) => void asked.prompt(content) }
 }
 
-/** What was written as an argument, and then what was piped in. A session that goes on needs none. */
+/** The prompt argument, followed by the piped input. A session that continues needs neither. */
 async function readPrompt(written: string, given: Flags, program: Program): Promise<string> {
   const { stdin, output } = program
   const isNeeded = isForNewSession(given)
@@ -150,7 +150,7 @@ async function readPrompt(written: string, given: Flags, program: Program): Prom
   return prompt
 }
 
-/** @throws UsageError for a command that needs a conversation: there is none yet. */
+/** @throws UsageError for `/compact`: a new session has no conversation yet. */
 function refuseCompact(prompt: string): void {
   if (!compactCommand.test(prompt)) return
   throw new UsageError(
@@ -158,7 +158,7 @@ function refuseCompact(prompt: string): void {
   )
 }
 
-/** @throws UsageError for a flag that says how goals are checked, where there is no goal. One that goes on may have goals on record. */
+/** @throws UsageError for a flag about goal checks without a goal. A resumed session may have recorded goals. */
 function refuseGoalFlags(given: Flags, settings: LiveSession['run']['settings']): void {
   if ((given.until ?? settings.until ?? []).length > 0 || given.goal !== undefined) return
   const flag = goalCheckFlags.find((name) => given[name] !== undefined && given[name] !== false)
@@ -174,7 +174,7 @@ function isForNewSession(given: Flags): boolean {
   return given.resume === undefined && given.continue !== true
 }
 
-/** Who did not write `-p` wanted a conversation: that needs a terminal (spec R-TERM-8). */
+/** Without `-p`, the user wanted the interactive program, which needs a terminal (spec R-TERM-8). */
 async function missingPromptError({ print }: Flags, { env, stdin, output }: Program): Promise<UsageError> {
   if (print !== true) {
     const { missingTerminalReason: whyNoScreen } = await import('../terminal/screen/terminal-requirements.ts')

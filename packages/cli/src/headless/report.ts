@@ -16,12 +16,12 @@ const reports: { readonly [format in OutputFormat]: (context: ReportContext) => 
   'stream-json': ({ output }) => ({ ...jsonLines(output, () => true), onEvent: reportPauses(output) }),
 }
 
-/** Says in the format that the flags ask for what a run tells. */
+/** Reports a run in the format that the flags ask for. */
 export function createReport(context: ReportContext): Watcher {
   return reports[context.flags.outputFormat ?? 'text'](context)
 }
 
-/** What was ended or left running with the run is no part of the result, and is not to pass in silence. */
+/** Reports tasks that ended or were left running with the run, which are not part of the result. */
 function reportLeftTasks(output: Output): Watcher['onEvent'] {
   const reportPause = reportPauses(output)
   return (event) => {
@@ -32,7 +32,7 @@ function reportLeftTasks(output: Output): Watcher['onEvent'] {
   }
 }
 
-/** That a run stands still for long is told on stderr in every format. */
+/** Reports long pauses on stderr, in every format. */
 function reportPauses(output: Output): Watcher['onEvent'] {
   const onEvent: Watcher['onEvent'] = (event) => {
     if (event.type === 'agent') return onEvent(event.event)
@@ -55,7 +55,7 @@ function jsonLines(output: Output, isWanted: (message: SdkMessage) => boolean): 
   }
 }
 
-/** Every message as one array, an element a line. */
+/** Every message as one array, with one element per line. */
 function jsonArray(output: Output): Watcher {
   let before = '['
   let isEnded = false
@@ -70,7 +70,7 @@ function jsonArray(output: Output): Watcher {
     end: () => {
       isEnded = true
     },
-    // What comes after the run is an element too.
+    // Messages after the run are elements, too.
     release: () => {
       if (isEnded) output.out(`${before === '[' ? '[' : ''}]\n`)
     },

@@ -2,12 +2,12 @@ import type { FlagName } from '../flags/flags.ts'
 import { type ArgumentGroup, argumentGroups } from '../flags/parse.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 
-/** How the program was called, and what it was asked: the prompt as written, and what was piped in with it. */
+/** The command line of the program, its prompt argument, and the prompt with piped input. */
 export interface Invocation {
   readonly argv: readonly string[]
   readonly written: string
   readonly prompt: string
-  /** The session that a further prompt continues; undefined for one that is not stored. */
+  /** The session that a further prompt continues; undefined if it is not stored. */
   readonly sessionId?: string | undefined
 }
 
@@ -16,13 +16,13 @@ export interface MissingPermissions {
   readonly mode: string | undefined
 }
 
-/** A command that is longer than this nobody pastes. */
+/** A longer command is not offered for pasting. */
 const maxCommandLength = 2_000
 
-/** What the model is told when the session continues with what was missing. */
+/** The prompt when the session continues with the missing permissions. */
 const retryPrompt = 'The calls that were denied are allowed now. Try them again.'
 
-/** These choose a session, and the command chooses its own. */
+/** Flags that choose a session; the new command chooses its own. */
 export const sessionFlags: readonly FlagName[] = [
   'resume',
   'continue',
@@ -33,8 +33,9 @@ export const sessionFlags: readonly FlagName[] = [
 ]
 
 /**
- * The command that lets denied calls through, and the words before it. It continues the session, so that nothing is paid twice; where the session is not stored
- * it runs the same prompt again. Either way it has the flags of this call, and what was missing.
+ * The command that allows denied calls, and its introduction. It continues the session, so that nothing is paid twice. For a session that is not stored,
+ * it
+ * runs the same prompt again. Either way it repeats the flags of this call and adds what was missing.
  */
 export function rerunCommand(
   asked: Invocation,
@@ -69,12 +70,12 @@ export function rerunCommand(
     : { text: 'Run the same command again, and add:', command: `  ${shellQuoted(added)}` }
 }
 
-/** Behind `-p`, where no word is a command. */
+/** After `-p`, no word is read as a command. */
 function withPrompt(prompt: string, flags: readonly string[]): readonly string[] {
   return prompt.startsWith('-') ? ['-p', ...flags, '--', prompt] : ['-p', prompt, ...flags]
 }
 
-/** Settings and servers that are written out as JSON may hold a key or the way to one, and what is shown here ends in logs. */
+/** Settings and servers given as JSON may contain a key, and this output ends up in logs. */
 function mayHoldSecrets({ flag, tokens }: ArgumentGroup): boolean {
   if (flag !== 'settings' && flag !== 'mcpConfig') return false
   return tokens.some((token) =>

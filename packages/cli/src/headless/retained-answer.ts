@@ -4,16 +4,16 @@ import { answerStands } from '@halting/core/steps'
 type Entry = Extract<RunEvent, { readonly type: 'message' }>['entry']
 
 // Spec R-VERI-4.
-/** Follows whether the answer before a request to verify the last change stays that of the run. */
+/** Tracks whether the answer before a request to verify the last change remains the answer of the run. */
 export class RetainedAnswer {
-  /** From that request on; empty where there was none, or where the answer no longer stands. */
+  /** Entries since that request; empty if there was none, or the answer is superseded. */
   #entries: Entry[] = []
 
   get isRetained(): boolean {
     return this.#entries.length > 0
   }
 
-  /** What the event changes about it. */
+  /** How the event changes that. */
   onEvent(event: RunEvent): 'begins' | 'ends' | undefined {
     if (event.type !== 'message') return undefined
     const { entry } = event

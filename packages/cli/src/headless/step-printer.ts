@@ -20,12 +20,12 @@ interface Call {
   readonly about: string
 }
 
-/** A name that a model makes up may be of any length. */
+/** A model may invent a name of any length. */
 const longestName = 64
 
 /**
- * Tells each step of a run in a few short lines: what the model says, each call with its input, each result.
- * P1: a result stands below its call, or names it.
+ * Prints each step of a run in a few lines: texts of the model, calls with their input, results.
+ * P1: a result follows the line of its call, or names it.
  */
 export function createStepPrinter(
   print: (text: string) => void,
@@ -40,10 +40,10 @@ class TextStepPrinter implements StepPrinter {
   readonly #print: (text: string) => void
   readonly #style: Style
   readonly #width: () => number
-  // By whose call it is, and its id: agents may use the ids of others.
+  // By the id of the parent call and its own id, because agents may reuse ids.
   readonly #calls = new Map<string, Call>()
   readonly #durations = new Map<string, number>()
-  /** The call whose line is the last one. */
+  /** The call whose line was printed last. */
   #above: string | undefined
   readonly #said: TextSteps
 
@@ -75,7 +75,7 @@ class TextStepPrinter implements StepPrinter {
     for (const block of message.content) {
       if (block.type === 'text' && block.text.trim() !== '') {
         const text = printable(block.text).trim()
-        // What a subagent says is never the answer, and was not told as it came.
+        // The text of a subagent is never the answer, and was not streamed.
         if (error === undefined && parent === null) this.#said.onText(text)
         else this.#line(error === undefined ? text : this.#style.red(text))
       }
@@ -116,7 +116,7 @@ class TextStepPrinter implements StepPrinter {
     }
   }
 
-  /** For how long nothing may happen is told when that begins. */
+  /** Reports a long wait when it starts. */
   #tellWait(callId: string, name: string, data: unknown, parent: string | null): void {
     const wait = toolWaitIn(data)
     if (wait === undefined) return
@@ -133,7 +133,7 @@ class TextStepPrinter implements StepPrinter {
       ...waitLines(event, this.#width(), this.#style),
     ])
       this.#line(text)
-    // The answer goes back: it is a step, and stands before what comes of it.
+    // The answer is sent back: it becomes a step, printed before what follows.
     if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries) this.#said.release()
     if (parent === null) this.#said.onEvent(event)
     if (event.type === 'tool_update') this.#tellWait(event.callId, event.name, event.data, parent)
@@ -141,17 +141,17 @@ class TextStepPrinter implements StepPrinter {
   }
 }
 
-/** Its name and what it is about, on a line of so many columns. */
+/** The name and subject of a call, on one line. */
 function callOf({ name: given, input }: Extract<ContentBlock, { type: 'tool_use' }>, columns: number): Call {
   const name = oneLine(given, longestName)
   return { name, about: oneLine(inputSummary(input), columns - columnsOf(name) - 3) }
 }
 
-/** `subject`: what it is the result of; '' where it stands below that. */
+/** `subject`: the call; '' if its line is directly above. */
 function resultText(subject: string, summary: string, took: number | undefined, width: number): string {
   const time = took === undefined ? '' : ` · ${elapsed(took)}`
   const room = width - columnsOf(time)
-  // How it went matters more than all of what it was.
+  // The outcome is more important than the whole subject.
   const subjectRoom = Math.max(Math.floor(room / 3), room - 2 - columnsOf(summary))
   return oneLine((subject === '' ? '' : `${oneLine(subject, subjectRoom)}: `) + summary, room) + time
 }
@@ -162,7 +162,7 @@ function newsLines(event: RunEvent, width: number, style: Style): readonly strin
   return [(news.kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${news.text}`, width))]
 }
 
-/** A request that is made again, at once or later, and waits for services with how long they took. */
+/** Lines about a retried request, and about finished waits for a service. */
 function waitLines(event: RunEvent, width: number, style: Style): readonly string[] {
   if (event.type === 'service_waited') return [style.dim(`  waited ${elapsed(event.waitedMs)} for the service`)]
   const pause = pauseNote(event, Date.now())
@@ -183,7 +183,7 @@ function keyOf(parent: string | null, callId: string): string {
   return `${parent ?? ''} ${callId}`
 }
 
-/** What of a result tells a person how the call went. */
+/** A summary of a result. */
 function resultSummary(tool: string, content: string | readonly ContentBlock[], details: unknown): string {
   const fields = isJsonObject(details) ? details : {}
   if (tool === 'Read' && typeof fields.numLines === 'number') return many(fields.numLines, 'line')
@@ -195,14 +195,14 @@ function resultSummary(tool: string, content: string | readonly ContentBlock[], 
   const lines = textOf(content)
     .split('\n')
     .filter((line) => line.trim() !== '')
-  // Of a command the last line tells how it went.
+  // For a command, the last line usually shows the outcome.
   const shown = (tool === 'Bash' ? lines.at(-1) : lines[0]) ?? ''
   return lines.length > 1 ? `${shown} (${many(lines.length, 'line')})` : shown
 }
 
 const toldLines = 5
 
-/** The last lines that a failed command wrote: they mostly tell why. */
+/** The last lines of a failed command, which usually show why. */
 function lastLinesOfFailed(details: unknown): readonly string[] {
   if (!isJsonObject(details) || typeof details.stdout !== 'string') return []
   return details.stdout
@@ -216,7 +216,7 @@ function textOf(content: string | readonly ContentBlock[]): string {
   return content.map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n')
 }
 
-/** The hunks of one file of a patch; a new file has none. */
+/** The hunks of one file of a patch; none for a new file. */
 function patchOf(file: unknown): readonly unknown[] {
   return isJsonObject(file) && Array.isArray(file.structuredPatch) ? file.structuredPatch : []
 }

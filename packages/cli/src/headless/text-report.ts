@@ -28,29 +28,29 @@ export interface ReportContext {
   readonly flags: Flags
   readonly output: Output
   readonly style: Style
-  /** What would let calls through that were denied. */
+  /** Finds what would allow denied calls. */
   readonly remedies: Remedies
   readonly sessionId: string
-  /** What was done is on disk: the session can be gone on with. */
+  /** The session is stored and can be resumed. */
   readonly isStored: boolean
   readonly asked: Invocation
-  /** The run is a round of a loop, which says itself how it continues. */
+  /** The run is a round of a loop, which reports itself how it continues. */
   readonly isRound?: boolean
-  /** The caller says after the run that its last change is unchecked: it knows a command that would check it. */
+  /** The caller reports an unchecked last change, because it knows a command that would check it. */
   readonly reportsUnchecked?: boolean
 }
 
 /**
- * For people (spec R-TEXT-1 to R-TEXT-5).
- * The answer on stdout: on a terminal as it comes, else when the run has ended. On stderr, on a terminal, a live line while the run works,
- * and a closing line. What was denied, and why the run ended when that was no success, is told in any case.
+ * Reports a run to people (spec R-TEXT-1 to R-TEXT-5).
+ * The answer goes to stdout, streamed on a terminal. On stderr, a terminal shows a live line and a closing line.
+ * Denied calls and unsuccessful endings are reported in any case.
  */
 export function textReport(context: ReportContext): Watcher {
   const { flags, output, style, remedies, asked } = context
   const { sessionId, isStored, isRound = false, reportsUnchecked = false } = context
   const isShown = flags.quiet !== true
   const isWatched = isShown && output.isTerminal.stderr
-  // An answer that must fit a schema may be sent back: the one that stays is known at the end.
+  // An answer that must match a schema may be sent back, so the final one is known only at the end.
   const isStreamed = isShown && output.isTerminal.stdout && flags.jsonSchema === undefined
   const answer = isStreamed ? streamAnswer(output) : noStream
   const steps = flags.verbose === true ? stepPrinter(output, style, isStreamed) : undefined
@@ -59,7 +59,7 @@ export function textReport(context: ReportContext): Watcher {
   const denials = followDenials(remedies, isStored ? { ...asked, sessionId } : asked)
   const changes = followChanges()
   const reportTrouble = isWatched && steps === undefined ? troubleReporter(output, style) : () => undefined
-  // With every step it is told beside them.
+  // With every step printed, notes are among the steps.
   const reportNote = steps === undefined ? noteReporter(output, style) : () => undefined
   const failure = followFailure()
   const printLine = linePrinter(output)
@@ -95,10 +95,10 @@ export function textReport(context: ReportContext): Watcher {
       if (isUnusableGoal(terminal)) return printLine(`halting: ${terminal.signal.message}`)
       goals?.end(terminal)
       if (endings[terminal.reason].exitCode === 0) {
-        // A hook that took the prompt back, say: no answer tells why there is none.
+        // For example, a hook rejected the prompt; no answer explains that.
         if (terminal.reason === 'stop_requested' && terminal.signal.message !== '')
           printLine(`halting: ${oneLine(terminal.signal.message, Infinity)}`)
-        // Whoever gave a goal wants to read what it came to, in a log as well.
+        // The result of a goal is also useful in a log.
         if (isWatched || (isShown && terminal.goal !== undefined))
           printLine(closingLine(terminal, changes.summary), (shown) => shown.replace('✓', style.green))
       } else {
@@ -118,7 +118,7 @@ export function textReport(context: ReportContext): Watcher {
 
 type PrintLine = (text: string, paint?: (shown: string) => string) => void
 
-/** Writes to stderr, in lines as wide as the terminal. */
+/** Writes lines to stderr, wrapped to the terminal. */
 function linePrinter(output: Output): PrintLine {
   return (text, paint = (shown) => shown) => {
     const shown = output.isTerminal.stderr ? wrapped(text, output.width) : text
@@ -126,7 +126,7 @@ function linePrinter(output: Output): PrintLine {
   }
 }
 
-/** Tells what each round of checks came to as it happens, and at the end what a person should know of the verdict (spec R-GOAL-62). */
+/** Reports each round of checks, and remarks on the verdict at the end (spec R-GOAL-62). */
 function goalReporter(printLine: PrintLine, flags: Flags, style: Style): Pick<Watcher, 'onEvent' | 'end'> {
   const goals = followGoals(flags.verbose === true)
   return {
@@ -140,7 +140,7 @@ function goalReporter(printLine: PrintLine, flags: Flags, style: Style): Pick<Wa
 }
 
 // Spec R-VERI-22.
-/** Tells that the model is asked to verify its last change, and at the end that it is not checked. */
+/** Reports that the model is asked to verify its last change, and at the end that the change is unchecked. */
 function verificationReporter(
   printLine: PrintLine,
   { verbose = false }: Flags,
@@ -148,7 +148,7 @@ function verificationReporter(
 ): { readonly onEvent: (event: RunEvent) => void; readonly end: (terminal: RunResult, changes: string) => void } {
   return {
     onEvent(event) {
-      // With every step what the model is asked stands among them.
+      // With every step printed, the request to the model is among the steps.
       if (!verbose && event.type === 'lap' && event.transition === 'unverified_change')
         printLine(`↻ ${iterationText('unverified_change')}`, style.dim)
     },
@@ -163,11 +163,11 @@ interface EndedSession {
   readonly sessionId: string
   readonly isStored: boolean
   readonly hasChanges: boolean
-  /** A loop continues it, and says how. */
+  /** A loop continues the session, and reports how. */
   readonly isRound: boolean
 }
 
-/** Commands for what may come next. They are not wrapped: they are there to be pasted. */
+/** Commands for the next step. They are not wrapped, so that they can be pasted. */
 function nextCommands(
   terminal: RunResult,
   { sessionId, isStored, hasChanges, isRound }: EndedSession,
@@ -179,10 +179,10 @@ function nextCommands(
   return resumeLine(terminal, sessionId, flags) + (hasChanges ? undoLine(terminal, sessionId, flags) : '')
 }
 
-/** The command that goes on with the session; '' where there is nothing to go on with. */
+/** The command that resumes the session; '' if there is nothing to resume. */
 function resumeLine(terminal: RunResult, sessionId: string, flags: Flags): string {
   const { cluster, until = [], goal } = flags
-  // Those of settings are there again.
+  // Goals from settings apply again by themselves.
   const goals = [
     ...until.map((name) => ({ name })),
     ...(goal === undefined ? [] : [{ name: goal, judged: true } as const]),
@@ -195,18 +195,18 @@ function resumeLine(terminal: RunResult, sessionId: string, flags: Flags): strin
   return `${when}: ${[command, ...(goalFlags.length === 0 ? [] : [shellQuoted(goalFlags)])].join(' ')}\n`
 }
 
-/** The command that takes the changes of a run back that did not reach its goal; '' for any other ending. */
+/** The command that reverts the changes of a run that missed its goal; '' for any other ending. */
 function undoLine({ reason }: RunResult, sessionId: string, { cluster, noFileCheckpoints }: Flags): string {
   if (reason !== 'goal_unmet' || cluster !== undefined || noFileCheckpoints === true) return ''
   return `Undo: halting ${shellQuoted(['undo', sessionId])}\n`
 }
 
-/** ✓ and ✗ in their colours. */
+/** Colours ✓ and ✗. */
 function paintedGoal(line: string, style: Style): string {
   return line.startsWith('goal: ') ? line.replace('✓', style.green).replace('✗', style.red) : style.dim(line)
 }
 
-/** What is asked, and the commands that answer it. A session of a cluster goes on with the answer. */
+/** The pending calls, and the commands that answer them. A session on a cluster continues with the answer. */
 function questionLines(
   { signal }: RunResult,
   { sessionId, isRound }: Pick<EndedSession, 'sessionId' | 'isRound'>,
@@ -219,7 +219,7 @@ function questionLines(
     `  halting ${shellQuoted(['approve', sessionId, id, ...place])}`,
   ])
   if (cluster !== undefined || isRound) return `${lines.join('\n')}\n`
-  // What the model was kept from is not to be let in by the way.
+  // The resume command must not leave plan mode silently.
   const kept = mode === 'plan' ? ['--permission-mode', mode] : []
   return `${lines.join('\n')}\n  halting ${shellQuoted(['-p', '--resume', sessionId, '--on-ask', 'defer', ...kept])}\n`
 }
@@ -234,7 +234,7 @@ function stepPrinter(output: Output, style: Style, isStreamed: boolean): StepPri
   )
 }
 
-/** Tells what a person should know while it happens: why a request is made again, once, what the run notes, and when the conversation was made shorter. */
+/** Reports problems while they happen: each reason for a retry once, notices, and compactions. */
 function troubleReporter(output: Output, style: Style): (event: RunEvent) => void {
   let told = ''
   return (event) => {
@@ -248,14 +248,14 @@ function troubleReporter(output: Output, style: Style): (event: RunEvent) => voi
 }
 
 function troubleOf(event: RunEvent): string | undefined {
-  // What waits long is told with when it goes on, by `noteReporter`.
+  // Long waits are reported by `noteReporter`, with the time when they end.
   if (event.type === 'retry') return longRetryText(event, Date.now()) === undefined ? event.error.message : undefined
   if (event.type === 'notice') return event.message
   const news = contextChangeOf(event)
   return news?.kind === 'not compacted' ? news.text : undefined
 }
 
-/** Tells for what a tool waits that waits for long: nothing else may be heard of the run meanwhile (spec R-WAIT-17). */
+/** Reports long waits of tools, since nothing else may happen in the meantime (spec R-WAIT-17). */
 function waitReporter(printLine: PrintLine, style: Style): (event: RunEvent) => void {
   return (event) => {
     const wait = longWaitIn(event)
@@ -263,7 +263,7 @@ function waitReporter(printLine: PrintLine, style: Style): (event: RunEvent) => 
   }
 }
 
-/** Of the run or one of its agents. */
+/** For the run or one of its agents. */
 function longWaitIn(event: RunEvent): string | undefined {
   if (event.type === 'agent') return longWaitIn(event.event)
   const wait = event.type === 'tool_update' ? toolWaitIn(event.data) : undefined
@@ -271,11 +271,11 @@ function longWaitIn(event: RunEvent): string | undefined {
   return `${event.name}: ${toolWaitText(wait, Date.now())}`
 }
 
-/** Tells what hooks say to the person, and which of them failed, as it happens: a guard that guarded nothing must not pass unseen. */
+/** Reports messages and failures of hooks as they happen, so that a guard that did not work is noticed. */
 function noteReporter(output: Output, style: Style): (event: RunEvent) => void {
   let told = ''
   const waitedFor = new Set<string>()
-  /** That it waits for other processes may take long: of each budget it is said once, however often requests wait for a moment. */
+  /** Waiting for other processes may take long; it is reported once for each budget. */
   const waitOf = (event: Extract<RunEvent, { readonly type: 'budget_wait' }>): string | undefined => {
     const { budget } = event
     if (budget === undefined || waitedFor.has(budget)) return undefined
@@ -309,7 +309,7 @@ function printAnswer(text: string, answer: AnswerStream, output: Output): void {
 interface Failure {
   onEvent(event: RunEvent): void
   see(message: SdkMessage): void
-  /** What kind of failure of the model ended the run, if one did. */
+  /** The kind of model failure that ended the run, if any. */
   kindOf(terminal: RunResult): string | undefined
 }
 
@@ -326,7 +326,7 @@ function followFailure(): Failure {
     kindOf({ error }) {
       const kind = error !== undefined && 'kind' in error ? error.kind : undefined
       if (typeof kind === 'string') return kind
-      // A message says that of a connection that failed, too (spec R-SDK-12).
+      // A message reports a failed connection as `server_error`, too (spec R-SDK-12).
       return told === 'server_error' ? (retried ?? told) : told
     },
   }
