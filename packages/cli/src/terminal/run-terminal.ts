@@ -29,9 +29,9 @@ import { processTerminal } from './screen/process-terminal.ts'
 import { createScreen } from './screen/screen.ts'
 import { missingTerminalReason } from './screen/terminal-requirements.ts'
 
-// All that is only for the interactive program is loaded with this file.
+// Loads everything that only the interactive program needs.
 
-/** `halting` in a terminal: a conversation with runs, until it is left. Returns the exit code. */
+/** `halting` in a terminal: a conversation until the person quits. Returns the exit code. */
 export async function runTerminal(given: Flags, words: readonly string[], program: Program): Promise<number> {
   const { env, cwd, stdin, output } = program
   const why = missingTerminalReason(env, { stdin, stdout: process.stdout })
@@ -49,7 +49,7 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
     now: () => new Date(),
     onProblem: (message) => app.note(message),
   })
-  // `--resume` alone asks which.
+  // `--resume` without an id lets the person choose.
   const { resume, ...others } = given
   const flags = resume === '' ? others : given
   const screen = createScreen(processTerminal(stdin, process.stdout), {
@@ -91,7 +91,7 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
   return exitCode
 }
 
-/** How a person wants to be called: by their settings here, else as they told Claude Code. That is read beside, and nobody waits for it. */
+/** How to alert the person: according to settings, else as configured in Claude Code, which is read in the background. */
 function channelOf(settings: Settings, { cwd, env }: Program): () => NotificationChannel {
   let channel = settings.preferredNotifChannel
   if (channel === undefined)
@@ -102,13 +102,13 @@ function channelOf(settings: Settings, { cwd, env }: Program): () => Notificatio
   return () => channel ?? 'auto'
 }
 
-/** Where sessions are, as the program shows them. */
+/** The sessions of this machine or of a cluster, as the program uses them. */
 interface Sessions {
   readonly files: FileList | undefined
   readonly open: AppOptions['openSession']
-  /** Where this one is, in a few words. */
+  /** The location of a session in a few words. */
   place(open: OpenSession | undefined): string
-  /** The last line: how one goes on with it; '' where there is nothing to go on with. */
+  /** The last line of the program: how to resume the session; '' if there is nothing to resume. */
   resumeHint(open: OpenSession): string
 }
 
@@ -119,7 +119,7 @@ function localSessions({ cwd, env }: Program, changed: () => void): Sessions {
   return {
     files: fileList(cwd, () => performance.now()),
     async open(chosen, around) {
-      // Loaded when the screen is there already.
+      // Loaded after the screen is visible.
       const { openLive } = await import('../flags/open-session.ts')
       const { ServerQuestions } = await import('./app/server-questions.ts')
       const questions = new ServerQuestions((text) => around.output.err(told(oneLine(text, 1_000))))
@@ -165,16 +165,16 @@ async function openCluster({ cluster, admin }: Flags): Promise<ClusterInTerminal
   return clusterInTerminal(cluster, admin)
 }
 
-/** For a session of this machine. */
+/** Settings for sessions of this machine. */
 async function localSettings(given: Flags, program: Program): Promise<RunSettings> {
   await trustAtStart(given, program, { stdin: program.stdin, stderr: process.stderr })
   const run = await settingsFor(given, program)
-  // Before the screen: without a key the first start is told on the plain terminal (spec R-SETUP-1a).
+  // Before the screen starts: a missing key is reported on the plain terminal (spec R-SETUP-1a).
   checkModel(run, program)
   return run
 }
 
-/** Nothing of this folder means anything to a session that is elsewhere. */
+/** Settings of this folder do not apply to a session elsewhere. */
 async function userSettings(program: Program): Promise<RunSettings> {
   return settingsFor({ settingSources: ['user'] }, program)
 }

@@ -39,42 +39,42 @@ export interface AppOptions {
   readonly screen: Screen
   readonly program: Program
   readonly flags: Flags
-  /** Whose sessions `openSession` opens; those of this machine when absent. */
+  /** The cluster whose sessions `openSession` opens; absent: sessions of this machine. */
   readonly cluster?: ClusterConnection
   readonly bindings: Keybindings
   readonly history: PromptHistory
-  /** What is completed behind an @; undefined where the files are on another machine. */
+  /** Files for completion after an @; undefined if the files are on another machine. */
   readonly files: FileList | undefined
   readonly theme: Theme
-  /** Opens a session; what it has to say meanwhile it writes on the output of the program that it is given. */
+  /** Opens a session. Messages go to the output of the given program. */
   readonly openSession: (flags: Flags, program: Program) => Promise<OpenSession>
   readonly branch: () => string
-  /** How the terminal calls a person who looks elsewhere; `auto` when absent. */
+  /** How the terminal alerts a person who is looking elsewhere; `auto` when absent. */
   readonly notifications?: () => NotificationChannel
-  /** Leaves the title of the terminal as it is. */
+  /** Does not change the title of the terminal. */
   readonly keepsTitle?: boolean
   /** Milliseconds, by the clock of the session. */
   readonly now: () => number
 }
 
 export interface App {
-  /** Resolves with the exit code when the program is left, and everything is closed. Rejects with why the first session could not be opened. */
+  /** Resolves with the exit code once the person quits and everything is closed. Rejects if the first session cannot be opened. */
   readonly ended: Promise<number>
-  /** The session that stood there when it was left. */
+  /** The session that was open last. */
   readonly last: OpenSession | undefined
-  /** Opens the session, and has that begin which the program was called for. */
+  /** Opens the session, and starts the prompt or command of the command line. */
   begin(first: { readonly prompt: string; readonly command?: string }): void
-  /** What a person should know. */
+  /** Shows a notice. */
   note(text: string): void
-  /** Resolves when nothing that was sent is on its way, and no run goes on. */
+  /** Resolves when no message is on its way and no run is in progress. */
   settled(): Promise<void>
   leave(exitCode: number): void
 }
 
-/** A session that is being opened, or closes, and takes longer than this is not waited for. */
+/** A session that takes longer to open or close is abandoned. */
 const longestCloseMs = 10_000
 
-/** The interactive program on a screen that was started. It keeps what is on the screen; the session keeps all else. */
+/** The interactive program on a started screen. It owns what is on the screen; the session owns everything else. */
 export function createApp(options: AppOptions): App {
   return new InteractiveApp(options)
 }
@@ -433,7 +433,7 @@ class InteractiveApp implements App {
     this.#layout.arrange()
   }
 
-  /** What is sent meanwhile waits for the session to stand there. */
+  /** Messages sent in the meantime wait until the session is open. */
   async #openSession(chosen: Flags, says: string): Promise<OpenSession> {
     const next = await this.#options.openSession(chosen, this.#program)
     if (says !== '') this.note(says)
@@ -444,7 +444,7 @@ class InteractiveApp implements App {
   async #change(chosen: Flags, says: string): Promise<void> {
     const before = await this.#opening
     const next = this.#openSession(chosen, says)
-    // Where it fails, what was sent goes into the one that stays.
+    // If that fails, those messages go to the session that stays open.
     this.#opening = next.catch(() => before)
     await next
     await before.session.close()
@@ -453,7 +453,7 @@ class InteractiveApp implements App {
   leave(exitCode: number): void {
     if (this.#isLeaving) return
     this.#isLeaving = true
-    // By a signal: what is written is found again.
+    // After a signal, the unsent text can be found in the history.
     this.#history.add(this.#editor.written)
     this.#changed()
     void (async () => {
@@ -488,12 +488,12 @@ function withLiveParts(
   }
 }
 
-/** Soon for a session that is not there yet. */
+/** Resolves when it is time to give up waiting; sooner if no session was ever open. */
 function late(open: OpenSession | undefined): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, open === undefined ? 1_000 : longestCloseMs))
 }
 
-/** A countdown with more left than this moves every five seconds: a run that waits for hours costs next to nothing. */
+/** A countdown with more time left is redrawn every five seconds, so that a run that waits for hours costs almost nothing. */
 const longWaitMs = 60_000
 const secondsOfLongWait = 5
 
@@ -502,20 +502,20 @@ interface Ticking {
   readonly loops: { readonly isWaiting: boolean }
   readonly session: () => OpenSession['session'] | undefined
   readonly conversation: Pick<Conversation, 'isAwaiting'>
-  /** Without animation the line appears, and its seconds stand. */
+  /** Without animation the line appears, but its seconds do not advance. */
   readonly isAnimated: boolean
   readonly changed: () => void
 }
 
-/** What goes on is shown with its seconds; nothing moves where nothing does. Gives the way to end it. */
+/** Redraws each second while something shows its seconds. Returns a function that stops it. */
 function startTicking({ shell, loops, session, conversation, isAnimated, changed }: Ticking): () => void {
   let wasAwaiting = false
-  /** So many seconds pass without a look: what happens is shown by itself. */
+  /** Seconds to skip; events are drawn independently. */
   let toPass = 0
-  /** Something shows its seconds. */
+  /** Whether something shows its seconds. */
   const isRunning = (): boolean =>
     shell.isRunning || loops.isWaiting || (session()?.snapshot.status ?? 'idle') !== 'idle'
-  /** Nothing moves but a countdown that is far from its end. */
+  /** Whether nothing changes but a countdown that is far from its end. */
   const waitsLong = (): boolean => {
     const activity = shell.isRunning ? undefined : session()?.snapshot.activity
     return activity?.type === 'service_wait' && activity.untilMs - Date.now() > longWaitMs

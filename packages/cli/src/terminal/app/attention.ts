@@ -6,7 +6,7 @@ import type { Screen } from '../screen/screen-port.ts'
 interface Options {
   readonly screen: Pick<Screen, 'focus' | 'notify' | 'setTitle'>
   readonly channel: () => NotificationChannel
-  /** Whether the title of the terminal is the program's to set. */
+  /** Whether the program may set the title of the terminal. */
   readonly setsTitle: boolean
   /** The name of the folder. */
   readonly place: () => string
@@ -14,20 +14,21 @@ interface Options {
 }
 
 /**
- * Calls a person who looks elsewhere (spec R-TERM-76): the title says whether a run works or a question waits, and a bell or notification says that a question
- * opened, and that a run ended.
+ * Alerts a person who is looking elsewhere (spec R-TERM-76). The title shows whether a run is working or a question is open; a bell or notification
+ * announces
+ * a question and the end of a run.
  */
 export interface Attention {
   onEvent(event: SessionEvent): void
-  /** Something of the session is another. */
+  /** Something about the session has changed. */
   update(): void
-  /** Another session is on the screen. */
+  /** Another session is shown. */
   show(open: Pick<OpenSession, 'serverQuestions'>): void
   keyPressed(): void
   close(): void
 }
 
-/** Who does not press a key for so long does not look, whatever the terminal says of its focus. */
+/** Without a key for this long, the person is assumed to look elsewhere, even if the terminal reports the focus. */
 const unansweredMs = 30_000
 
 export function createAttention({ screen, channel, setsTitle, place, snapshot }: Options): Attention {
@@ -36,7 +37,7 @@ export function createAttention({ screen, channel, setsTitle, place, snapshot }:
   let servers: OpenSession['serverQuestions']
   let timer: NodeJS.Timeout | undefined
   const alert = (text: string): void => {
-    // Many terminals, and tmux as it comes, do not report the focus.
+    // Many terminals, including tmux by default, do not report the focus.
     if (screen.focus !== 'here') return screen.notify(text, channel())
     clearTimeout(timer)
     timer = setTimeout(() => screen.notify(text, channel()), unansweredMs)

@@ -10,19 +10,19 @@ import type { OpenSession } from './context.ts'
 import { isJsonObject, type ModelUpdate } from '@halting/core/adapters'
 import { oneLine, stopwatch } from '../../io/figures.ts'
 
-/** What a session tells, on the screen: what is finished above, what is not below. */
+/** A session on the screen: finished blocks are printed above, unfinished ones are drawn below. */
 export interface Conversation {
   readonly live: Component
-  /** A line says that the model is silent. */
+  /** Whether a line shows that the model is silent. */
   readonly isAwaiting: boolean
   readonly todos: readonly TodoItem[]
-  /** What can be done next, by what is typed and sent; none while a run goes on. */
+  /** The actions offered after an ending; none during a run. */
   readonly offered: readonly OfferedAction[]
-  /** Since when it is offered, in milliseconds of the program's clock. */
+  /** When they were offered, in milliseconds of the program's clock. */
   readonly offeredAt: number
-  /** Something was said: what was offered is not any more. */
+  /** A message was sent, so the offered actions no longer apply. */
   withdrawOffers(): void
-  /** Shows a session from here on; with what was said in it before. */
+  /** Shows a session from now on, after its earlier conversation. */
   show(open: OpenSession, before: readonly TranscriptEntry[]): void
 }
 
@@ -32,11 +32,11 @@ interface Options {
   readonly print: (block: Block) => void
   readonly changed: () => void
   readonly now: () => number
-  /** Hears what a session tells, once it is shown. */
+  /** Receives the events of the session, after they are shown. */
   readonly onEvent: (event: SessionEvent) => void
 }
 
-/** Of a session that goes on so many of its last entries are shown again. */
+/** How many of the last entries of an earlier conversation are printed. */
 const mostBefore = 40
 
 export function createConversation({ style, markdown, print, changed, now, onEvent }: Options): Conversation {
@@ -72,7 +72,7 @@ export function createConversation({ style, markdown, print, changed, now, onEve
       offeredActions = []
       if (before.length > mostBefore)
         print({ render: () => [style.dim(`(${before.length - mostBefore} earlier parts: Ctrl+O)`)] })
-      // All of them are seen, so that what the last ones refer to is known.
+      // All entries are processed, because the last ones may refer to earlier ones.
       for (const [index, entry] of before.entries()) {
         const blocks = shown.see({ type: 'loop', event: { type: 'message', entry } })
         if (index >= before.length - mostBefore) blocks.forEach(print)
@@ -105,16 +105,16 @@ export function createConversation({ style, markdown, print, changed, now, onEve
   }
 }
 
-/** What the model of the main conversation does while nothing of its reply can be seen (spec R-TERM-22a). */
+/** What the model of the main conversation is doing while no text of its reply arrives (spec R-TERM-22a). */
 interface AwaitedReply {
   onEvent(event: RunEvent): void
-  /** Nothing was seen for two seconds. */
+  /** Whether nothing was visible for two seconds. */
   readonly isSilent: boolean
-  /** One line, once nothing was seen for two seconds; none otherwise. */
+  /** One line after two seconds of silence; none otherwise. */
   lines(width: number, style: Style): readonly string[]
 }
 
-/** A reply begins sooner as a rule. */
+/** Most replies start sooner. */
 const silentMs = 2_000
 
 export function followAwaitedReply(now: () => number): AwaitedReply {
@@ -147,7 +147,7 @@ export function followAwaitedReply(now: () => number): AwaitedReply {
 }
 
 function onModelUpdate(update: ModelUpdate, awaited: { what: string; seenAt: number }, now: number): void {
-  // Text is on the screen as it comes; thinking and the input of a call are not.
+  // Text is drawn as it arrives; thinking and the input of calls are not.
   if (update.type === 'text_delta') [awaited.what, awaited.seenAt] = ['waiting for the rest of the reply', now]
   if (update.type === 'thinking_delta') awaited.what = 'thinking'
   if (update.type !== 'api_event' || update.event['type'] !== 'content_block_start') return

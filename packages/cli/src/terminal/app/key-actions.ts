@@ -18,22 +18,22 @@ interface Options {
   readonly keys: KeyTable
   readonly shell: ShellCommands
   readonly submit: (text: string, when: When) => void
-  /** Something stands in the place of the editor: the keys are its. */
+  /** Whether something covers the editor and receives the keys. */
   readonly isCovered: () => boolean
-  /** That is a question of the session. */
+  /** Whether that is a question of the session. */
   readonly isAsked: () => boolean
   readonly now: () => number
-  /** A word on the line of the keys, until the next key. */
+  /** Shows a hint on the line of the keys until the next key. */
   readonly hint: (text: string) => void
 }
 
-/** Whether the key was for the program; `alone`: it did something that makes it no first one of a pair. */
+/** Whether the key was handled; `alone`: it was handled and cannot start a double press. */
 type Done = boolean | 'alone'
 
-/** A key pressed again within this time is a second one of a pair. */
+/** Two presses within this time are a double press. */
 const pairMs = 1_000
 
-/** What the program does with a key before the editor gets it; true: it was for the program. */
+/** Handles keys before the editor; returns true for a handled key. */
 export function createKeyActions(options: Options): (data: string) => boolean {
   const actions = new KeyActions(options)
   return (data) => actions.handle(data)
@@ -67,7 +67,7 @@ class KeyActions {
     const action = this.#keys(data)
     this.#hint('')
     if (this.#isCovered()) return this.#coveredKey(action)
-    // A file of this machine is none of the session's.
+    // With a cluster, the session has no files of this machine.
     const mention = this.#app.cluster === undefined ? pastedImage(data, this.#app) : undefined
     if (mention !== undefined) {
       this.#app.editor.insert(mention)
@@ -79,7 +79,7 @@ class KeyActions {
     return done !== false
   }
 
-  /** Keys about what is typed, queued and running. */
+  /** Keys for typed, queued and running input. */
   #inputHandlers(submit: Options['submit']): Pick<Handlers, 'queue' | 'takeBack' | 'interrupt' | 'clear' | 'leave'> {
     const app = this.#app
     const hint = this.#hint
@@ -104,7 +104,7 @@ class KeyActions {
         return true
       },
       clear: () => {
-        // Also where the run that was stopped gave something back into the editor: it is in the history when the program is left.
+        // Also if the interrupted run returned text to the editor: the text is in the history after quitting.
         if (this.#isSecond('clear')) {
           app.leave(0)
           return true
@@ -187,7 +187,7 @@ class KeyActions {
     this.#app.editor.remember(text)
   }
 
-  /** Where the editor is covered, these still mean what they mean. */
+  /** Handles the keys that also work while the editor is covered. */
   #coveredKey(action: AppAction | undefined): boolean {
     if (action === 'clear') return this.#coveredClear()
     this.#before = undefined
@@ -195,7 +195,7 @@ class KeyActions {
     return this.#handlers[action]() !== false
   }
 
-  /** Stops the run that asks; a list or a page closes by itself. Again within a second it leaves (spec R-TERM-70b). */
+  /** Stops the run that asks; a list or page closes by itself. A double press quits (spec R-TERM-70b). */
   #coveredClear(): boolean {
     if (this.#isSecond('clear')) {
       this.#app.leave(0)
@@ -207,7 +207,7 @@ class KeyActions {
       this.#hint('Stopping. Press Ctrl+C again to quit')
       return true
     }
-    // Behind a list the next one does what it does without the list: it clears the text, or stops the run.
+    // After a list is closed, the next press acts as without the list: it clears the text, or stops the run.
     const isAlone = this.#app.editor.isEmpty && this.#app.open?.session.snapshot.status === 'idle'
     this.#before = isAlone ? { action: 'clear', at: this.#now() } : undefined
     if (isAlone) this.#hint('Press Ctrl+C again to quit')
@@ -215,7 +215,7 @@ class KeyActions {
   }
 }
 
-/** The mention of an image in what was pasted. */
+/** The mention of an image in pasted text. */
 function pastedImage(data: string, app: AppContext): string | undefined {
   const pasted = pastedText(data)
   return pasted === undefined ? undefined : droppedImage(pasted, app.cwd)
@@ -225,7 +225,7 @@ async function outside(app: AppContext): Promise<void> {
   const text = app.editor.take()
   try {
     const edited = await app.screen.lend(() => editOutside(text, app.program.env, app.program.cwd))
-    // A run may have given something back meanwhile.
+    // The run may have returned text in the meantime.
     const givenBack = app.editor.take()
     app.editor.setText(edited.kind === 'edited' ? edited.text : text)
     if (givenBack !== '') app.editor.putBefore([givenBack])
@@ -239,7 +239,7 @@ async function outside(app: AppContext): Promise<void> {
 const images = /\.(?:png|jpe?g|gif|webp)$/i
 
 /**
- * The mention of an image whose path was pasted: terminals paste the path of a file that is dropped on them, in quotation marks or with backslashes.
+ * The mention of an image whose path was pasted. Terminals paste the path of a dropped file in quotation marks or with backslashes.
  * Undefined for anything else.
  */
 export function droppedImage(pasted: string, cwd: string): string | undefined {
@@ -247,7 +247,7 @@ export function droppedImage(pasted: string, cwd: string): string | undefined {
   if (line === '' || line.includes('\n') || line.length > 4_000) return undefined
   const path = unquoted(line)
   if (!images.test(path) || path.includes('"') || /\p{Cc}/u.test(path)) return undefined
-  // A name alone may be meant as a word.
+  // A bare name may be meant as a word.
   if (!/^(?:~?\/|\.\.?\/|[A-Za-z]:\\)/.test(path)) return undefined
   try {
     const place = path.startsWith('~/') ? join(homeFolder(), path.slice(2)) : resolve(cwd, path)
@@ -273,15 +273,15 @@ function unquoted(line: string): string {
 
 type Edited =
   | { readonly kind: 'edited'; readonly text: string }
-  /** Why not; the text is what it was. */
+  /** Why editing failed; the text is unchanged. */
   | { readonly kind: 'failed'; readonly why: string }
 
-/** The editor of a person: `$VISUAL`, `$EDITOR`, else vi. */
+/** The editor of the person: `$VISUAL`, `$EDITOR`, else vi. */
 function editorOf(env: Readonly<Record<string, string | undefined>>): string {
   return [env['VISUAL'], env['EDITOR']].find((name) => name !== undefined && name.trim() !== '') ?? 'vi'
 }
 
-/** Has a person write the text in their own editor, which has the terminal for that time. */
+/** Opens the text in an external editor, which has the terminal in the meantime. */
 async function editOutside(
   text: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -303,7 +303,7 @@ async function editOutside(
   }
 }
 
-/** By the shell, as `code --wait` is two words; the path is an argument of its own. */
+/** Run by the shell, because `code --wait` is two words; the path is passed as an argument. */
 function run(
   editor: string,
   path: string,

@@ -25,17 +25,17 @@ interface Options {
   readonly branch: () => string
   readonly statusLines: StatusLines
   readonly hint: () => string
-  /** A question of the session is in the place of the editor. */
+  /** Whether a question of the session replaces the editor. */
   readonly isAsked: () => boolean
-  /** Whether the list of things to do is shown. */
+  /** Whether the todo list is shown. */
   readonly todosShown: () => boolean
   readonly isLeaving: () => boolean
   readonly now: () => number
 }
 
-/** What stands below what was printed, from top to bottom (spec R-TERM-60). */
+/** The components below the printed lines, from top to bottom (spec R-TERM-60). */
 export interface Layout {
-  /** Something stands in the place of the editor, or does not any more. */
+  /** Call when something starts or stops covering the editor. */
   arrange(): void
 }
 
@@ -100,7 +100,7 @@ class ScreenLayout implements Layout {
     }
   }
 
-  /** Messages that are on their way to the session, and outputs that go with the next one. */
+  /** Messages on their way to the session, and command outputs that go with the next one. */
   #unsentLines(width: number): readonly string[] {
     const { unsentTexts, attachedCount } = this.#app.promptSender
     const attached = `the output of ${many(attachedCount, 'command')} goes with the next message`
@@ -144,7 +144,7 @@ class ScreenLayout implements Layout {
 
   #present() {
     const standing = this.#snapshot()
-    // Only asked where a session is open.
+    // Only called while a session is open.
     if (standing === undefined) throw new Error('No session is open.')
     return standing
   }
@@ -166,23 +166,23 @@ class ScreenLayout implements Layout {
   }
 }
 
-/** What the line below the editor knows beside the session. */
+/** What the status bar shows in addition to the session. */
 function besideSession({ loops }: AppContext, { isShown }: StatusLines): Pick<StatusInput, 'loop' | 'isShort'> {
   return { loop: loops.text, isShort: isShown }
 }
 
-/** What keys do while a run goes on. */
+/** The keys during a run. */
 function runningHints(app: AppContext, key: (action: Action) => string): readonly string[] {
   const retry = isWaitingForService(app) ? [`${retryKey} ${key('send')} retry now`] : []
   return [...retry, `${key('interrupt')} stop`, `${key('send')} steer`, `${key('queue')} queue`]
 }
 
-/** What the panel knows of limits beside the session's own: the usual ones, and standing budgets. */
+/** What the panel shows in addition to the session: default limits and standing budgets. */
 function limitsOf(open: Options['app']['open']) {
   return { usualLimits: open?.usualLimits, standing: open?.standingBudgets?.() }
 }
 
-/** Messages that no run has taken, with what becomes of each (spec R-TERM-23). */
+/** Queued messages, with when each will be sent (spec R-TERM-23). */
 export function queueLines(queue: () => readonly QueuedMessage[], style: Style): Component {
   return {
     render(width) {
@@ -203,19 +203,19 @@ const where = { next: 'for the next turn', later: 'after the run' } as const
 
 interface StatusInput {
   readonly snapshot: Pick<SessionSnapshot, 'status' | 'permissionMode' | 'model' | 'tasks'>
-  /** `loop: round 3 of 10 in 9:12`; '' for no loop. */
+  /** `loop: round 3 of 10 in 9:12`; '' without a loop. */
   readonly loop?: string
-  /** `main*`; '' where there is no repository. */
+  /** `main*`; '' without a repository. */
   readonly branch: string
-  /** What the keys do now, the most needed first: `Esc stop`. */
+  /** Key hints, the most important first: `Esc stop`. */
   readonly keys: readonly string[]
-  /** They stand before the model: where there is no room, it goes before they do. */
+  /** Puts the keys before the model, so that the model is left out first. */
   readonly areKeysFirst?: boolean
-  /** A command of the person says where one is: model and branch are left to it. */
+  /** The status line of the person replaces model and branch. */
   readonly isShort?: boolean
 }
 
-/** `accepts edits · sonnet-5.5 · main* · Esc stop · Enter steer`: mode first, keys go where there is no room (spec R-TERM-23). */
+/** `accepts edits · sonnet-5.5 · main* · Esc stop · Enter steer`: the mode comes first, and keys are left out if there is no room (spec R-TERM-23). */
 export function statusBar(input: () => StatusInput, style: Style): Component {
   return {
     render(width) {
@@ -225,7 +225,7 @@ export function statusBar(input: () => StatusInput, style: Style): Component {
         modeWords(snapshot.permissionMode).short,
         ...(loop === '' ? [] : [loop]),
         ...(areKeysFirst ? keys : []),
-        // Of a session on a cluster it is known when a worker has it.
+        // For a session on a cluster, the model is known only once a worker has it.
         ...(isShort || snapshot.model === '' ? [] : [snapshot.model]),
         ...(isShort || branch === '' ? [] : [branch]),
         ...(running === 0 ? [] : [`${running} in the background`]),

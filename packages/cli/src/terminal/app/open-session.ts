@@ -16,7 +16,7 @@ import { readEntries } from './transcript-entries.ts'
 import type { StandingFigures } from '../../frontends/status-reports.ts'
 import type { ServerQuestions } from './server-questions.ts'
 
-/** A live session, as the interactive program uses it. `changed`: what the screen shows beside the session is another. */
+/** Adapts a live session to the interactive program. `changed`: something shown next to the session has changed. */
 export function openSessionOf(
   live: LiveSession,
   changed: () => void = () => undefined,
@@ -45,7 +45,7 @@ export function openSessionOf(
   }
 }
 
-/** The standing budgets of the session, where it has some: without any nothing of them is loaded. */
+/** The standing budgets of the session, if it has any. Without budgets, their code is not loaded. */
 function standingBudgetsOf(live: LiveSession, changed: () => void): Pick<OpenSession, 'standingBudgets'> {
   const { run, session, standingBudgets } = live
   const { budgets } = run.settings
@@ -61,7 +61,7 @@ function standingBudgetsOf(live: LiveSession, changed: () => void): Pick<OpenSes
   return { standingBudgets: () => view.all }
 }
 
-/** The limits by which a run ends where nobody said anything. */
+/** The default limits that apply to its runs. */
 function usualLimitsOf({ limitSources = {}, runLimit }: LiveSession['run']): UsualLimits {
   return {
     ...(limitSources.maxTurns === undefined && { maxTurns: [usualMaxTurns, turnsWithoutPrice] }),
@@ -69,7 +69,7 @@ function usualLimitsOf({ limitSources = {}, runLimit }: LiveSession['run']): Usu
   }
 }
 
-/** The file of a session. @throws UsageError for one that is not kept. */
+/** The file of a session. @throws UsageError if the session is not stored. */
 export function fileOf({ file }: Pick<SessionSnapshot, 'file'>): string {
   if (file !== undefined) return file
   throw new UsageError('This session is not stored on disk, so there is no record of it to read.')
@@ -150,7 +150,7 @@ function explanationLines(
   ]
 }
 
-/** As they were written: what of a plugin is none of this form is called by nobody. */
+/** Hooks as they are written in settings. Plugin entries of another form never run, so they are left out. */
 function hookRows(events: object): LocalSession['hooks'] {
   return Object.entries(events).flatMap(([event, groups]: readonly [string, unknown]) =>
     listOf(groups).flatMap((group) => {
@@ -167,12 +167,12 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** The ledger is read so often at most: others spend, too, and nobody reads along each second. */
+/** The ledger is read at most this often. Other processes spend, too, but nobody needs it by the second. */
 const restMs = 5_000
 
 /**
- * The standing budgets of a session, for the stop panel and `/limits`. Read when the session begins and after its requests; what cannot be read is not shown,
- * since the run itself says so.
+ * The standing budgets of a session, for the stop panel and `/limits`. Read at the start and after requests. A ledger that cannot be read is not shown,
+ * since the run reports that itself.
  */
 export class StandingBudgets {
   readonly #read: () => Promise<readonly StandingFigures[]>

@@ -4,7 +4,7 @@ import { blocksOf, messageOf } from '@halting/core/adapters'
 import type { Prepared } from '@halting/agent/open-session'
 import { promptText } from '../view/prompt-text.ts'
 
-/** What a session takes: the session itself, and what makes a message of what was typed. */
+/** What receives prompts: a session, and the preparation of its messages. */
 export interface PromptTarget {
   readonly session: Session
   prepare(text: string): Promise<Prepared>
@@ -13,9 +13,9 @@ export interface PromptTarget {
 export type When = 'next' | 'later'
 
 interface HandInOptions {
-  /** Where messages go; waits for a session that is being opened. */
+  /** Where messages go; waits for a session that is opening. */
   readonly taker: () => Promise<PromptTarget>
-  /** The session that is open. */
+  /** The open session. */
   readonly current: () => Session | undefined
   readonly note: (text: string) => void
   /** Puts texts back into the editor. */
@@ -24,32 +24,32 @@ interface HandInOptions {
 }
 
 /**
- * The way from the editor into the session. Nothing that was typed is lost on it (spec R-TERM-61):
+ * Sends what a person typed to the session, without losing any of it (spec R-TERM-61):
  *
- * N1: messages go in in the order in which they were typed.
- * N2: what no run has taken can be taken back as it was typed, also while it is being prepared.
- * N3: what the session does not take goes back into the editor, with the reason.
+ * N1: messages are submitted in the order in which they were typed.
+ * N2: a message that no run has taken can be retracted as it was typed, even during its preparation.
+ * N3: a rejected message returns to the editor, with the reason.
  */
 export interface PromptSender {
   send(text: string, when: When): void
-  /** Goes with the next message: what a command of the person's printed. */
+  /** Attaches the output of the person's command to the next message. */
   attach(text: string): void
-  /** Texts that are on their way. */
+  /** Texts that are not submitted yet. */
   readonly unsentTexts: readonly string[]
-  /** Of attached ones. */
+  /** The number of attached outputs. */
   readonly attachedCount: number
-  /** The last message that nobody has taken, as it was typed; undefined for none. */
+  /** Retracts the last message that no run has taken, and returns its text; undefined for none. */
   retractLast(): string | undefined
-  /** Ends the run that goes on; what was not taken goes back into the editor. */
+  /** Interrupts the run; messages that it has not taken return to the editor. Returns whether a run was in progress. */
   interrupt(): boolean
-  /** Messages that the session gave back by itself. */
+  /** Puts messages that the session returned back into the editor. */
   restore(messages: readonly QueuedMessage[]): void
   forget(ids: readonly string[]): void
   /** Resolves when nothing is on its way. */
   settled(): Promise<void>
 }
 
-/** A message that is on its way. */
+/** A message that is not submitted yet. */
 interface Outgoing {
   readonly text: string
   readonly when: When
@@ -111,7 +111,7 @@ class QueuedPromptSender implements PromptSender {
     const onTheirWay = this.#callOff([...this.#outgoing])
     const interrupted = this.#current()?.interrupt({ queue: 'give_back' })
     const { wasRunning = false, givenBack = [] } = interrupted ?? {}
-    // The last one first: the outputs stay in their order.
+    // In reverse, so that attached outputs keep their order.
     const texts = [
       ...givenBack
         .toReversed()
@@ -145,7 +145,7 @@ class QueuedPromptSender implements PromptSender {
     return this.#typed.get(id)?.text ?? promptText(content)
   }
 
-  /** What went with a message that comes back goes with the next one. */
+  /** Outputs attached to a returned message go with the next one. */
   #comesBack(message: QueuedMessage): string {
     this.#attached = [...(this.#typed.get(message.id)?.attached ?? []), ...this.#attached]
     const text = this.#textFor(message)

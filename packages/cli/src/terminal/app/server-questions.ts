@@ -2,7 +2,7 @@ import type { ElicitationAnswer, ElicitationRequest } from '@halting/agent/mcp'
 import type { Session } from '@halting/core/session'
 import { declinedQuestionText, type Form, readForm, unsupportedFormReason } from '../../frontends/elicitation-form.ts'
 
-/** A question of an MCP server that waits for the person. */
+/** An open question of an MCP server. */
 export interface ServerQuestion {
   readonly id: string
   readonly server: string
@@ -13,9 +13,9 @@ export interface ServerQuestion {
 }
 
 /**
- * The questions of MCP servers in the terminal, in the order in which they arrived (spec R-TERM-91).
+ * The questions of MCP servers in the terminal, in order of arrival (spec R-TERM-91).
  *
- * Q1: each has one answer: that of the person, or `cancel` when its server waits no more, or the run or the session ends.
+ * Q1: each has one answer: that of the person, or `cancel` when its server stops waiting, or when the run or the session ends.
  */
 export class ServerQuestions {
   readonly #note: (text: string) => void
@@ -23,7 +23,7 @@ export class ServerQuestions {
   #open: readonly ServerQuestion[] = []
   #made = 0
 
-  /** @param note Tells the person in a sentence. */
+  /** @param note Shows a sentence to the person. */
   constructor(note: (text: string) => void) {
     this.#note = note
   }
@@ -37,7 +37,7 @@ export class ServerQuestions {
     this.#listeners.push(listener)
   }
 
-  /** Withdraws what is open when a run of this session ends. */
+  /** Withdraws open questions when a run of this session ends. */
   attach(session: Pick<Session, 'listen'>): void {
     session.listen(({ type }) => {
       if (type !== 'run_end' && type !== 'failed' && type !== 'closed') return

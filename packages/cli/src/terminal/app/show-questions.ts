@@ -19,39 +19,39 @@ interface Views {
 interface Options {
   readonly app: AppContext
   readonly now: () => number
-  /** Something is in the place of the editor, or in front of it. */
+  /** Whether something covers or replaces the editor. */
   readonly isCovered: () => boolean
-  /** What the key does where no question is open. */
+  /** Handles a key while no question is open. */
   readonly toEditor: (data: string) => void
-  /** What shows a question, loaded when the first one opens. */
+  /** Loads the views of questions when the first one opens. */
   readonly loadView: () => Promise<Views>
 }
 
 /**
- * Puts the permission requests of a session in the place of the editor, one at a time, when nobody types (spec R-TERM-66):
+ * Shows permission requests in place of the editor, one at a time, while nobody is typing (spec R-TERM-66):
  *
- * Q1: no key answers a request that was not on the screen for a moment before it was pressed.
- * Q2: no key that belongs to an answer becomes text: a letter pressed twice, the rest of `yes`, the Enter after it (spec R-TERM-66a).
+ * Q1: a key answers a request only if the request was visible for a moment before.
+ * Q2: keys that belong to an answer never become text: a repeated letter, the rest of `yes`, a following Enter (spec R-TERM-66a).
  * Q3: every other key reaches the editor, in order.
  */
 export interface Questions {
-  /** Whether one is on the screen. */
+  /** Whether a question is on the screen. */
   readonly isShown: boolean
-  /** Something about the questions is another, or nothing covers the editor any more. */
+  /** Call when the questions change, or nothing covers the editor any more. */
   look(): void
-  /** Another session is on the screen. */
+  /** Another session is shown. */
   show(open: Pick<OpenSession, 'serverQuestions'>): void
-  /** Takes a key that is not for the question on the screen; false: the key is for whatever has the focus. */
+  /** Handles keys that are not for the visible question; false: the key goes to whatever has the focus. */
   take(data: string): boolean
 }
 
-/** A question comes only when no key was pressed for so long: what is typed is never an answer by accident. */
+/** A question opens only after this long without a key, so that typing never answers it by accident. */
 const quietMs = 300
-/** The same where something is written: somebody thinks, and goes on. */
+/** The same while the editor has text, because the person may continue it. */
 const quietWithDraftMs = 1_000
-/** What is pressed so soon after a question came was meant for what stood there before. */
+/** A key this soon after a question opened was meant for what was there before. */
 const freshMs = 400
-/** Keys that follow one another within this time are typed in one go. */
+/** Keys within this time of each other count as one input. */
 const pauseMs = 400
 
 interface Shown extends Pick<Asked, 'about'> {
@@ -74,7 +74,7 @@ class QuestionOverlay implements Questions {
   #timer: NodeJS.Timeout | undefined
   #shown: Shown | undefined
   #views: Views | undefined
-  /** Keys that may belong to an answer, with what was typed in one go so far. */
+  /** Keys that may belong to an answer, and what they typed so far. */
   #early: { typed: string; readonly keys: string[] } | undefined
   #earlyTimer: NodeJS.Timeout | undefined
 
@@ -133,7 +133,7 @@ class QuestionOverlay implements Questions {
     keys.forEach(this.#toEditor)
   }
 
-  /** Nothing more follows: what is an answer is dropped, what is not is text. */
+  /** No more keys follow: an answer is discarded, anything else is text. */
   #settle(): void {
     if (this.#early !== undefined && readAnswer(this.#early.typed) === 'complete') this.#early.keys.length = 0
     this.#release()
@@ -160,7 +160,7 @@ class QuestionOverlay implements Questions {
     )
   }
 
-  /** Puts it on the screen until it is closed. */
+  /** Shows the question until it is closed. */
   #show({ about, view: viewOf }: Asked, loaded: Views): void {
     const own: Shown = { about, at: this.#now(), view: undefined, close: () => undefined }
     let pressed = ''
@@ -180,7 +180,7 @@ class QuestionOverlay implements Questions {
       })
       .then(() => {
         if (this.#shown === own) this.#shown = undefined
-        // A message that nobody sent.
+        // An unsent message returns to the editor.
         const written = own.view?.unsentText ?? ''
         if (written.trim() !== '') this.#app.editor.putBefore([written])
         this.look()
@@ -188,7 +188,7 @@ class QuestionOverlay implements Questions {
   }
 }
 
-/** The view, with each key reported before it takes it. */
+/** The view, reporting each key before it handles it. */
 function reportingKeys(view: QuestionView, report: (data: string) => void): Component {
   return {
     render: (width) => view.render(width),
@@ -199,15 +199,15 @@ function reportingKeys(view: QuestionView, report: (data: string) => void): Comp
   }
 }
 
-/** A question that waits, and how it is shown. */
+/** An open question, and how to show it. */
 interface Asked {
-  /** The call that it is about, or the question at a limit. */
+  /** The id of the call, or of the question at a limit. */
   readonly about: string
-  /** `answered`: a key has answered it. */
+  /** `answered`: called when a key answers it. */
   readonly view: (views: Views, answered: () => void) => QuestionView
 }
 
-/** Those about calls, and then the one at a limit. */
+/** Questions about calls, then of servers, then the one at a limit. */
 function questionsOf(app: AppContext, now: () => number): readonly Asked[] {
   const waiting = (): readonly Question[] => app.open?.session.snapshot.questions ?? []
   const atLimit = app.open?.session.snapshot.limitQuestion ?? undefined
@@ -233,7 +233,7 @@ function questionsOf(app: AppContext, now: () => number): readonly Asked[] {
   return [...ofCalls, ...ofServers, { about: atLimit.id, view }]
 }
 
-/** What every question of the session is shown with. */
+/** Options common to all permission requests. */
 function viewOptions(app: AppContext, now: () => number): Omit<QuestionOptions, 'question' | 'waiting' | 'answer'> {
   return {
     now,
@@ -242,12 +242,12 @@ function viewOptions(app: AppContext, now: () => number): Omit<QuestionOptions, 
     cwd: app.cwd,
     rows: () => app.screen.rows,
     explain: (command) => app.open?.explain(command) ?? { parts: [] },
-    // A path of another machine may name another file here.
+    // A path on another machine may be a different file here.
     fileText: (path) => (app.cluster === undefined ? fileText(calledPath(path, app.cwd)) : undefined),
   }
 }
 
-/** Whatever answers it, the session tells that it is closed. `answered`: a key has. */
+/** The session reports that the question is closed. `answered`: called when a key answers it. */
 function answersTo(app: AppContext, answered: () => void): Pick<QuestionOptions, 'answer'> {
   return {
     answer(id, answer) {
@@ -257,7 +257,7 @@ function answersTo(app: AppContext, answered: () => void): Pick<QuestionOptions,
   }
 }
 
-/** An answer that is refused leaves the question open. */
+/** A rejected answer leaves the question open. */
 function answerAtLimit(app: AppContext, { id }: LimitRequest, answered: () => void): LimitQuestionOptions['answer'] {
   return (answer) => {
     app.open?.session.answerLimit(id, answer)
@@ -276,18 +276,18 @@ function fileText(path: string): string | undefined {
   }
 }
 
-/** What a key types as far as answers are concerned: its text, a carriage return for Enter. Undefined for any other key, and for a paste. */
+/** What a key contributes to an answer: its text, or a carriage return for Enter. Undefined for other keys and pastes. */
 function answerText(data: string): string | undefined {
   if (data === '\n') return undefined
   return isPressed(data, 'enter') ? '\r' : textOfKey(data)
 }
 
-/** Words that people type where one letter is the answer. */
+/** Words that people type where a letter is enough. */
 const words = ['yes', 'no', 'always', 'all']
 
 /**
- * Whether what was typed in one go is an answer and nothing else: one character, repeated by a key that was held down or pressed twice, or a word such as
- * `yes`; each may be followed by Enter. `partial`: the beginning of such a word.
+ * Whether one input is an answer and nothing else: one repeated character, or a word such as `yes`,
+ * each optionally followed by Enter. `partial`: the beginning of such a word.
  */
 export function readAnswer(typed: string): 'complete' | 'partial' | 'text' {
   const [, word] = /^([^\r]*)\r*$/.exec(typed) ?? []

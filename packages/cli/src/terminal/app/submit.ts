@@ -10,17 +10,17 @@ import type { Conversation } from './conversation.ts'
 import type { When } from './prompt-sender.ts'
 import { nearest } from '../../flags/nearest.ts'
 
-/** An empty line so soon after an ending was meant for what stood there before. */
+/** An empty line this soon after an ending was meant for what was there before. */
 const strayMs = 500
 
-/** Sent alone it asks a service that is waited for now. */
+/** Sent alone, it retries a service that the session waits for. */
 export const retryKey = 'r'
 
 export function isWaitingForService({ open }: Pick<AppContext, 'open'>): boolean {
   return (open?.session.snapshot.serviceWaits.length ?? 0) > 0
 }
 
-/** What a line that was sent means: an offer of the last ending, a command, a command of the shell, or something to say. */
+/** Handles a submitted line: an offered action, a command, a shell command, or a prompt. */
 export function createSubmit(
   app: AppContext,
   conversation: Conversation,
@@ -32,7 +32,7 @@ export function createSubmit(
     const isStray = text.trim() === '' && now() - conversation.offeredAt < strayMs
     if (offer !== undefined && !isStray) return runAction(offer, app, conversation)
     if (text.trim() === '') return
-    // Alone, as the offers of an ending: a message may begin with it.
+    // Only if sent alone, like the offered actions: a message may start with it.
     if (text.trim() === retryKey && isWaitingForService(app)) return runCommand(app, 'retry')
     // As in a shell.
     if (/^\s*(?:exit|quit)\s*$/.test(text)) return runCommand(app, 'quit')
@@ -48,11 +48,11 @@ export function createSubmit(
     if (typed !== undefined) return shell.run(typed)
     const customCommands = app.open?.commands.map(({ name }) => name) ?? []
     const read = parseSlashCommand(text, commandNames, customCommands)
-    // Which ones there are is known when the session is open: it says so then.
-    // A worker has commands that are not known here, until it has told of them.
+    // Custom commands are known only once the session is open, and those of a worker only once it has reported them.
+    // Until then, an unknown command is sent to the session, which reports it.
     const isKnown = app.cluster === undefined || customCommands.length > 0
     if (read.kind === 'unknown' && app.open !== undefined && isKnown) {
-      // It stays where it can be put right.
+      // The text returns to the editor, where it can be corrected.
       app.editor.setText(text)
       return app.note(read.says)
     }
@@ -62,12 +62,12 @@ export function createSubmit(
   }
 }
 
-/** Goes on after an ending, as it was offered. */
+/** Runs an action that was offered after an ending. */
 function runAction({ effect }: OfferedAction, app: AppContext, conversation: Conversation): void {
   const session = app.open?.session
   if (session === undefined) return
   if (effect.type === 'why') return runCommand(app, 'why')
-  // What is offered stays where nothing is chosen.
+  // The actions stay available if nothing is chosen.
   if (effect.type === 'undo') return reportFailure(app, undoChanges(app))
   if (effect.type === 'another_model') {
     const { limits } = effect
@@ -98,14 +98,14 @@ function reportFailure(app: AppContext, work: Promise<void>): void {
 }
 
 type SlashCommand =
-  /** No command: something to say. */
+  /** Not a command but a prompt. */
   | { readonly kind: 'prompt' }
   | { readonly kind: 'own'; readonly name: string; readonly argument: string }
-  /** One that somebody wrote in a file, or a server has: it is a prompt. */
+  /** A command from a file or an MCP server: it is sent as a prompt. */
   | { readonly kind: 'written'; readonly name: string }
   | { readonly kind: 'unknown'; readonly says: string }
 
-/** What a line with a slash at its beginning asks for. A path is no command. */
+/** Parses a line that starts with a slash. A path is not a command. */
 export function parseSlashCommand(
   text: string,
   builtin: readonly string[],

@@ -4,23 +4,23 @@ import { endOfAnswer, foldSession, type StepRecord } from '@halting/core/steps'
 import { promptText } from '../view/prompt-text.ts'
 import { displayTranscript, readDisplayTranscript } from '@halting/analysis/transcript'
 
-/** All that was said in a session that is kept, in order. */
+/** The whole conversation of a stored session, in order. */
 export async function readEntries(file: string): Promise<readonly TranscriptEntry[]> {
   return [...(await readDisplayTranscript(file))]
 }
 
-/** All that was said in these runs, in order. */
+/** The whole conversation of these runs, in order. */
 export function entriesIn(runs: readonly (readonly StepRecord[])[]): readonly TranscriptEntry[] {
   return [...displayTranscript(foldSession(runs))]
 }
 
-/** A message of the person that a conversation can go back to. */
+/** A message of the person to which the conversation can be rewound. */
 export interface StoredPrompt {
   readonly id: string
   readonly text: string
 }
 
-/** The newest last. Messages before a compaction are gone from the conversation. */
+/** The messages of the person, newest last. Those before a compaction cannot be rewound to. */
 export function promptsIn(entries: readonly TranscriptEntry[]): readonly StoredPrompt[] {
   return entries.flatMap((entry) => {
     if (entry.kind !== 'user' || !isOfPerson(entry)) return []
@@ -29,7 +29,7 @@ export function promptsIn(entries: readonly TranscriptEntry[]): readonly StoredP
   })
 }
 
-/** The last answer of the model. What it replied when it was only asked to verify that is none. */
+/** The last answer of the model, without replies to a request to verify a change. */
 export function lastAnswerIn(entries: readonly TranscriptEntry[]): string | undefined {
   for (const entry of entries.slice(0, endOfAnswer(entries)).toReversed()) {
     if (entry.kind !== 'assistant' || entry.error !== undefined) continue

@@ -1,18 +1,19 @@
 import type { SessionEvent } from '@halting/core/session'
 import { readOnlyGit } from '@halting/agent'
 
-/** Whether a repository has changes that nobody committed, as it was when it was last looked at. */
+/** Whether a repository has uncommitted changes, when it was last checked. */
 export interface WorktreeStatus {
   readonly hasChanges: boolean
-  /** Looks again, beside everything else; once more where it is being looked at. */
+  /** Checks again in the background; during a check, once more after it. */
   refresh(): void
-  /** Looks after what may have changed files. */
+  /** Checks again after events that may have changed files. */
   onEvent(event: SessionEvent): void
 }
 
 /**
- * The work tree of a folder. Where there is no git, no repository, or no answer in time, it has no changes. Nothing that the repository's settings name is run.
- * @param changed It is another now.
+ * Watches a folder for uncommitted changes. Without git, a repository, or a timely answer there are none. Programs named in the repository's settings are
+ * not run.
+ * @param changed Called when the status changes.
  */
 export function watchWorktree(cwd: string, env: NodeJS.ProcessEnv, changed: () => void): WorktreeStatus {
   let hasChanges = false
@@ -48,7 +49,7 @@ export function watchWorktree(cwd: string, env: NodeJS.ProcessEnv, changed: () =
 
 const limits = { timeoutMs: 3_000, mostBytes: 64 * 1024 }
 
-/** Whether git tells of changes that nobody committed. False where it tells nothing. */
+/** Whether git reports uncommitted changes. False if it reports nothing. */
 async function hasUncommitted(cwd: string, env: NodeJS.ProcessEnv): Promise<boolean> {
   const git = await readOnlyGit(cwd, env, limits)
   const status = await git(['status', '--porcelain', '--ignore-submodules=all', '--no-renames'])

@@ -10,9 +10,9 @@ import { captureOutput } from '../../io/capture-output.ts'
 import type { Command } from './command.ts'
 import { requireOpenSession } from './session-commands.ts'
 
-// What a command of the program tells in a shell is told here by the same one.
+// These commands print the output of the corresponding command of the shell program.
 
-/** Has a command of the program tell what it has to say, in the scrollback. */
+/** Runs a command of the program, and prints its output into the scrollback. */
 async function printOutputOf(app: AppContext, run: (program: Program) => Promise<number>): Promise<void> {
   const capture = { width: app.screen.columns - 2, isStyled: app.theme.current !== 'none' }
   const { out, err } = await captureOutput(app.program, capture, run)
@@ -20,7 +20,7 @@ async function printOutputOf(app: AppContext, run: (program: Program) => Promise
   for (const line of linesOfTold(err)) app.note(line)
 }
 
-/** As they are where they fit: they have colours, and were made for this width. */
+/** Lines that fit, or have colours, stay as they are: they were made for this width. */
 function wrappedOutput(text: string, width: number): readonly string[] {
   const lines = text.trimEnd().split('\n')
   return lines.flatMap((line) => (line.length <= width || line.includes('\u001B') ? [line] : foldedLines(line, width)))
@@ -73,7 +73,7 @@ const copy: Command = {
   async run(app, argument) {
     const lastAnswer = lastAnswerIn(await requireOpenSession(app).entries())
     if (lastAnswer === undefined) return app.note('There is no answer yet.')
-    // Where it is pasted, it does what was seen: nothing that the screen left out goes with it.
+    // What is pasted must be what was visible, without hidden characters.
     const answer = copyableText(lastAnswer)
     const blocks = [...answer.matchAll(/^(`{3,}|~{3,})[^\n]*\n([\s\S]*?)^\1/gm)].map(([, , code = '']) => code)
     const wanted = argument === '' ? answer : blocks[Number(argument) - 1]

@@ -23,7 +23,7 @@ async function setGoal(app: AppContext, name: GoalCommand, argument: string): Pr
       ...hanging('  ', usage[name], width).map(app.style.dim),
     ])
   if (read.command !== undefined && here !== undefined) {
-    // Now, and not where a run finds it before its first request.
+    // Reported immediately, instead of at the start of the next run.
     const { unusableCommand } = await import('@halting/agent')
     const unusable = unusableCommand(read.command, app.cwd, here.commandEnvironment)
     if (unusable !== undefined) throw new UsageError(unusable)
@@ -33,7 +33,7 @@ async function setGoal(app: AppContext, name: GoalCommand, argument: string): Pr
   app.note(`${read.message}${isPaused ? ' Goals are not checked in plan mode.' : ''}`)
 }
 
-/** Goals of the session. */
+/** The commands about goals. */
 export const goalCommands: { readonly [name in GoalCommand]: Command } = {
   until: {
     description: 'Work until a command exits with 0; without one, show the goals',
@@ -73,7 +73,7 @@ async function runLoop(app: AppContext, argument: string): Promise<void> {
   }
 }
 
-/** A prompt of the session that is repeated. */
+/** Repeats a prompt in this session. */
 export const loopCommand: Command = {
   description: 'Repeat a prompt at intervals; without one, show the loop',
   argumentHint: '[10m x5 PROMPT | 10m for 2h PROMPT | on | off]',

@@ -4,7 +4,7 @@ import type { AppContext } from '../app/context.ts'
 import type { Command } from './command.ts'
 import { linesAfter, rowsOf } from '../../io/rows.ts'
 
-/** Keys that everybody knows from any editor are left out. */
+/** Keys that are the same in any editor are not listed. */
 const wellKnown: ReadonlySet<Action> = new Set<Action>([
   'cursorUp',
   'cursorDown',
@@ -20,7 +20,7 @@ const inputHint =
   '!COMMAND runs it and shows the output to the model; !!COMMAND only runs it. @PATH adds a file, @PATH#20-45 those lines.'
 const workerInputHint = '@PATH adds a file of the worker, @PATH#20-45 those lines.'
 
-/** `/help`, and `?` on an empty line: the keys alone. */
+/** `/help`; `/help keys`, and `?` on an empty line, list only the keys. */
 export function helpCommand(
   listed: (
     app: AppContext,

@@ -1,4 +1,4 @@
-// Loaded when somebody looks at the rules.
+// Loaded when somebody opens the rules.
 import { modeWords } from '../../frontends/mode-words.ts'
 import { columnsOf } from '../../io/columns.ts'
 import { oneLine } from '../../io/figures.ts'
@@ -41,7 +41,7 @@ function titleOf(app: AppContext): string {
   return `Permissions: ${modeWords(requireOpenSession(app).session.snapshot.permissionMode).short}`
 }
 
-/** Every character of a rule is seen, so that long ones take several lines (spec R-TERM-30b). */
+/** Rules are shown in full, on several lines if necessary (spec R-TERM-30b). */
 function ruleLines(rules: readonly ListedRule[], width: number): readonly string[] {
   const texts = rules.map(({ rule }) => everyCharacterInLine(rule, Infinity))
   const column = Math.min(Math.max(...texts.map(columnsOf)), Math.floor(width / 2))

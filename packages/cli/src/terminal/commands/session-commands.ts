@@ -10,7 +10,7 @@ import type { Flags } from '../../flags/flags.ts'
 import { promptText } from '../view/prompt-text.ts'
 import type { Command } from './command.ts'
 
-/** The flags of a session that begins, or goes on, from here: where the first one came from says nothing of it. */
+/** The flags for another session: without those that chose the current one. */
 function flagsFor(flags: Flags, chosen: Pick<Flags, 'resume' | 'forkSession'>): Flags {
   const {
     resume: _r,
@@ -24,7 +24,7 @@ function flagsFor(flags: Flags, chosen: Pick<Flags, 'resume' | 'forkSession'>): 
   return { ...others, ...chosen }
 }
 
-/** What goes on on a cluster goes on without this program. */
+/** A run on a cluster continues without this program, so it does not prevent leaving the session. */
 function refuseWhileRunningLocally(app: AppContext, what: string): boolean {
   return app.cluster === undefined && refuseWhileRunning(app, what)
 }
@@ -36,7 +36,7 @@ function refuseWhileRunning(app: AppContext, what: string): boolean {
   return true
 }
 
-/** @throws UsageError while none is open. */
+/** @throws UsageError while no session is open. */
 export function requireOpenSession({ open }: Pick<AppContext, 'open'>): OpenSession {
   if (open === undefined) throw new UsageError('The session is still opening.')
   return open
@@ -70,7 +70,7 @@ async function findSessionId({ cluster, program }: AppContext, named: string): P
   if (cluster === undefined) return (await findSession(named, program)).sessionId
   const { sessions } = await cluster.sessions().catch(() => ({ sessions: [] }))
   const [found, ...more] = sessions.filter(({ sessionId }) => sessionId.startsWith(named))
-  // One that the list does not know is looked for by its whole name.
+  // A session that is not in the list needs its full id.
   return found === undefined || more.length > 0 ? named : found.sessionId
 }
 
@@ -149,7 +149,7 @@ const rewind: Command = {
     const session = app.open?.session
     if (session === undefined) return
     const prompts = promptsIn(await requireOpenSession(app).entries())
-    // Something may have been said while they were read.
+    // A message may have been sent while the entries were read.
     if (refuseWhileRunning(app, 'rewind')) return
     if (prompts.length === 0) return app.note('There is no message to rewind to yet.')
     const before = await app.ask({
@@ -172,7 +172,7 @@ const rewind: Command = {
   },
 }
 
-/** Has files go back to before the last message of the person, once the person has seen which. */
+/** Reverts file changes since the last message of the person, after confirmation. */
 export async function undoChanges(app: AppContext): Promise<void> {
   if (refuseWhileRunning(app, 'undo')) return
   const { session } = requireOpenSession(app)
@@ -203,7 +203,7 @@ export async function undoChanges(app: AppContext): Promise<void> {
   for (const { path, because } of left) app.note(`Not reverted: ${path} (${because})`)
 }
 
-/** What goes back; asked only where files were changed since then. */
+/** Asks what to rewind, if files were changed since then. */
 async function askRewindScope(app: AppContext, before: string): Promise<RewindScope | undefined> {
   const would = await app.open?.session.rewind({ before, what: 'both', dryRun: true }).catch(() => undefined)
   if (would === undefined || (would.files.length === 0 && would.left.length === 0)) return 'conversation'

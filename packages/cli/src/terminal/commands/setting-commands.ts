@@ -33,7 +33,7 @@ const retry: Command = {
   },
 }
 
-/** Chooses another model and sets it. False where none was chosen. */
+/** Lets the person choose and set another model. False if none was chosen. */
 export async function setAnotherModel(app: AppContext): Promise<boolean> {
   const session = app.open?.session
   if (session === undefined) return false
@@ -44,13 +44,13 @@ export async function setAnotherModel(app: AppContext): Promise<boolean> {
   return true
 }
 
-/** A script has the models that it has; those of a cluster are the worker's. */
+/** A script brings its own models; those of a cluster belong to the worker. */
 async function pickModel(app: AppContext, snapshot: Parameters<typeof chooseModel>[1]): Promise<string | undefined> {
   const services = app.flags.script === undefined ? ((await app.open?.local?.askServices()) ?? []) : []
   return chooseModel(app, snapshot, services)
 }
 
-/** Modes that a key goes through; others are chosen by their name, so that nobody comes into them by accident. */
+/** The modes that a key cycles through. Others must be chosen by name, so that nobody enters them by accident. */
 const cycledModes = ['default', 'acceptEdits', 'plan']
 
 const mode: Command = {
@@ -115,7 +115,7 @@ const theme: Command = {
   },
 }
 
-/** `/limits turns 60`; without an argument they are shown. */
+/** `/limits turns 60`: sets a limit. */
 export function setLimits(app: Parameters<Command['run']>[0], argument: string): void {
   const session = app.open?.session
   if (session === undefined) return
@@ -133,14 +133,14 @@ export const settingCommands: { readonly [name in 'retry' | 'model' | 'mode' | '
 }
 
 interface Models {
-  /** Those of the session come first. */
+  /** The models of the session, which are listed first. */
   readonly models: readonly string[]
   readonly model: string
 }
 
 /**
- * Shows the models of the session at once, and those of each service as it answers. A service that gives none is named with the reason
- * (spec R-TERM-90). Undefined where none was chosen.
+ * Lists the models of the session immediately, and those of each service as it answers. A service without models is listed with the reason
+ * (spec R-TERM-90). Undefined if none was chosen.
  */
 export function chooseModel(
   app: Pick<AppContext, 'ask' | 'changed'>,
@@ -160,7 +160,7 @@ export function chooseModel(
       waiting.delete(service)
       if (listed.kind === 'none') reasons.push(`${service}: ${oneLine(listed.why, 300)}`)
       if (listed.kind === 'models') {
-        // Rows are added at the end: the chosen one stays where it is.
+        // Rows are appended, so that the selected row stays in place.
         for (const name of listed.names) if (!known.has(name)) rows.push({ value: name, label: name, detail: service })
         for (const name of listed.names) known.add(name)
         if (listed.names.length === 0) reasons.push(`${service}: lists no text model`)

@@ -8,7 +8,7 @@ import { settingCommands } from './setting-commands.ts'
 import { statusCommands } from './status-commands.ts'
 import { cliCommands } from './cli-commands.ts'
 
-/** The commands of the program, in the order in which they are listed. */
+/** The built-in commands, in the order of the list. */
 const names = [
   'help',
   'why',
@@ -55,12 +55,12 @@ const table: { readonly [name in CommandName]: Command } = {
   loop: loopCommand,
 }
 
-/** What people know it as elsewhere. */
+/** Names used by other programs. */
 const aliases: { readonly [name: string]: CommandName } = { exit: 'quit', new: 'clear' }
 
 export const commandNames: readonly string[] = [...names, ...Object.keys(aliases)]
 
-/** Those that there are for sessions of this machine, or of a cluster. */
+/** The commands for sessions of this machine, or on a cluster. */
 export function listedCommands(
   cluster: AppContext['cluster'],
 ): readonly { readonly name: CommandName; readonly command: Command }[] {
@@ -68,14 +68,14 @@ export function listedCommands(
   return there.map((name) => ({ name, command: table[name] }))
 }
 
-/** Of a session on a cluster. */
+/** Why a command does not work on a cluster. */
 const unavailableReasons = {
   files: 'the files of this session are on its worker.',
   settings: 'this session has the settings of its worker.',
   record: 'the record of this session is on the cluster.',
 } satisfies Record<NonNullable<Command['needs']>, string>
 
-/** Runs the command of that name; what goes wrong is told. */
+/** Runs a command by name; errors are shown. */
 export function runCommand(app: AppContext, name: string, argument = ''): void {
   const known = names.find((each) => each === name) ?? aliases[name]
   if (known === undefined) return

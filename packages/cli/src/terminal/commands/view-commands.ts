@@ -55,10 +55,10 @@ const diff: Command = {
   },
 }
 
-/** New files are told by their names; undefined where git tells nothing. */
+/** The diff, with the names of new files; undefined if git reports nothing. */
 async function gitDiff(cwd: string, env: AppContext['program']['env']): Promise<string | undefined> {
   const git = await readOnlyGit(cwd, env, diffLimits)
-  // Into a submodule git goes by its settings.
+  // Within a submodule, git would follow the submodule's settings.
   const changes = await git([
     'diff',
     '--no-ext-diff',

@@ -6,18 +6,18 @@ import { fuzzyMatch } from '@earendil-works/pi-tui/dist/fuzzy.js'
 import { oneLine } from '../../io/figures.ts'
 import type { FileList } from './file-list.ts'
 
-/** A command as it is completed. */
+/** A command as completion offers it. */
 interface CompletedCommand {
   readonly name: string
   readonly description: string
   readonly argumentHint?: string
-  /** What may stand behind it. */
+  /** Possible arguments. */
   readonly values?: () => readonly AutocompleteItem[]
 }
 
 interface CompletionOptions {
   readonly cwd: string
-  /** Undefined where no files of this machine are meant: none are offered. */
+  /** Undefined if files are on another machine; then none are offered. */
   readonly files: FileList | undefined
   readonly commands: () => readonly CompletedCommand[]
 }
@@ -25,8 +25,8 @@ interface CompletionOptions {
 const maxItems = 50
 
 /**
- * What the editor offers: `/` commands at the beginning and their arguments, `@` files of the project wherever a word begins, and with Tab a path of
- * any other word. `@path#20-45` keeps its lines.
+ * Completion in the editor: `/` commands and their arguments, `@` files of the project at the start of a word, and paths with Tab.
+ * `@path#20-45` keeps its line range.
  */
 export function completionOf({ cwd, files, commands }: CompletionOptions): AutocompleteProvider {
   return {
@@ -60,7 +60,7 @@ export function completionOf({ cwd, files, commands }: CompletionOptions): Autoc
       const tail = line.slice(cursorCol)
       const isFolder = value.endsWith('/') || value.endsWith('/"')
       const blank = isFolder || tail.startsWith(' ') ? '' : ' '
-      // Within the quotation marks of a folder one goes on.
+      // After a quoted folder, the person continues within the quotes.
       const inserted = isFolder && value.endsWith('"') ? value.slice(0, -1) : value
       const next = [...lines]
       next[cursorLine] = `${head}${inserted}${blank}${tail}`
@@ -70,7 +70,7 @@ export function completionOf({ cwd, files, commands }: CompletionOptions): Autoc
   }
 }
 
-/** None where one of them is typed already: with an open menu Enter would complete what is complete, and send nothing. */
+/** No items if one is typed completely: with an open menu, Enter would complete it instead of sending. */
 function unlessComplete(items: readonly AutocompleteItem[], typed: string): readonly AutocompleteItem[] {
   return items.some(({ value }) => value === typed) ? [] : items
 }
@@ -86,7 +86,7 @@ function commandItems(typed: string, commands: readonly CompletedCommand[]): rea
   const items = commands.map(({ name, description, argumentHint = '' }) => ({
     value: `/${name}`,
     label: `/${name}`,
-    // The list cuts what does not fit: the hint, before the description.
+    // The list cuts what does not fit, so the hint comes last.
     description: oneLine(`${description}${argumentHint === '' ? '' : ` · ${argumentHint}`}`, 200),
   }))
   const prefix = items.filter(({ value }) => value.slice(1).startsWith(typed))
@@ -98,7 +98,7 @@ function commandItems(typed: string, commands: readonly CompletedCommand[]): rea
   return [...prefix, ...others]
 }
 
-/** Without lines: `@src/a.ts#20` is a path already. */
+/** Nothing is offered for line ranges: `@src/a.ts#20` has its path already. */
 async function mentionItems(
   mention: string,
   files: FileList,
@@ -113,7 +113,7 @@ async function mentionItems(
   return found.slice(0, maxItems).map((path) => itemOf(path, '@'))
 }
 
-/** What is in the folder that was typed. */
+/** The entries of the folder that was typed. */
 async function pathItems(typed: string, cwd: string, sign: string): Promise<readonly AutocompleteItem[]> {
   const folder = typed.endsWith('/') || typed === '' ? typed : typed.slice(0, typed.lastIndexOf('/') + 1)
   const prefix = typed.slice(folder.length)
@@ -157,7 +157,7 @@ function rankByMatch<T>(items: readonly T[], typed: string, textOf: (item: T) =>
     .map(({ item }) => item)
 }
 
-/** A name that begins so goes before one that has it in it, and that before letters here and there; short paths first. */
+/** Prefix matches first, then substrings, then scattered letters; shorter paths first. */
 function bestPaths(paths: readonly string[], typed: string): readonly string[] {
   const lower = typed.toLowerCase()
   const levels: string[][] = [[], [], []]
@@ -171,7 +171,7 @@ function bestPaths(paths: readonly string[], typed: string): readonly string[] {
   return levels.flatMap((level) => level.toSorted((one, other) => one.length - other.length || (one < other ? -1 : 1)))
 }
 
-/** Whether all letters are there, in this order. */
+/** Whether the text contains all letters in this order. */
 function isWithin(letters: string, text: string): boolean {
   let at = 0
   for (const letter of letters) {

@@ -6,21 +6,21 @@ import type { Component, Screen } from '../screen/screen-port.ts'
 import { visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
 import type { TUI } from '@earendil-works/pi-tui/dist/tui.js'
 
-/** Columns of the widest single character, as the library counts: a tab. */
+/** Columns of the widest single character as the library counts: a tab. */
 const widestCharacter = 3
 
-/** The fewest columns that the editor may be given; it keeps one of them for the cursor. */
+/** The fewest columns that the editor needs; it reserves one for the cursor. */
 const leastEditorWidth: number = widestCharacter + 1
 
-/** What stands for a large paste is one piece on purpose; the library parts it itself where it is too wide. */
+/** The placeholder of a large paste is one segment on purpose; the library splits it where it is too wide. */
 const pasteMarker = '[paste #'
 
 /**
- * Has the editor take a grapheme that is wider than any character apart. The library never ends for one that is wider than a line: a wide character in a
- * narrow terminal, or a letter with as many vowel signs as somebody pastes in any terminal.
+ * Makes the editor split graphemes that are wider than any single character. The library loops forever on one that is wider than a line:
+ * a wide character in a narrow terminal, or a letter with many combining marks.
  */
 function takeWideGraphemesApart(editor: Editor): void {
-  // The method that all of the editor's wrapping and moving goes through; it is private in the types alone.
+  // The private method behind all wrapping and cursor movement of the editor.
   const inner = editor as unknown as { segment(text: string): Iterable<Intl.SegmentData> }
   const whole = inner.segment.bind(editor)
   inner.segment = (text) => narrow(whole(text))
@@ -29,7 +29,7 @@ function takeWideGraphemesApart(editor: Editor): void {
 function* narrow(segments: Iterable<Intl.SegmentData>): Generator<Intl.SegmentData> {
   for (const each of segments) {
     const { segment, input } = each
-    // Two units are at most a wide character and a narrow one.
+    // Two UTF-16 units are at most a wide and a narrow character.
     if (segment.length <= 2 || segment.startsWith(pasteMarker) || visibleWidth(segment) <= widestCharacter) yield each
     else {
       let { index } = each
@@ -41,22 +41,22 @@ function* narrow(segments: Iterable<Intl.SegmentData>): Generator<Intl.SegmentDa
   }
 }
 
-/** Where a person writes. */
+/** The editor for prompts. */
 export interface PromptEditor {
   readonly component: Component
-  /** As it was written: with what stands for large pastes in its place. */
+  /** The text with placeholders for large pastes. */
   readonly text: string
-  /** With the large pastes themselves. */
+  /** The text with the large pastes themselves. */
   readonly written: string
   readonly isEmpty: boolean
-  /** A menu is open: Esc, arrows and Enter are for it. */
+  /** Whether a menu is open, which receives Esc, arrows and Enter. */
   readonly hasMenu: boolean
-  /** Takes the place of what is there; undo brings it back. */
+  /** Replaces the text; undo restores it. */
   setText(text: string): void
-  /** Puts it before what is there, a line apart. */
+  /** Inserts texts before the current one, separated by empty lines. */
   putBefore(texts: readonly string[]): void
   insert(text: string): void
-  /** What is there, and the editor is empty. */
+  /** Returns the text and clears the editor. */
   take(): string
   remember(text: string): void
   setFocused(isFocused: boolean): void
@@ -70,14 +70,14 @@ interface EditorOptions {
   readonly completion: AutocompleteProvider
 }
 
-/** Marks a line that is a border: nobody can type it. */
+/** Marks a border line; nobody can type it. */
 const borderMark = '\u0000'
 const sign = '> '
 
-/** The library's editor parts all that it shows into graphemes for each frame: a million of them end the program. */
+/** The library splits the visible text into graphemes for each frame, so a million of them would block the program. */
 const mostShown = 10_000
 
-/** The editor of the library between two lines, with our sign before its first one. */
+/** The library's editor between two lines, with a prompt sign before its first line. */
 export function promptEditor(options: EditorOptions): PromptEditor {
   return new LibraryPromptEditor(options)
 }
@@ -123,7 +123,7 @@ class LibraryPromptEditor implements PromptEditor {
       handleInput: (data) => {
         const before = this.#editor.getText().length
         this.#editor.handleInput(data)
-        // The history and undo bring texts back as they were.
+        // The history and undo may restore a long text.
         const text = this.#editor.getText()
         if (text.length > Math.max(mostShown, before + 1)) this.#setTexts([text])
         this.#changed()
@@ -183,7 +183,7 @@ class LibraryPromptEditor implements PromptEditor {
     return text
   }
 
-  /** Texts a line apart, in place of what is there. Long ones stand as pastes, which `written` has whole. */
+  /** Replaces the text. Long texts become pastes with a placeholder, which `written` expands. */
   #setTexts(texts: readonly string[]): void {
     if (texts.every(({ length }) => length <= mostShown)) this.#editor.setText(texts.join('\n\n'))
     else {
@@ -202,7 +202,7 @@ function borderOf(line: string, width: number): string {
   return line.replaceAll(borderMark, '').padEnd(width, '─').slice(0, width)
 }
 
-/** What components of the library, such as its editor, take for their root: they ask it for a frame, and how many rows there are. */
+/** The root that components of the library need: it draws frames, and knows the size of the screen. */
 export function editorHost(screen: Screen): TUI {
   const host = {
     requestRender: () => screen.requestFrame(),
@@ -215,6 +215,6 @@ export function editorHost(screen: Screen): TUI {
       },
     },
   }
-  // `Editor` and `CancellableLoader` use nothing else of the class: it is a root of its own, which would write to the terminal beside the screen.
+  // `Editor` and `CancellableLoader` use only these members of the class, which itself would write to the terminal.
   return host as unknown as TUI
 }

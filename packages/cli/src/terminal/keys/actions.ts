@@ -1,12 +1,12 @@
 interface ActionRow {
-  /** What the app does itself; the editor does the others. */
+  /** `app`: the program handles it; `editor`: the editor does. */
   readonly by: 'app' | 'editor'
-  /** Where nobody says otherwise. */
+  /** The default keys. */
   readonly keys: readonly string[]
   readonly description: string
 }
 
-/** What a key can do. The names are those of `keybindings.json`, in the order in which they are listed. */
+/** The key actions. The names are those of `keybindings.json`, in the order of the list. */
 const table = {
   send: { by: 'editor', keys: ['enter'], description: 'Send; during a run, steer it' },
   queue: { by: 'app', keys: ['alt+enter'], description: 'Queue for after the run' },
@@ -61,7 +61,7 @@ export type AppAction = { [action in Action]: (typeof table)[action]['by'] exten
 
 export const actions: Readonly<Record<Action, ActionRow>> = table
 
-/** `Object.keys` of the table gives its keys. */
+/** True: these are the keys of the table. */
 export const actionNames: readonly Action[] = Object.keys(table) as Action[]
 
 export const appActions: readonly AppAction[] = actionNames.filter(isAppAction)

@@ -1,4 +1,4 @@
-/** Modifiers in the order in which a key is told. */
+/** Modifiers in the order of key names. */
 const modifiers = ['ctrl', 'shift', 'alt', 'super'] as const
 
 const namedKeys = new Set(
@@ -14,7 +14,7 @@ const aliases: ReadonlyMap<string, string> = new Map([
   ['pagedown', 'pageDown'],
 ])
 
-/** Most terminals send the same for both: a key of the left would take that of the right. */
+/** Most terminals send the same code for both keys. */
 const sameKeys: { readonly [key: string]: string } = {
   'ctrl+i': 'tab',
   'ctrl+m': 'enter',
@@ -27,7 +27,7 @@ export type ParsedKey =
   | { readonly kind: 'key'; readonly key: string }
   | { readonly kind: 'wrong'; readonly why: string }
 
-/** A key as a person writes it, in the one way that it is known by: `Shift+Ctrl+p` is `ctrl+shift+p`. */
+/** Parses a key as a person writes it into its canonical name: `Shift+Ctrl+p` becomes `ctrl+shift+p`. */
 export function parseKey(written: string): ParsedKey {
   const parts = written.trim().split(/\+(?=.)/)
   const last = parts.pop() ?? ''
@@ -58,7 +58,7 @@ function baseOf(last: string): string | undefined {
   return /^[\u0021-\u007E]$/.test(name) ? lower : undefined
 }
 
-/** As a person reads it: `Ctrl+Shift+P`, `Alt+↑`. */
+/** A key as a person reads it: `Ctrl+Shift+P`, `Alt+↑`. */
 export function keyLabel(key: string): string {
   return key
     .split(/\+(?=.)/)

@@ -5,19 +5,19 @@ import { nearest } from '../../flags/nearest.ts'
 import { type Action, actionNames, actions } from './actions.ts'
 import { parseKey, keyLabel } from './key-names.ts'
 
-/** Which keys do what: every key does one thing. */
+/** The keys of all actions; each key has one action. */
 export interface Keybindings {
   readonly keysOf: Readonly<Record<Action, readonly string[]>>
-  /** What a person should know of their file. */
+  /** Problems in the user's file. */
   readonly warnings: readonly string[]
 }
 
 /**
- * The keys with those of a person's file (`{"queue": "alt+q", "tasks": ["ctrl+b", "f2"], "suspend": []}`).
+ * Merges the default keys with those of the user's file (`{"queue": "alt+q", "tasks": ["ctrl+b", "f2"], "suspend": []}`).
  *
- * B1: a key of the file is taken from the action that had it: no key does two things.
- * B2: of two actions of the file that want one key, the first has it, and it is told.
- * B3: what is wrong in the file is told, and the rest of it counts.
+ * B1: a key in the file is removed from the action that had it by default.
+ * B2: if two actions in the file use one key, the first keeps it, with a warning.
+ * B3: invalid entries are reported, and the others apply.
  */
 export function bindingsOf(given: unknown, path: string): Keybindings {
   const warnings: string[] = []
@@ -52,7 +52,7 @@ export function bindingsOf(given: unknown, path: string): Keybindings {
       owner.set(read.key, action)
       if (!accepted.includes(read.key)) accepted.push(read.key)
     }
-    // Where nothing of it could be read, what there was stays.
+    // If none of the keys is valid, the default keys stay.
     if (accepted.length > 0 || keys.length === 0) assigned.set(action, accepted)
   }
   const rows = actionNames.map((action): [Action, readonly string[]] => {
@@ -63,7 +63,7 @@ export function bindingsOf(given: unknown, path: string): Keybindings {
       )
     return [action, keys]
   })
-  // True: a row for each action.
+  // True: there is a row for each action.
   return { keysOf: Object.fromEntries(rows) as Record<Action, readonly string[]>, warnings }
 }
 
@@ -79,10 +79,10 @@ function keysIn(value: unknown): readonly string[] | undefined {
   return Array.isArray(value) && value.every((each): each is string => typeof each === 'string') ? value : undefined
 }
 
-/** Nobody writes more by hand. */
+/** A file written by hand is never larger. */
 const largestBytes = 1024 * 1024
 
-/** Reads `keybindings.json` of the folder; the defaults where there is none. */
+/** Reads `keybindings.json` in the folder; the default keys if there is none. */
 export async function readKeybindings(folder: string): Promise<Keybindings> {
   const path = join(folder, 'keybindings.json')
   const read = await boundedText(path, largestBytes)

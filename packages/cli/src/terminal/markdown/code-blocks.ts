@@ -4,7 +4,7 @@ import { getSegmenter, visibleWidth } from '@earendil-works/pi-tui/dist/utils.js
 import type { Block } from '../screen/screen-port.ts'
 import { indentModelCode } from '../view/model-text.ts'
 
-/** A part of a line of code that has one colour. */
+/** Part of a line of code in one colour. */
 interface CodePart {
   readonly text: string
   readonly role: CodeRole | undefined
@@ -12,20 +12,17 @@ interface CodePart {
 
 export type CodeLine = readonly CodePart[]
 
-/** The lines of one piece of code, as they come. */
+/** Highlights code line by line. */
 export interface CodeLines {
   next(line: string): CodeLine
 }
 
-/** A comment, a string or a document within a document may go on for so many lines and characters and be known as one. */
+/** The longest open construct, such as a comment, string or embedded document. */
 const longestOpen = { lines: 200, characters: 8_000 }
-/** A longer one is made by a program, and read by none: it would cost the square of its length. */
+/** Longer lines are generated and not highlighted: the cost grows with the square of their length. */
 const longestLine = 1_000
 
-/**
- * A line is looked at together with those before it that it cannot be told without: from the last line at whose end nothing was open. So each costs about
- * what it costs alone (spec R-TERM-11).
- */
+/** Highlights a line together with the preceding lines of an open construct. So each line costs about as much as on its own (spec R-TERM-11). */
 export function codeLines(language: string): CodeLines {
   let open: string[] = []
   let size = 0
@@ -42,7 +39,7 @@ export function codeLines(language: string): CodeLines {
   }
 }
 
-/** A mode that is not the language's own has the one it stands in as its parent. */
+/** Whether the code ends within a nested mode, such as an open comment or string. */
 function endsInOpenMode({ _top: top }: HighlightResult): boolean {
   return top !== undefined && 'parent' in top && top.parent !== undefined && top.parent !== null
 }
@@ -50,7 +47,7 @@ function endsInOpenMode({ _top: top }: HighlightResult): boolean {
 const piece = /<span class="([^"]*)">|<\/span>|&(amp|lt|gt|quot|#x27);|[^<&]+/g
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#x27': "'" }
 
-/** The last line of what the highlighter wrote, which ends with a line feed. */
+/** The last line of the highlighter's output, which ends with a line feed. */
 function lastLineOf(html: string): CodeLine {
   let line: CodePart[] = []
   let ended: CodePart[] = []
@@ -60,7 +57,7 @@ function lastLineOf(html: string): CodeLine {
     const inner = roles.findLast((each) => each !== undefined)
     const role = inner === 'plain' ? undefined : inner
     const last = line.at(-1)
-    // A comment comes word by word.
+    // Words of a comment are joined.
     if (last !== undefined && last.role === role) line[line.length - 1] = { text: last.text + first, role }
     else if (first !== '') line.push({ text: first, role })
     for (const each of more) {
@@ -107,17 +104,17 @@ const roleOfClass: Readonly<Record<string, CodeRole | 'plain'>> = {
   'hljs-subst': 'plain',
 }
 
-/** Undefined: that of what it stands in. */
+/** Undefined: the role of the enclosing element. */
 function roleOf(classes: string): CodeRole | 'plain' | undefined {
   return roleOfClass[classes.split(' ')[0] ?? '']
 }
 
-/** Lines of code, as they are: parted where the width ends, and not between words, so that what is copied is the code. */
+/** Lines of code, wrapped at the width and not between words, so that copied text is the code. */
 export function codeBlock(lines: readonly CodeLine[], indent: number, theme: Theme): Block {
   return indentModelCode({ render: (width) => lines.flatMap((line) => rowsOf(line, indent, width, theme)) })
 }
 
-/** The line above code, or below it. */
+/** The line above or below code. */
 export function fenceBlock(
   mark: string,
   { indent, hasGap }: { readonly indent: number; readonly hasGap: boolean },
@@ -125,7 +122,7 @@ export function fenceBlock(
 ): Block {
   return {
     render(width) {
-      // What stands behind the mark may be of any length.
+      // The info string may have any length.
       const line = ' '.repeat(indent) + theme.paint('border', fitting(mark, Math.max(8, width - indent), true))
       return hasGap ? ['', line] : [line]
     },
@@ -152,7 +149,7 @@ function rowsOf(line: CodeLine, indent: number, width: number, theme: Theme): re
   return [...rows, margin + row]
 }
 
-/** As much of the text as there is room for; at least a character where the row is empty. */
+/** As much of the text as fits; at least one character in an empty row. */
 function fitting(text: string, columns: number, isEmpty: boolean): string {
   if (/^[\u0020-\u007E]*$/.test(text)) return text.slice(0, columns)
   let kept = ''

@@ -7,23 +7,24 @@ import { isLoaded, languageOf, loadLanguage } from './languages.ts'
 import { closesFence, type FenceMark, fenceMark, indentOf, isHeading, isTableRule, itemIndent } from './line-shapes.ts'
 import { textBlock } from './text-block.ts'
 
-/** A block that becomes longer than this is ended, so that the tail costs no more. */
+/** A longer block is split, so that redrawing the tail stays cheap. */
 const longestBlock = 8_000
 const longestTable = 64_000
 /** More rows than a screen has. */
 const mostTail = 100
 
 interface OpenFence extends FenceMark {
-  /** Undefined: without colours. */
+  /** Undefined: not highlighted. */
   language: string | undefined
   lines: CodeLines | undefined
-  /** Lines that wait for their language. */
+  /** Lines that wait until their language is loaded. */
   pendingLines: string[]
 }
 
 /**
- * Markdown that comes in pieces: each block is given to be printed as soon as it is known to be whole (spec R-TERM-3, R-TERM-11). A block ends at an empty line, a
- * heading, a fence, the next item; a table with its last row; of code each line is a block.
+ * Renders Markdown as it arrives: each block is printed as soon as it is complete (spec R-TERM-3, R-TERM-11). A block ends at an empty line, a heading, a
+ * fence
+ * or the next item; a table after its last row. Each line of code is a block.
  */
 export function streamingMarkdown(theme: Theme): MarkdownStream {
   return new Stream(theme)
@@ -32,13 +33,13 @@ export function streamingMarkdown(theme: Theme): MarkdownStream {
 class Stream implements MarkdownStream {
   readonly tail: Component
   readonly #theme: Theme
-  /** The line that is not ended. */
+  /** The incomplete last line. */
   #line = ''
-  /** Lines of the block that is not ended. */
+  /** The lines of the incomplete block. */
   #lines: string[] = []
   #size = 0
   #fence: OpenFence | undefined
-  /** Where text stands that belongs to the item before; 0 outside a list. */
+  /** Where the text of the current list item starts; 0 outside a list. */
   #itemIndent = 0
   #hasGap = false
   #hasPrinted = false
@@ -90,14 +91,14 @@ class Stream implements MarkdownStream {
     if (isHeading(line) || this.#size > (this.#isTable() ? longestTable : longestBlock)) this.#endBlock()
   }
 
-  /** Whether the line cannot belong to the block that is open. */
+  /** Whether the line starts a new block. */
   #startsBlock(line: string): boolean {
     const first = this.#lines[0] ?? ''
     if (isHeading(line)) return true
     if (this.#isTable()) return !line.includes('|')
     const item = itemIndent(line)
     if (item === undefined) return false
-    // An item within an item stays with it.
+    // A nested item belongs to the outer item.
     return itemIndent(first) === undefined ? /^ *(?:[-*+]|1[.)]) /.test(line) : indentOf(line) <= indentOf(first)
   }
 
@@ -110,13 +111,13 @@ class Stream implements MarkdownStream {
     const { source, indent } = this.#dedented(this.#lines)
     this.#print(textBlock({ source, indent, hasGap: this.#hasGap }, this.#theme))
     const [first = ''] = this.#lines
-    // What is not moved to the right, and is no item, ends the list.
+    // A block that is neither indented nor an item ends the list.
     this.#itemIndent = itemIndent(first) ?? (indentOf(first) >= 2 ? this.#itemIndent : 0)
     this.#lines = []
     this.#size = 0
   }
 
-  /** Within a list a block that stands to the right belongs to an item, and is no code. */
+  /** In a list, an indented block belongs to an item and is not code. */
   #dedented(lines: readonly string[]): { readonly source: string; readonly indent: number } {
     const indent = this.#itemIndent > 0 ? indentOf(lines[0] ?? '') : 0
     if (indent < 2) return { source: lines.join('\n'), indent: 0 }
@@ -141,7 +142,7 @@ class Stream implements MarkdownStream {
     this.#fence = undefined
   }
 
-  /** Prints lines of code whose language is there, or is none. */
+  /** Prints the pending lines of code once their language is loaded, or has none. */
   #release(): void {
     const { language } = this.#fence ?? {}
     if (language === undefined || isLoaded(language)) this.#printPending()
@@ -167,7 +168,7 @@ class Stream implements MarkdownStream {
     this.#hasGap = false
   }
 
-  /** Of a line that does not end soon what is too long is a block of its own; gives the rest. */
+  /** Splits a long incomplete line into blocks; returns the rest. */
   #splitLong(line: string): string {
     let rest = line
     while (rest.length > longestBlock) {
@@ -194,7 +195,7 @@ class Stream implements MarkdownStream {
     }
     const lines = line.trim() === '' ? this.#lines : [...this.#lines, line]
     if (lines.length === 0) return []
-    // Of a long table the end is drawn until it is whole: each draws all of it.
+    // Only the end of a long table is drawn until it is complete, because each frame renders all of it.
     const drawn = this.#isTable() && lines.length > mostTail ? [...lines.slice(0, 2), ...lines.slice(-mostTail)] : lines
     const { source, indent } = this.#dedented(drawn)
     return textBlock({ source, indent, hasGap: this.#hasGap }, this.#theme).render(width)

@@ -13,7 +13,7 @@ interface PagerOptions extends Page {
   readonly done: () => void
 }
 
-/** A long text on the whole screen: arrows, pages, `g` and `G`, `/` to find, `q` or Esc to leave. */
+/** A long text on the whole screen: arrows, page keys, `g` and `G`, `/` to search, `q` or Esc to close. */
 export function pager(options: PagerOptions): Component {
   const { style, isKey, rows, changed, done } = options
   let at = options.startsAt === 'end' ? Infinity : 0

@@ -12,7 +12,7 @@ interface Options {
   readonly cwd: string
 }
 
-/** All of a conversation: what was said, what was thought, calls with their input and the whole of their results. */
+/** The whole conversation: messages, thinking, and calls with their input and full results. */
 export function transcriptLines(entries: readonly TranscriptEntry[], options: Options): readonly string[] {
   return entries.flatMap((entry) => linesOf(entry, options))
 }
@@ -59,7 +59,7 @@ function userLines(
   return ['', ...hanging(who, wholeText(content).trim(), width).map(who === '> ' ? style.bold : style.dim)]
 }
 
-/** Each text begins a line of its own: a file or the output of a command stands below what was said. */
+/** Each text starts on a new line: attached files and outputs follow the message. */
 function wholeText(content: MessageContent): string {
   return typeof content === 'string' ? content : content.map((block) => textOf([block]).trim()).join('\n')
 }

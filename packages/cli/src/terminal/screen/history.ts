@@ -2,25 +2,26 @@ import { linesAt } from './lines-at.ts'
 import type { Block } from './screen-port.ts'
 import { rowText } from './row.ts'
 
-/** The blocks that were printed last, for a resize that prints a screenful anew; and how many rows above the region are ours. */
+/** The blocks printed last, for reprinting them after a resize, and the number of rows above the region that are ours. */
 export interface PrintedBlocks {
-  /** Lines of the block, ready to be written. */
+  /** The lines of a block, ready to write. */
   print(block: Block, width: number): readonly string[]
-  /** At least so many rows above the region are ours. */
+  /** At least this many rows above the region are ours. */
   readonly rows: number
   /**
-   * The last lines in another width: as many as fill `rows`, and all that stood in the last `visible` rows of a terminal that has so many columns now. Nothing
-   * of what such a terminal showed is left out; what scrolled out of it may be there twice.
+   * The last lines in another width: enough to fill `rows`, and all that stood in the last `visible` rows of the terminal, which now has `columns`
+   * columns.
+   * No visible line is lost; lines that scrolled out may appear twice.
    */
   again(width: number, columns: number, rows: number, visible: number): readonly string[]
-  /** What is above was erased, but for what scrolled out: at least `scrolledOut` rows; and these lines were printed. */
+  /** The rows above were erased and these lines printed in their place. */
   replaced(erasedRows: number, lines: number): void
   forget(): void
 }
 
 interface Printed {
   readonly block: Block
-  /** As they stand on the terminal. */
+  /** The lines as they are on the terminal. */
   lines: readonly string[]
 }
 
@@ -71,10 +72,10 @@ export function printedBlocks(widthOf: (line: string) => number): PrintedBlocks 
   }
 }
 
-/** Lines that wrap another way take at most so many times the rows. */
+/** How many rows a line may take after rewrapping, for each row before. */
 const mostPerRow = 3
 
-/** The last lines of a block: those that stood in so many rows, and a few more where it wraps another way now. */
+/** The last lines of a block: those that stood in so many rows, and more if it wraps differently now. */
 function lastLines(lines: readonly string[], before: readonly string[], rows: number): readonly string[] {
   const count = lines.length === before.length ? rows : rows * mostPerRow
   return count >= lines.length ? lines : lines.slice(lines.length - count)

@@ -2,7 +2,7 @@ import { StdinBuffer } from '@earendil-works/pi-tui/dist/stdin-buffer.js'
 import { plainText } from './strip.ts'
 import type { Timers } from './terminal-port.ts'
 
-/** Parts what comes from the terminal into keys, pastes and answers. A paste is one piece, between `pasteStart` and `pasteEnd`, and without sequences in it. */
+/** Splits terminal input into keys, pastes and reports. A paste is one piece between `pasteStart` and `pasteEnd`, without escape sequences in it. */
 export interface Input {
   feed(data: string): void
   close(): void
@@ -11,11 +11,11 @@ export interface Input {
 export const pasteStart = '\u001B[200~'
 export const pasteEnd = '\u001B[201~'
 
-/** What follows an escape within this time belongs to it; input methods and slow lines send it in two pieces (spec R-TERM-9). */
+/** Bytes within this time after an escape belong to it; input methods and slow lines split sequences (spec R-TERM-9). */
 const escapeMs = 50
-/** A paste whose text held the mark of its end goes on at once after that mark. */
+/** A paste that contains its end marker continues within this time. */
 const pasteMs = 25
-/** A paste that has been silent for so long has lost its end. */
+/** A paste that is silent for this long has lost its end marker. */
 const lostEndMs = 2_000
 
 export function createInput(timers: Timers, take: (piece: string) => void): Input {
@@ -23,7 +23,7 @@ export function createInput(timers: Timers, take: (piece: string) => void): Inpu
   let pendingPaste: { paste: string; keys: string[] } | undefined
   let callOff = (): void => {}
   let callOffEnd = (): void => {}
-  /** The last characters that came: a mark may come in two pieces. */
+  /** The last characters received, since a marker may arrive in two pieces. */
   let seam = ''
   let isInPaste = false
 
@@ -40,7 +40,7 @@ export function createInput(timers: Timers, take: (piece: string) => void): Inpu
     callOff = timers.after(pasteMs, release)
   }
   const takeKey = (key: string): void => {
-    // Two escapes in one piece are the key, pressed twice.
+    // Two escapes in one piece are the key pressed twice.
     if (key === '\u001B\u001B') {
       take('\u001B')
       take('\u001B')
@@ -75,12 +75,12 @@ export function createInput(timers: Timers, take: (piece: string) => void): Inpu
   }
 }
 
-/** A terminal pastes line ends as the key Enter sends them. */
+/** Terminals paste line ends as the code of Enter. */
 function withLineFeeds(paste: string): string {
   return paste.replaceAll(/\r\n?/g, '\n')
 }
 
-/** Text of an input method, which ended a composition with an escape: that is no key of its own, and nothing of the text is lost. */
+/** Text from an input method that ended its composition with an escape, which is not a key press. */
 function isTextBehindEscape(key: string): boolean {
   return key.startsWith('\u001B') && key.charCodeAt(1) > 0x7f
 }

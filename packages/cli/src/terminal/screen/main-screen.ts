@@ -8,29 +8,29 @@ import type { Block, Component } from './screen-port.ts'
 import type { ReflowKind, Size } from './terminal-port.ts'
 
 /**
- * The terminal's own screen: printed blocks, and the region below them. It gives the bytes, and knows what stands there once they are written.
+ * The main screen of the terminal: printed blocks and the region below them. It returns bytes, and tracks what they put on the screen.
  *
- * S1: a block is written once, where the region begins, and is the terminal's from there on. A redraw prints the last ones anew.
- * S2: the region never has more rows than the terminal less one, so that its first row can be reached.
- * S3: one column is left free: a line that fills the last one is joined with the next by a terminal that is resized.
+ * S1: a block is written once, where the region starts, and then belongs to the terminal. A redraw prints the last ones again.
+ * S2: the region has at most one row less than the terminal, so that its first row stays reachable.
+ * S3: one column stays free, because a resized terminal joins a full line with the next one.
  */
 export interface MainScreen {
   draw(blocks: readonly Block[], components: readonly Component[], size: Size): string
-  /** The terminal has another size, and has wrapped its lines anew; or somebody wants all of it anew (spec R-TERM-4). */
+  /** Redraws after a resize, when the terminal has rewrapped its lines, or on request (spec R-TERM-4). */
   redraw(components: readonly Component[], size: Size): string
-  /** The terminal has wrapped its lines for this size; another may follow before it is drawn for one. */
+  /** The terminal has rewrapped its lines to this size; another resize may follow before the next redraw. */
   resized(size: Size): void
   isDrawnFor(size: Size): boolean
-  /** Others have written: the region begins where the cursor is. */
+  /** Other programs have written: the region starts at the cursor. */
   forget(size: Size): string
-  /** The terminal's answer to what `forget` and `redraw` ask it. */
+  /** The report that `forget` and `redraw` request. */
   cursorIsIn(row: number): void
   readonly showsCursor: boolean
 }
 
 const askRow = '\u001B[6n'
 
-/** The row of the cursor, then from its second column on: tmux keeps in its history what is erased from the first column of the first row, as a whole screen. */
+/** Erases the cursor row, then from its second column on: tmux saves a screen erased from the first column of the first row in its history. */
 const eraseBelow = '\r\u001B[2K\u001B[C\u001B[J\r'
 
 export function mainScreen(first: Size, { reflow }: { readonly reflow: ReflowKind }): MainScreen {
@@ -38,7 +38,7 @@ export function mainScreen(first: Size, { reflow }: { readonly reflow: ReflowKin
   let region: Region = emptyRegion
   let drawnFor = first
   const place = trackRegionPosition()
-  /** The region as the terminal has wrapped it since it was drawn. */
+  /** The region as the terminal has rewrapped it since it was drawn. */
   let reflowed: ReflowedRegion | undefined
   const reflowedFor = (size: Size): ReflowedRegion =>
     reflowRegion(size, reflowed ?? regionAsDrawn(region, drawnFor, place.top), reflow)
@@ -47,7 +47,7 @@ export function mainScreen(first: Size, { reflow }: { readonly reflow: ReflowKin
     place.drawn(printed, next.rows.length, rows)
     return bytes
   }
-  /** What is wrapped there hangs on the row: of other terminals it is not needed. */
+  /** Requests the cursor row, on which the rewrapping of such a terminal depends; other terminals do not need it. */
   const requestPosition = (): string => {
     if (reflow === 'usual') return ''
     place.asked(region.cursorRow)
@@ -64,7 +64,7 @@ export function mainScreen(first: Size, { reflow }: { readonly reflow: ReflowKin
       const live = rowsOf(components, size)
       const hidden = region.beforeCursor === undefined ? '' : '\u001B[?25l'
       if (blocks.rows + cursor >= size.rows - 1) {
-        // All that is seen is ours, also where the cursor is in the last row.
+        // All visible rows are ours, including a cursor in the last row.
         const above = blocks.again(widthOf(size), size.columns, size.rows - live.length, size.rows - 1 - cursor)
         blocks.replaced(size.rows, above.length)
         place.known(0)
@@ -99,13 +99,16 @@ function widthOf({ columns }: Size): number {
   return Math.max(1, columns - 1)
 }
 
-/** In which row of the screen the region begins, counted from 0. The terminal says it where only it knows; what is drawn until the answer comes is reckoned in. */
+/**
+ * The screen row where the region starts, counted from 0. Requested from the terminal where necessary; drawing before the report arrives is taken into
+ * account.
+ */
 interface RegionPosition {
   readonly top: number | undefined
-  /** The terminal was asked for the row of its cursor, which is in this row of the region. */
+  /** The terminal was asked for its cursor row; the cursor is in this row of the region. */
   asked(cursorRow: number): void
   answered(row: number): void
-  /** So many lines were printed, and the region has so many rows in a terminal of so many. */
+  /** This many lines were printed, and the region has this many rows in a terminal of that many. */
   drawn(printed: number, regionRows: number, rows: number): void
   known(top: number | undefined): void
 }
@@ -126,7 +129,7 @@ function trackRegionPosition(): RegionPosition {
     answered(row) {
       const [first, ...others] = waiting
       waiting = others
-      // Where it was asked again, or is known otherwise by now, this is of before.
+      // An outdated report: the position was requested again, or is already known.
       if (first === undefined || others.length > 0 || top !== undefined) return
       top = first.moves.reduce((at, move) => move(at), Math.max(0, row - first.cursorRow))
     },

@@ -2,19 +2,19 @@ import { visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
 import type { Region } from './live-region.ts'
 import type { ReflowKind, Size } from './terminal-port.ts'
 
-/** The rows of a region as a terminal has them after it was resized: each a line of so many columns, in so many rows. */
+/** The rows of a region after the terminal rewrapped them: each line with its width and number of rows. */
 export interface ReflowedRegion extends Size {
-  /** Rows of the terminal below the region; as few as there may be. */
+  /** Rows below the region; a lower bound. */
   readonly emptyRows: number
   readonly lines: readonly { readonly width: number; readonly rows: number }[]
-  /** Rows from the region's first to the one that the cursor is in. */
+  /** The row of the cursor, counted from the first row of the region. */
   readonly cursor: number
   readonly cursorLine: number
-  /** Columns before it there. */
+  /** Columns before the cursor in its line. */
   readonly beforeCursor: number
 }
 
-/** `top`: the row of the screen in which it begins, where that is known. */
+/** The region as it was drawn. `top`: the screen row where it starts, if known. */
 export function regionAsDrawn(
   { rows, cursorRow, beforeCursor }: Region,
   size: Size,
@@ -36,14 +36,14 @@ function rowsOfAll(lines: ReflowedRegion['lines']): number {
   return lines.reduce((sum, { rows }) => sum + rows, 0)
 }
 
-/** The same after the terminal was resized. */
+/** The region after a resize. */
 export function reflowRegion(size: Size, before: ReflowedRegion, kind: ReflowKind): ReflowedRegion {
   return kind === 'usual'
     ? reflowUsual(size.columns, before)
     : reflowXtermJs(size.columns, withoutDroppedRows(size.rows, before))
 }
 
-/** Made lower, xterm.js drops what stands below the cursor, empty or not, before it scrolls. */
+/** When xterm.js becomes lower, it drops rows below the cursor, empty or not, before it scrolls. */
 function withoutDroppedRows(rows: number, before: ReflowedRegion): ReflowedRegion {
   const { lines, emptyRows } = before
   const below = rowsOfAll(lines) - 1 - before.cursor + emptyRows
@@ -53,7 +53,7 @@ function withoutDroppedRows(rows: number, before: ReflowedRegion): ReflowedRegio
   return { ...before, rows, lines: kept, emptyRows: Math.max(0, emptyRows - lost) + Math.max(0, rows - before.rows) }
 }
 
-/** Each line is wrapped, and the cursor stays with its character. */
+/** Each line is rewrapped, and the cursor stays with its character. */
 function reflowUsual(columns: number, before: ReflowedRegion): ReflowedRegion {
   const lines = before.lines.map(({ width }) => ({ width, rows: rowsFor(width, columns) }))
   const above = rowsOfAll(lines.slice(0, before.cursorLine))
@@ -61,8 +61,9 @@ function reflowUsual(columns: number, before: ReflowedRegion): ReflowedRegion {
 }
 
 /**
- * The line with the cursor is cut, and what other lines grow by moves the cursor down, also where they stand below it: made narrower it goes from the last
- * line to the first, and asks of each where the cursor is by then.
+ * xterm.js cuts the line with the cursor, and growth of other lines moves the cursor down, even if they are below it. When it becomes narrower, it goes
+ * from
+ * the last line to the first, and uses the cursor position at that moment.
  */
 function reflowXtermJs(columns: number, before: ReflowedRegion): ReflowedRegion {
   if (columns === before.columns) return before

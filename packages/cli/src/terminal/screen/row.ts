@@ -2,10 +2,10 @@ import { CURSOR_MARKER } from '@earendil-works/pi-tui/dist/tui.js'
 import { truncateToWidth, visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
 import { stripToColours } from './strip.ts'
 
-/** One row of the terminal, ready to be written: inert, within its width, without spaces at its end, its colours ended. */
+/** One row of the terminal, ready to write: sanitized, cut to the width, without trailing spaces, and with its colours reset. */
 export interface Row {
   readonly text: string
-  /** What stands before the cursor, where the cursor is in this row. */
+  /** The text before the cursor, if the cursor is in this row. */
   readonly beforeCursor: string | undefined
 }
 
@@ -20,7 +20,7 @@ export function rowOf(line: string, width: number): Row {
   // The editor paints a cursor of its own there. The terminal's stands in its place: input methods and screen readers follow that one.
   // oxlint-disable-next-line no-control-regex -- the editor's inverse character
   const after = line.slice(at + CURSOR_MARKER.length).replace(/^\u001B\[7m(.*?)\u001B\[0m/s, '$1')
-  // Spaces before the cursor count: it stands behind them.
+  // Spaces before the cursor are kept.
   return {
     text: rowText(line.slice(0, at) + after, width),
     beforeCursor: padToCursor(before, line.slice(0, at), width),
@@ -42,7 +42,7 @@ function fitting(text: string, width: number): string {
   return text.length <= width || visibleWidth(text) <= width ? text : truncateToWidth(text, width, '…')
 }
 
-/** Spaces at the end, also behind the last letter and before the end of colours; those that show, being inverse, underlined or on a background, stay. */
+/** Removes trailing spaces, also those before a colour reset. Visible ones stay: inverse, underlined, or with a background. */
 function withoutEndSpaces(text: string): string {
   if (!text.includes('\u001B')) return text.trimEnd()
   // oxlint-disable-next-line no-control-regex -- colours may stand behind the spaces
@@ -52,7 +52,7 @@ function withoutEndSpaces(text: string): string {
   return showsSpaces(text.slice(0, end.index + end[0].indexOf(' '))) ? text : visible + end[0].replaceAll(' ', '')
 }
 
-/** Whether a space would be seen behind this text: inverse, underlined, struck through, or on a background. */
+/** Whether a space after this text would be visible: inverse, underlined, struck through, or on a background. */
 function showsSpaces(text: string): boolean {
   const shown = new Set<string>()
   // oxlint-disable-next-line no-control-regex -- colours are what is read
@@ -66,7 +66,7 @@ function showsSpaces(text: string): boolean {
   return shown.size > 0
 }
 
-/** `24` ends what `4` begins, `49` what any background begins. */
+/** `24` ends what `4` starts, `49` what any background starts. */
 function kindOf(code: string): string {
   return /^(?:4\d|10\d)$/.test(code) ? 'background' : code.slice(-1)
 }

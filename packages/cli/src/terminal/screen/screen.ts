@@ -11,13 +11,13 @@ import { rowText } from './row.ts'
 
 export interface ScreenOptions {
   readonly timers?: Timers
-  /** Somebody wants the process to end. Absent: the terminal is left, and the signal does what it does. A second signal does that in any case. */
+  /** Called for a signal that ends the process. Absent: the terminal is restored, and the signal has its default effect, as a second signal always has. */
   readonly onSignal?: (signal: EndSignal) => void
 }
 
-/** What a screen of a terminal can beside the port. */
+/** What a terminal screen offers in addition to the port. */
 export interface TerminalScreen extends Screen {
-  /** What the terminal answers about its background; undefined for one that does not, after 100 ms at most. */
+  /** The background of the terminal; undefined if it does not report one within 100 ms. */
   readonly background: Promise<Background | undefined>
 }
 
@@ -25,7 +25,7 @@ const frameMs = 16
 const quietMs = 50
 const answerMs = 100
 const drain = { quietMs: 50, longestMs: 500 }
-/** Nothing is written while the terminal is another's: lent, stopped, or left. */
+/** Creates the screen. It writes nothing while another program has the terminal. */
 export function createScreen(terminal: TerminalPort, options: ScreenOptions = {}): TerminalScreen {
   return new RootScreen(terminal, options)
 }
@@ -45,11 +45,11 @@ class RootScreen implements TerminalScreen {
   readonly #pending: Block[] = []
   #live: readonly Component[] = []
   #focus: Component | undefined
-  /** The terminal is ours, and is written to. */
+  /** Whether the terminal is ours to write to. */
   #hasTerminal = false
   #isStarted = false
   #isLent = false
-  /** The bytes that set it; '' while nobody set one. */
+  /** The bytes that set the title; '' before it is set. */
   #title = ''
   #lastFrame = Number.NEGATIVE_INFINITY
   #callOffFrame: (() => void) | undefined
@@ -185,7 +185,7 @@ class RootScreen implements TerminalScreen {
     this.#resolveBackground()
   }
 
-  /** What was typed for us, and answers that are on their way, are not for the shell. */
+  /** Discards input meant for this program, and pending reports, which would otherwise reach the shell. */
   #inputDrained(): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
@@ -203,7 +203,7 @@ class RootScreen implements TerminalScreen {
     })
   }
 
-  /** At once: the process ends, stops, or another gets the terminal. */
+  /** Releases the terminal immediately: the process ends or stops, or another program gets the terminal. */
   #leave(): void {
     if (!this.#hasTerminal) return
     try {
@@ -219,7 +219,7 @@ class RootScreen implements TerminalScreen {
     this.#callOffResize?.()
     this.#callOffFrame = this.#callOffResize = undefined
     if (this.#overlays.length > 0) this.#terminal.write(this.#full.leave())
-    // Also where a block cannot be drawn.
+    // Also if a block cannot be rendered.
     try {
       if (!this.#main.isDrawnFor(sizeOf(this))) this.#write(this.#main.redraw([], sizeOf(this)))
       this.#write(this.#main.draw(this.#pending.splice(0), [], sizeOf(this)))
@@ -234,7 +234,7 @@ class RootScreen implements TerminalScreen {
     this.#writeLeave()
     this.#terminal.setRaw(true)
     this.#hasTerminal = true
-    // Others have written since.
+    // Other programs may have written.
     this.#write(this.#main.forget(sizeOf(this)))
     this.#terminal.write(this.#modes.on() + this.#title)
     if (this.#overlays.length > 0) this.#terminal.write(this.#full.enter())
@@ -317,7 +317,7 @@ class RootScreen implements TerminalScreen {
 
 const bell = '\u0007'
 
-/** The bytes that call a person. A terminal passes over what it does not know. */
+/** The bytes of a notification. Terminals ignore unknown sequences. */
 function notificationOf(text: string, channel: NotificationChannel): string {
   const byIterm = `\u001B]9;${text}${bell}`
   switch (channel) {
@@ -337,7 +337,7 @@ function notificationOf(text: string, channel: NotificationChannel): string {
   }
 }
 
-/** In one line, and not longer than a terminal takes. */
+/** On one line, limited to a length that terminals accept. */
 function titleOf(text: string): string {
   return plainText(text).replaceAll(/\s+/g, ' ').trim().slice(0, 200)
 }
@@ -351,13 +351,13 @@ function sizeOf({ columns, rows }: Size): Size {
   return { columns, rows }
 }
 
-/** The alternate screen, for what takes all of the terminal: the transcript, a diff. What is printed below it is there again behind it. */
+/** The alternate screen, for components that fill the terminal: the transcript, a diff. The main screen reappears after it. */
 interface FullScreen {
   enter(): string
   leave(): string
-  /** What is to be written to show it. */
+  /** The bytes that show the component. */
   draw(component: Component, columns: number, rows: number): string
-  /** What stands on the screen is not known any more. */
+  /** The content of the screen is unknown. */
   forget(): void
 }
 

@@ -1,4 +1,4 @@
-/** Why the interactive program cannot be used here, in a sentence that says what can; undefined where it can (spec R-TERM-8). */
+/** Why the interactive program cannot run here, and what to do instead; undefined if it can (spec R-TERM-8). */
 export function missingTerminalReason(
   env: Readonly<Record<string, string | undefined>>,
   { stdin, stdout }: { readonly stdin: { readonly isTTY?: boolean }; readonly stdout: { readonly isTTY?: boolean } },

@@ -3,13 +3,13 @@ import { hanging, headOfLines, tailOfLines, foldedLines } from '../view/lines.ts
 import type { Block, Component } from '../screen/screen-port.ts'
 import { type ShellCommand, type CommandResult, runShellCommand } from './shell-command.ts'
 
-/** The commands of the person, one after another. */
+/** Runs the shell commands of the person, one after another. */
 export interface ShellCommands {
-  /** Those that run or wait, with the end of what the first one prints. */
+  /** The running command with the end of its output, and the waiting ones. */
   readonly live: Component
   readonly isRunning: boolean
   run(command: ShellCommand): void
-  /** Ends the one that runs; those that wait do not begin. Gives their lines back. */
+  /** Ends the running command. Returns the lines of the waiting ones, which do not start. */
   stop(): readonly string[]
 }
 

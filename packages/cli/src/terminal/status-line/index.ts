@@ -1,4 +1,4 @@
-// Loaded where a setting names a command, and only there.
+// Loaded only if a setting names a command.
 import type { StatusLineSettings } from '@halting/policy/settings'
 import { StatusLineCommand, type StatusLineSize } from '@halting/agent/hooks'
 import type { LiveSession } from '../../flags/open-session.ts'
@@ -8,9 +8,9 @@ import { createStatusLine, type StatusLine } from './status-line.ts'
 
 export type { StatusLine } from './status-line.ts'
 
-/** What the program has for it. */
+/** What the program provides to the status line. */
 export interface StatusLineContext {
-  /** Where the program was started. */
+  /** The folder where the program was started. */
   readonly projectDirectory: string
   readonly version: string
   readonly size: () => StatusLineSize
@@ -20,7 +20,7 @@ export interface StatusLineContext {
   readonly now: () => number
 }
 
-/** The status line of a session of this machine, by the settings that count for it. */
+/** The status line of a session of this machine, according to its settings. */
 export function statusLineOf(
   { session, toolbox, run }: LiveSession,
   { command, padding, refreshInterval }: StatusLineSettings,

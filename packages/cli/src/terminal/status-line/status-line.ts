@@ -9,29 +9,29 @@ import { withoutTimes } from './input.ts'
 interface Options {
   readonly command: Pick<StatusLineCommand, 'run' | 'end'>
   readonly padding?: number
-  /** Milliseconds after which it is run again although nothing changed. */
+  /** Milliseconds after which the command runs again without a change. */
   readonly refreshMs?: number
   readonly input: () => JsonObject
   readonly size: () => StatusLineSize
-  /** What is shown is another. */
+  /** Something shown has changed. */
   readonly changed: () => void
   readonly note: (text: string) => void
 }
 
-/** What the command of a person prints about a session, while that is shown. */
+/** The output of a status line command for a session. */
 export interface StatusLine {
-  /** The command printed something. */
+  /** Whether the command printed something. */
   readonly isShown: boolean
-  /** In lines of at most so many columns; none where it printed nothing, or failed. */
+  /** Lines of at most `width` columns; none if it printed nothing, or failed. */
   render(width: number): readonly string[]
   onEvent(event: SessionEvent): void
   close(): Promise<void>
 }
 
-/** Milliseconds from one run to the next, at least. */
+/** The least milliseconds between runs. */
 const everyMs = 300
 const mostLines = 3
-/** Where the terminal has fewer rows, one line is shown. */
+/** A terminal with fewer rows shows one line. */
 const rowsForAll = 16
 
 export function createStatusLine(options: Options): StatusLine {
@@ -55,7 +55,7 @@ export function createStatusLine(options: Options): StatusLine {
     lines = next
     changed()
   }
-  /** Once in a session: a command that fails fails again with the next change. */
+  /** Reported once per session, because the command would fail again with each change. */
   function reportFailure(why: string): void {
     if (hasReported) return
     hasReported = true
@@ -91,7 +91,7 @@ export function createStatusLine(options: Options): StatusLine {
   }
 }
 
-/** The first lines that show something; of sequences only colours are left. */
+/** The first visible lines, with colours as the only sequences. */
 function linesOf(text: string): readonly string[] {
   const shown = stripToColours(text)
     .split('\n')
@@ -101,21 +101,21 @@ function linesOf(text: string): readonly string[] {
 }
 
 interface PaceOptions {
-  /** Does it once. What it rejects with is its own affair. */
+  /** Does the work once. Rejections are ignored. */
   readonly work: () => Promise<void>
-  /** Milliseconds from one start to the next, at least. */
+  /** The least milliseconds between starts. */
   readonly everyMs: number
 }
 
-/** Work that is asked for more often than it may be done. */
+/** Limits how often work is done. */
 export interface Pace {
-  /** Has it done soon. What is asked for meanwhile is done once, with what stands then. */
+  /** Requests the work. Requests while it is running are combined into one. */
   ask(): void
-  /** Nothing begins any more. */
+  /** Starts no more work. */
   stop(): void
 }
 
-/** Does one at a time, and begins none sooner than `everyMs` after the one before (spec R-LIM-42). */
+/** Runs the work one at a time, and starts it at most once per `everyMs` (spec R-LIM-42). */
 export function createPace({ work, everyMs }: PaceOptions): Pace {
   let timer: NodeJS.Timeout | undefined
   let [isWorking, isAsked, isStopped] = [false, false, false]

@@ -2,10 +2,10 @@ import { mcpNameOf } from '../../io/mcp-name.ts'
 import { everyCharacterInLine } from '../../io/seen.ts'
 import { displayPath } from '../../io/display-path.ts'
 
-/** A longer name or path is cut here; what is asked about shows it in full. */
+/** A longer name or path is cut here; the details of the request show it in full. */
 export const longestAction = 200
 
-/** The question about a call, as one sentence that names the action: `Edit src/parser.ts?`, `Run this command?` (spec R-TERM-30). */
+/** The question about a call in one sentence that names the action: `Edit src/parser.ts?`, `Run this command?` (spec R-TERM-30). */
 export function actionQuestion(toolName: string, input: { readonly [field: string]: unknown }, cwd: string): string {
   const raw = (name: string): string => (typeof input[name] === 'string' ? input[name] : '')
   const named = (action: string, name: string, otherwise: string): string =>

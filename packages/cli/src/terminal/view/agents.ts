@@ -7,13 +7,13 @@ import { dollars } from '../../io/dollars.ts'
 import { displayLine } from './lines.ts'
 import { toolTitle } from './tool-title.ts'
 
-/** Subagents that work, one line each (spec R-TERM-22). */
+/** Working subagents, one line each (spec R-TERM-22). */
 export interface Agents {
-  /** Gives how one that worked in the background ended; undefined where it goes on, or is not known. */
+  /** Returns how a background agent ended; undefined if it did not, or is unknown. */
   onEvent(event: AgentEvent): EndedAgent | undefined
-  /** The call that it works for has its result; who works in the background goes on. */
+  /** The call of an agent has its result; background agents continue. */
   over(callId: string): void
-  /** Of those that work now. */
+  /** One line for each working agent. */
   lines(width: number, style: Style): readonly string[]
 }
 
@@ -32,12 +32,12 @@ interface Agent {
   readonly isBeside: boolean
   turn: number
   usd: number
-  /** What it does now. */
+  /** Its running calls. */
   readonly calls: Map<string, string>
   waits: string
 }
 
-/** What an agent waits for after an event, in words, '' for nothing; undefined where that is as it was. */
+/** What an agent waits for after an event, '' for nothing; undefined if the event does not change it. */
 function waitAfter(event: RunEvent): string | undefined {
   switch (event.type) {
     case 'retry':

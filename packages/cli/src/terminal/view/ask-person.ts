@@ -12,13 +12,13 @@ import {
 } from './question-parts.ts'
 import { isPressed, textField, typedCharacter, type TextField } from './text-field.ts'
 
-/** What is pressed so soon after the next question came was meant for the one before it. */
+/** A key this soon after the next question appeared was meant for the previous one. */
 const freshMs = 400
 
 /**
- * The questions of AskUserQuestion, one at a time: options by number or arrows, several where the question takes several, and a text of one's own
- * (spec R-TERM-34). What was answered goes into `answers` of the input, by question; what was skipped is told as such. Undefined for an input without a
- * question.
+ * The questions of AskUserQuestion, one at a time: options by number or arrows, several if allowed, and free text
+ * (spec R-TERM-34). The answers go into `answers` of the input, by question, without skipped ones. Undefined for an input without
+ * questions.
  */
 export function askPerson(options: QuestionOptions): QuestionView | undefined {
   const asked = personQuestionsIn(options.question.input)
@@ -97,7 +97,7 @@ class PersonQuestionView implements QuestionView {
       return this.#changed()
     }
     if (isPressed(data, 'enter')) {
-      // With several, Enter is for those that were chosen.
+      // With multiple selection, Enter submits the selection.
       return present.multiSelect && this.#row < present.options.length && this.#chosen.size > 0
         ? this.#next(this.#given(present))
         : this.#choose(present, this.#row)
@@ -124,7 +124,7 @@ class PersonQuestionView implements QuestionView {
     })
   }
 
-  /** Options that were chosen, in their order; a text of one's own stands behind them. */
+  /** The selected options in order, then the free text. */
   #given(present: PersonQuestion, own?: string): Json {
     const labels = present.options.flatMap(({ label }, index) => (this.#chosen.has(index) ? [label] : []))
     const all = own === undefined ? labels : [...labels, own]
@@ -155,7 +155,7 @@ class PersonQuestionView implements QuestionView {
     this.#changed()
   }
 
-  /** What a key before it was meant for is no answer to this one (spec R-TERM-66a). */
+  /** A key meant for the previous question does not answer this one (spec R-TERM-66a). */
   #isEarly(data: string): boolean {
     return (
       this.#now() - this.#nextAt <= freshMs &&

@@ -9,21 +9,21 @@ import { hanging } from './lines.ts'
 import { choiceLines, ruler, type Choice, type QuestionView, writingKeys, writtenLines } from './question-parts.ts'
 import { isPressed, textField, typedCharacter, type TextField } from './text-field.ts'
 
-/** What a question at a limit needs to be put to a person. */
+/** What a question at a limit needs. */
 export interface LimitQuestionOptions {
   readonly request: LimitRequest
-  /** `session.answerLimit`. @throws ConfigurationError for what is no answer. */
+  /** `session.answerLimit`. @throws ConfigurationError for an invalid answer. */
   readonly answer: (answer: LimitAnswer) => void
   /** Milliseconds since 1970. */
   readonly wallTime: () => number
-  /** What is shown is another. */
+  /** Something shown has changed. */
   readonly changed: () => void
   readonly style: Style
 }
 
 /**
- * Asks whether a limit is raised at which the run pauses (spec R-PAUSE-14). Enter does nothing: money is not spent by a habit. Esc ends the run as the
- * limit says.
+ * Asks whether to raise the limit at which a run paused (spec R-PAUSE-14). Enter does nothing, so that money is not spent by habit. Esc ends the run
+ * at the limit.
  */
 export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
   const { request, answer, changed, style } = options
@@ -55,7 +55,7 @@ export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
     else now.field.handleInput(data)
     changed()
   }
-  /** Gives what is wrong with it; '' where it is taken. */
+  /** Returns a problem with the value; '' if it was accepted. */
   const raiseTo = (given: string): string => {
     const read = settableLimits[limit].parse(given.trim())
     if (!('value' in read)) return `Enter ${read.expected}.`

@@ -1,25 +1,25 @@
 import type { Block } from '../screen/screen-port.ts'
 
-// What stands at the left edge behind one of these signs is the program's, or the person's: `✓ done`, `■` and why, `! …`, `? Bash: …`, `⏺ Bash`, `> …`.
-// Signs that look like them count too; what draws tables does not.
+// Lines that start with one of these signs come from the program or the person: `✓ done`, `■` and a reason, `! …`, `? Bash: …`, `⏺ Bash`, `> …`. Similar
+// signs count, too; box drawing characters do not.
 
 const colours = String.raw`^(?:\u001B\[[\d;:]*m)*`
 const resemblesProgramLine = new RegExp(
   String.raw`${colours}(?![\u2500-\u257F])(?:[\p{So}>?!\u00B7\u203A\u00BB\u276F]\uFE0F?)+(?:\s|\u001B|$)`,
   'u',
 )
-/** Code may begin with what means something there. */
+/** Fewer signs for code, where some of them are syntax. */
 const resemblesProgramLineInCode = new RegExp(
   String.raw`${colours}(?![\u2500-\u257F])(?:[\p{So}!]\uFE0F?)+(?:\s|\u001B|$)`,
   'u',
 )
 
-/** Text of the model: where a line of it begins as lines of the program do, all of it stands two columns in (spec R-TERM-11b). */
+/** Text of the model. If a line looks like one of the program, the whole text is indented by two columns (spec R-TERM-11b). */
 export function indentModelText(block: Block): Block {
   return indentedBlock(block, resemblesProgramLine, () => true)
 }
 
-/** The same for code, which is printed line by line, and whose other lines stay where they are. */
+/** The same for code, which is printed line by line; only such lines are indented. */
 export function indentModelCode(block: Block): Block {
   return indentedBlock(block, resemblesProgramLineInCode, (line) => resemblesProgramLineInCode.test(line))
 }

@@ -51,14 +51,15 @@ function isOfProject(destination: Destination): boolean {
   return destination === 'localSettings' || destination === 'projectSettings'
 }
 
-/** What is written: a message in place of the call, or the call with another input. */
+/** The text being written: instructions instead of the call, or a changed input. */
 type Writing =
   | { readonly type: 'instead'; readonly field: TextField }
   | { readonly type: 'edit'; readonly field: TextField; problem: string }
 
 /**
- * Asks whether a call may run (spec R-TERM-30 to R-TERM-33). Whoever shows it waits until nobody types. Enter says yes, but for what may do harm, and
- * while some of what is asked about was not seen: there it does nothing.
+ * Asks whether a call may run (spec R-TERM-30 to R-TERM-33). The caller waits until nobody is typing. Enter approves, unless the call may do harm or some
+ * of
+ * it was not visible yet; then Enter does nothing.
  */
 export function permissionQuestion(options: QuestionOptions): QuestionView {
   return new PermissionQuestionView(options)
@@ -78,14 +79,14 @@ class PermissionQuestionView implements QuestionView {
   readonly #rule: Extract<PermissionUpdate, { readonly rules: unknown }> | undefined
   readonly #mode: Extract<PermissionUpdate, { readonly type: 'setMode' }> | undefined
   readonly #subject: ScrollableLines
-  // On a screen with no room for both, what is asked about comes first, and why behind it.
+  // On a small screen, the subject of the call comes first and the reason after it.
   readonly #withHead: ScrollableLines
-  // A rule that is not for the project is suggested where nothing would count that is kept for it.
+  // A suggestion outside the project means that project settings do not apply.
   readonly #places: readonly Destination[]
   #shown: ScrollableLines
   #destination: Destination
   #writing: Writing | undefined
-  /** Those that one key would answer: as they stand on the screen, to their end. */
+  /** The calls that one key would approve: those fully visible on the screen. */
   #alike: readonly Question[] = []
 
   constructor(options: QuestionOptions) {
@@ -253,7 +254,7 @@ class PermissionQuestionView implements QuestionView {
     const rows = this.#options.rows()
     const waits = [...this.#others(width), ...freedomLines(this.#rule?.rules ?? [], this.#options, width)]
     const head = [ruler(width, this.#style), ...headLines(this.#options, width)]
-    // Of the screen one line is what was printed, and one the status below.
+    // One line of the screen stays for printed text, and one for the status bar.
     const room = rows - 2 - waits.length - choiceLines(this.#choices(true), width, this.#style).length
     this.#shown = room - head.length >= 3 ? this.#subject : this.#withHead
     const above = this.#shown === this.#subject ? head : []
@@ -262,10 +263,10 @@ class PermissionQuestionView implements QuestionView {
   }
 }
 
-/** More of them are not shown, and then not all are answered with one key. */
+/** More waiting calls are not shown, and cannot be approved together. */
 const mostWaitingLines = 4
 
-/** The action, who asks, and why. The rule that would allow it is offered below. */
+/** The action, who asks, and why, without the suggested rule, which is offered below. */
 function headLines({ question, style, cwd }: QuestionOptions, width: number): readonly string[] {
   const { toolName, input, agentId } = question
   const who = agentId === undefined ? [] : [`Asked by the agent ${everyCharacterInLine(agentId, 60)}.`]
@@ -280,7 +281,7 @@ function headLines({ question, style, cwd }: QuestionOptions, width: number): re
   return hanging('? ', parts.join(' '), width).map(style.bold)
 }
 
-/** Why a call is asked about; '' where no more is to say than that no rule allows it. A program that it begins with stays as it is spelled. */
+/** Why a call asks; '' if only because no rule allows it. A leading program name keeps its spelling. */
 function reasonOf({ toolName, reason, input }: Question): string {
   const why = reason.replace(/\s*The rules? .+ would allow it\.$/s, '').trim()
   const says =
@@ -290,7 +291,7 @@ function reasonOf({ toolName, reason, input }: Question): string {
   return namesProgram(first, input) ? why : why.slice(0, 1).toUpperCase() + why.slice(1)
 }
 
-/** Whether a word of a reason is one of the command, and not one that begins sentences. */
+/** Whether the first word of a reason is part of the command, and not a common word. */
 function namesProgram(word: string, input: unknown): boolean {
   const command = isJsonObject(input) ? input['command'] : undefined
   if (typeof command !== 'string' || /^(?:it|its|the|a|an|no|only)$/i.test(word)) return false
@@ -306,7 +307,7 @@ function waitingLines(
   if (others.length === 0) return []
   const named = others.map(({ toolName, input }: Question) => {
     const { name, about } = toolTitle(toolName, input, cwd)
-    // A yes to all is a yes to this, to its end.
+    // Approving all calls includes this one, so it is shown to its end.
     const isCommand = toolName === 'Bash' || toolName === 'Wait'
     const said = isCommand && typeof input['command'] === 'string' ? input['command'] : about
     return everyCharacter(`${name} ${said}`).replaceAll('\n', '⏎')
@@ -336,7 +337,7 @@ function ruleText({ toolName, ruleContent }: Rules[number]): string {
   return ruleContent === undefined ? toolName : `${toolName}(${ruleContent})`
 }
 
-/** Rules that let any program run say so where they are offered (spec R-RULE-9c). */
+/** Warnings for rules that would allow any program (spec R-RULE-9c). */
 function freedomLines(rules: Rules, { style }: QuestionOptions, width: number): readonly string[] {
   const found = new Set(rules.flatMap((rule) => runsAnything(ruleText(rule)) ?? []))
   return [...found].flatMap((text) => hanging(' ', everyCharacterInLine(text, 200), width)).map(style.yellow)
@@ -346,20 +347,20 @@ function modeText(mode: string): string {
   return mode === 'acceptEdits' ? 'accept edits' : `mode ${everyCharacterInLine(mode, 40)}`
 }
 
-/** Commands that delete, or write over what cannot be had back. What merely looks like one counts: nothing but the default answer depends on it. */
+/** Commands that delete or overwrite data. False positives are acceptable: only the default answer depends on it. */
 const harmful = [
   /\b(?:rm|rmdir|unlink|shred|truncate|dd|srm|mkfs[.\w]*|del|Remove-Item)\b/,
   /\bgit\b[^|;&\n]*\bpush\b[^|;&\n]*(?:\s--force|\s-[a-zA-Z]*f|\s--delete|\s--mirror|\s\+\S|\s:\S)/,
   /\bgit\b[^|;&\n]*\b(?:reset\s[^|;&\n]*--hard|clean\b|checkout\s[^|;&\n]*(?:-f|--)|restore\b|branch\s[^|;&\n]*-D|stash\s+(?:drop|clear)|filter-branch)/,
   /\bfind\b[^|;&\n]*\s-(?:delete|exec|execdir|ok)\b/,
   /\s--delete\b/,
-  // What was fetched is run unseen, and what runs as root may do anything.
+  // Downloaded code runs unseen, and root may do anything.
   /\|\s*(?:sudo\s+)?(?:ba|z|da|k|fi)?sh\b/,
   /\bsudo\b/,
   /\b(?:drop|truncate)\s+(?:table|database|schema)\b/i,
 ]
 
-/** Whether a call may delete, push by force, run what was fetched or write outside the folder: then no key that is pressed by habit says yes (spec R-TERM-31). */
+/** Whether a call may delete, force-push, run downloaded code, or write outside the folder. Then Enter does not approve it (spec R-TERM-31). */
 export function mayHarm(tool: string, input: unknown, cwd: string): boolean {
   if (!isJsonObject(input)) return true
   const path = input['file_path'] ?? input['notebook_path']
@@ -377,14 +378,14 @@ export function mayHarm(tool: string, input: unknown, cwd: string): boolean {
   return harmful.some((pattern) => pattern.test(command)) || writesOutside(command, cwd)
 }
 
-/** As a tool reads the path, and where it leads. */
+/** Whether a path, resolved like a tool would, is outside the folder. */
 function isOutside(path: string, cwd: string): boolean {
   const called = calledPath(path, cwd)
   const from = relative(cwd, called)
   return from.startsWith('..') || isAbsolute(from) || !isInsideAny(called, [cwd])
 }
 
-/** What is redirected, copied or moved to a path that does not lie below the folder. */
+/** Whether a command redirects, copies or moves to a path outside the folder. */
 function writesOutside(command: string, cwd: string): boolean {
   const targets = [...command.matchAll(/>>?\|?\s*(['"]?)([^\s'"|;&<>]+)\1/g)].map(([, , target = '']) => target)
   const moves = /\b(?:cp|mv|install|ln|rsync|tee|scp)\b/.test(command)

@@ -1,15 +1,15 @@
 import type { MessageContent } from '@halting/core'
 import { isText } from '@halting/core/adapters'
 
-/** What a person said, without what it brought in: files, output of their commands, images. */
+/** The text of a person's message, without attached files, outputs and images. */
 export function promptText(content: MessageContent): string {
   return typeof content === 'string' ? content : (content.find(isText)?.text ?? '')
 }
 
-/** The line before what was mentioned; its second form is that of sessions of earlier versions. */
+/** The line before a mentioned file; the second form is that of earlier versions. */
 const mention = /^(?:The )?(?:file|folder) (.+?)(?: \(mentioned by the user\)|, which the user named):$/i
 
-/** What it brought in, each in a few words. */
+/** The attachments of a message, in a few words each. */
 export function attachmentLabels(content: MessageContent): readonly string[] {
   if (typeof content === 'string') return []
   const first = content.findIndex(isText)

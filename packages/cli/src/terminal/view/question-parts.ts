@@ -8,46 +8,46 @@ import { foldedLines, displayLine } from './lines.ts'
 import { type TextField, isPressed } from './text-field.ts'
 import { many } from '../../io/figures.ts'
 
-/** What a question of the session needs to be put to a person. */
+/** What a permission request needs to be shown. */
 export interface QuestionOptions {
   readonly question: Question
-  /** All that wait now, this one too: others come while it stands there. */
+  /** All open requests, including this one; others may arrive while it is shown. */
   readonly waiting: () => readonly Question[]
   /** `session.answer`. */
   readonly answer: (questionId: string, answer: PermissionAnswer) => void
-  /** Milliseconds, by a clock that only goes on. */
+  /** Milliseconds, by a monotonic clock. */
   readonly now: () => number
-  /** What is shown is another. */
+  /** Something shown has changed. */
   readonly changed: () => void
   readonly style: Style
   readonly cwd: string
-  /** Rows of the screen: what is asked about is cut so that the keys stay to be seen. */
+  /** Rows of the screen: the subject is cut so that the keys stay visible. */
   readonly rows: () => number
-  /** What the rules say of a command of bash, part by part (`RulePermissions.explain`). */
+  /** What the rules say about each part of a Bash command (`RulePermissions.explain`). */
   readonly explain?: (command: string) => Pick<Explanation, 'parts'>
-  /** A file as it is; undefined where it cannot be read. For diffs with the numbers of lines. */
+  /** The content of a file, for diffs with line numbers; undefined if it cannot be read. */
   readonly fileText?: (path: string) => string | undefined
 }
 
-/** A question as it is on the screen. */
+/** A question on the screen. */
 export interface QuestionView extends Component {
-  /** A message that is being written in it, and was not sent; '' for none. */
+  /** An unsent message that is being written in it; '' for none. */
   readonly unsentText: string
-  /** Whether the key would answer it, or begin an answer. */
+  /** Whether the key would answer it, or start an answer. */
   isAnswerKey(data: string): boolean
 }
 
-/** What can be answered, by its key. */
+/** An answer with its key. */
 export interface Choice {
   readonly key: string
   readonly label: string
   readonly choose: () => void
 }
 
-/** The label of the answer that denies a call and says what to do. */
+/** The label of the answer that denies a call and gives instructions. */
 export const otherInstructionsLabel = 'no, and give other instructions'
 
-/** Choices side by side, each whole: `y yes · n no`. */
+/** Choices side by side, without splitting any: `y yes · n no`. */
 export function choiceLines(
   choices: readonly Pick<Choice, 'key' | 'label'>[],
   width: number,
@@ -67,17 +67,17 @@ export function choiceLines(
   return lines.map(({ shown }) => ` ${shown}`)
 }
 
-/** A text that is being written, behind the sign of the editor. */
+/** The text being written, after the prompt sign. */
 export function writtenLines(field: Pick<TextField, 'render'>, width: number): readonly string[] {
   return field.render(width - 4).map((line, index) => `  ${index === 0 ? '>' : ' '} ${line}`)
 }
 
-/** A line between what was printed and the question. */
+/** A line between printed text and the question. */
 export function ruler(width: number, style: Style): string {
   return style.dim('─'.repeat(Math.max(0, width)))
 }
 
-/** The keys below a text that is being written. */
+/** The keys below a text field. */
 export function writingKeys(enter: string): readonly Pick<Choice, 'key' | 'label'>[] {
   return [
     { key: 'Enter', label: enter },
@@ -85,20 +85,20 @@ export function writingKeys(enter: string): readonly Pick<Choice, 'key' | 'label
   ]
 }
 
-/** A person who stops the run by Esc, as at any other time. */
+/** The answer for Esc, which stops the run. */
 export const interruptAnswer: PermissionAnswer = {
   behavior: 'deny',
   message: userStoppedRun,
   interrupt: true,
 }
 
-/** Lines of which as many are shown as there is room for; the rest is a key away. */
+/** Lines that scroll if there is no room for all. */
 export interface ScrollableLines {
-  /** At most so many; of fewer than two, one line that says that there is more. */
+  /** At most `most` lines; with fewer than two, one line that says there are more. */
   lines(width: number, most: number): readonly string[]
-  /** Whether all of them have been on the screen. */
+  /** Whether all lines have been visible. */
   readonly isSeen: boolean
-  /** Whether the key was one for it. */
+  /** Whether the key was handled. */
   handleInput(data: string): boolean
 }
 
@@ -106,7 +106,7 @@ export function scrollableLines(linesFor: (width: number) => readonly string[], 
   let made: { readonly width: number; readonly lines: readonly string[] } | undefined
   let [from, page, seen] = [0, 1, 0]
   const all = (width: number): readonly string[] => {
-    // Lines of another width are others: they are seen anew.
+    // At another width the lines differ, so they count as unseen.
     if (made?.width !== width) [made, seen, from] = [{ width, lines: linesFor(width) }, 0, 0]
     return made.lines
   }
@@ -126,7 +126,7 @@ export function scrollableLines(linesFor: (width: number) => readonly string[], 
       page = Math.max(1, most - 1)
       from = Math.max(0, Math.min(from, whole.length - page))
       const to = from + page
-      // What is skipped is not seen, nor what there is no room for at all.
+      // Skipped lines do not count as seen, nor lines without room.
       if (from <= seen && most >= 2) seen = Math.max(seen, to)
       const left = whole.length - to
       const where = left > 0 ? `${many(left, 'more line')} below: ↓ PgDn` : 'the end: ↑ PgUp'

@@ -9,7 +9,7 @@ import { foldedLines, hanging, headOfLines } from './lines.ts'
 import type { QuestionOptions } from './question-parts.ts'
 import { patchFileTitle, patchToolName, patchFileViews } from '../../frontends/patch-files.ts'
 
-/** What a call is about, in full as far as there is room: the command part by part, the change, the input (spec R-TERM-30). */
+/** The subject of a call in full, as far as there is room: the parts of a command, the change, the input (spec R-TERM-30). */
 export function subjectLines(
   { question, cwd, explain, fileText, style }: QuestionOptions,
   width: number,
@@ -18,7 +18,7 @@ export function subjectLines(
   const { toolName, input } = question
   const raw = (name: string): string => (typeof input[name] === 'string' ? input[name] : '')
   const text = (name: string): string => everyCharacter(raw(name))
-  // What is waited for by a command runs it as Bash does.
+  // A command to wait for runs like one of Bash.
   switch (toolName === 'Wait' && typeof input['command'] === 'string' ? 'Bash' : toolName) {
     case 'Bash':
       return [
@@ -29,7 +29,7 @@ export function subjectLines(
     case 'Edit':
     case 'Write': {
       const path = raw('file_path')
-      // The question names it, cut where it is longer.
+      // The question names the path, but cuts a long one.
       const shownName = displayPath(path, cwd)
       const hunk = toolName === 'Edit' ? editHunk(input, fileText?.(path)) : writeHunk(raw('content'), fileText?.(path))
       const further = furtherLines(input, ['file_path', 'old_string', 'new_string', 'content'], width)
@@ -46,7 +46,7 @@ export function subjectLines(
   }
 }
 
-/** Each file of a patch with its changes; the last of many lines are left out. */
+/** The changes of each file of a patch; the last of many lines are left out. */
 function patchQuestionLines(
   input: Question['input'],
   { cwd, style, width, most }: Pick<QuestionOptions, 'cwd' | 'style'> & { width: number; most: number },
@@ -56,7 +56,7 @@ function patchQuestionLines(
   const titles = files.map((file) =>
     hanging('  ', everyCharacter(patchFileTitle(file, (path) => displayPath(path, cwd))), width),
   )
-  // No file is left out: nobody says yes to a change that they have not seen the name of.
+  // Every file is named, because nobody should approve a change of an unnamed file.
   const each = Math.max(2, Math.floor((most - titles.flat().length) / files.length))
   return files.flatMap(({ hunks }, index) => {
     const shown = hunks.map((lines) => ({ oldStart: null, newStart: null, lines: lines.map(everyControl) }))
@@ -70,7 +70,7 @@ function inputLines(entries: readonly (readonly [string, unknown])[], width: num
   )
 }
 
-/** What else the input says, such as that every place is changed, or that nobody waits for the command. What is off says nothing. */
+/** Further fields of the input, such as `replace_all`. False values are left out. */
 function furtherLines(input: Question['input'], shown: readonly string[], width: number): readonly string[] {
   const isShown = ([name, value]: readonly [string, unknown]): boolean =>
     !shown.includes(name) && value !== undefined && value !== false
@@ -83,7 +83,7 @@ function descriptionLines(description: string, width: number, style: Style): rea
 
 const marks = { allow: '✓', ask: '?', deny: '✗' } as const
 
-/** The command, which says what joins its parts and what they read; then one part a line, and what nothing allows is marked. */
+/** The whole command, then one part per line with the verdict of the rules. */
 function commandLines(
   command: string,
   { explain, style }: Pick<QuestionOptions, 'explain' | 'style'>,
@@ -95,7 +95,7 @@ function commandLines(
   const whole = headOfLines(foldedLines(everyCharacter(command), width - 4), most, width - 4).map(
     (line, index) => `  ${index === 0 ? '$' : ' '} ${line}`,
   )
-  // One part is the command: why it is asked about is said above.
+  // A single part is the command itself, whose reason is shown above.
   if (parts.length < 2) return whole
   const partLines = parts.flatMap(({ part, behavior, because }) =>
     hanging(`  ${marks[behavior]} `, `${everyCharacter(part)}  (${everyCharacter(because)})`, width).map(
@@ -105,7 +105,7 @@ function commandLines(
   return headOfLines([...whole, ...partLines], most, width)
 }
 
-/** Where the file is known, with the numbers of its lines. */
+/** With line numbers, if the content of the file is known. */
 function editHunk(input: Question['input'], file: string | undefined): Hunk {
   const [before, after] = [input['old_string'], input['new_string']].map((text) =>
     typeof text === 'string' ? text : '',
@@ -122,10 +122,10 @@ function writeHunk(content: string, file: string | undefined): Hunk {
   return { ...hunk, oldStart: hunk.skipped + 1, newStart: hunk.skipped + 1 }
 }
 
-/** The part of an input that a person would change as text, and the input with another text in its place. */
+/** The part of an input that a person edits as text. */
 export interface EditableInput {
   readonly text: string
-  /** The input that the text stands for; in words what is wrong with it. */
+  /** The input for an edited text; a string describes a problem. */
   read(text: string): Question['input'] | string
 }
 

@@ -7,10 +7,10 @@ import { foldedLines } from './lines.ts'
 import { headLines } from './tool-block.ts'
 import { toolTitle, type ToolTitle } from './tool-title.ts'
 
-/** Calls of the main loop that run now, with what they wrote last (spec R-TERM-22). */
+/** Running calls of the main loop, with the end of their output (spec R-TERM-22). */
 export interface RunningTools {
   onEvent(event: RunEvent): void
-  /** The call has its result. Its end is not told where records alone tell of it. */
+  /** The call has its result. A replayed record may have no end event. */
   over(callId: string): void
   lines(width: number, style: Style): readonly string[]
 }
@@ -19,7 +19,7 @@ interface Running {
   readonly title: ToolTitle
   readonly since: number
   tail: string
-  /** For what it waits, and when it waits no longer, on the clock of this view. */
+  /** What the call waits for, and until when on the clock of this view. */
   wait?: { readonly what: string; readonly untilMs: number }
 }
 
@@ -67,7 +67,7 @@ export function followTools(now: () => number, cwd: string): RunningTools {
   }
 }
 
-/** A countdown: `waits for bash_1 to end, 9:48 left`. */
+/** A countdown: `waiting for bash_1 to end, 9:48 left`. */
 function waitLines(wait: Running['wait'], now: number, width: number): readonly string[] {
   if (wait === undefined) return []
   return foldedLines(countdownText(wait.what, wait.untilMs - now), width - 2).map((line) => `  ${line}`)

@@ -14,10 +14,10 @@ import { foldedLines, hanging } from './lines.ts'
 import { type Choice, choiceLines, type QuestionView, ruler, writingKeys, writtenLines } from './question-parts.ts'
 import { isPressed, textField, typedCharacter, type TextField } from './text-field.ts'
 
-/** What a question of an MCP server needs to be put to a person. */
+/** What a question of an MCP server needs to be shown. */
 export interface ServerQuestionOptions {
   readonly question: ServerQuestion
-  /** A key has answered it. */
+  /** Called when a key answers it. */
   readonly answered: () => void
   /** Milliseconds, by a monotonic clock. */
   readonly now: () => number
@@ -25,12 +25,12 @@ export interface ServerQuestionOptions {
   readonly style: Style
 }
 
-/** A key that comes so soon after the next field was shown was meant for the one before it. */
+/** A key this soon after the next field appeared was meant for the previous one. */
 const freshMs = 400
 
 type Value = NonNullable<ElicitationAnswer['content']>[string]
 
-/** A field that is being answered. */
+/** The field being answered. */
 interface OpenField {
   readonly name: string
   readonly field: FormField
@@ -43,8 +43,8 @@ interface OpenField {
 }
 
 /**
- * Puts a form or a page of an MCP server to a person (spec R-TERM-91): first what is asked and by whom, then one field after another. Enter alone accepts
- * nothing, an address is opened by the person, and each value fits its field.
+ * Shows a form or page of an MCP server (spec R-TERM-91): first what is asked and by whom, then one field after another. Enter alone accepts
+ * nothing, the person opens an address, and values are validated.
  */
 export function serverQuestionView(options: ServerQuestionOptions): QuestionView {
   const { question, answered, changed, style, now } = options
@@ -190,7 +190,7 @@ function typedValue(field: FormField, text: string): Value | undefined {
   if (text.trim() === '') return undefined
   if (field.type !== 'number' && field.type !== 'integer') return text
   const number = Number(text)
-  // What is not a number does not fit.
+  // Text that is not a number fails validation.
   return Number.isFinite(number) ? number : text
 }
 

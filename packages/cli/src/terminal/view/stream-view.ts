@@ -25,7 +25,7 @@ import { todosAfter, type TodoItem } from '../../frontends/todos.ts'
 import { toolBlock } from './tool-block.ts'
 import { toolTitle } from './tool-title.ts'
 
-/** What the model writes, as it comes: finished blocks to print, and what is not finished. */
+/** Renders the model's Markdown as it arrives: finished blocks to print, and an unfinished tail. */
 export interface MarkdownStream {
   append(text: string): readonly Block[]
   finish(): readonly Block[]
@@ -34,25 +34,25 @@ export interface MarkdownStream {
 
 export interface StreamViewOptions {
   readonly style: Style
-  /** Paths below it are shown from there. */
+  /** Paths inside it are shown relative to it. */
   readonly cwd: string
-  /** One for each text of the model. */
+  /** Creates a stream for each text of the model. */
   readonly markdown: () => MarkdownStream
-  /** Milliseconds, for how long something takes. */
+  /** Milliseconds, for durations. */
   readonly now?: () => number
 }
 
 /**
- * What a session tells, as blocks to print once, in order, and what stands below while it is not finished (spec R-TERM-20 to R-TERM-23).
- * It draws nothing and keeps nothing that the session has.
+ * Translates the events of a session into blocks that are printed once, in order, and a live component for unfinished parts (spec R-TERM-20 to R-TERM-23).
+ * It draws nothing itself, and stores nothing that the session has.
  */
 export interface StreamView {
   see(event: SessionEvent): readonly Block[]
-  /** The tail of what the model writes, calls and agents that work. */
+  /** The unfinished text of the model, running calls and agents. */
   readonly live: Component
-  /** The list of things to do, as it was written last. */
+  /** The current todo list. */
   readonly todos: readonly TodoItem[]
-  /** Files that were changed since the run began, or since the last prompt where a run of before is told: `2 files changed +12 −3`; '' for none. */
+  /** The files changed since the run started, or in a replayed run since the last prompt: `2 files changed +12 −3`; '' for none. */
   readonly changes: string
 }
 
@@ -75,7 +75,7 @@ class SessionStreamView implements StreamView {
   readonly #markdown: StreamViewOptions['markdown']
   readonly #now: NonNullable<StreamViewOptions['now']>
   readonly #calls = new Map<string, Call>()
-  // An event that is not live comes again where a run is resumed.
+  // Recorded events are repeated when a run is resumed.
   readonly #seen = new Set<string>()
   /** Calls whose plan was printed. */
   readonly #plans = new Set<string>()
@@ -83,18 +83,18 @@ class SessionStreamView implements StreamView {
   readonly #agents: Agents
   #changes = followChanges()
   #todos: readonly TodoItem[] = []
-  /** Undefined while what is told is from before: an entry does not name its turn. */
+  /** Undefined during a replay, because entries have no turn number. */
   #turn: number | undefined
   #writing: MarkdownStream | undefined
   #thinking = ''
   #thinkingSince: number | undefined
   #retryTold = ''
   readonly #goals: Goals
-  /** The reply that is coming was told as it came. */
+  /** The current reply was streamed. */
   #isStreamed = false
-  /** Of it: how many texts are whole, and what came of the next one. */
+  /** How many texts of it are complete, and the streamed part of the next one. */
   #streamed = { texts: 0, text: '' }
-  /** What the service said in the place of a reply: the ending of the run says it; where none is shown, it stands before what comes next. */
+  /** The error message of a service. The ending of the run reports it; without an ending, it is printed before the next entry. */
   #failure: Block | undefined
   readonly live: StreamView['live']
 
@@ -182,7 +182,7 @@ class SessionStreamView implements StreamView {
       }
       case 'block':
         if (update.block.type !== 'text') return []
-        // The next text is one of its own.
+        // The next text starts a new block.
         this.#streamed = { texts: this.#streamed.texts + 1, text: '' }
         return this.#endWriting()
       default:
@@ -218,7 +218,7 @@ class SessionStreamView implements StreamView {
     this.#streamed = { texts: 0, text: '' }
   }
 
-  /** What went by where the connection to a session was cut in the middle of a reply. */
+  /** The part of a reply that was missed while the connection was interrupted. */
   #restOf(content: readonly ContentBlock[]): readonly Block[] {
     let { text: came } = this.#streamed
     return writtenTexts(content)
@@ -241,7 +241,7 @@ class SessionStreamView implements StreamView {
     return []
   }
 
-  /** A plan is printed whole, once: the question about it has no room for it. A session that goes on has none. */
+  /** A plan is printed completely, once, because the question has no room for it. */
   #planBlocks(callId: string, tool: string, input: unknown): readonly Block[] {
     if (tool !== 'ExitPlanMode' || this.#plans.has(callId)) return []
     this.#plans.add(callId)
@@ -283,14 +283,14 @@ class SessionStreamView implements StreamView {
       case 'tool_results':
         return this.#seeResults(entry)
       case 'hook':
-        // Of the program itself: a person knows the folder. The pager shows it.
+        // Built-in hooks are not shown; the pager shows them.
         return entry.hook !== undefined && isBuiltinHook(entry.hook)
           ? []
           : [modelMessageBlock('hook', content, this.#style)]
       case 'loop':
         return this.#goals.hasTold() ? [] : [modelMessageBlock('sent to the model', content, this.#style)]
       case 'interruption':
-        // The ending tells it.
+        // The ending reports it.
         return []
     }
   }
@@ -309,7 +309,7 @@ class SessionStreamView implements StreamView {
         return [...this.#endWriting(), ...this.#seeUser(entry), ...taskBlocks(entry.tasks, this.#style)]
       case 'attachment': {
         const { attachment, tasks } = entry
-        // What is left at the end is told one by one, and not in a sentence too.
+        // Remaining tasks are reported one by one, without the summary.
         const isTold = attachment.type === 'max_turns_reached' || tasks?.some(({ type }) => type === 'left') === true
         return [...(isTold ? [] : [noticeBlock(attachment.message, this.#style)]), ...taskBlocks(tasks, this.#style)]
       }
@@ -337,7 +337,7 @@ class SessionStreamView implements StreamView {
         this.#goals.hasTold()
         return before
       case 'model_start': {
-        // Whoever was asked is gone: another worker of a cluster asks again.
+        // A reply was interrupted: another worker of the cluster repeats the request.
         const cut = this.#isStreamed ? [...this.#endWriting(), dimBlock('  ', '(interrupted here)', this.#style)] : []
         this.#beginReply()
         return [...cut, ...before]
@@ -359,7 +359,7 @@ class SessionStreamView implements StreamView {
         const { message } = event.error
         const told = message === this.#retryTold ? [] : [noticeBlock(`${message} (${retryText(event)})`, this.#style)]
         this.#retryTold = message
-        // What came of the reply stays where it is, and comes again.
+        // The partial reply stays visible, and is repeated.
         const cut = this.#isStreamed ? [dimBlock('  ', '(interrupted here)', this.#style)] : []
         this.#beginReply()
         return [...this.#endWriting(), ...cut, ...told]
@@ -391,7 +391,7 @@ function writtenTexts(content: readonly ContentBlock[]): readonly string[] {
   return content.flatMap((block) => (block.type === 'text' && typeof block.text === 'string' ? [block.text] : []))
 }
 
-/** What is steered is taken when a turn has begun; what follows up, before one does. */
+/** A steering message is taken at the start of a turn; a follow-up before one. */
 function takenText(origin: 'steer' | 'follow_up', turn: number | undefined): string {
   if (origin === 'steer') return turn === undefined ? 'delivered during a run' : `delivered at turn ${turn}`
   return turn === undefined
@@ -420,11 +420,11 @@ type GoalEvent = Extract<RunEvent, { readonly type: 'goal_start' | 'goal_end' }>
 
 interface Goals {
   see(event: GoalEvent): readonly Block[]
-  /** True once after a round: the next words of the loop say to the model what the line of the round says to people. */
+  /** True once after a round: the next message of the loop repeats what the line of the round says. */
   hasTold(): boolean
 }
 
-/** The rounds of checks: what each came to is told when it is over. */
+/** Rounds of goal checks, reported when they end. */
 function followGoals(style: Style): Goals {
   let goals: readonly string[] = []
   let isTold = false

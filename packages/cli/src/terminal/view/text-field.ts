@@ -5,12 +5,12 @@ import { inert } from '../../io/inert.ts'
 import { everyControl, numbered } from '../../io/seen.ts'
 import { pastedText, textOfKey } from '../keys/typed-text.ts'
 
-/** A small text that is written in a question: a reason, a command that is changed. Enter and Esc are for whoever shows it. */
+/** A text field in a question: for a reason, or a changed command. Enter and Esc are left to the caller. */
 export interface TextField {
   readonly text: string
   /** Lines of at most `width` columns, with the cursor. */
   render(width: number): readonly string[]
-  /** Whether the key was one for it. */
+  /** Whether the key was handled. */
   handleInput(data: string): boolean
 }
 
@@ -19,13 +19,13 @@ export function isPressed(data: string, ...keys: readonly KeyId[]): boolean {
   return keys.some((key) => matchesKey(data, key))
 }
 
-/** The one character that a key types. */
+/** The single character that a key types. */
 export function typedCharacter(data: string): string | undefined {
   const text = textOfKey(data)
   return text !== undefined && /^.$/u.test(text) ? text : undefined
 }
 
-/** A character with what combines with it. */
+/** A character with its combining marks. */
 const lastCharacter = /(?:[^\p{M}]|^)\p{M}*$/su
 const firstCharacter = /^[\s\S]\p{M}*/u
 
@@ -74,14 +74,14 @@ export function textField(initial: string): TextField {
   }
 }
 
-/** What would steer the terminal, or end the line, is shown by its number: it is part of the text. */
+/** Control characters are shown by their code point, because they are part of the text. */
 function seen(character: string): string {
   return /[\u2028\u2029]/.test(character) ? numbered(character) : everyControl(character)
 }
 
-/** The text as it is, parted where a line is full: what is written is to be seen to the last blank. */
+/** The text unchanged, split where a line is full, so that every space is visible. */
 function fieldLines(before: string, after: string, width: number): readonly string[] {
-  // The cursor may stand behind the last character of a line.
+  // The cursor may be after the last character of a line.
   const room = Math.max(2, width - 1)
   const lines = ['']
   let columns = 0

@@ -6,17 +6,17 @@ import { blockOf, foldedLines, headOfLines, displayLine } from './lines.ts'
 import { toolOutcome, type ToolResultShown } from './tool-outcome.ts'
 import type { ToolTitle } from './tool-title.ts'
 
-/** A call with its result, as it is printed. */
+/** A call with its result, for printing. */
 export interface ToolCallShown extends ToolResultShown {
   readonly title: ToolTitle
   readonly durationMs: number | undefined
 }
 
-/** What has taken less than this is told without its time. */
+/** Shorter durations are not shown. */
 const shownDurationMs = 3_000
 const mostCommandLines = 3
 
-/** `⏺ Read src/main.ts (142 lines)`, and below it what is worth seeing (spec R-TERM-21). */
+/** `⏺ Read src/main.ts (142 lines)`, and the relevant part of the result below it (spec R-TERM-21). */
 export function toolBlock(call: ToolCallShown, style: Style): Block {
   const outcome = toolOutcome(call)
   const mark = call.status === 'done' ? style.green('⏺') : call.status === 'failed' ? style.red('⏺') : style.yellow('⏺')
@@ -26,7 +26,7 @@ export function toolBlock(call: ToolCallShown, style: Style): Block {
   return blockOf((width) => [...headLines(call.title, figure, mark, width, style), ...outcome.body(width, style)])
 }
 
-/** The name, what it is about, and a figure behind it: what it is about gives way, in a few lines. */
+/** The name, the subject wrapped to a few lines, and the figure after it. */
 export function headLines(
   { name, about }: ToolTitle,
   figure: string,

@@ -9,7 +9,7 @@ import { todosOf } from '../../frontends/todos.ts'
 import { todoLines } from './todos.ts'
 import { patchToolName } from '../../frontends/patch-files.ts'
 
-/** A call that has its result. */
+/** A finished call. */
 export interface ToolResultShown {
   readonly tool: string
   readonly status: ToolStatus
@@ -18,7 +18,7 @@ export interface ToolResultShown {
   readonly details: unknown
 }
 
-/** How a call went: what stands behind its name, and what stands below. */
+/** The outcome of a call: a figure after its name, and lines below it. */
 export interface ToolOutcome {
   readonly figure: string
   body(width: number, style: Style): readonly string[]
@@ -28,7 +28,7 @@ const mostLines = { output: 5, diff: 40, failure: 6, answer: 4, pages: 5 } as co
 const indent = '  '
 const emptyBody = (): readonly string[] => []
 
-/** What a person is shown of a result (spec R-TERM-21). */
+/** The part of a result that a person sees (spec R-TERM-21). */
 export function toolOutcome(result: ToolResultShown): ToolOutcome {
   const { tool, status, content, details } = result
   if (status !== 'done') return failedOutcome(result)
@@ -75,7 +75,7 @@ export function toolOutcome(result: ToolResultShown): ToolOutcome {
   }
 }
 
-/** The pages that a search names: who reads along sees where an answer is from. */
+/** The pages that a search found, so that the source of an answer is visible. */
 function foundPages({ results }: Fields): ToolOutcome['body'] {
   const pages = Array.isArray(results) ? results.filter(isJsonObject) : []
   const lines = pages.flatMap(({ title, url }) => {
@@ -164,7 +164,7 @@ function dimHead(text: string, most: number): ToolOutcome['body'] {
     )
 }
 
-/** Why a call did not come to a result of its own. */
+/** Why a call has no result of its own. */
 const words: { readonly [status in Exclude<ToolStatus, 'done'>]: string } = {
   failed: 'failed',
   invalid: 'invalid call',
@@ -178,7 +178,7 @@ function failedOutcome({ tool, status, content, details }: ToolResultShown): Too
   if (status === 'done') return { figure: '', body: emptyBody }
   const fields = isJsonObject(details) ? details : {}
   const text = resultText(content).trim()
-  // A command that reacts to the abort ends by itself, as one that failed.
+  // A command that handles the abort ends by itself, like a failed one.
   if (tool === 'Bash' && fields['interrupted'] === true)
     return {
       figure: `(${words.interrupted})`,

@@ -4,13 +4,13 @@ import { mcpNameOf } from '../../io/mcp-name.ts'
 import { patchFileTitle, patchToolName, patchFileViews } from '../../frontends/patch-files.ts'
 import { displayPath } from '../../io/display-path.ts'
 
-/** What a call is, as its line begins: the name of the tool for people, and what the call is about. */
+/** The title of a call: the display name of the tool, and the subject of the call. */
 export interface ToolTitle {
   readonly name: string
   readonly about: string
 }
 
-/** `cwd`: paths below it are shown from there. */
+/** `cwd`: paths inside it are shown relative to it. */
 export function toolTitle(tool: string, input: unknown, cwd: string): ToolTitle {
   const fields = isJsonObject(input) ? input : {}
   const text = (name: string): string | undefined => {
@@ -75,7 +75,7 @@ function taskNumber(id: unknown): string {
   return isId ? `#${String(id).replace(/^\s*#\s*/, '')}` : ''
 }
 
-/** What a call of Wait names: a task, a command, a file or a time. */
+/** The subject of a call of Wait: a task, command, file or time. */
 function waitSubject(fields: { readonly [name: string]: unknown }, path: (name: string) => string): string {
   const { task_id: task, command, pattern, seconds } = fields
   const subject = typeof task === 'string' ? task : typeof command === 'string' ? command : path('file_path')
