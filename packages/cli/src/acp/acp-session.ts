@@ -28,7 +28,7 @@ import { titleOf } from './session-list.ts'
 import { answerFor } from './stop-reason.ts'
 
 /** Longer descriptions are cut. */
-const longestDescription = 300
+const maxDescriptionLength = 300
 
 /** The content blocks of a client's prompt. */
 type PromptBlocks = Parameters<typeof readClientPrompt>[0]
@@ -125,8 +125,8 @@ export class AcpSession {
       ({ name, description, argumentHint = '' }) => ({
         name,
         // Descriptions come from files of the project.
-        description: oneLine(description, longestDescription),
-        ...(argumentHint !== '' && { input: { hint: oneLine(argumentHint, longestDescription) } }),
+        description: oneLine(description, maxDescriptionLength),
+        ...(argumentHint !== '' && { input: { hint: oneLine(argumentHint, maxDescriptionLength) } }),
       }),
     )
     if (isDeepStrictEqual(availableCommands, this.#reportedCommands)) return

@@ -106,8 +106,8 @@ function depthLimitStream(answer: (message: object) => void): TransformStream<An
         controller.enqueue(message)
         return
       }
-      const given = 'id' in message ? message.id : undefined
-      const id = typeof given === 'string' || typeof given === 'number' ? given : null
+      const messageId = 'id' in message ? message.id : undefined
+      const id = typeof messageId === 'string' || typeof messageId === 'number' ? messageId : null
       const error = { code: -32600, message: `Invalid request: it is nested more than ${maxLevels} levels deep.` }
       if ('method' in message) answer({ jsonrpc: '2.0', id, error })
       // Otherwise the sender would wait for a response forever.

@@ -213,9 +213,9 @@ async function listed(
   return sessions
 }
 
-function initialized(theirs: number, version: string): InitializeResponse {
+function initialized(clientVersion: number, version: string): InitializeResponse {
   return {
-    protocolVersion: Math.min(theirs, PROTOCOL_VERSION),
+    protocolVersion: Math.min(clientVersion, PROTOCOL_VERSION),
     agentInfo: { name: 'halting', title: 'Halting', version },
     agentCapabilities: {
       loadSession: true,

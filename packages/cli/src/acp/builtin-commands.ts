@@ -29,8 +29,8 @@ type BuiltinName = (typeof builtinNames)[number]
 export function parseBuiltinCommand(text: string): { readonly name: BuiltinName; readonly rest: string } | undefined {
   const trimmed = text.trim()
   if (trimmed === '') return { name: 'continue', rest: '' }
-  const [, given, rest = ''] = /^\/([a-z]+)(?:\s+(.*))?$/s.exec(trimmed) ?? []
-  const name = builtinNames.find((one) => one === given)
+  const [, word, rest = ''] = /^\/([a-z]+)(?:\s+(.*))?$/s.exec(trimmed) ?? []
+  const name = builtinNames.find((one) => one === word)
   return name === undefined ? undefined : { name, rest }
 }
 

@@ -84,7 +84,7 @@ export class CallUpdates {
         sessionUpdate: 'tool_call',
         toolCallId: id,
         title,
-        name: oneLine(name, longestName),
+        name: oneLine(name, maxNameLength),
         kind,
         status,
         ...(locations.length > 0 && { locations }),
@@ -100,7 +100,7 @@ export class CallUpdates {
   #planOf(todos: readonly TodoItem[] | undefined): readonly SessionUpdate[] {
     if (todos === undefined) return []
     const entries = todos.map(({ content, status }) => ({
-      content: oneLine(content, longestEntry),
+      content: oneLine(content, maxEntryLength),
       priority: 'medium' as const,
       status,
     }))
@@ -133,7 +133,7 @@ export class CallUpdates {
     if (open?.status !== 'in_progress') return []
     const wait = toolWaitIn(data)
     if (wait !== undefined) {
-      const title = oneLine(`${open.view.title} (${toolWaitText(wait, Date.now())})`, longestEntry)
+      const title = oneLine(`${open.view.title} (${toolWaitText(wait, Date.now())})`, maxEntryLength)
       return [{ sessionUpdate: 'tool_call_update', toolCallId: id, status: 'in_progress', title }]
     }
     const { tail } = fieldsOf(data)
@@ -158,10 +158,10 @@ export class CallUpdates {
     // A result is sent once.
     this.#ended.delete(id)
     const { name, view, status, agent } = call
-    const shown = isError
+    const resultView = isError
       ? { content: resultContent(name, content) }
       : resultViewOf({ name, title: view.title, content, details }, this.#cwd)
-    const fields = Object.fromEntries(Object.entries(shown).filter(([, value]) => value.length > 0))
+    const fields = Object.fromEntries(Object.entries(resultView).filter(([, value]) => value.length > 0))
     // The input of TodoWrite was already sent as the plan.
     const isPlan = !isError && agent === undefined && name !== 'TodoWrite'
     const todos = isPlan ? todosAfter(name, details) : undefined
@@ -192,5 +192,5 @@ interface Announcement {
 }
 
 /** Longer entries are cut. */
-const longestEntry = 500
-const longestName = 100
+const maxEntryLength = 500
+const maxNameLength = 100

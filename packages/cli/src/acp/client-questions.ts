@@ -80,13 +80,13 @@ export class ClientQuestions {
     outbox.push(...announced.updates)
     // The client must know the call before it is asked about it.
     await outbox.flush()
-    const asked = toolName === 'AskUserQuestion' ? personQuestionsIn(input) : []
-    if (asked.length > 0) return this.#askPerson(question, asked, announced.id, signal)
+    const personQuestions = toolName === 'AskUserQuestion' ? personQuestionsIn(input) : []
+    if (personQuestions.length > 0) return this.#askPerson(question, personQuestions, announced.id, signal)
     const sameCall = `${toolName} ${JSON.stringify(input)}`
     if (this.#rejected.has(sameCall)) return rejection
-    const { title, kind, locations, content: shown } = announced.view
+    const { title, kind, locations, content: callContent } = announced.view
     const remark = unconfinedRemark(question)
-    const content = remark === undefined ? shown : [textContent(remark), ...shown]
+    const content = remark === undefined ? callContent : [textContent(remark), ...callContent]
     const outcome = await this.#request(
       {
         toolCall: { toolCallId: announced.id, title, kind, status: 'pending', locations, content, rawInput: input },
@@ -124,10 +124,10 @@ export class ClientQuestions {
       const withdrawn = new Promise<never>((_, reject) =>
         signal.addEventListener('abort', () => reject(new Error('withdrawn'))),
       )
-      const asked = this.#hasForms
+      const answered = this.#hasForms
         ? this.#limitByForm(request, { toolCallId, message: `${title} ${text}` }, signal)
         : this.#limitByOptions(request, { toolCallId, title }, signal)
-      answer = await Promise.race([asked, withdrawn])
+      answer = await Promise.race([answered, withdrawn])
     } catch {
       // Nobody waits for a withdrawn answer; a client that cannot ask ends the run at the limit.
     }
@@ -160,11 +160,11 @@ export class ClientQuestions {
     let problem = ''
     for (let time = 0; time < maxLimitForms; time++) {
       const form = limitForm(request, { sessionId: session.id, toolCallId, message: `${problem} ${message}`.trim() })
-      const said: unknown = await client.request(methods.client.elicitation.create, form, {
+      const response: unknown = await client.request(methods.client.elicitation.create, form, {
         cancellationSignal: signal,
       })
       try {
-        const read = limitAnswerOfForm(request, said)
+        const read = limitAnswerOfForm(request, response)
         if (typeof read !== 'string') return checkedLimitAnswer(request, read)
         problem = read
       } catch (thrown) {
@@ -177,22 +177,25 @@ export class ClientQuestions {
   /** Questions of the model: as one form, or one after another. */
   async #askPerson(
     question: Question,
-    asked: readonly PersonQuestion[],
+    personQuestions: readonly PersonQuestion[],
     toolCallId: string,
     signal: AbortSignal,
   ): Promise<PermissionAnswer> {
     const { session, client } = this.#options
     if (this.#hasForms) {
-      const form = formFor(asked, { sessionId: session.id, toolCallId })
-      const said: unknown = await client.request(methods.client.elicitation.create, form, {
+      const form = formFor(personQuestions, { sessionId: session.id, toolCallId })
+      const response: unknown = await client.request(methods.client.elicitation.create, form, {
         cancellationSignal: signal,
       })
-      const { action, content } = fieldsOf(said)
+      const { action, content } = fieldsOf(response)
       if (action !== 'accept') return { behavior: 'deny', message: userDidNotAnswer }
-      return { behavior: 'allow', updatedInput: { ...question.input, answers: answersOfForm(asked, content) } }
+      return {
+        behavior: 'allow',
+        updatedInput: { ...question.input, answers: answersOfForm(personQuestions, content) },
+      }
     }
     const answers: [question: string, answer: string][] = []
-    for (const one of asked) {
+    for (const one of personQuestions) {
       const outcome = await this.#request(
         { toolCall: { toolCallId, title: one.question, kind: 'other', status: 'pending' }, options: choicesFor(one) },
         signal,
@@ -204,13 +207,15 @@ export class ClientQuestions {
   }
 
   async #request(
-    asked: Omit<RequestPermissionRequest, 'sessionId'>,
+    request: Omit<RequestPermissionRequest, 'sessionId'>,
     signal: AbortSignal,
   ): Promise<RequestPermissionOutcome> {
     const { session, client } = this.#options
-    const params = { ...asked, sessionId: session.id }
-    const said = await client.request(methods.client.session.requestPermission, params, { cancellationSignal: signal })
-    return outcomeOf(said, asked.options)
+    const params = { ...request, sessionId: session.id }
+    const response = await client.request(methods.client.session.requestPermission, params, {
+      cancellationSignal: signal,
+    })
+    return outcomeOf(response, request.options)
   }
 }
 
@@ -237,8 +242,8 @@ function limitForm({ limit, offers }: LimitRequest, about: LimitForm): CreateEli
 }
 
 /** The answer of the form; a string describes a problem. Anything but a value ends the run. */
-function limitAnswerOfForm({ limit, offers }: LimitRequest, said: unknown): LimitAnswer | string {
-  const { action, content } = fieldsOf(said)
+function limitAnswerOfForm({ limit, offers }: LimitRequest, response: unknown): LimitAnswer | string {
+  const { action, content } = fieldsOf(response)
   const { choice, other } = action === 'accept' ? fieldsOf(content) : {}
   if (typeof other === 'string' && other.trim() !== '') {
     const read = settableLimits[limit].parse(other.trim())

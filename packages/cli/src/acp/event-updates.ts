@@ -221,8 +221,8 @@ export class EventUpdates {
     // An immediate retry is not reported to a client that would keep the note forever.
     if (!hadText && !this.#features.notices && at === undefined) return []
     const what = hadText ? 'The reply was interrupted' : 'The request failed'
-    const again = `Retry ${attempt} of ${maxRetries} ${at ?? `in ${elapsed(delayMs)}`}.`
-    return this.note('warning', `${what}: ${error.message.replace(/[.\s]+$/, '')}. ${again}`)
+    const retryPlan = `Retry ${attempt} of ${maxRetries} ${at ?? `in ${elapsed(delayMs)}`}.`
+    return this.note('warning', `${what}: ${error.message.replace(/[.\s]+$/, '')}. ${retryPlan}`)
   }
 
   #entryUpdates(

@@ -10,7 +10,7 @@ type GoalStart = Extract<RunEvent, { readonly type: 'goal_start' }>
 type GoalEnd = Extract<RunEvent, { readonly type: 'goal_end' }>
 
 /** Longer entries are cut. */
-const longestEntry = 500
+const maxEntryLength = 500
 
 /**
  * Shows the goals of a session to a client: each round of checks as a call, and each goal as an entry of the plan after the task list (spec R-GOAL-77).
@@ -56,7 +56,7 @@ export class GoalUpdates {
     this.#rounds += 1
     const id = `halting-goal-${this.#rounds}`
     this.#open = { id, goals }
-    const title = oneLine(this.#redact(`Check the goal: ${goalNames(goals)}`), longestEntry)
+    const title = oneLine(this.#redact(`Check the goal: ${goalNames(goals)}`), maxEntryLength)
     return [...closed, { sessionUpdate: 'tool_call', toolCallId: id, title, kind: 'execute', status: 'in_progress' }]
   }
 
@@ -69,7 +69,7 @@ export class GoalUpdates {
       {
         sessionUpdate: 'tool_call_update',
         toolCallId: id,
-        title: oneLine(this.#redact(goalLine(goals, event)), longestEntry),
+        title: oneLine(this.#redact(goalLine(goals, event)), maxEntryLength),
         // Before the first change, an unmet goal is not a failure.
         status: event.met || event.place === 'baseline' ? 'completed' : 'failed',
         ...(tail !== '' && { content: [textContent(fenced(tail))] }),
@@ -90,7 +90,7 @@ function entriesOf(goal: SessionGoal, redact: (text: string) => string): readonl
     const check = goal.last?.checks.find(({ name }) => name === spec.name)
     const isMet = goal.last?.met === true || check?.met === true
     return {
-      content: oneLine(redact(goalEntry(spec, goal)), longestEntry),
+      content: oneLine(redact(goalEntry(spec, goal)), maxEntryLength),
       priority: 'high',
       status: goal.isChecking ? 'in_progress' : isMet ? 'completed' : 'pending',
     }

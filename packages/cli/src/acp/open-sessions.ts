@@ -26,13 +26,13 @@ import type { EditorFiles } from '@halting/agent'
 
 /** Opens sessions with the flags of the program, each in its own folder. @throws UsageError for flags that name a session. */
 export async function openerOf(flags: Flags, program: Program): Promise<SessionOpener> {
-  for (const [flag, given] of [
+  for (const [flag, flagValue] of [
     ['--resume', flags.resume],
     ['--continue', flags.continue],
     ['--session-id', flags.sessionId],
     ['--fork-session', flags.forkSession],
   ] as const)
-    if (given !== undefined)
+    if (flagValue !== undefined)
       throw new UsageError(`halting acp opens the sessions that the editor asks for. Remove ${flag}.`)
   if (flags.cluster !== undefined) return (await import('../cluster/acp-sessions.ts')).openerOnCluster(flags, program)
   const absolute = (folders: readonly string[]): readonly string[] => folders.map((path) => resolve(program.cwd, path))
@@ -127,8 +127,10 @@ function configOf(server: McpServer): McpServerEntry['server'] {
   return { type: server.type, url: server.url, headers: pairs(server.headers) }
 }
 
-function pairs(given: readonly { readonly name: string; readonly value: string }[]): Readonly<Record<string, string>> {
-  return Object.fromEntries(given.map(({ name, value }) => [name, value]))
+function pairs(
+  entries: readonly { readonly name: string; readonly value: string }[],
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(entries.map(({ name, value }) => [name, value]))
 }
 
 /**
@@ -145,10 +147,10 @@ export function clientFiles(
     ...(readTextFile === true && {
       async read(path: string, signal: AbortSignal) {
         try {
-          const asked = { sessionId: sessionId(), path }
+          const request = { sessionId: sessionId(), path }
           const read: ReadTextFileResponse = await client.request(
             methods.client.fs.readTextFile,
-            asked,
+            request,
             waiting(signal),
           )
           // Clients may answer with anything.
@@ -162,8 +164,8 @@ export function clientFiles(
     ...(writeTextFile === true && {
       async write(path: string, text: string, signal: AbortSignal) {
         try {
-          const asked = { sessionId: sessionId(), path, content: text }
-          await client.request(methods.client.fs.writeTextFile, asked, waiting(signal))
+          const request = { sessionId: sessionId(), path, content: text }
+          await client.request(methods.client.fs.writeTextFile, request, waiting(signal))
           return true
         } catch (thrown) {
           if (signal.aborted) throw thrown

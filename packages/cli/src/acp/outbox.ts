@@ -61,13 +61,13 @@ function liveCallOf(update: SessionUpdate): string | undefined {
 }
 
 /** Characters that are joined into one notification. */
-const mostCharacters = 64 * 1024
+const maxCharacters = 64 * 1024
 
 /** Two chunks of one text joined; undefined for anything else. */
 function joinedText(last: SessionUpdate, next: SessionUpdate): SessionUpdate | undefined {
   if (last.sessionUpdate !== 'agent_message_chunk' && last.sessionUpdate !== 'agent_thought_chunk') return undefined
   if (next.sessionUpdate !== last.sessionUpdate || next.messageId !== last.messageId) return undefined
   const [before, after] = [last.content, next.content]
-  if (before.type !== 'text' || after.type !== 'text' || before.text.length > mostCharacters) return undefined
+  if (before.type !== 'text' || after.type !== 'text' || before.text.length > maxCharacters) return undefined
   return { ...last, content: { type: 'text', text: before.text + after.text } }
 }

@@ -15,8 +15,8 @@ import { everyCharacter, everyCharacterInLine } from '../io/seen.ts'
 import { fieldsOf } from './fields.ts'
 
 /** More suggestions are not shown. */
-const mostSuggestions = 3
-const longestName = 160
+const maxSuggestions = 3
+const maxNameLength = 160
 
 /** The options for a permission request. The name of an option says what it saves. */
 export function optionsFor({ toolName, suggestions }: Pick<Question, 'toolName' | 'suggestions'>): PermissionOption[] {
@@ -32,7 +32,7 @@ export function optionsFor({ toolName, suggestions }: Pick<Question, 'toolName' 
     {
       optionId: 'reject_always',
       kind: 'reject_always',
-      name: everyCharacterInLine(`Always reject this ${toolName} call (in this session)`, longestName),
+      name: everyCharacterInLine(`Always reject this ${toolName} call (in this session)`, maxNameLength),
     },
   ]
 }
@@ -46,13 +46,13 @@ interface SavingOption {
 /** The suggestions whose names show all that they save. Nobody should approve forever what they have not seen. */
 function savingOptions(suggestions: readonly PermissionUpdate[]): readonly SavingOption[] {
   return suggestions
-    .slice(0, mostSuggestions)
+    .slice(0, maxSuggestions)
     .map((update, index) => ({
       optionId: `allow_always:${index}`,
       name: savingLabel(update),
       update,
     }))
-    .filter(({ name }) => oneLine(name, longestName) === name && everyCharacter(name) === name)
+    .filter(({ name }) => oneLine(name, maxNameLength) === name && everyCharacter(name) === name)
 }
 
 /** What an option changes, and where it is stored. */

@@ -6,17 +6,17 @@ import { fieldsOf } from './fields.ts'
 
 /** All questions as one form, for clients that show forms. */
 export function formFor(
-  asked: readonly PersonQuestion[],
+  questions: readonly PersonQuestion[],
   { sessionId, toolCallId }: { readonly sessionId: string; readonly toolCallId: string },
 ): CreateElicitationRequest {
   return {
     mode: 'form',
     sessionId,
     toolCallId,
-    message: asked.map(({ question }) => question).join('\n'),
+    message: questions.map(({ question }) => question).join('\n'),
     requestedSchema: {
       type: 'object',
-      properties: Object.fromEntries(asked.map((one, index) => [keyOf(index), fieldFor(one)])),
+      properties: Object.fromEntries(questions.map((one, index) => [keyOf(index), fieldFor(one)])),
     },
   }
 }
@@ -37,10 +37,10 @@ function fieldFor({ question, header, options, multiSelect }: PersonQuestion): E
 }
 
 /** The answers of a form, by question. */
-export function answersOfForm(asked: readonly PersonQuestion[], content: unknown): JsonObject {
-  const given = fieldsOf(content)
-  const answers = asked.flatMap(({ question }, index) => {
-    const value = given[keyOf(index)]
+export function answersOfForm(questions: readonly PersonQuestion[], content: unknown): JsonObject {
+  const fields = fieldsOf(content)
+  const answers = questions.flatMap(({ question }, index) => {
+    const value = fields[keyOf(index)]
     if (typeof value === 'string') return [[question, value]]
     return Array.isArray(value) ? [[question, value.filter((one) => typeof one === 'string')]] : []
   })

@@ -95,12 +95,12 @@ export function promptBlocksOf(content: MessageContent): readonly AcpBlock[] {
 /** A block of a message or result, as far as a client can show it. */
 export function blockForClient(block: ContentBlock): readonly AcpBlock[] {
   // True: a block of an unknown type may have any fields.
-  const {
-    type,
-    text: said,
-    source,
-  } = block as { readonly type: string; readonly text?: unknown; readonly source?: ImageBlock['source'] }
-  if (type === 'text' && typeof said === 'string') return said === '' ? [] : [{ type: 'text', text: said }]
+  const { type, text, source } = block as {
+    readonly type: string
+    readonly text?: unknown
+    readonly source?: ImageBlock['source']
+  }
+  if (type === 'text' && typeof text === 'string') return text === '' ? [] : [{ type: 'text', text: text }]
   if (type === 'image' && typeof source?.data === 'string')
     return [{ type: 'image', mimeType: source.media_type ?? 'image/png', data: source.data }]
   if (type === 'image' || type === 'document') return [{ type: 'text', text: `[${type}]` }]

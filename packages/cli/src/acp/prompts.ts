@@ -35,15 +35,15 @@ interface PromptState {
  */
 export class Prompts {
   readonly #entries = new Map<string, PromptState>()
-  #made = 0
+  #count = 0
 
   get isEmpty(): boolean {
     return this.#entries.size === 0
   }
 
   open(): OpenPrompt {
-    this.#made += 1
-    const id = `acp-${this.#made}-${crypto.randomUUID()}`
+    this.#count += 1
+    const id = `acp-${this.#count}-${crypto.randomUUID()}`
     let answer: (end: PromptEnd) => void = () => undefined
     const ended = new Promise<PromptEnd>((resolve) => {
       answer = resolve

@@ -78,9 +78,9 @@ export class ServerQuestions {
     })
   }
 
-  readonly ask = (server: string, asked: ElicitationRequest, signal: AbortSignal): Promise<ElicitationAnswer> => {
+  readonly ask = (server: string, request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationAnswer> => {
     const within = anySignal([signal, this.#runEnd.signal])
-    const answer = this.#last.then(() => this.#present(server, asked, within))
+    const answer = this.#last.then(() => this.#present(server, request, within))
     this.#last = answer
     return answer
   }
@@ -90,8 +90,8 @@ export class ServerQuestions {
     if (signal.aborted) return { action: 'cancel' }
     if (this.#session === undefined) return this.#declined(server, request, 'the session was not open yet')
     try {
-      const asked = { server, request, sessionId: this.#session.id, signal }
-      return await (request.mode === 'url' ? this.#openPage(asked) : this.#fillIn(asked))
+      const question = { server, request, sessionId: this.#session.id, signal }
+      return await (request.mode === 'url' ? this.#openPage(question) : this.#fillIn(question))
     } catch (thrown) {
       if (signal.aborted) return { action: 'cancel' }
       return this.#declined(server, request, `the editor could not ask: ${messageOf(thrown)}`)
@@ -104,14 +104,14 @@ export class ServerQuestions {
       return this.#declined(server, request, 'this editor does not support forms')
     const form = readForm(request.requestedSchema)
     if (form === undefined) return this.#declined(server, request, unsupportedFormReason)
-    const shown = {
+    const formRequest = {
       mode: 'form',
       sessionId,
       message: `The server ${visibleText(server)} asks: ${visibleText(request.message)}`,
       requestedSchema: form,
       _meta: { 'halting/server': server },
     } as const
-    const response: unknown = await client.request(methods.client.elicitation.create, shown, waitingFor(signal))
+    const response: unknown = await client.request(methods.client.elicitation.create, formRequest, waitingFor(signal))
     const { action, content } = fieldsOf(response)
     const problem = action === 'accept' ? formContentProblem(form, fieldsOf(content)) : undefined
     if (problem !== undefined)
@@ -126,8 +126,15 @@ export class ServerQuestions {
     const message = pageQuestionText(server, request)
     if ((capabilities.elicitation?.url ?? undefined) === undefined)
       return { action: await this.#askAboutPage({ message, url, sessionId, signal }) }
-    const shown = { mode: 'url', sessionId, message, url, elicitationId, _meta: { 'halting/server': server } } as const
-    const response: unknown = await client.request(methods.client.elicitation.create, shown, waitingFor(signal))
+    const formRequest = {
+      mode: 'url',
+      sessionId,
+      message,
+      url,
+      elicitationId,
+      _meta: { 'halting/server': server },
+    } as const
+    const response: unknown = await client.request(methods.client.elicitation.create, formRequest, waitingFor(signal))
     const finish = (): void =>
       void client.notify(methods.client.elicitation.complete, { elicitationId }).catch(() => undefined)
     if (completed?.aborted === true) finish()
@@ -151,8 +158,8 @@ export class ServerQuestions {
     await sendUpdate({ sessionUpdate: 'tool_call', ...toolCall })
     let action: ElicitationAnswer['action'] = 'cancel'
     try {
-      const asked = { sessionId, toolCall, options: pageOptions }
-      const response = await client.request(methods.client.session.requestPermission, asked, waitingFor(signal))
+      const request = { sessionId, toolCall, options: pageOptions }
+      const response = await client.request(methods.client.session.requestPermission, request, waitingFor(signal))
       const outcome = outcomeOf(response, pageOptions)
       if (outcome.outcome === 'selected') action = outcome.optionId === 'open' ? 'accept' : 'decline'
     } finally {

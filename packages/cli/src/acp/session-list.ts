@@ -11,12 +11,12 @@ const titleWidth = 100
 
 /** The stored sessions, newest first, one page at a time. Undefined for an invalid cursor. */
 export async function listSessions(
-  { cwd: given, cursor }: { readonly cwd?: string | null; readonly cursor?: string | null },
+  { cwd: folder, cursor }: { readonly cwd?: string | null; readonly cursor?: string | null },
   program: Pick<Program, 'cwd' | 'env'>,
 ): Promise<ListSessionsResponse | undefined> {
   const start = cursor === undefined || cursor === null ? 0 : /^\d{1,9}$/.test(cursor) ? Number(cursor) : undefined
   if (start === undefined) return undefined
-  const cwd = given ?? undefined
+  const cwd = folder ?? undefined
   const all = await storedSessions(
     whose({ ...program, cwd: cwd ?? program.cwd }),
     cwd === undefined ? 'all' : 'of this folder',
@@ -24,10 +24,10 @@ export async function listSessions(
   const { summariesOf } = await import('../stored-sessions/session-summaries.ts')
   const page = await summariesOf(all.slice(start, start + pageSize))
   const sessions = page.flatMap(
-    ({ sessionId, cwd: where, title: given, firstPrompt, changedAt }): readonly SessionInfo[] => {
+    ({ sessionId, cwd: where, title: storedTitle, firstPrompt, changedAt }): readonly SessionInfo[] => {
       // A session without a known folder cannot be resumed.
       if (where === undefined) return []
-      const title = titleOf(given ?? firstPrompt)
+      const title = titleOf(storedTitle ?? firstPrompt)
       return [{ sessionId, cwd: where, ...(title !== '' && { title }), updatedAt: changedAt.toISOString() }]
     },
   )

@@ -42,7 +42,7 @@ export interface SessionOpener {
   /** The conversation of a stored session; undefined for an unknown id. */
   history(sessionId: string): Promise<{ readonly entries: readonly TranscriptEntry[] } | undefined>
   /** Stored sessions, one page at a time; if absent, those of this machine. Undefined for an invalid cursor. */
-  list?(asked: {
+  list?(options: {
     readonly cwd?: string | null
     readonly cursor?: string | null
   }): Promise<ListSessionsResponse | undefined>

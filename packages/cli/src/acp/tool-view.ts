@@ -26,7 +26,7 @@ export interface ToolView {
 
 const titleWidth = 200
 /** The largest file whose old content is shown for a Write. */
-const largestBefore = 512 * 1024
+const maxBytesBefore = 512 * 1024
 
 /** The title of a call about the task list. */
 function taskListTitle(name: string, field: (key: string) => string): string {
@@ -79,7 +79,7 @@ function inputReader(fields: Readonly<Record<string, unknown>>, cwd: string): In
 }
 
 function plainView(kind: ToolKind, title: string): ToolView {
-  return { title: shown(title), kind, locations: [], content: [] }
+  return { title: titleText(title), kind, locations: [], content: [] }
 }
 
 /** What an editor shows of a call. `cwd`: the directory that relative paths of the call start from; editors receive absolute paths only. */
@@ -189,12 +189,12 @@ function patchView(fields: Readonly<Record<string, unknown>>, cwd: string): Tool
   const files = patchFileViews(fields)
   const titles = files.map((file) => patchFileTitle(file, (each) => displayPath(each, cwd)))
   const whole = `Patch ${titles.join(', ')}`
-  const title = shown(whole)
+  const title = titleText(whole)
   if (files.length === 0) return { title, kind: 'edit', locations: [], content: wholeInput(fields) }
   const locations = files.map((file) => ({ path: calledPath(file.target ?? file.path, cwd) }))
   // A diff does not show that a file is moved or deleted.
-  const told = title === whole ? [] : [textContent(fenced(titles.join('\n')))]
-  return { title, kind: 'edit', locations, content: [...told, ...files.map((file) => patchDiff(file, cwd))] }
+  const titleList = title === whole ? [] : [textContent(fenced(titles.join('\n')))]
+  return { title, kind: 'edit', locations, content: [...titleList, ...files.map((file) => patchDiff(file, cwd))] }
 }
 
 /** The change of one file of a patch: its hunks, or the whole file if it is added or deleted. */
@@ -221,7 +221,7 @@ function waitOf(
   return ['other', `Wait for ${what}`]
 }
 
-function shown(title: string): string {
+function titleText(title: string): string {
   return oneLine(everyCharacter(title), titleWidth) || 'Tool call'
 }
 
@@ -237,9 +237,9 @@ function wholeInput(fields: Readonly<Record<string, unknown>>): ToolCallContent[
 
 /** Text as a code block: all of what a title leaves out. Nobody should approve a command without having seen its end (spec R-ACP-7a). */
 export function fenced(text: string, language = ''): string {
-  const shown = everyCharacter(text)
-  const fence = '`'.repeat(Math.max(3, ...[...shown.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)))
-  return `${fence}${language}\n${shown}\n${fence}`
+  const visible = everyCharacter(text)
+  const fence = '`'.repeat(Math.max(3, ...[...visible.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)))
+  return `${fence}${language}\n${visible}\n${fence}`
 }
 
 export function absolute(path: string, cwd: string): string {
@@ -253,7 +253,7 @@ function textBefore(path: string, cwd: string): string | null {
     // Other paths may be devices or pipes, which could block the reader forever.
     if (!real.startsWith(realpathSync(cwd) + sep)) return null
     const stats = statSync(real)
-    if (!stats.isFile() || stats.size > largestBefore) return null
+    if (!stats.isFile() || stats.size > maxBytesBefore) return null
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(real))
   } catch {
     return null

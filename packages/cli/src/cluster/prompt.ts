@@ -49,7 +49,7 @@ export async function promptOnCluster(
       remedies: () => undefined,
       sessionId,
       isStored: true,
-      asked: { argv, written, prompt },
+      invocation: { argv, argument: written, prompt },
     })
     const messageId = prompt === '' ? undefined : randomUUID()
     const own = ownRun(live.session, {

@@ -88,15 +88,15 @@ export function visibleText(text: string): string {
 /** Reads the requested schema as a form; undefined for a schema that no form can show. */
 export function readForm(requested: unknown): Form | undefined {
   const { type, properties, required } = fieldsOf(requested)
-  const given = Object.entries(fieldsOf(properties))
-  if (type !== 'object' || given.length > maxFields) return undefined
-  const shown = given.map(([name, about]) => [name, readField(fieldsOf(about))] as const)
+  const entries = Object.entries(fieldsOf(properties))
+  if (type !== 'object' || entries.length > maxFields) return undefined
+  const fields = entries.map(([name, about]) => [name, readField(fieldsOf(about))] as const)
   // Leaving out a field would send an answer that nobody gave.
-  if (shown.some(([, field]) => field === undefined)) return undefined
+  if (fields.some(([, field]) => field === undefined)) return undefined
   return {
     type: 'object',
     // Each field was checked above.
-    properties: Object.fromEntries(shown) as Form['properties'],
+    properties: Object.fromEntries(fields) as Form['properties'],
     ...(stringsOf(required) !== undefined && { required: stringsOf(required) ?? [] }),
   }
 }
@@ -152,8 +152,8 @@ function readOptions(about: Fields): FormOption[] | undefined {
   }))
   const [oneOf, anyOf] = [about['oneOf'], about['anyOf']]
   const titled = Array.isArray(oneOf) ? oneOf : Array.isArray(anyOf) ? anyOf : undefined
-  const options = titled?.map((given: unknown) => {
-    const { const: value, title } = fieldsOf(given)
+  const options = titled?.map((option: unknown) => {
+    const { const: value, title } = fieldsOf(option)
     return typeof value === 'string' ? { const: value, title: visibleText(isText(title) ? title : value) } : undefined
   })
   const all = options?.every((option) => option !== undefined) === true ? options : plain
@@ -200,8 +200,8 @@ export function formContentProblem(
 }
 
 /** Whether a value is valid for a field. */
-export function isValidValue(given: FormField, value: unknown): boolean {
-  const field = fieldsOf(given)
+export function isValidValue(formField: FormField, value: unknown): boolean {
+  const field = fieldsOf(formField)
   const {
     minimum = -Infinity,
     maximum = Infinity,

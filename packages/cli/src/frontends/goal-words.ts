@@ -7,12 +7,12 @@ import { many, oneLine } from '../io/figures.ts'
 
 type GoalEnd = Extract<RunEvent, { readonly type: 'goal_end' }>
 
-const longestName = 60
-const longestFinding = 80
+const maxNameLength = 60
+const maxFindingLength = 80
 
 /** `npm test`, or for several `npm test, npm run lint`. */
 export function goalNames(goals: readonly string[]): string {
-  return oneLine(goals.map((name) => oneLine(name, longestName)).join(', '), 2 * longestName)
+  return oneLine(goals.map((name) => oneLine(name, maxNameLength)).join(', '), 2 * maxNameLength)
 }
 
 /** The result of a round of checks: `goal: npm test ✗ (try 2 of 10: 3 failed)`. `goals`: the names that were checked. */
@@ -41,11 +41,11 @@ function placeText({ place, tries, maxTries }: GoalEnd): string {
 
 /** Why a round of checks failed, in a few words. */
 function findingText({ checks, tampered }: Pick<GoalEnd, 'checks' | 'tampered'>): string {
-  if (tampered.length > 0) return oneLine(`changed: ${tampered.join(', ')}`, longestFinding)
+  if (tampered.length > 0) return oneLine(`changed: ${tampered.join(', ')}`, maxFindingLength)
   const check = checks.at(-1)
   if (check === undefined) return ''
   const line = lineOfCheck(check)
-  if (line !== '') return oneLine(line, longestFinding)
+  if (line !== '') return oneLine(line, maxFindingLength)
   if (check.timedOut === true) return 'timed out'
   return check.exitCode === null ? 'failed' : `exit code ${check.exitCode}`
 }
@@ -60,7 +60,7 @@ export function goalStatus({ isChecked, last, tries, maxTries }: SessionGoal): s
 
 /** One goal with the result of the last round: `Goal: npm test (try 2 of 10: 3 failed)`. */
 export function goalEntry({ name, judged }: GoalSpec, { isChecked, last, tries, maxTries }: SessionGoal): string {
-  const what = `${judged === true ? 'Goal (judged by a model)' : 'Goal'}: ${oneLine(name, 2 * longestName)}`
+  const what = `${judged === true ? 'Goal (judged by a model)' : 'Goal'}: ${oneLine(name, 2 * maxNameLength)}`
   const failed = last?.checks.find((check) => check.name === name && !check.met)
   const isTampered = last !== null && last.tampered.length > 0
   const found = [
@@ -77,7 +77,7 @@ export function goalRows(goal: SessionGoal | null): readonly string[] {
   const { goals, isChecked, isChecking, last, tries, maxTries } = goal
   const rows = goals.flatMap(({ name, judged }) => {
     const check = last?.checks.find((each) => each.name === name)
-    const row = `${judged === true ? 'judged: ' : ''}${oneLine(name, 2 * longestName)}${verdictText(check)}`
+    const row = `${judged === true ? 'judged: ' : ''}${oneLine(name, 2 * maxNameLength)}${verdictText(check)}`
     const report = check === undefined || check.met ? [] : check.tail.split('\n')
     return [row, ...report.filter((line) => line.trim() !== '').map((line) => `  ${line}`)]
   })

@@ -19,9 +19,9 @@ export function limitQuestion({ limit }: Pick<LimitRequest, 'limit'>): string {
 
 /** `2 turns of 2 turns used`, and what the next request needs. */
 export function limitReason({ limit, used, of, needed }: LimitRequest): string {
-  const { format: shown } = settableLimits[limit]
-  const more = needed === undefined ? '' : `; the next request needs ${shown(needed)}`
-  return `${shown(used)} of ${shown(of)} used${more}.`
+  const { format } = settableLimits[limit]
+  const more = needed === undefined ? '' : `; the next request needs ${format(needed)}`
+  return `${format(used)} of ${format(of)} used${more}.`
 }
 
 /** `Raise to 4 turns` */

@@ -18,11 +18,11 @@ export const loopNeedsBound =
 
 /** Parses `10m x5 for 2h PROMPT`: first the interval, then bounds in any order. */
 export function parseLoopArgument(argument: string): LoopArgument {
-  const given = argument.trim()
-  if (given === '') return { kind: 'show' }
-  if (/^on$/i.test(given)) return { kind: 'on' }
-  if (/^(?:off|none|stop)$/i.test(given)) return { kind: 'off' }
-  const [, time = '', afterTime = ''] = /^(\S+)(?:\s+([\s\S]*))?$/.exec(given) ?? []
+  const trimmed = argument.trim()
+  if (trimmed === '') return { kind: 'show' }
+  if (/^on$/i.test(trimmed)) return { kind: 'on' }
+  if (/^(?:off|none|stop)$/i.test(trimmed)) return { kind: 'off' }
+  const [, time = '', afterTime = ''] = /^(\S+)(?:\s+([\s\S]*))?$/.exec(trimmed) ?? []
   const every = durationOrNone(time)
   if (!('value' in every)) {
     const isTime = /^-?\d/.test(time)

@@ -43,7 +43,7 @@ export interface LoopRound {
 }
 
 /** The loop ends after this many identical failures in a row. */
-const mostSameFailures = 3
+const maxSameFailures = 3
 
 /** Model errors that a later round cannot fix: somebody has to change a key, an account or the model name. */
 const lastingErrors = new Set(['authentication_failed', 'billing_error', 'invalid_request', 'model_not_found'])
@@ -84,7 +84,7 @@ export function endAfterRound(
   if (limitOfResult(terminal) === 'maxBudgetUsd')
     return { because: 'budget', exitCode, message: 'The budget of the session is used up' }
   const same = last?.failure === undefined ? 0 : sameAtEnd(rounds)
-  if (same < mostSameFailures) return undefined
+  if (same < maxSameFailures) return undefined
   return {
     because: 'repeated',
     exitCode: exitCode === 0 ? 1 : exitCode,

@@ -48,7 +48,7 @@ export interface PastRounds {
   readonly rounds: readonly LoopRound[]
   /** The number of an unfinished round, if there is one. */
   readonly open?: number
-  /** When the last round started, in milliseconds since 1970; null if there is none, or it is not recorded. */
+  /** When the last round started, in milliseconds since 1970; null if no round started, or the time is not recorded. */
   readonly lastStartedAtMs: number | null
 }
 

@@ -48,7 +48,7 @@ export interface LoopView {
 }
 
 /** The longest timer. A machine that slept fires timers late, so the clock is read at least this often. */
-const longestTimerMs = 30_000
+const maxTimerMs = 30_000
 
 /**
  * Repeats a prompt in one session, one round at a time.
@@ -184,7 +184,7 @@ export class PromptLoop {
     const leftMs = this.#dueAt - clock.now()
     if (leftMs > 0) {
       // Rounded up, because a timer may fire slightly early.
-      const ms = Math.min(Math.ceil(leftMs), longestTimerMs)
+      const ms = Math.min(Math.ceil(leftMs), maxTimerMs)
       this.#cancelTimer = clock.after(ms, () => this.#wait())
     } else void this.#beginRound()
   }

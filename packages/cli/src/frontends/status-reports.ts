@@ -37,9 +37,9 @@ export function limitsReport(
 export type StandingFigures = Pick<BudgetReport, 'name' | 'limitUsd' | 'settledUsd' | 'reservedUsd' | 'resetsAt'>
 
 /** One row for each standing budget: what all processes have used, and when it resets. */
-export function standingRows(standing: readonly StandingFigures[], width: number): readonly string[] {
+export function standingBudgetRows(budgets: readonly StandingFigures[], width: number): readonly string[] {
   return rowsOf(
-    standing.map(({ name, settledUsd, reservedUsd, resetsAt }) => {
+    budgets.map(({ name, settledUsd, reservedUsd, resetsAt }) => {
       const reserved = reservedUsd > 0 ? ` (+${money(reservedUsd)} reserved)` : ''
       return [oneLine(name, 60), `${money(settledUsd)} used${reserved}, resets ${minuteText(resetsAt)}`]
     }),

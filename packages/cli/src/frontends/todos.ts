@@ -16,7 +16,7 @@ export function todosAfter(tool: string, result: unknown): readonly TodoItem[] |
   return toolsThatChangeTodos.has(tool) ? todosOf(result) : undefined
 }
 
-/** The list in the input of TodoWrite or in a structured result; undefined if there is none. Invalid items are skipped. */
+/** The list in the input of TodoWrite or in a structured result; undefined without a list. Invalid items are skipped. */
 export function todosOf(value: unknown): readonly TodoItem[] | undefined {
   if (!isJsonObject(value)) return undefined
   const list = value['newTodos'] ?? value['todos'] ?? value['taskList'] ?? value['tasks']

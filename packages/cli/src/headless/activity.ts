@@ -23,15 +23,15 @@ export interface Activity {
 }
 
 /** An activity in progress. */
-interface Doing {
-  readonly what: (now: number) => string
+interface ActiveTask {
+  readonly describe: (now: number) => string
   readonly since: number
   /** Its own duration is shown once it is long. */
   readonly isTimed: boolean
 }
 
 /** Shorter durations are not shown. */
-const tellingMs = 3_000
+const shownDurationMs = 3_000
 
 export function followActivity(now: () => number = () => performance.now()): Activity {
   return new RunActivity(now)
@@ -39,11 +39,11 @@ export function followActivity(now: () => number = () => performance.now()): Act
 
 class RunActivity implements Activity {
   readonly #now: () => number
-  readonly #begun: number
+  readonly #startedAt: number
   // Running calls, by the calls of the agents they belong to and their own id, because agents may reuse ids.
   // Also contains waits for services, under keys of their own.
-  readonly #tools = new Map<string, Doing>()
-  #own: Doing
+  readonly #tools = new Map<string, ActiveTask>()
+  #own: ActiveTask
   #turn = 0
   #tokens = 0
   #usd = 0
@@ -53,8 +53,8 @@ class RunActivity implements Activity {
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now
-    this.#begun = now()
-    this.#own = { what: () => 'starting', since: this.#begun, isTimed: false }
+    this.#startedAt = now()
+    this.#own = { describe: () => 'starting', since: this.#startedAt, isTimed: false }
   }
 
   line(columns: number): string {
@@ -67,11 +67,11 @@ class RunActivity implements Activity {
 
   #begin(what: string | undefined): void {
     // An activity in progress keeps its start time.
-    if (what !== undefined && this.#own.what(0) !== what)
-      this.#own = { what: () => what, since: this.#now(), isTimed: true }
+    if (what !== undefined && this.#own.describe(0) !== what)
+      this.#own = { describe: () => what, since: this.#now(), isTimed: true }
   }
 
-  #hearUpdate(update: ModelUpdate): void {
+  #onModelUpdate(update: ModelUpdate): void {
     if (update.type === 'thinking_delta') this.#begin('thinking')
     if (update.type === 'text_delta') this.#begin('writing')
     if (update.type !== 'api_event' || update.event['type'] !== 'content_block_start') return
@@ -98,7 +98,7 @@ class RunActivity implements Activity {
         this.#tools.delete(agents + event.callId)
         return this.#begin('working')
       case 'retry':
-        this.#own = { what: retryText(event, this.#now()), since: this.#now(), isTimed: false }
+        this.#own = { describe: retryText(event, this.#now()), since: this.#now(), isTimed: false }
         return
       case 'service_wait':
         followWait(this.#tools, agents + waitKey, event, this.#now())
@@ -107,7 +107,7 @@ class RunActivity implements Activity {
         if (isOwn) this.#turn = event.turn
         return
       case 'model_update':
-        this.#hearUpdate(event.update)
+        this.#onModelUpdate(event.update)
         return
       case 'compact_start':
         this.#begin(`compacting ${rounded(event.tokens)} tokens`)
@@ -130,7 +130,7 @@ class RunActivity implements Activity {
     return {
       turn: this.#turn > 0 ? `turn ${this.#turn}` : '',
       doing: doingText([...this.#tools.values()], this.#own, this.#now()),
-      time: stopwatch(this.#now() - this.#begun),
+      time: stopwatch(this.#now() - this.#startedAt),
       // During a compaction the activity already shows the size.
       context: this.#isCompacting ? '' : contextText(this.#window),
       tokens: this.#tokens > 0 ? `${rounded(this.#tokens)} tokens` : '',
@@ -139,37 +139,37 @@ class RunActivity implements Activity {
   }
 
   onEvent(event: RunEvent): void {
-    const given = figuresIn(event)
-    if (given === undefined) return this.#onEvent(event, '')
-    const { settledTokens, settledUsd, reservedUsd, contextTokens, contextWindow } = given.figures
+    const update = figuresIn(event)
+    if (update === undefined) return this.#onEvent(event, '')
+    const { settledTokens, settledUsd, reservedUsd, contextTokens, contextWindow } = update.figures
     ;[this.#tokens, this.#usd, this.#reserved] = [settledTokens, settledUsd, reservedUsd]
-    if (given.isOwn) this.#window = { used: contextTokens, size: contextWindow }
+    if (update.isOwn) this.#window = { used: contextTokens, size: contextWindow }
   }
 }
 
-function doingCall({ name, input }: Extract<RunEvent, { readonly type: 'tool_start' }>, since: number): Doing {
-  return { what: () => `${name} ${inputSummary(input)}`.trimEnd(), since, isTimed: true }
+function doingCall({ name, input }: Extract<RunEvent, { readonly type: 'tool_start' }>, since: number): ActiveTask {
+  return { describe: () => `${name} ${inputSummary(input)}`.trimEnd(), since, isTimed: true }
 }
 
-function waitingCall(doing: Doing, { what }: ToolWait, untilMs: number): Doing {
-  return { ...doing, what: (now) => countdownText(what, untilMs - now) }
+function waitingCall(doing: ActiveTask, { what }: ToolWait, untilMs: number): ActiveTask {
+  return { ...doing, describe: (now) => countdownText(what, untilMs - now) }
 }
 
 function followWait(
-  doing: Map<string, Doing>,
+  doing: Map<string, ActiveTask>,
   key: string,
   event: Extract<RunEvent, { readonly type: 'service_wait' }>,
   since: number,
 ): void {
   const wait = serviceWaitOf(event)
-  if (event.isWaiting) doing.set(key, { what: () => serviceCountdown(wait, Date.now()), since, isTimed: false })
+  if (event.isWaiting) doing.set(key, { describe: () => serviceCountdown(wait, Date.now()), since, isTimed: false })
   else doing.delete(key)
 }
 
 /** Ten times a second; once a second while only a countdown changes, since a wait may take hours. */
 const [paceMs, waitingPaceMs] = [100, 1_000]
 
-function paceOf(doing: ReadonlyMap<string, Doing>): number {
+function paceOf(doing: ReadonlyMap<string, ActiveTask>): number {
   return [...doing.keys()].some((key) => key.endsWith(waitKey)) ? waitingPaceMs : paceMs
 }
 
@@ -194,8 +194,8 @@ function whatBegins(event: RunEvent): string | undefined {
 
 /** `$0.0028 (+$0.05 reserved)` */
 function costText(usd: number, reserved: number): string {
-  const held = reserved > 0 ? ` (+${money(reserved)} reserved)` : ''
-  return usd > 0 || reserved > 0 ? money(usd) + held : ''
+  const reservedText = reserved > 0 ? ` (+${money(reserved)} reserved)` : ''
+  return usd > 0 || reserved > 0 ? money(usd) + reservedText : ''
 }
 
 /** Tokens of the next request, and the size of the window; null for an unlimited one. */
@@ -210,11 +210,11 @@ function contextText(window: Window | undefined): string {
   return percent < 1 ? '' : `ctx ${percent} %`
 }
 
-function doingText(tools: readonly Doing[], own: Doing, now: number): string {
-  const { what, since, isTimed } = tools.at(-1) ?? own
+function doingText(tools: readonly ActiveTask[], own: ActiveTask, now: number): string {
+  const { describe: what, since, isTimed } = tools.at(-1) ?? own
   const others = tools.length > 1 ? ` (and ${tools.length - 1} more)` : ''
   const ms = now - since
-  return `${what(now)}${others}${isTimed && ms >= tellingMs ? ` (${Math.floor(ms / 1_000)} s)` : ''}`
+  return `${what(now)}${others}${isTimed && ms >= shownDurationMs ? ` (${Math.floor(ms / 1_000)} s)` : ''}`
 }
 
 function retryText(

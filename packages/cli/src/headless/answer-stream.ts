@@ -14,7 +14,7 @@ export interface AnswerStream {
 export const noStream: AnswerStream = { onEvent: () => undefined, has: () => false }
 
 export function streamAnswer(output: Output): AnswerStream {
-  let written = ''
+  let lastText = ''
   let block = 0
   const answer = new RetainedAnswer()
   /** The answer that remains the answer of the run; later text waits until that changes. */
@@ -23,8 +23,8 @@ export function streamAnswer(output: Output): AnswerStream {
   const write = (index: number, text: string): void => {
     if (index !== block) output.endLine()
     block = index
-    const shown = printable(written.trim() === '' ? text.trimStart() : text)
-    written += text
+    const shown = printable(lastText.trim() === '' ? text.trimStart() : text)
+    lastText += text
     if (shown !== '') output.out(shown)
   }
   /** The retained answer is superseded: the waiting text is written. */
@@ -37,11 +37,11 @@ export function streamAnswer(output: Output): AnswerStream {
   return {
     onEvent(event) {
       const change = answer.onEvent(event)
-      if (change === 'begins') retained = written
+      if (change === 'begins') retained = lastText
       if (change === 'ends') release()
       switch (event.type) {
         case 'model_start':
-          ;[written, block, waiting] = ['', 0, []]
+          ;[lastText, block, waiting] = ['', 0, []]
           return
         case 'model_update':
           if (event.update.type === 'text_delta') {
@@ -57,6 +57,6 @@ export function streamAnswer(output: Output): AnswerStream {
         default:
       }
     },
-    has: (text) => text.trim() !== '' && text.trim() === (retained ?? written).trim(),
+    has: (text) => text.trim() !== '' && text.trim() === (retained ?? lastText).trim(),
   }
 }

@@ -52,7 +52,7 @@ function runsConfined(input: unknown, permissions: Toolbox['permissions']): bool
   return permissions.confinementOf({ callId: 'denied', command: input['command'] })?.kind === 'edit'
 }
 
-export function followDenials(remedies: Remedies, asked: Invocation): Denials {
+export function followDenials(remedies: Remedies, invocation: Invocation): Denials {
   const denials: Denial[] = []
   const onEvent = (event: RunEvent): void => {
     if (event.type === 'agent') onEvent(event.event)
@@ -71,7 +71,7 @@ export function followDenials(remedies: Remedies, asked: Invocation): Denials {
       const incurable = incurableLines(denials.filter(({ cure }) => cure === undefined))
       if (curable.length === 0) return { text: incurable.join('\n'), command: '' }
       const names = everyCharacterInLine([...new Set(curable.map(nameOf))].join(', '), 2 * width)
-      const { text, command } = rerunCommand(asked, { rules: isAllEdits ? [] : rules, mode })
+      const { text, command } = rerunCommand(invocation, { rules: isAllEdits ? [] : rules, mode })
       const summary = `halting: ${many(curable.length, 'call')} denied: ${names}. ${text}`
       return { text: [...incurable, summary].join('\n'), command }
     },

@@ -11,7 +11,7 @@ export interface GoalLines {
 
 /** Lines of a check's output shown with `--verbose`. */
 const shownLines = 10
-const longestLine = 300
+const maxLineLength = 300
 /** Test files that are listed. */
 const shownNames = 5
 
@@ -24,7 +24,7 @@ export function followGoals(isVerbose: boolean): GoalLines {
       const failed = event.checks.at(-1)
       const isShown = isVerbose && !event.met && failed !== undefined && failed.tail !== ''
       const report = isShown ? failed.tail.split('\n').filter((line) => line.trim() !== '') : []
-      return [goalLine(goals, event), ...report.slice(-shownLines).map((line) => `  ${oneLine(line, longestLine)}`)]
+      return [goalLine(goals, event), ...report.slice(-shownLines).map((line) => `  ${oneLine(line, maxLineLength)}`)]
     },
   }
 }

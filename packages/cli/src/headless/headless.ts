@@ -21,37 +21,37 @@ import { runOnce } from './run.ts'
 import type { Watcher } from './watcher.ts'
 
 /** `halting -p`: runs one prompt, or continues a session. Returns the exit code. */
-export async function headless(given: Flags, words: readonly string[], program: Program): Promise<number> {
+export async function headless(flags: Flags, words: readonly string[], program: Program): Promise<number> {
   const { output, stdin } = program
-  const [written = ''] = words
-  refusePause(given)
-  const isNew = isForNewSession(given)
-  if (isNew && written.trim() === '' && stdin.isTTY) throw await missingPromptError(given, program)
-  if (isNew) refuseCompact(written)
+  const [argument = ''] = words
+  refusePause(flags)
+  const isNew = isForNewSession(flags)
+  if (isNew && argument.trim() === '' && stdin.isTTY) throw await missingPromptError(flags, program)
+  if (isNew) refuseCompact(argument)
   // Without a prompt, that is reported before a missing key. With a prompt, a missing key is reported before a slow pipe is read.
-  const piped = written.trim() === '' ? await readPrompt(written, given, program) : undefined
-  const said = piped ?? written
-  let prompt = said
+  const piped = argument.trim() === '' ? await readPrompt(argument, flags, program) : undefined
+  const typed = piped ?? argument
+  let prompt = typed
   let interruption: Interruption | undefined
   try {
-    const live = await openLive(given, program, {
+    const live = await openLive(flags, program, {
       answersQuestions: false,
       confinesEdits: true,
       isOneShot: true,
       runLimit: runLimitOfPrint,
       verifyDefault: 'ask',
-      firstPrompt: said,
-      written,
+      firstPrompt: typed,
+      written: argument,
       async ready() {
-        prompt = piped ?? (await readPrompt(written, given, program))
+        prompt = piped ?? (await readPrompt(argument, flags, program))
         interruption = watchInterruption(output)
       },
     })
     interruption ??= watchInterruption(output)
     try {
-      if (isNew) refuseGoalFlags(given, live.run.settings)
-      const { ask, afterwards } = await requestFor(live, said, prompt, program, interruption.signal)
-      const exitCode = await run({ live, ask, program, written, prompt, interruption })
+      if (isNew) refuseGoalFlags(flags, live.run.settings)
+      const { ask, afterwards } = await requestFor(live, typed, prompt, program, interruption.signal)
+      const exitCode = await run({ live, ask, program, argument: argument, prompt, interruption })
       await afterwards?.()
       return exitCode
     } finally {
@@ -66,20 +66,20 @@ interface HeadlessRun {
   readonly live: LiveSession
   readonly ask: SessionRequest['ask']
   readonly program: Program
-  readonly written: string
+  readonly argument: string
   readonly prompt: string
   readonly interruption: Interruption
 }
 
-async function run({ live, ask, program, written, prompt, interruption }: HeadlessRun): Promise<number> {
+async function run({ live, ask, program, argument, prompt, interruption }: HeadlessRun): Promise<number> {
   const { output, env, argv } = program
   const { session, toolbox, journal, run } = live
   const { choices: flags } = run
   const style = styleFor(output.isTerminal.stderr, run.env)
   const isStored = journal !== undefined
-  const asked = { argv, written, prompt }
+  const invocation = { argv, argument, prompt }
   const remedies = remediesOf(toolbox)
-  const about = { flags, output, style, remedies, sessionId: session.id, isStored, asked }
+  const about = { flags, output, style, remedies, sessionId: session.id, isStored, invocation }
   const report = createReport({ ...about, reportsUnchecked: true })
   const hasAfter = wantedAfter(flags, run.settings, env) !== undefined
   const changes = followChanges()
@@ -123,7 +123,7 @@ async function linesFor({ verbose }: Flags): Promise<(message: SdkMessage) => re
 
 async function requestFor(
   live: LiveSession,
-  said: string,
+  typed: string,
   prompt: string,
   program: Program,
   signal: AbortSignal,
@@ -133,19 +133,19 @@ async function requestFor(
     const { continueSession: goOn } = await import('./continue-session.ts')
     return goOn(journal, { sessionId: session.id, flags: run.choices }, { ...program, env: run.env })
   }
-  const { content } = await live.prepare(said, prompt.slice(said.length), signal)
-  return { ask: (asked) => void asked.prompt(content) }
+  const { content } = await live.prepare(typed, prompt.slice(typed.length), signal)
+  return { ask: (target) => void target.prompt(content) }
 }
 
 /** The prompt argument, followed by the piped input. A session that continues needs neither. */
-async function readPrompt(written: string, given: Flags, program: Program): Promise<string> {
+async function readPrompt(argument: string, flags: Flags, program: Program): Promise<string> {
   const { stdin, output } = program
-  const isNeeded = isForNewSession(given)
-  const hasPrompt = written.trim() !== ''
+  const isNeeded = isForNewSession(flags)
+  const hasPrompt = argument.trim() !== ''
   const piped = await readPiped(stdin, output, hasPrompt || !isNeeded)
-  const prompt = [written, piped].filter((part) => part.trim() !== '').join('\n\n')
+  const prompt = [argument, piped].filter((part) => part.trim() !== '').join('\n\n')
   if (!isNeeded) return prompt
-  if (prompt === '') throw await missingPromptError(given, program)
+  if (prompt === '') throw await missingPromptError(flags, program)
   refuseCompact(prompt)
   return prompt
 }
@@ -159,9 +159,9 @@ function refuseCompact(prompt: string): void {
 }
 
 /** @throws UsageError for a flag about goal checks without a goal. A resumed session may have recorded goals. */
-function refuseGoalFlags(given: Flags, settings: LiveSession['run']['settings']): void {
-  if ((given.until ?? settings.until ?? []).length > 0 || given.goal !== undefined) return
-  const flag = goalCheckFlags.find((name) => given[name] !== undefined && given[name] !== false)
+function refuseGoalFlags(flags: Flags, settings: LiveSession['run']['settings']): void {
+  if ((flags.until ?? settings.until ?? []).length > 0 || flags.goal !== undefined) return
+  const flag = goalCheckFlags.find((name) => flags[name] !== undefined && flags[name] !== false)
   if (flag === undefined) return
   throw new UsageError(
     `${flagTable[flag].names[0]} needs a goal. Add --until CMD, such as --until "npm test", or --goal TEXT.`,
@@ -170,8 +170,8 @@ function refuseGoalFlags(given: Flags, settings: LiveSession['run']['settings'])
 
 const goalCheckFlags = ['untilTries', 'untilTimeout', 'untilStable', 'skipIfMet', 'stopWhenMet'] as const
 
-function isForNewSession(given: Flags): boolean {
-  return given.resume === undefined && given.continue !== true
+function isForNewSession(flags: Flags): boolean {
+  return flags.resume === undefined && flags.continue !== true
 }
 
 /** Without `-p`, the user wanted the interactive program, which needs a terminal (spec R-TERM-8). */

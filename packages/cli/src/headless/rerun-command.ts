@@ -5,7 +5,7 @@ import { shellQuoted } from '../io/shell-quote.ts'
 /** The command line of the program, its prompt argument, and the prompt with piped input. */
 export interface Invocation {
   readonly argv: readonly string[]
-  readonly written: string
+  readonly argument: string
   readonly prompt: string
   /** The session that a further prompt continues; undefined if it is not stored. */
   readonly sessionId?: string | undefined
@@ -38,22 +38,22 @@ export const sessionFlags: readonly FlagName[] = [
  * runs the same prompt again. Either way it repeats the flags of this call and adds what was missing.
  */
 export function rerunCommand(
-  asked: Invocation,
+  invocation: Invocation,
   { rules, mode }: MissingPermissions,
 ): { readonly text: string; readonly command: string } {
-  const groups = argumentGroups(asked.argv)
+  const groups = argumentGroups(invocation.argv)
   const added = [
     ...(mode === undefined ? [] : ['--permission-mode', mode]),
     ...(rules.length === 0 ? [] : ['--allowedTools', rules.join(',')]),
   ]
-  const { sessionId } = asked
+  const { sessionId } = invocation
   const isContinued = sessionId !== undefined
   const replaced = new Set<FlagName>([
     'print',
     ...(mode === undefined ? [] : (['permissionMode'] as const)),
     ...(isContinued ? sessionFlags : []),
   ])
-  const prompt = isContinued ? retryPrompt : asked.prompt
+  const prompt = isContinued ? retryPrompt : invocation.prompt
   const session = isContinued ? ['--resume', sessionId] : []
   const flags = groups.flatMap(({ flag, tokens }) => (flag === undefined || replaced.has(flag) ? [] : tokens))
   const command = `halting ${shellQuoted(withPrompt(prompt, [...session, ...flags, ...added]))}`

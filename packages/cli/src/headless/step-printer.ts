@@ -21,7 +21,7 @@ interface Call {
 }
 
 /** A model may invent a name of any length. */
-const longestName = 64
+const maxNameLength = 64
 
 /**
  * Prints each step of a run in a few lines: texts of the model, calls with their input, results.
@@ -45,13 +45,13 @@ class TextStepPrinter implements StepPrinter {
   readonly #durations = new Map<string, number>()
   /** The call whose line was printed last. */
   #above: string | undefined
-  readonly #said: TextSteps
+  readonly #texts: TextSteps
 
   constructor(print: (text: string) => void, style: Style, width: () => number, texts: PrintedTexts) {
     this.#print = print
     this.#style = style
     this.#width = width
-    this.#said = new TextSteps((text) => this.#line(text), texts)
+    this.#texts = new TextSteps((text) => this.#line(text), texts)
   }
 
   onEvent(event: RunEvent): void {
@@ -63,7 +63,7 @@ class TextStepPrinter implements StepPrinter {
     if (message.type === 'user') this.#printUser(message)
     if (message.type === 'system' && message.subtype === 'informational')
       this.#line(this.#style.yellow(`! ${oneLine(message.message, this.#width() - 2)}`))
-    if (message.type === 'result') this.#said.end()
+    if (message.type === 'result') this.#texts.end()
   }
 
   #line(text: string): void {
@@ -76,12 +76,12 @@ class TextStepPrinter implements StepPrinter {
       if (block.type === 'text' && block.text.trim() !== '') {
         const text = printable(block.text).trim()
         // The text of a subagent is never the answer, and was not streamed.
-        if (error === undefined && parent === null) this.#said.onText(text)
+        if (error === undefined && parent === null) this.#texts.onText(text)
         else this.#line(error === undefined ? text : this.#style.red(text))
       }
       if (block.type !== 'tool_use') continue
-      if (parent === null) this.#said.onToolCall()
-      else this.#said.release()
+      if (parent === null) this.#texts.onToolCall()
+      else this.#texts.release()
       const [key, call] = [keyOf(parent, block.id), callOf(block, this.#width())]
       this.#calls.set(key, call)
       this.#line(`${this.#style.green('●')} ${this.#style.bold(call.name)} ${call.about}`)
@@ -104,12 +104,12 @@ class TextStepPrinter implements StepPrinter {
     )
     this.#line(isError === true ? this.#style.red(`  ✗ ${shown}`) : this.#style.dim(`  ✓ ${shown}`))
     if (isError !== true || name !== 'Bash') return
-    for (const said of lastLinesOfFailed(details))
-      this.#line(this.#style.dim(`    ${oneLine(said, this.#width() - 4)}`))
+    for (const outputLine of lastLinesOfFailed(details))
+      this.#line(this.#style.dim(`    ${oneLine(outputLine, this.#width() - 4)}`))
   }
 
   #printUser({ message: { content }, tool_use_result: details, parent_tool_use_id: parent }: SdkUser): void {
-    this.#said.release()
+    this.#texts.release()
     for (const block of blocksOf(content)) {
       if (block.type === 'text') this.#line(this.#style.dim(`  ${oneLine(block.text, this.#width() - 2)}`))
       if (block.type === 'tool_result') this.#printResult(block, keyOf(parent, block.tool_use_id), details)
@@ -117,13 +117,13 @@ class TextStepPrinter implements StepPrinter {
   }
 
   /** Reports a long wait when it starts. */
-  #tellWait(callId: string, name: string, data: unknown, parent: string | null): void {
+  #printWait(callId: string, name: string, data: unknown, parent: string | null): void {
     const wait = toolWaitIn(data)
     if (wait === undefined) return
     if (this.#above !== keyOf(parent, callId)) this.#above = undefined
     const text = toolWaitText(wait, Date.now())
-    const said = this.#above === undefined ? `${name} ${text}` : text
-    this.#print(`${this.#style.dim(`  … ${oneLine(said, this.#width() - 4)}`)}\n`)
+    const fullText = this.#above === undefined ? `${name} ${text}` : text
+    this.#print(`${this.#style.dim(`  … ${oneLine(fullText, this.#width() - 4)}`)}\n`)
   }
 
   #onEvent(event: RunEvent, parent: string | null): void {
@@ -134,16 +134,17 @@ class TextStepPrinter implements StepPrinter {
     ])
       this.#line(text)
     // The answer is sent back: it becomes a step, printed before what follows.
-    if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries) this.#said.release()
-    if (parent === null) this.#said.onEvent(event)
-    if (event.type === 'tool_update') this.#tellWait(event.callId, event.name, event.data, parent)
+    if (event.type === 'goal_end' && parent === null && !event.met && event.tries < event.maxTries)
+      this.#texts.release()
+    if (parent === null) this.#texts.onEvent(event)
+    if (event.type === 'tool_update') this.#printWait(event.callId, event.name, event.data, parent)
     if (event.type === 'tool_end') this.#durations.set(keyOf(parent, event.callId), event.durationMs)
   }
 }
 
 /** The name and subject of a call, on one line. */
-function callOf({ name: given, input }: Extract<ContentBlock, { type: 'tool_use' }>, columns: number): Call {
-  const name = oneLine(given, longestName)
+function callOf({ name: fullName, input }: Extract<ContentBlock, { type: 'tool_use' }>, columns: number): Call {
+  const name = oneLine(fullName, maxNameLength)
   return { name, about: oneLine(inputSummary(input), columns - columnsOf(name) - 3) }
 }
 
@@ -200,7 +201,7 @@ function resultSummary(tool: string, content: string | readonly ContentBlock[], 
   return lines.length > 1 ? `${shown} (${many(lines.length, 'line')})` : shown
 }
 
-const toldLines = 5
+const maxOutputLines = 5
 
 /** The last lines of a failed command, which usually show why. */
 function lastLinesOfFailed(details: unknown): readonly string[] {
@@ -208,7 +209,7 @@ function lastLinesOfFailed(details: unknown): readonly string[] {
   return details.stdout
     .split('\n')
     .filter((line) => line.trim() !== '')
-    .slice(-toldLines)
+    .slice(-maxOutputLines)
 }
 
 function textOf(content: string | readonly ContentBlock[]): string {

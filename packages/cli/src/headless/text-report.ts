@@ -33,7 +33,7 @@ export interface ReportContext {
   readonly sessionId: string
   /** The session is stored and can be resumed. */
   readonly isStored: boolean
-  readonly asked: Invocation
+  readonly invocation: Invocation
   /** The run is a round of a loop, which reports itself how it continues. */
   readonly isRound?: boolean
   /** The caller reports an unchecked last change, because it knows a command that would check it. */
@@ -46,7 +46,7 @@ export interface ReportContext {
  * Denied calls and unsuccessful endings are reported in any case.
  */
 export function textReport(context: ReportContext): Watcher {
-  const { flags, output, style, remedies, asked } = context
+  const { flags, output, style, remedies, invocation: asked } = context
   const { sessionId, isStored, isRound = false, reportsUnchecked = false } = context
   const isShown = flags.quiet !== true
   const isWatched = isShown && output.isTerminal.stderr
@@ -220,8 +220,8 @@ function questionLines(
   ])
   if (cluster !== undefined || isRound) return `${lines.join('\n')}\n`
   // The resume command must not leave plan mode silently.
-  const kept = mode === 'plan' ? ['--permission-mode', mode] : []
-  return `${lines.join('\n')}\n  halting ${shellQuoted(['-p', '--resume', sessionId, '--on-ask', 'defer', ...kept])}\n`
+  const modeFlags = mode === 'plan' ? ['--permission-mode', mode] : []
+  return `${lines.join('\n')}\n  halting ${shellQuoted(['-p', '--resume', sessionId, '--on-ask', 'defer', ...modeFlags])}\n`
 }
 
 function stepPrinter(output: Output, style: Style, isStreamed: boolean): StepPrinter {
@@ -236,14 +236,14 @@ function stepPrinter(output: Output, style: Style, isStreamed: boolean): StepPri
 
 /** Reports problems while they happen: each reason for a retry once, notices, and compactions. */
 function troubleReporter(output: Output, style: Style): (event: RunEvent) => void {
-  let told = ''
+  let lastMessage = ''
   return (event) => {
     const news = contextChangeOf(event)
     if (news?.kind === 'compacted') output.err(`${style.dim(oneLine(`↻ ${news.text}`, output.width))}\n`)
-    const message = troubleOf(event) ?? told
-    if (message === told) return
-    told = message
-    output.err(`${style.yellow(wrapped(`! ${oneLine(told, 3 * output.width)}`, output.width))}\n`)
+    const message = troubleOf(event) ?? lastMessage
+    if (message === lastMessage) return
+    lastMessage = message
+    output.err(`${style.yellow(wrapped(`! ${oneLine(lastMessage, 3 * output.width)}`, output.width))}\n`)
   }
 }
 
@@ -273,7 +273,7 @@ function longWaitIn(event: RunEvent): string | undefined {
 
 /** Reports messages and failures of hooks as they happen, so that a guard that did not work is noticed. */
 function noteReporter(output: Output, style: Style): (event: RunEvent) => void {
-  let told = ''
+  let lastNote = ''
   const waitedFor = new Set<string>()
   /** Waiting for other processes may take long; it is reported once for each budget. */
   const waitOf = (event: Extract<RunEvent, { readonly type: 'budget_wait' }>): string | undefined => {
@@ -285,10 +285,10 @@ function noteReporter(output: Output, style: Style): (event: RunEvent) => void {
   const onEvent = (event: RunEvent): void => {
     if (event.type === 'agent') return onEvent(event.event)
     const note = event.type === 'budget_wait' ? waitOf(event) : (pauseNote(event, Date.now()) ?? noteIn(event))
-    if (note === undefined || note === told) return
-    told = note
+    if (note === undefined || note === lastNote) return
+    lastNote = note
     output.err(
-      `${style.yellow(wrapped(`! ${oneLine(told, Infinity)}`, output.isTerminal.stderr ? output.width : Infinity))}\n`,
+      `${style.yellow(wrapped(`! ${oneLine(lastNote, Infinity)}`, output.isTerminal.stderr ? output.width : Infinity))}\n`,
     )
   }
   return onEvent
@@ -314,20 +314,21 @@ interface Failure {
 }
 
 function followFailure(): Failure {
-  let told: string | undefined
+  let reportedKind: string | undefined
   let retried: string | undefined
   return {
     onEvent(event) {
       if (event.type === 'retry') retried = event.error.kind
     },
     see(message) {
-      if (message.type === 'assistant' && message.parent_tool_use_id === null) told = message.error ?? told
+      if (message.type === 'assistant' && message.parent_tool_use_id === null)
+        reportedKind = message.error ?? reportedKind
     },
     kindOf({ error }) {
       const kind = error !== undefined && 'kind' in error ? error.kind : undefined
       if (typeof kind === 'string') return kind
       // A message reports a failed connection as `server_error`, too (spec R-SDK-12).
-      return told === 'server_error' ? (retried ?? told) : told
+      return reportedKind === 'server_error' ? (retried ?? reportedKind) : reportedKind
     },
   }
 }

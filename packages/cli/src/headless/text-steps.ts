@@ -14,7 +14,7 @@ export class TextSteps {
   /** A text that may be the answer. */
   #pending = ''
   readonly #answer = new RetainedAnswer()
-  /** The retained answer; undefined if there is none. */
+  /** The retained answer; undefined without one. */
   #retained: string | undefined
 
   constructor(line: (text: string) => void, texts: PrintedTexts) {

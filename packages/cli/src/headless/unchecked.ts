@@ -3,7 +3,7 @@ import { uncheckedSentence } from '../frontends/unchecked-text.ts'
 import { oneLine } from '../io/figures.ts'
 
 /**
- * A line about an unchecked last change; '' if there is none. `changes`: the changed files, if known; `check`:
+ * A line about an unchecked last change; '' without one. `changes`: the changed files, if known; `check`:
  * a command that would check them.
  */
 export function uncheckedLine(terminal: RunResult, changes: string, check?: string): string {

@@ -6,8 +6,8 @@ import { readElicitationAnswer } from '../frontends/elicitation-answer.ts'
 import { type Control, ControlError } from './control.ts'
 
 /** Hooks that the host runs when called back, as it named them in `initialize` (spec R-HOST-11). */
-export function hooksOfHost(given: JsonObject, control: Pick<Control, 'request'>): ReadHooks {
-  return readCallbackHooks(given, async (id, input, signal) => {
+export function hooksOfHost(hooks: JsonObject, control: Pick<Control, 'request'>): ReadHooks {
+  return readCallbackHooks(hooks, async (id, input, signal) => {
     const { tool_use_id: callId, hook_event_name: event } = input
     const about = typeof callId === 'string' ? { tool_use_id: callId } : {}
     try {
@@ -28,11 +28,11 @@ function isGone(thrown: unknown): boolean {
 export async function elicitByHost(
   control: Pick<Control, 'request' | 'emit'>,
   server: string,
-  asked: ElicitationRequest,
+  question: ElicitationRequest,
   signal: AbortSignal,
 ): Promise<ElicitationAnswer> {
-  const { mode = 'form', message, completed, elicitationId: id = '' } = asked
-  const request = { subtype: 'elicitation', mcp_server_name: server, message, mode, ...fieldsFor(asked) }
+  const { mode = 'form', message, completed, elicitationId: id = '' } = question
+  const request = { subtype: 'elicitation', mcp_server_name: server, message, mode, ...fieldsFor(question) }
   try {
     const answer = readElicitationAnswer(await control.request(request, { signal }))
     if (mode === 'form') return answer

@@ -62,7 +62,7 @@ export class Control {
   readonly #incoming = new Map<Json, AbortController>()
   readonly #answering = new Set<Promise<void>>()
   #requestCount = 0
-  #gone: string | undefined
+  #goneReason: string | undefined
 
   constructor(ports: ControlPorts) {
     this.#ports = ports
@@ -89,7 +89,7 @@ export class Control {
 
   /** Writes a message to the host, unless it is gone. */
   emit(message: JsonObject): void {
-    if (this.#gone === undefined) this.#ports.emit?.(message)
+    if (this.#goneReason === undefined) this.#ports.emit?.(message)
   }
 
   /**
@@ -98,12 +98,12 @@ export class Control {
    */
   request(request: JsonObject, { signal }: { readonly signal?: AbortSignal } = {}): Promise<JsonObject> {
     if (signal?.aborted === true) return Promise.reject(withdrawnError())
-    if (this.#gone !== undefined) return Promise.reject(new ControlError('gone', this.#gone))
+    if (this.#goneReason !== undefined) return Promise.reject(new ControlError('gone', this.#goneReason))
     const id = `halting_${++this.#requestCount}`
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
         this.#outgoing.delete(id)
-        if (this.#gone === undefined) this.#ports.write({ type: 'control_cancel_request', request_id: id })
+        if (this.#goneReason === undefined) this.#ports.write({ type: 'control_cancel_request', request_id: id })
         reject(withdrawnError())
       }
       this.#outgoing.set(id, {
@@ -135,9 +135,9 @@ export class Control {
   }
 
   /** Called when the host closes its input: our pending and future requests fail. Requests of the host are still answered. */
-  gone(because: string): void {
-    if (this.#gone !== undefined) return
-    this.#gone = because
+  disconnect(because: string): void {
+    if (this.#goneReason !== undefined) return
+    this.#goneReason = because
     const waiting = [...this.#outgoing.values()]
     this.#outgoing.clear()
     for (const { reject: failed } of waiting) failed(new ControlError('gone', because))
@@ -160,20 +160,20 @@ export class Control {
       return
     }
     const controller = new AbortController()
-    let answered: ControlResponse | Promise<ControlResponse>
+    let response: ControlResponse | Promise<ControlResponse>
     try {
-      answered = this.#ports.serve({ subtype, fields: request, signal: controller.signal })
+      response = this.#ports.serve({ subtype, fields: request, signal: controller.signal })
     } catch (thrown) {
       this.#refuse(id, messageOf(thrown))
       return
     }
     // Immediately, before anything that the request causes.
-    if (!(answered instanceof Promise)) {
-      this.#answer(id, answered)
+    if (!(response instanceof Promise)) {
+      this.#answer(id, response)
       return
     }
     this.#incoming.set(id, controller)
-    const answering = answered
+    const answering = response
       .then(
         (answer) => this.#answer(id, answer),
         (error: unknown) => this.#refuse(id, messageOf(error)),

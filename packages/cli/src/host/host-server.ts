@@ -18,7 +18,7 @@ export interface Manifest {
 /**
  * An MCP server in the process of the host: its messages travel as control requests (spec R-HOST-12).
  *
- * S1: each request has one response: that of the server, or an error that explains why there is none.
+ * S1: each request has one response: that of the server, or an error that explains why it has no answer.
  * S2: no request is sent to the host after the client disconnected or cancelled it.
  * S3: answers that the host already knows are used instead of a request, once, for the next connection.
  */
@@ -73,14 +73,14 @@ export class HostServer implements McpInstance {
     }
     // Sent first: the host stops the request, and its response is ignored here.
     void this.#send(message).catch(() => undefined)
-    const taken = method === 'notifications/cancelled' && isJsonObject(params) ? params['requestId'] : undefined
-    if (taken !== undefined) this.#pendingRequests.get(taken)?.abort()
+    const cancelledId = method === 'notifications/cancelled' && isJsonObject(params) ? params['requestId'] : undefined
+    if (cancelledId !== undefined) this.#pendingRequests.get(cancelledId)?.abort()
   }
 
   async #ask(id: Json, message: JsonObject, link: Transport): Promise<void> {
-    const taken = new AbortController()
-    this.#pendingRequests.set(id, taken)
-    const answer = await this.#send(message, taken.signal).then(
+    const cancellation = new AbortController()
+    this.#pendingRequests.set(id, cancellation)
+    const answer = await this.#send(message, cancellation.signal).then(
       ({ mcp_response: response }) =>
         isJsonObject(response)
           ? { ...response, id }
@@ -88,7 +88,7 @@ export class HostServer implements McpInstance {
       (thrown: unknown) => errorResponse(id, messageOf(thrown)),
     )
     this.#pendingRequests.delete(id)
-    if (!taken.signal.aborted) await link.send(answer).catch(() => undefined)
+    if (!cancellation.signal.aborted) await link.send(answer).catch(() => undefined)
   }
 
   #send(message: JsonObject, signal?: AbortSignal): Promise<JsonObject> {

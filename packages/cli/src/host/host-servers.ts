@@ -34,10 +34,10 @@ export class HostServers {
   }
 
   /** The servers that `mcp_set_servers` names. @throws UsageError for an invalid set. */
-  async entries(given: Json | undefined, env: Program['env']): Promise<readonly McpServerEntry[]> {
-    if (!isJsonObject(given)) throw new UsageError('mcp_set_servers needs servers: {"name": {"command": "…"}}.')
+  async entries(value: Json | undefined, env: Program['env']): Promise<readonly McpServerEntry[]> {
+    if (!isJsonObject(value)) throw new UsageError('mcp_set_servers needs servers: {"name": {"command": "…"}}.')
     const { readMcpServer } = await import('@halting/agent/mcp')
-    return Object.entries(given).map(([name, server]): McpServerEntry => {
+    return Object.entries(value).map(([name, server]): McpServerEntry => {
       if (!isJsonObject(server)) return { name, server: { problem: 'it must be an object' } }
       return server['type'] === 'sdk' ? this.entry(name, server) : { name, server: readMcpServer(server, env) }
     })
@@ -62,9 +62,9 @@ export class HostServers {
   }
 }
 
-function readManifest(given: Json | undefined): Manifest | undefined {
-  if (!isJsonObject(given)) return undefined
-  const { initializeResult, toolsListResult } = given
+function readManifest(value: Json | undefined): Manifest | undefined {
+  if (!isJsonObject(value)) return undefined
+  const { initializeResult, toolsListResult } = value
   if (!isJsonObject(initializeResult)) return undefined
   return { initializeResult, ...(isJsonObject(toolsListResult) && { toolsListResult }) }
 }

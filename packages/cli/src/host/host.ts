@@ -28,7 +28,7 @@ import { StatusQueue } from './status-queue.ts'
 /** How long to wait for a session that is opening after a signal. Hosts kill the program after five seconds. */
 const patienceMs = 1_000
 /** How long to wait for a cluster that does not respond at the end of stdin. */
-const longestPatienceMs = 30_000
+const maxPatienceMs = 30_000
 
 /**
  * Serves a host until its input ends and everything it submitted has a result. Returns the exit code.
@@ -144,7 +144,7 @@ class Host {
     hasLeft = true
     stdin.destroy()
     this.#resolveInitialize()
-    this.#control.gone('The host closed its input and can no longer answer.')
+    this.#control.disconnect('The host closed its input and can no longer answer.')
     if (!signal.aborted) await this.#finish(left)
     await this.#end()
     // A host that rejects a resume reads the reason in a result line.
@@ -164,13 +164,14 @@ class Host {
   }
 
   /** Leaves a session on a cluster that waits for an answer: nobody here can give one. */
-  async #whenSettled({ session, detached: goesOn }: HostSession): Promise<void> {
+  async #whenSettled({ session, detached }: HostSession): Promise<void> {
     const settled = async (): Promise<void> => {
       await session.settled()
       await this.#status.settled()
     }
-    if (goesOn === undefined) return settled()
-    if ((await Promise.race([settled(), whenWaitingForAnswer(session, goesOn)])) === 'waits') this.#warn(goesOn.message)
+    if (detached === undefined) return settled()
+    if ((await Promise.race([settled(), whenWaitingForAnswer(session, detached)])) === 'waits')
+      this.#warn(detached.message)
     this.#states.update(session)
   }
 
@@ -180,13 +181,13 @@ class Host {
     // Processes that are starting end with the program.
     const opened = this.#hostSession ?? (await (isAborted ? Promise.race([opening, setTimeout(patienceMs)]) : opening))
     if (opened === undefined) return
-    const { session, detached: goesOn } = opened
-    if (goesOn !== undefined) {
-      const left = isAborted ? goesOn.leaveMessage() : undefined
+    const { session, detached } = opened
+    if (detached !== undefined) {
+      const left = isAborted ? detached.leaveMessage() : undefined
       if (left !== undefined) this.#warn(left)
       await Promise.race([
         opened.close(),
-        setTimeout(isAborted ? patienceMs : longestPatienceMs, undefined, { ref: false }),
+        setTimeout(isAborted ? patienceMs : maxPatienceMs, undefined, { ref: false }),
       ])
       return
     }

@@ -195,12 +195,12 @@ async function reportOf({ live, kept, program, written }: Running): Promise<Loop
   const { session, journal, toolbox, run } = live
   const { output, argv, env } = program
   const { choices: flags } = run
-  const asked = { argv: withoutLoop(argv), written, prompt: kept.terms.prompt }
+  const invocation = { argv: withoutLoop(argv), argument: written, prompt: kept.terms.prompt }
   const remedies = remediesOf(toolbox)
   const style = styleFor(output.isTerminal.stderr, run.env)
   const hasAfter = wantedAfter(flags, run.settings, env) !== undefined
   return createLoopReport({
-    report: { flags, output, style, remedies, sessionId: session.id, isStored: journal !== undefined, asked },
+    report: { flags, output, style, remedies, sessionId: session.id, isStored: journal !== undefined, invocation },
     session,
     rounds: kept.terms.rounds,
     linesAfter: hasAfter ? await linesAfterRuns(flags) : undefined,

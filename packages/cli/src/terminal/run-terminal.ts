@@ -32,13 +32,17 @@ import { missingTerminalReason } from './screen/terminal-requirements.ts'
 // Loads everything that only the interactive program needs.
 
 /** `halting` in a terminal: a conversation until the person quits. Returns the exit code. */
-export async function runTerminal(given: Flags, words: readonly string[], program: Program): Promise<number> {
+export async function runTerminal(
+  commandLineFlags: Flags,
+  words: readonly string[],
+  program: Program,
+): Promise<number> {
   const { env, cwd, stdin, output } = program
   const why = missingTerminalReason(env, { stdin, stdout: process.stdout })
   if (why !== undefined) throw new UsageError(why)
-  const cluster = await openCluster(given)
+  const cluster = await openCluster(commandLineFlags)
   const { settings, env: settingsEnv } =
-    cluster === undefined ? await localSettings(given, program) : await userSettings(program)
+    cluster === undefined ? await localSettings(commandLineFlags, program) : await userSettings(program)
   const folder = userFolder(program)
   const bindings = await readKeybindings(folder)
   const redactKeys = createKeyRedactor(env)
@@ -50,12 +54,12 @@ export async function runTerminal(given: Flags, words: readonly string[], progra
     onProblem: (message) => app.note(message),
   })
   // `--resume` without an id lets the person choose.
-  const { resume, ...others } = given
-  const flags = resume === '' ? others : given
+  const { resume, ...others } = commandLineFlags
+  const flags = resume === '' ? others : commandLineFlags
   const screen = createScreen(processTerminal(stdin, process.stdout), {
     onSignal: (signal) => app.leave(signalExitCodes[signal]),
   })
-  const chosen = given.theme ?? themeNamed(settings.theme)
+  const chosen = commandLineFlags.theme ?? themeNamed(settings.theme)
   const theme = createTheme(firstTheme(chosen, env, undefined))
   const sessions =
     cluster === undefined ? localSessions(program, () => screen.requestFrame()) : clusterSessions(cluster)
@@ -166,9 +170,9 @@ async function openCluster({ cluster, admin }: Flags): Promise<ClusterInTerminal
 }
 
 /** Settings for sessions of this machine. */
-async function localSettings(given: Flags, program: Program): Promise<RunSettings> {
-  await trustAtStart(given, program, { stdin: program.stdin, stderr: process.stderr })
-  const run = await settingsFor(given, program)
+async function localSettings(commandLineFlags: Flags, program: Program): Promise<RunSettings> {
+  await trustAtStart(commandLineFlags, program, { stdin: program.stdin, stderr: process.stderr })
+  const run = await settingsFor(commandLineFlags, program)
   // Before the screen starts: a missing key is reported on the plain terminal (spec R-SETUP-1a).
   checkModel(run, program)
   return run

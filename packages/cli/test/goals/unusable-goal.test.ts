@@ -30,7 +30,7 @@ test('ends as a usage error, with exit code 2 and that text alone', async () => 
     remedies: () => undefined,
     sessionId: session.id,
     isStored: true,
-    asked: { argv: [], written: 'go', prompt: 'go' },
+    invocation: { argv: [], argument: 'go', prompt: 'go' },
   })
   try {
     expect(await runOnce({ session, ask: () => void session.prompt('go'), interruption, watcher })).toBe(2)

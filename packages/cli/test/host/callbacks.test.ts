@@ -25,7 +25,7 @@ test('a hook is called by its id, with its input and the call that it is about',
 
 test('the end of a session is no failure where the host went before; a guard is', async () => {
   const host = hostOf()
-  host.control.gone('The host has gone.')
+  host.control.disconnect('The host has gone.')
   expect(await hookOf(host).call({ hook_event_name: 'SessionEnd' }, signal)).toEqual({})
   await expect(hookOf(host).call({ hook_event_name: 'PreToolUse' }, signal)).rejects.toThrow('The host has gone.')
 })
@@ -65,7 +65,7 @@ test('a host that knows no such request has declined; one that is gone, or is no
   const left = elicitByHost(host.control, 'auth', { message: 'Who?' }, abort.signal)
   abort.abort()
   expect([await left, host.cancelled()]).toEqual([{ action: 'cancel' }, [host.ids()[1]]])
-  host.control.gone('The host has gone.')
+  host.control.disconnect('The host has gone.')
   expect(await elicitByHost(host.control, 'auth', { message: 'Who?' }, signal)).toEqual({ action: 'cancel' })
 })
 

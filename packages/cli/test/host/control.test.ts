@@ -129,7 +129,7 @@ test('a request of ours is taken back by its signal, and a late answer is passed
 test('when the host has gone nothing waits for it, and nothing more is asked', async () => {
   const { control: one, written } = control()
   const asked = one.request({ subtype: 'can_use_tool' })
-  one.gone('The host closed its side.')
+  one.disconnect('The host closed its side.')
   await expect(asked).rejects.toEqual(new ControlError('gone', 'The host closed its side.'))
   await expect(one.request({ subtype: 'can_use_tool' })).rejects.toMatchObject({ code: 'gone' })
   expect(written).toHaveLength(1)

@@ -145,7 +145,7 @@ test('the host is gone: whoever waits is told', async () => {
   await servers.ready()
   const asked = servers.ask('mcp__calc__add', {}, new AbortController().signal)
   await new Promise((resolve) => setImmediate(resolve))
-  host.control.gone('The host has gone.')
+  host.control.disconnect('The host has gone.')
   await expect(asked).rejects.toThrow('The host has gone.')
 })
 

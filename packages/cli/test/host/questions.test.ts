@@ -104,7 +104,7 @@ test('a callback that fails denies with its words, and so does a host that is go
   tell({ type: 'question', question: bash })
   host.refuse(0, 'boom')
   tell({ type: 'question', question: { ...bash, id: 'question2' } })
-  host.control.gone('The host has gone.')
+  host.control.disconnect('The host has gone.')
   tell({ type: 'question', question: { ...bash, id: 'question3' } })
   await settled()
   expect(answers).toEqual([

@@ -154,7 +154,7 @@ export async function headless(
     remedies: () => undefined,
     sessionId: session.id,
     isStored: false,
-    asked: { argv: [], written: 'go', prompt: 'go' },
+    invocation: { argv: [], argument: 'go', prompt: 'go' },
   })
   try {
     const ask = (): void => void session.prompt('go')

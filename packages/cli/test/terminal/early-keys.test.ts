@@ -51,7 +51,7 @@ function harness(asked: readonly Question[], status = 'running') {
     if (data !== enter) text += data
     note('text', data)
   }
-  const overlays = createOverlays(() => manager.look())
+  const overlays = createOverlays(() => manager.update())
   const editor = {
     get isEmpty() {
       return text === ''
@@ -85,7 +85,7 @@ function harness(asked: readonly Question[], status = 'running') {
           given.set(id, answer)
           note('answer', id)
           questions = questions.filter((each) => each.id !== id)
-          manager.look()
+          manager.update()
         },
       },
     },
@@ -94,7 +94,7 @@ function harness(asked: readonly Question[], status = 'running') {
         note('stop')
         questions = []
         standing = 'idle'
-        manager.look()
+        manager.update()
         return true
       },
     },
@@ -145,7 +145,7 @@ function harness(asked: readonly Question[], status = 'running') {
         if (manager.isShown && first !== undefined && !shownSince.has(first.id)) shownSince.set(first.id, Date.now())
       }
     },
-    look: () => manager.look(),
+    look: () => manager.update(),
     get text() {
       return text
     },

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec: R-TERM-23.
 import type { SessionEvent } from '@halting/core/session'
 import { describe, expect, test } from 'vitest'
-import { type StandingFigures, standingRows } from '../../src/frontends/status-reports.ts'
+import { type StandingFigures, standingBudgetRows } from '../../src/frontends/status-reports.ts'
 import { StandingBudgets } from '../../src/terminal/app/open-session.ts'
 import { queueLines, statusBar } from '../../src/terminal/app/layout.ts'
 import { stopPanel, type PanelSnapshot } from '../../src/terminal/view/stop-panel.ts'
@@ -120,7 +120,7 @@ describe('the stop panel', () => {
       { ...aDay, settledUsd: 12.4, reservedUsd: 0.5 },
       { ...aDay, name: '$200 a month in ~/x' },
     ]
-    expect(standingRows(standing, 80)).toEqual([
+    expect(standingBudgetRows(standing, 80)).toEqual([
       '  $20 a day            $12.40 used (+$0.5000 reserved), resets 2026-11-30 00:00',
       '  $200 a month in ~/x  $0.0000 used, resets 2026-11-30 00:00',
     ])

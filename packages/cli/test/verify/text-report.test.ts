@@ -61,7 +61,7 @@ async function printed(said: readonly Said[], given: Given = {}) {
     remedies: () => undefined,
     sessionId: session.id,
     isStored: false,
-    asked: { argv: [], written: 'go', prompt: 'go' },
+    invocation: { argv: [], argument: 'go', prompt: 'go' },
     reportsUnchecked: saysUnchecked,
   })
   const interruption = { signal: new AbortController().signal, exitCode: undefined, release: () => undefined }

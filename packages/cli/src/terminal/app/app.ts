@@ -146,7 +146,7 @@ class InteractiveApp implements App {
     })
     this.#overlays = createOverlays(() => {
       this.#layout.arrange()
-      this.#questions.look()
+      this.#questions.update()
     })
     bindEditor(this.#bindings)
     this.#editor = this.#createEditor()
@@ -309,7 +309,7 @@ class InteractiveApp implements App {
           const done = (): void => {
             this.#isPaging = false
             giveBack()
-            this.#questions.look()
+            this.#questions.update()
           }
           const giveBack = this.#screen.takeOver(
             pager({
@@ -413,7 +413,7 @@ class InteractiveApp implements App {
       case 'question':
       case 'question_closed':
       case 'changed':
-        return this.#questions.look()
+        return this.#questions.update()
       case 'failed':
         return this.#promptSender.restore(event.givenBack)
       default:
@@ -454,7 +454,7 @@ class InteractiveApp implements App {
     if (this.#isLeaving) return
     this.#isLeaving = true
     // After a signal, the unsent text can be found in the history.
-    this.#history.add(this.#editor.written)
+    this.#history.add(this.#editor.fullText)
     this.#changed()
     void (async () => {
       this.#shell.stop()

@@ -7,7 +7,7 @@ const freshMs = 2_000
 /** No path or branch name is longer. */
 const mostBytes = 8 * 1024
 
-/** Returns a function that reads the branch of a folder; '' if there is none. */
+/** Returns a function that reads the branch of a folder; '' without a repository. */
 export function branchReader(cwd: string, now: () => number): () => string {
   let known: { readonly at: number; readonly branch: string } | undefined
   return () => {

@@ -110,7 +110,7 @@ class KeyActions {
           return true
         }
         if (!app.editor.isEmpty) {
-          this.#keepText(app.editor.take())
+          this.#remember(app.editor.take())
           return 'alone'
         }
         if (this.#stop()) hint('Stopping. Press Ctrl+C again to quit')
@@ -150,7 +150,7 @@ class KeyActions {
         return true
       },
       openEditor: () => {
-        void outside(app).catch((thrown: unknown) => app.fail(thrown))
+        void editPromptExternally(app).catch((thrown: unknown) => app.fail(thrown))
         return true
       },
       redraw: () => {
@@ -181,7 +181,7 @@ class KeyActions {
     return this.#app.promptSender.interrupt() || this.#app.loops.pause()
   }
 
-  #keepText(text: string): void {
+  #remember(text: string): void {
     if (text.trim() === '') return
     this.#app.history.add(text)
     this.#app.editor.remember(text)
@@ -221,7 +221,7 @@ function pastedImage(data: string, app: AppContext): string | undefined {
   return pasted === undefined ? undefined : droppedImage(pasted, app.cwd)
 }
 
-async function outside(app: AppContext): Promise<void> {
+async function editPromptExternally(app: AppContext): Promise<void> {
   const text = app.editor.take()
   try {
     const edited = await app.screen.lend(() => editOutside(text, app.program.env, app.program.cwd))

@@ -143,10 +143,10 @@ class ScreenLayout implements Layout {
   }
 
   #present() {
-    const standing = this.#snapshot()
+    const current = this.#snapshot()
     // Only called while a session is open.
-    if (standing === undefined) throw new Error('No session is open.')
-    return standing
+    if (current === undefined) throw new Error('No session is open.')
+    return current
   }
 
   #key(action: Action): string {
@@ -192,8 +192,8 @@ export function queueLines(queue: () => readonly QueuedMessage[], style: Style):
         const [first] = messages
         const last = messages.at(-1)
         if (first === undefined || last === undefined) return []
-        const said = messages.map(({ content }) => `"${displayLine(promptText(content), 200)}"`).join(', ')
-        return [style.dim(` ${displayLine(`queued ${messages.length} ${where[when]}: ${said}`, width - 1)}`)]
+        const texts = messages.map(({ content }) => `"${displayLine(promptText(content), 200)}"`).join(', ')
+        return [style.dim(` ${displayLine(`queued ${messages.length} ${where[when]}: ${texts}`, width - 1)}`)]
       })
     },
   }

@@ -72,7 +72,7 @@ export class SessionLoop {
     this.#run(stored, { rounds: [], lastStartedAtMs: null })
   }
 
-  /** Continues the paused or stored loop. @throws UsageError if there is none. */
+  /** Continues the paused or stored loop. @throws UsageError without a loop. */
   async resume(): Promise<void> {
     if (this.#loop !== undefined && this.#loop.view.phase !== 'ended') {
       this.#loop.resume()

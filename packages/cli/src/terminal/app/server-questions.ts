@@ -21,7 +21,7 @@ export class ServerQuestions {
   readonly #note: (text: string) => void
   readonly #listeners: (() => void)[] = []
   #open: readonly ServerQuestion[] = []
-  #made = 0
+  #count = 0
 
   /** @param note Shows a sentence to the person. */
   constructor(note: (text: string) => void) {
@@ -53,12 +53,12 @@ export class ServerQuestions {
     }
     if (signal.aborted) return Promise.resolve({ action: 'cancel' })
     return new Promise((resolve) => {
-      const id = `server-question-${++this.#made}`
+      const id = `server-question-${++this.#count}`
       const cancel = (): void => answer({ action: 'cancel' })
-      const answer = (given: ElicitationAnswer): void => {
+      const answer = (result: ElicitationAnswer): void => {
         signal.removeEventListener('abort', cancel)
         this.#open = this.#open.filter((one) => one.id !== id)
-        resolve(given)
+        resolve(result)
         this.#changed()
       }
       signal.addEventListener('abort', cancel, { once: true })

@@ -38,7 +38,7 @@ export interface Questions {
   /** Whether a question is on the screen. */
   readonly isShown: boolean
   /** Call when the questions change, or nothing covers the editor any more. */
-  look(): void
+  update(): void
   /** Another session is shown. */
   show(open: Pick<OpenSession, 'serverQuestions'>): void
   /** Handles keys that are not for the visible question; false: the key goes to whatever has the focus. */
@@ -91,8 +91,8 @@ class QuestionOverlay implements Questions {
   }
 
   show({ serverQuestions }: Pick<OpenSession, 'serverQuestions'>): void {
-    serverQuestions?.listen(() => this.look())
-    this.look()
+    serverQuestions?.listen(() => this.update())
+    this.update()
   }
 
   take(data: string): boolean {
@@ -101,19 +101,19 @@ class QuestionOverlay implements Questions {
     if (this.#early !== undefined && typed !== undefined) {
       this.#early.typed += typed
       this.#early.keys.push(data)
-      if (readAnswer(this.#early.typed) !== 'text') this.#hold()
+      if (readAnswer(this.#early.typed) !== 'text') this.#waitForMoreKeys()
       else {
         this.#shown?.close()
-        this.#release()
+        this.#releaseKeys()
       }
       return true
     }
-    this.#settle()
+    this.#settleEarlyKeys()
     if (this.#shown === undefined || this.#now() - this.#shown.at > freshMs) return false
     const isAnswer = typed === '\r' || this.#shown.view?.isAnswerKey(data) === true
     if (typed !== undefined && isAnswer && this.#app.editor.isEmpty) {
       this.#early = { typed, keys: [data] }
-      this.#hold()
+      this.#waitForMoreKeys()
       return true
     }
     this.#shown.close()
@@ -121,12 +121,12 @@ class QuestionOverlay implements Questions {
     return true
   }
 
-  #hold(): void {
+  #waitForMoreKeys(): void {
     clearTimeout(this.#earlyTimer)
-    this.#earlyTimer = setTimeout(() => this.#settle(), pauseMs)
+    this.#earlyTimer = setTimeout(() => this.#settleEarlyKeys(), pauseMs)
   }
 
-  #release(): void {
+  #releaseKeys(): void {
     clearTimeout(this.#earlyTimer)
     const keys = this.#early?.keys ?? []
     this.#early = undefined
@@ -134,27 +134,27 @@ class QuestionOverlay implements Questions {
   }
 
   /** No more keys follow: an answer is discarded, anything else is text. */
-  #settle(): void {
+  #settleEarlyKeys(): void {
     if (this.#early !== undefined && readAnswer(this.#early.typed) === 'complete') this.#early.keys.length = 0
-    this.#release()
+    this.#releaseKeys()
   }
 
-  look(): void {
+  update(): void {
     clearTimeout(this.#timer)
-    const asked = questionsOf(this.#app, this.#now)
-    if (this.#shown !== undefined && !asked.some(({ about }) => about === this.#shown?.about)) this.#shown.close()
-    const [first] = asked
+    const questions = questionsOf(this.#app, this.#now)
+    if (this.#shown !== undefined && !questions.some(({ about }) => about === this.#shown?.about)) this.#shown.close()
+    const [first] = questions
     if (this.#shown !== undefined || first === undefined || this.#isCovered()) return
     const wait = this.#lastKeyAt + (this.#app.editor.isEmpty ? quietMs : quietWithDraftMs) - this.#now()
     if (wait > 0) {
-      this.#timer = setTimeout(() => this.look(), wait)
+      this.#timer = setTimeout(() => this.update(), wait)
       return
     }
     if (this.#views !== undefined) return this.#show(first, this.#views)
     this.#loadView().then(
       (loaded) => {
         this.#views = loaded
-        this.look()
+        this.update()
       },
       (thrown: unknown) => this.#app.fail(thrown),
     )
@@ -169,7 +169,7 @@ class QuestionOverlay implements Questions {
       const typed = answerText(pressed)
       if (typed === undefined) return
       this.#early = { typed, keys: [] }
-      this.#hold()
+      this.#waitForMoreKeys()
     }
     void this.#app
       .overlay<undefined>((close) => {
@@ -181,9 +181,9 @@ class QuestionOverlay implements Questions {
       .then(() => {
         if (this.#shown === own) this.#shown = undefined
         // An unsent message returns to the editor.
-        const written = own.view?.unsentText ?? ''
-        if (written.trim() !== '') this.#app.editor.putBefore([written])
-        this.look()
+        const unsent = own.view?.unsentText ?? ''
+        if (unsent.trim() !== '') this.#app.editor.putBefore([unsent])
+        this.update()
       })
   }
 }
@@ -265,12 +265,12 @@ function answerAtLimit(app: AppContext, { id }: LimitRequest, answered: () => vo
   }
 }
 
-const largestBytes = 1_000_000
+const maxBytes = 1_000_000
 
 function fileText(path: string): string | undefined {
   try {
     const stats = statSync(path)
-    return stats.isFile() && stats.size <= largestBytes ? readFileSync(path, 'utf8') : undefined
+    return stats.isFile() && stats.size <= maxBytes ? readFileSync(path, 'utf8') : undefined
   } catch {
     return undefined
   }

@@ -17,11 +17,11 @@ export interface WorktreeStatus {
  */
 export function watchWorktree(cwd: string, env: NodeJS.ProcessEnv, changed: () => void): WorktreeStatus {
   let hasChanges = false
-  let isLooking = false
+  let isChecking = false
   let isAskedAgain = false
 
-  async function look(): Promise<void> {
-    isLooking = true
+  async function check(): Promise<void> {
+    isChecking = true
     do {
       isAskedAgain = false
       const found = await hasUncommitted(cwd, env).catch(() => false)
@@ -29,20 +29,20 @@ export function watchWorktree(cwd: string, env: NodeJS.ProcessEnv, changed: () =
       hasChanges = found
       changed()
     } while (isAskedAgain)
-    isLooking = false
+    isChecking = false
   }
 
-  const lookAgain = (): void => {
-    if (isLooking) isAskedAgain = true
-    else void look()
+  const requestCheck = (): void => {
+    if (isChecking) isAskedAgain = true
+    else void check()
   }
   return {
     get hasChanges() {
       return hasChanges
     },
-    refresh: lookAgain,
+    refresh: requestCheck,
     onEvent({ type }) {
-      if (type === 'run_end') lookAgain()
+      if (type === 'run_end') requestCheck()
     },
   }
 }

@@ -77,10 +77,10 @@ async function remove(app: AppContext, here: LocalSession, rule: string): Promis
 }
 
 function unknownRuleText(rule: string, rules: readonly ListedRule[]): string {
-  const meant = nearest(
+  const suggestion = nearest(
     rule,
     rules.map((listed) => listed.rule),
   )
   const shown = everyCharacterInLine(rule, 200)
-  return `Unknown rule ${shown}.${meant === undefined ? ' /permissions lists them.' : ` Did you mean ${everyCharacterInLine(meant, 200)}?`}`
+  return `Unknown rule ${shown}.${suggestion === undefined ? ' /permissions lists them.' : ` Did you mean ${everyCharacterInLine(suggestion, 200)}?`}`
 }

@@ -66,12 +66,12 @@ const resume: Command = {
   },
 }
 
-async function findSessionId({ cluster, program }: AppContext, named: string): Promise<string> {
-  if (cluster === undefined) return (await findSession(named, program)).sessionId
+async function findSessionId({ cluster, program }: AppContext, prefix: string): Promise<string> {
+  if (cluster === undefined) return (await findSession(prefix, program)).sessionId
   const { sessions } = await cluster.sessions().catch(() => ({ sessions: [] }))
-  const [found, ...more] = sessions.filter(({ sessionId }) => sessionId.startsWith(named))
+  const [found, ...more] = sessions.filter(({ sessionId }) => sessionId.startsWith(prefix))
   // A session that is not in the list needs its full id.
-  return found === undefined || more.length > 0 ? named : found.sessionId
+  return found === undefined || more.length > 0 ? prefix : found.sessionId
 }
 
 async function chooseSession(app: AppContext): Promise<string | undefined> {

@@ -62,16 +62,16 @@ const mode: Command = {
     if (session === undefined) return
     const { permissionMode: now, permissionModes: modes } = session.snapshot
     if (argument === 'next') {
-      const there = cycledModes.filter((name) => modes.includes(name))
-      const next = there[(there.indexOf(now) + 1) % there.length]
+      const available = cycledModes.filter((name) => modes.includes(name))
+      const next = available[(available.indexOf(now) + 1) % available.length]
       if (next !== undefined) session.set({ permissionMode: next })
       return
     }
     checkMode(argument, session.snapshot)
     if (argument !== '' && !modes.includes(argument)) {
-      const meant = nearest(argument, modes)
+      const suggestion = nearest(argument, modes)
       throw new UsageError(
-        `Unknown mode ${argument}${meant === undefined ? '' : ` (did you mean ${meant}?)`}. Modes: ${modes.join(', ')}.`,
+        `Unknown mode ${argument}${suggestion === undefined ? '' : ` (did you mean ${suggestion}?)`}. Modes: ${modes.join(', ')}.`,
       )
     }
     const chosen =
@@ -95,11 +95,11 @@ const theme: Command = {
   values: (app) => app.theme.names,
   async run(app, argument) {
     const { names, current } = app.theme
-    const given = themeNamed(argument)
-    if (argument !== '' && given === undefined)
+    const named = themeNamed(argument)
+    if (argument !== '' && named === undefined)
       throw new UsageError(`Unknown theme ${oneLine(argument, 40)}. Themes: ${names.join(', ')}.`)
     const chosen =
-      given ??
+      named ??
       (await app.ask({
         title: 'Theme',
         hint: 'Enter choose and save · Esc cancel',

@@ -6,7 +6,7 @@ import {
   contextReport,
   costReport,
   limitsReport,
-  standingRows,
+  standingBudgetRows,
 } from '../../frontends/status-reports.ts'
 import { UsageError } from '../../usage-error.ts'
 import type { AppContext } from '../app/context.ts'
@@ -28,8 +28,8 @@ const limits: Command = {
     app.printLines((width) => {
       const { heading, rows } = limitsReport(snapshot, width)
       const example = '/limits turns +20 · /limits usd 2.50 · /limits run-usd none · /limits time 20m'
-      const standing = standingRows(app.open?.standingBudgets?.() ?? [], width)
-      return [app.style.bold(heading), ...rows, ...standing, ...linesAfter('  ', example, width).map(app.style.dim)]
+      const budgets = standingBudgetRows(app.open?.standingBudgets?.() ?? [], width)
+      return [app.style.bold(heading), ...rows, ...budgets, ...linesAfter('  ', example, width).map(app.style.dim)]
     })
   },
 }
@@ -82,8 +82,8 @@ const mcp: Command = {
   async run(app, argument) {
     const here = app.open?.local
     if (argument !== '') {
-      const [given = '', name = ''] = argument.split(/\s+/)
-      const action = mcpActions.find((known) => known === given)
+      const [word = '', name = ''] = argument.split(/\s+/)
+      const action = mcpActions.find((known) => known === word)
       if (action === undefined || name === '')
         throw new UsageError('Use /mcp, /mcp reconnect NAME, /mcp on NAME or /mcp off NAME.')
       await here?.changeServer(name, action)

@@ -64,8 +64,8 @@ export const commandNames: readonly string[] = [...names, ...Object.keys(aliases
 export function listedCommands(
   cluster: AppContext['cluster'],
 ): readonly { readonly name: CommandName; readonly command: Command }[] {
-  const there = cluster === undefined ? names : names.filter((name) => table[name].needs === undefined)
-  return there.map((name) => ({ name, command: table[name] }))
+  const available = cluster === undefined ? names : names.filter((name) => table[name].needs === undefined)
+  return available.map((name) => ({ name, command: table[name] }))
 }
 
 /** Why a command does not work on a cluster. */

@@ -9,7 +9,7 @@ export interface FileList {
 
 /** An older list is read again. */
 const freshMs = 5_000
-const mostFiles = 50_000
+const maxFiles = 50_000
 const patienceMs = 10_000
 
 /** Lists files with ripgrep: without ignored files and version control folders, but with hidden files. */
@@ -66,11 +66,11 @@ function runRipgrep(program: string, cwd: string): Promise<readonly string[]> {
       rest = parts.pop() ?? ''
       // A name with control characters cannot be typed.
       names.push(...parts.filter((name) => !/\p{Cc}/u.test(name)))
-      if (names.length >= mostFiles) child.kill('SIGKILL')
+      if (names.length >= maxFiles) child.kill('SIGKILL')
     })
     const end = (): void => {
       clearTimeout(timer)
-      resolve(names.slice(0, mostFiles).map((name) => name.replaceAll('\\', '/')))
+      resolve(names.slice(0, maxFiles).map((name) => name.replaceAll('\\', '/')))
     }
     child.once('error', end)
     child.once('close', end)

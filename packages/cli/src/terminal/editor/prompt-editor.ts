@@ -47,7 +47,7 @@ export interface PromptEditor {
   /** The text with placeholders for large pastes. */
   readonly text: string
   /** The text with the large pastes themselves. */
-  readonly written: string
+  readonly fullText: string
   readonly isEmpty: boolean
   /** Whether a menu is open, which receives Esc, arrows and Enter. */
   readonly hasMenu: boolean
@@ -75,7 +75,7 @@ const borderMark = '\u0000'
 const sign = '> '
 
 /** The library splits the visible text into graphemes for each frame, so a million of them would block the program. */
-const mostShown = 10_000
+const maxShownLength = 10_000
 
 /** The library's editor between two lines, with a prompt sign before its first line. */
 export function promptEditor(options: EditorOptions): PromptEditor {
@@ -125,7 +125,7 @@ class LibraryPromptEditor implements PromptEditor {
         this.#editor.handleInput(data)
         // The history and undo may restore a long text.
         const text = this.#editor.getText()
-        if (text.length > Math.max(mostShown, before + 1)) this.#setTexts([text])
+        if (text.length > Math.max(maxShownLength, before + 1)) this.#setTexts([text])
         this.#changed()
       },
       invalidate: () => this.#editor.invalidate(),
@@ -136,7 +136,7 @@ class LibraryPromptEditor implements PromptEditor {
     return this.#editor.getText()
   }
 
-  get written(): PromptEditor['written'] {
+  get fullText(): PromptEditor['fullText'] {
     return this.#editor.getExpandedText()
   }
 
@@ -185,12 +185,12 @@ class LibraryPromptEditor implements PromptEditor {
 
   /** Replaces the text. Long texts become pastes with a placeholder, which `written` expands. */
   #setTexts(texts: readonly string[]): void {
-    if (texts.every(({ length }) => length <= mostShown)) this.#editor.setText(texts.join('\n\n'))
+    if (texts.every(({ length }) => length <= maxShownLength)) this.#editor.setText(texts.join('\n\n'))
     else {
       this.#editor.setText('')
       for (const [index, text] of texts.entries()) {
         if (index > 0) this.#editor.insertTextAtCursor('\n\n')
-        if (text.length <= mostShown) this.#editor.insertTextAtCursor(text)
+        if (text.length <= maxShownLength) this.#editor.insertTextAtCursor(text)
         else this.#editor.handleInput(pasteStart + text.replaceAll(pasteEnd, '') + pasteEnd)
       }
     }

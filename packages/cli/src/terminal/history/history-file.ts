@@ -33,10 +33,10 @@ interface HistoryOptions {
 }
 
 /** Of a larger file, only the end is read, and the file is rewritten. */
-const largestBytes = 4 * 1024 * 1024
-const mostEntries = 2_000
+const maxBytes = 4 * 1024 * 1024
+const maxEntries = 2_000
 /** A longer prompt is remembered only until the program ends. */
-const longestText = 100_000
+const maxTextLength = 100_000
 
 /**
  * H1: only the user can read the file (0600). It has one entry per line, and other processes may append to it.
@@ -46,7 +46,7 @@ const longestText = 100_000
 export async function openHistory(options: HistoryOptions): Promise<PromptHistory> {
   const path = join(options.folder, 'history.jsonl')
   const read = await readEnd(path)
-  const all = withoutDuplicates(read.text.split('\n').flatMap(entryOf)).slice(-mostEntries)
+  const all = withoutDuplicates(read.text.split('\n').flatMap(entryOf)).slice(-maxEntries)
   if (read.isCut) await rewrite(path, all)
   let [writing, isReported] = [Promise.resolve(), false]
   const write = async (entry: HistoryEntry): Promise<void> => {
@@ -61,14 +61,14 @@ export async function openHistory(options: HistoryOptions): Promise<PromptHistor
   }
   return {
     all,
-    add(given) {
-      const text = options.redact(given).trimEnd()
+    add(prompt) {
+      const text = options.redact(prompt).trimEnd()
       if (text.trim() === '' || all.at(-1)?.text === text) return
       const entry = { text, cwd: options.cwd, at: options.now().toISOString() }
       const before = all.findIndex((one) => one.text === text)
       if (before >= 0) all.splice(before, 1)
       all.push(entry)
-      if (text.length <= longestText) writing = writing.then(() => write(entry))
+      if (text.length <= maxTextLength) writing = writing.then(() => write(entry))
     },
     flush: () => writing,
   }
@@ -97,7 +97,7 @@ async function readEnd(path: string): Promise<{ readonly text: string; readonly 
       const info = await file.stat()
       // The file may come from elsewhere. It is read even if its permissions cannot be changed.
       if ((info.mode & 0o077) !== 0) await file.chmod(0o600).catch(() => undefined)
-      const from = Math.max(0, info.size - largestBytes)
+      const from = Math.max(0, info.size - maxBytes)
       const { buffer, bytesRead } = await file.read(Buffer.alloc(info.size - from), 0, info.size - from, from)
       const text = buffer.toString('utf8', 0, bytesRead)
       return { text: from === 0 ? text : text.slice(text.indexOf('\n') + 1), isCut: from > 0 }

@@ -28,8 +28,8 @@ export type ParsedKey =
   | { readonly kind: 'wrong'; readonly why: string }
 
 /** Parses a key as a person writes it into its canonical name: `Shift+Ctrl+p` becomes `ctrl+shift+p`. */
-export function parseKey(written: string): ParsedKey {
-  const parts = written.trim().split(/\+(?=.)/)
+export function parseKey(text: string): ParsedKey {
+  const parts = text.trim().split(/\+(?=.)/)
   const last = parts.pop() ?? ''
   const pressed = parts.map((part) =>
     part

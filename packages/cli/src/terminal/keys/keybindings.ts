@@ -19,11 +19,11 @@ export interface Keybindings {
  * B2: if two actions in the file use one key, the first keeps it, with a warning.
  * B3: invalid entries are reported, and the others apply.
  */
-export function bindingsOf(given: unknown, path: string): Keybindings {
+export function bindingsOf(config: unknown, path: string): Keybindings {
   const warnings: string[] = []
   const assigned = new Map<Action, readonly string[]>()
   const owner = new Map<string, Action>()
-  for (const [name, value] of entriesOf(given, path, warnings)) {
+  for (const [name, value] of entriesOf(config, path, warnings)) {
     const action = actionNames.find((known) => known === name)
     if (action === undefined) {
       const suggestion = nearest(name, actionNames)
@@ -67,9 +67,9 @@ export function bindingsOf(given: unknown, path: string): Keybindings {
   return { keysOf: Object.fromEntries(rows) as Record<Action, readonly string[]>, warnings }
 }
 
-function entriesOf(given: unknown, path: string, warnings: string[]): readonly (readonly [string, unknown])[] {
-  if (given === undefined) return []
-  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return Object.entries(given)
+function entriesOf(config: unknown, path: string, warnings: string[]): readonly (readonly [string, unknown])[] {
+  if (config === undefined) return []
+  if (typeof config === 'object' && config !== null && !Array.isArray(config)) return Object.entries(config)
   warnings.push(`${path}: ignored, because it is not a JSON object such as {"queue": "alt+q"}.`)
   return []
 }
@@ -80,12 +80,12 @@ function keysIn(value: unknown): readonly string[] | undefined {
 }
 
 /** A file written by hand is never larger. */
-const largestBytes = 1024 * 1024
+const maxBytes = 1024 * 1024
 
-/** Reads `keybindings.json` in the folder; the default keys if there is none. */
+/** Reads `keybindings.json` in the folder; the default keys if the file is missing. */
 export async function readKeybindings(folder: string): Promise<Keybindings> {
   const path = join(folder, 'keybindings.json')
-  const read = await boundedText(path, largestBytes)
+  const read = await boundedText(path, maxBytes)
   if (read.kind !== 'text') {
     const { keysOf } = bindingsOf(undefined, path)
     const warnings = read.kind === 'absent' ? [] : [`${path} ${read.why}. Using the default keys.`]

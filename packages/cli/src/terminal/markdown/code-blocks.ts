@@ -18,9 +18,9 @@ export interface CodeLines {
 }
 
 /** The longest open construct, such as a comment, string or embedded document. */
-const longestOpen = { lines: 200, characters: 8_000 }
+const maxOpen = { lines: 200, characters: 8_000 }
 /** Longer lines are generated and not highlighted: the cost grows with the square of their length. */
-const longestLine = 1_000
+const maxLineLength = 1_000
 
 /** Highlights a line together with the preceding lines of an open construct. So each line costs about as much as on its own (spec R-TERM-11). */
 export function codeLines(language: string): CodeLines {
@@ -28,11 +28,11 @@ export function codeLines(language: string): CodeLines {
   let size = 0
   return {
     next(line) {
-      if (line.length > longestLine) return [{ text: line, role: undefined }]
+      if (line.length > maxLineLength) return [{ text: line, role: undefined }]
       const result = highlight(language, `${[...open, line].join('\n')}\n`)
       if (result === undefined) return [{ text: line, role: undefined }]
       size += line.length
-      const isOpen = endsInOpenMode(result) && open.length < longestOpen.lines && size <= longestOpen.characters
+      const isOpen = endsInOpenMode(result) && open.length < maxOpen.lines && size <= maxOpen.characters
       ;[open, size] = isOpen ? [[...open, line], size] : [[], 0]
       return lastLineOf(result.value)
     },
@@ -152,12 +152,12 @@ function rowsOf(line: CodeLine, indent: number, width: number, theme: Theme): re
 /** As much of the text as fits; at least one character in an empty row. */
 function fitting(text: string, columns: number, isEmpty: boolean): string {
   if (/^[\u0020-\u007E]*$/.test(text)) return text.slice(0, columns)
-  let kept = ''
+  let fittingText = ''
   let left = columns
   for (const { segment } of getSegmenter().segment(text)) {
     left -= visibleWidth(segment)
-    if (left < 0 && (kept !== '' || !isEmpty)) break
-    kept += segment
+    if (left < 0 && (fittingText !== '' || !isEmpty)) break
+    fittingText += segment
   }
-  return kept
+  return fittingText
 }

@@ -8,10 +8,10 @@ import { closesFence, type FenceMark, fenceMark, indentOf, isHeading, isTableRul
 import { textBlock } from './text-block.ts'
 
 /** A longer block is split, so that redrawing the tail stays cheap. */
-const longestBlock = 8_000
-const longestTable = 64_000
+const maxBlockLength = 8_000
+const maxTableLength = 64_000
 /** More rows than a screen has. */
-const mostTail = 100
+const maxTailLines = 100
 
 interface OpenFence extends FenceMark {
   /** Undefined: not highlighted. */
@@ -88,7 +88,7 @@ class Stream implements MarkdownStream {
     if (this.#lines.length > 0 && this.#startsBlock(line)) this.#endBlock()
     this.#lines.push(line)
     this.#size += line.length
-    if (isHeading(line) || this.#size > (this.#isTable() ? longestTable : longestBlock)) this.#endBlock()
+    if (isHeading(line) || this.#size > (this.#isTable() ? maxTableLength : maxBlockLength)) this.#endBlock()
   }
 
   /** Whether the line starts a new block. */
@@ -171,9 +171,9 @@ class Stream implements MarkdownStream {
   /** Splits a long incomplete line into blocks; returns the rest. */
   #splitLong(line: string): string {
     let rest = line
-    while (rest.length > longestBlock) {
-      const space = this.#fence === undefined ? rest.lastIndexOf(' ', longestBlock) : -1
-      const end = space > 0 ? space : longestBlock
+    while (rest.length > maxBlockLength) {
+      const space = this.#fence === undefined ? rest.lastIndexOf(' ', maxBlockLength) : -1
+      const end = space > 0 ? space : maxBlockLength
       if (this.#fence !== undefined) this.#takeLine(plainText(rest.slice(0, end)))
       else {
         this.#takeText(plainText(rest.slice(0, end)))
@@ -196,7 +196,8 @@ class Stream implements MarkdownStream {
     const lines = line.trim() === '' ? this.#lines : [...this.#lines, line]
     if (lines.length === 0) return []
     // Only the end of a long table is drawn until it is complete, because each frame renders all of it.
-    const drawn = this.#isTable() && lines.length > mostTail ? [...lines.slice(0, 2), ...lines.slice(-mostTail)] : lines
+    const drawn =
+      this.#isTable() && lines.length > maxTailLines ? [...lines.slice(0, 2), ...lines.slice(-maxTailLines)] : lines
     const { source, indent } = this.#dedented(drawn)
     return textBlock({ source, indent, hasGap: this.#hasGap }, this.#theme).render(width)
   }

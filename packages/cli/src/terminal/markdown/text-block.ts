@@ -36,7 +36,7 @@ function markdownLines(source: string, width: number, theme: Theme): readonly st
 }
 
 /** More marks or deeper nesting make the library take seconds, or never finish. Such text is shown unrendered. */
-const mostMarks = 400
+const maxMarks = 400
 const deepest = 32
 
 function isReadable(source: string): boolean {
@@ -44,7 +44,7 @@ function isReadable(source: string): boolean {
   // Table cells are parsed one by one.
   const texts = isTableRule(lines[1] ?? '') ? lines : [source]
   const marks = (text: string): number => text.length - text.replaceAll(/[*_~`[\]<&!]/g, '').length
-  return texts.every((text) => marks(text) <= mostMarks) && lines.every((line) => depthOf(line) <= deepest)
+  return texts.every((text) => marks(text) <= maxMarks) && lines.every((line) => depthOf(line) <= deepest)
 }
 
 /** The nesting depth of quotes and items. */

@@ -13,7 +13,7 @@ export interface PrintedBlocks {
    * columns.
    * No visible line is lost; lines that scrolled out may appear twice.
    */
-  again(width: number, columns: number, rows: number, visible: number): readonly string[]
+  reprint(width: number, columns: number, rows: number, visible: number): readonly string[]
   /** The rows above were erased and these lines printed in their place. */
   replaced(erasedRows: number, lines: number): void
   forget(): void
@@ -25,8 +25,8 @@ interface Printed {
   lines: readonly string[]
 }
 
-const fewestBlocks = 100
-const fewestLines = 500
+const minBlocks = 100
+const minLines = 500
 
 export function printedBlocks(widthOf: (line: string) => number): PrintedBlocks {
   let blocks: Printed[] = []
@@ -40,7 +40,7 @@ export function printedBlocks(widthOf: (line: string) => number): PrintedBlocks 
       rows += lines.length
       let unneeded = 0
       for (const { lines: oldest } of blocks) {
-        if (blocks.length - unneeded <= fewestBlocks || lineCount - oldest.length < fewestLines) break
+        if (blocks.length - unneeded <= minBlocks || lineCount - oldest.length < minLines) break
         lineCount -= oldest.length
         unneeded++
       }
@@ -50,7 +50,7 @@ export function printedBlocks(widthOf: (line: string) => number): PrintedBlocks 
     get rows() {
       return rows
     },
-    again(width, columns, wanted, visible) {
+    reprint(width, columns, wanted, visible) {
       let found: readonly string[] = []
       let seen = 0
       for (const each of blocks.toReversed()) {
@@ -73,11 +73,11 @@ export function printedBlocks(widthOf: (line: string) => number): PrintedBlocks 
 }
 
 /** How many rows a line may take after rewrapping, for each row before. */
-const mostPerRow = 3
+const maxRowsPerRow = 3
 
 /** The last lines of a block: those that stood in so many rows, and more if it wraps differently now. */
 function lastLines(lines: readonly string[], before: readonly string[], rows: number): readonly string[] {
-  const count = lines.length === before.length ? rows : rows * mostPerRow
+  const count = lines.length === before.length ? rows : rows * maxRowsPerRow
   return count >= lines.length ? lines : lines.slice(lines.length - count)
 }
 

@@ -60,10 +60,10 @@ export function createInput(timers: Timers, take: (piece: string) => void): Inpu
   return {
     feed(data) {
       callOffEnd()
-      const seen = seam + data
-      const [start, end] = [seen.lastIndexOf(pasteStart), seen.lastIndexOf(pasteEnd)]
+      const recent = seam + data
+      const [start, end] = [recent.lastIndexOf(pasteStart), recent.lastIndexOf(pasteEnd)]
       if (start >= 0 || end >= 0) isInPaste = start > end
-      seam = seen.slice(1 - pasteStart.length)
+      seam = recent.slice(1 - pasteStart.length)
       buffer.process(data)
       if (isInPaste) callOffEnd = timers.after(lostEndMs, () => this.feed(pasteEnd))
     },

@@ -44,13 +44,13 @@ export function mainScreen(first: Size, { reflow }: { readonly reflow: ReflowKin
     reflowRegion(size, reflowed ?? regionAsDrawn(region, drawnFor, place.top), reflow)
   const commit = ({ bytes, region: next }: Drawing, printed: number, { rows }: Size): string => {
     region = next
-    place.drawn(printed, next.rows.length, rows)
+    place.onDrawn(printed, next.rows.length, rows)
     return bytes
   }
   /** Requests the cursor row, on which the rewrapping of such a terminal depends; other terminals do not need it. */
   const requestPosition = (): string => {
     if (reflow === 'usual') return ''
-    place.asked(region.cursorRow)
+    place.onRequested(region.cursorRow)
     return askRow
   }
   return {
@@ -65,9 +65,9 @@ export function mainScreen(first: Size, { reflow }: { readonly reflow: ReflowKin
       const hidden = region.beforeCursor === undefined ? '' : '\u001B[?25l'
       if (blocks.rows + cursor >= size.rows - 1) {
         // All visible rows are ours, including a cursor in the last row.
-        const above = blocks.again(widthOf(size), size.columns, size.rows - live.length, size.rows - 1 - cursor)
+        const above = blocks.reprint(widthOf(size), size.columns, size.rows - live.length, size.rows - 1 - cursor)
         blocks.replaced(size.rows, above.length)
-        place.known(0)
+        place.set(0)
         return commit(drawRegion(emptyRegion, above, live, `\u001B[H${eraseBelow}${hidden}`), above.length, size)
       }
       const up = cursor === 0 ? '' : `\u001B[${cursor}A`
@@ -76,7 +76,7 @@ export function mainScreen(first: Size, { reflow }: { readonly reflow: ReflowKin
     resized(size) {
       reflowed = reflowedFor(size)
     },
-    cursorIsIn: (row) => place.answered(row),
+    cursorIsIn: (row) => place.onReport(row),
     isDrawnFor: ({ columns, rows }) => columns === drawnFor.columns && rows === drawnFor.rows,
     forget(size) {
       region = emptyRegion
@@ -106,11 +106,11 @@ function widthOf({ columns }: Size): number {
 interface RegionPosition {
   readonly top: number | undefined
   /** The terminal was asked for its cursor row; the cursor is in this row of the region. */
-  asked(cursorRow: number): void
-  answered(row: number): void
+  onRequested(cursorRow: number): void
+  onReport(row: number): void
   /** This many lines were printed, and the region has this many rows in a terminal of that many. */
-  drawn(printed: number, regionRows: number, rows: number): void
-  known(top: number | undefined): void
+  onDrawn(printed: number, regionRows: number, rows: number): void
+  set(top: number | undefined): void
 }
 
 type Move = (top: number) => number
@@ -122,23 +122,23 @@ function trackRegionPosition(): RegionPosition {
     get top() {
       return top
     },
-    asked(cursorRow) {
+    onRequested(cursorRow) {
       top = undefined
       waiting = [...waiting, { cursorRow, moves: [] }]
     },
-    answered(row) {
+    onReport(row) {
       const [first, ...others] = waiting
       waiting = others
       // An outdated report: the position was requested again, or is already known.
       if (first === undefined || others.length > 0 || top !== undefined) return
       top = first.moves.reduce((at, move) => move(at), Math.max(0, row - first.cursorRow))
     },
-    drawn(printed, regionRows, rows) {
+    onDrawn(printed, regionRows, rows) {
       const move: Move = (at) => Math.max(0, Math.min(at + printed, rows - Math.max(1, regionRows)))
       if (top !== undefined) top = move(top)
       else waiting.at(-1)?.moves.push(move)
     },
-    known(at) {
+    set(at) {
       top = at
     },
   }

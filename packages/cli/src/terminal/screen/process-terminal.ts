@@ -58,13 +58,13 @@ function guardProcess(
     remove.push(() => process.off(name, listener))
   }
   on('exit', leave)
-  let asked = false
+  let isReported = false
   const end = (signal: EndSignal): void => {
     if (isLent() && (signal === 'SIGINT' || signal === 'SIGQUIT')) return
     // A closing terminal is reported several times: by the shell, by the system, and by errors of the streams.
-    if (asked && signal === 'SIGHUP') return
-    if (onSignal !== undefined && !asked) {
-      asked = true
+    if (isReported && signal === 'SIGHUP') return
+    if (onSignal !== undefined && !isReported) {
+      isReported = true
       onSignal(signal)
       return
     }
@@ -74,11 +74,11 @@ function guardProcess(
   }
   for (const signal of endSignals) on(signal, () => end(signal))
   // If the shell does not forward the signal, a closed terminal is detected by its streams.
-  const gone = (): void => end('SIGHUP')
+  const onClosed = (): void => end('SIGHUP')
   for (const stream of streams)
     for (const name of ['end', 'error']) {
-      stream.on(name, gone)
-      remove.push(() => stream.off(name, gone))
+      stream.on(name, onClosed)
+      remove.push(() => stream.off(name, onClosed))
     }
   // Windows has no suspension.
   if (process.platform !== 'win32') guardStops(on, leave, comeBack)
@@ -98,13 +98,13 @@ function guardStops(
     // Without a listener, the signal has its default effect. It is sent to the whole group, so that the parent stops, too.
     process.off('SIGTSTP', stop)
     process.kill(0, 'SIGTSTP')
-    timer = setTimeout(goOn, stopMs)
+    timer = setTimeout(resumeAfterStop, stopMs)
   }
-  const goOn = (): void => {
+  const resumeAfterStop = (): void => {
     clearTimeout(timer)
     if (!process.listeners('SIGTSTP').includes(stop)) process.on('SIGTSTP', stop)
     comeBack()
   }
   on('SIGTSTP', stop)
-  on('SIGCONT', goOn)
+  on('SIGCONT', resumeAfterStop)
 }

@@ -49,8 +49,13 @@ function withoutDroppedRows(rows: number, before: ReflowedRegion): ReflowedRegio
   const below = rowsOfAll(lines) - 1 - before.cursor + emptyRows
   const lost = Math.max(0, Math.min(before.rows - rows, below))
   const left = Math.max(0, lost - emptyRows)
-  const kept = left === 0 ? lines : lines.slice(0, lines.length - left)
-  return { ...before, rows, lines: kept, emptyRows: Math.max(0, emptyRows - lost) + Math.max(0, rows - before.rows) }
+  const remaining = left === 0 ? lines : lines.slice(0, lines.length - left)
+  return {
+    ...before,
+    rows,
+    lines: remaining,
+    emptyRows: Math.max(0, emptyRows - lost) + Math.max(0, rows - before.rows),
+  }
 }
 
 /** Each line is rewrapped, and the cursor stays with its character. */

@@ -54,16 +54,16 @@ function withoutEndSpaces(text: string): string {
 
 /** Whether a space after this text would be visible: inverse, underlined, struck through, or on a background. */
 function showsSpaces(text: string): boolean {
-  const shown = new Set<string>()
+  const visibleStyles = new Set<string>()
   // oxlint-disable-next-line no-control-regex -- colours are what is read
   for (const [, codes = ''] of text.matchAll(/\u001B\[([\d;:]*)m/g)) {
     for (const code of codes.split(';')) {
-      if (/^0*$/.test(code)) shown.clear()
-      else if (/^(?:4|7|9|4[0-8]|10[0-7])$/.test(code)) shown.add(kindOf(code))
-      else if (/^(?:24|27|29|49)$/.test(code)) shown.delete(kindOf(code))
+      if (/^0*$/.test(code)) visibleStyles.clear()
+      else if (/^(?:4|7|9|4[0-8]|10[0-7])$/.test(code)) visibleStyles.add(kindOf(code))
+      else if (/^(?:24|27|29|49)$/.test(code)) visibleStyles.delete(kindOf(code))
     }
   }
-  return shown.size > 0
+  return visibleStyles.size > 0
 }
 
 /** `24` ends what `4` starts, `49` what any background starts. */

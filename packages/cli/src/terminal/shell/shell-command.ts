@@ -30,7 +30,7 @@ export interface CommandResult {
   readonly failed: string | undefined
 }
 
-const mostCharacters = 30_000
+const maxCharacters = 30_000
 /** How long to wait for output of background processes. */
 const lingerMs = 500
 
@@ -43,7 +43,7 @@ export function runShellCommand(command: string, { cwd, env, signal, onOutput }:
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    const captured = new BoundedOutput(mostCharacters)
+    const captured = new BoundedOutput(maxCharacters)
     const end = (failed: string | undefined): void => {
       signal.removeEventListener('abort', kill)
       resolve({ output: captured.toString(), failed })

@@ -30,7 +30,7 @@ export function statusLineOf(
   const { file, cwd } = session.snapshot
   const openedAt = now()
   const activity = followSession()
-  const shown = createStatusLine({
+  const statusLine = createStatusLine({
     command: new StatusLineCommand({
       command,
       cwd,
@@ -58,13 +58,13 @@ export function statusLineOf(
   })
   return {
     get isShown() {
-      return shown.isShown
+      return statusLine.isShown
     },
-    render: (width) => shown.render(width),
-    close: () => shown.close(),
+    render: (width) => statusLine.render(width),
+    close: () => statusLine.close(),
     onEvent(event: SessionEvent) {
       activity.onEvent(event)
-      shown.onEvent(event)
+      statusLine.onEvent(event)
     },
   }
 }

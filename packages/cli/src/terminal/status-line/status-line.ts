@@ -30,7 +30,7 @@ export interface StatusLine {
 
 /** The least milliseconds between runs. */
 const everyMs = 300
-const mostLines = 3
+const maxLines = 3
 /** A terminal with fewer rows shows one line. */
 const rowsForAll = 16
 
@@ -47,10 +47,10 @@ export function createStatusLine(options: Options): StatusLine {
     const now = `${withoutTimes(input)}${JSON.stringify(size())}`
     if (now === before && !isDue) return
     ;[before, isDue] = [now, false]
-    const ran = await command.run(input, size())
-    if (ran.kind === 'ended') return
-    if (ran.kind === 'failed') reportFailure(ran.why)
-    const next = ran.kind === 'printed' ? linesOf(ran.text) : []
+    const result = await command.run(input, size())
+    if (result.kind === 'ended') return
+    if (result.kind === 'failed') reportFailure(result.why)
+    const next = result.kind === 'printed' ? linesOf(result.text) : []
     if (next.join('\n') === lines.join('\n')) return
     lines = next
     changed()
@@ -78,7 +78,7 @@ export function createStatusLine(options: Options): StatusLine {
         pace.ask()
       }
       const room = ' '.repeat(1 + Math.min(padding, Math.floor(width / 4)))
-      return lines.slice(0, size().rows < rowsForAll ? 1 : mostLines).map((line) => rowText(room + line, width))
+      return lines.slice(0, size().rows < rowsForAll ? 1 : maxLines).map((line) => rowText(room + line, width))
     },
     onEvent({ type }) {
       if (type !== 'message') pace.ask()
@@ -97,7 +97,7 @@ function linesOf(text: string): readonly string[] {
     .split('\n')
     .map((line) => line.trimEnd())
   // oxlint-disable-next-line no-control-regex -- colours alone show nothing
-  return shown.filter((line) => line.replaceAll(/\u001B\[[\d;:]*m/g, '').trim() !== '').slice(0, mostLines)
+  return shown.filter((line) => line.replaceAll(/\u001B\[[\d;:]*m/g, '').trim() !== '').slice(0, maxLines)
 }
 
 interface PaceOptions {

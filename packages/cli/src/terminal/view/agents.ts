@@ -12,7 +12,7 @@ export interface Agents {
   /** Returns how a background agent ended; undefined if it did not, or is unknown. */
   onEvent(event: AgentEvent): EndedAgent | undefined
   /** The call of an agent has its result; background agents continue. */
-  over(callId: string): void
+  onResult(callId: string): void
   /** One line for each working agent. */
   lines(width: number, style: Style): readonly string[]
 }
@@ -75,7 +75,7 @@ class WorkingAgents implements Agents {
     return endedBy(event)
   }
 
-  over(callId: string): void {
+  onResult(callId: string): void {
     const own = `/${callId}`
     if (this.#agents.get(own)?.isBeside === true) return
     for (const key of this.#agents.keys()) if (key === own || key.startsWith(`${own}/`)) this.#agents.delete(key)
@@ -100,7 +100,7 @@ class WorkingAgents implements Agents {
     const known = this.#agents.get(key)
     if (known !== undefined) return known
     const name = description === '' ? agentType : `${agentType}: ${description}`
-    const made = {
+    const created = {
       name,
       depth,
       since: this.#now(),
@@ -110,14 +110,14 @@ class WorkingAgents implements Agents {
       calls: new Map<string, string>(),
       waits: '',
     }
-    this.#agents.set(key, made)
-    return made
+    this.#agents.set(key, created)
+    return created
   }
 
-  #onEvent(told: AgentEvent, path: string, depth: number): void {
-    const key = `${path}/${told.callId}`
-    const agent = this.#agentOf(told, key, depth)
-    const { event } = told
+  #onEvent(agentEvent: AgentEvent, path: string, depth: number): void {
+    const key = `${path}/${agentEvent.callId}`
+    const agent = this.#agentOf(agentEvent, key, depth)
+    const { event } = agentEvent
     agent.waits = waitAfter(event) ?? agent.waits
     switch (event.type) {
       case 'agent':

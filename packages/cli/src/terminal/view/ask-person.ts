@@ -21,12 +21,12 @@ const freshMs = 400
  * questions.
  */
 export function askPerson(options: QuestionOptions): QuestionView | undefined {
-  const asked = personQuestionsIn(options.question.input)
-  return asked.length === 0 ? undefined : personQuestionView(options, asked)
+  const questions = personQuestionsIn(options.question.input)
+  return questions.length === 0 ? undefined : personQuestionView(options, questions)
 }
 
-function personQuestionView(options: QuestionOptions, asked: readonly PersonQuestion[]): QuestionView {
-  return new PersonQuestionView(options, asked)
+function personQuestionView(options: QuestionOptions, questions: readonly PersonQuestion[]): QuestionView {
+  return new PersonQuestionView(options, questions)
 }
 
 class PersonQuestionView implements QuestionView {
@@ -35,7 +35,7 @@ class PersonQuestionView implements QuestionView {
   readonly #changed: QuestionOptions['changed']
   readonly #style: QuestionOptions['style']
   readonly #now: QuestionOptions['now']
-  readonly #asked: readonly PersonQuestion[]
+  readonly #questions: readonly PersonQuestion[]
   readonly #answers = new Map<string, Json>()
   #at = 0
   #row = 0
@@ -43,14 +43,14 @@ class PersonQuestionView implements QuestionView {
   #chosen = new Set<number>()
   #field: TextField | undefined
 
-  constructor({ question, answer, changed, style, now }: QuestionOptions, asked: readonly PersonQuestion[]) {
+  constructor({ question, answer, changed, style, now }: QuestionOptions, questions: readonly PersonQuestion[]) {
     this.#question = question
     this.#answer = answer
     this.#changed = changed
     this.#style = style
     this.#now = now
-    this.#asked = asked
-    this.#field = asked[0]?.options.length === 0 ? textField('') : undefined
+    this.#questions = questions
+    this.#field = questions[0]?.options.length === 0 ? textField('') : undefined
   }
 
   get unsentText(): QuestionView['unsentText'] {
@@ -59,7 +59,7 @@ class PersonQuestionView implements QuestionView {
 
   isAnswerKey(data: string): boolean {
     const typed = typedCharacter(data)
-    const rows = (this.#asked[this.#at]?.options.length ?? 0) + 1
+    const rows = (this.#questions[this.#at]?.options.length ?? 0) + 1
     return (
       this.#field === undefined &&
       typed !== undefined &&
@@ -68,9 +68,9 @@ class PersonQuestionView implements QuestionView {
   }
 
   render(width: number): readonly string[] {
-    const present = this.#asked[this.#at]
+    const present = this.#questions[this.#at]
     if (present === undefined) return []
-    const count = this.#asked.length > 1 ? ` (${this.#at + 1} of ${this.#asked.length})` : ''
+    const count = this.#questions.length > 1 ? ` (${this.#at + 1} of ${this.#questions.length})` : ''
     const head = present.header === '' ? '' : `${displayLine(present.header, 40)}: `
     return [
       ruler(width, this.#style),
@@ -86,7 +86,7 @@ class PersonQuestionView implements QuestionView {
   }
 
   handleInput(data: string): void {
-    const present = this.#asked[this.#at]
+    const present = this.#questions[this.#at]
     if (present === undefined) return
     if (this.#isEarly(data)) return
     if (this.#field !== undefined) return this.#handleField(present, this.#field, data)
@@ -99,7 +99,7 @@ class PersonQuestionView implements QuestionView {
     if (isPressed(data, 'enter')) {
       // With multiple selection, Enter submits the selection.
       return present.multiSelect && this.#row < present.options.length && this.#chosen.size > 0
-        ? this.#next(this.#given(present))
+        ? this.#next(this.#answerOf(present))
         : this.#choose(present, this.#row)
     }
     const typed = typedCharacter(data)
@@ -109,15 +109,15 @@ class PersonQuestionView implements QuestionView {
     if (Number.isInteger(number) && number >= 1 && number <= rows) this.#choose(present, number - 1)
   }
 
-  #next(given: Json | undefined): void {
-    const present = this.#asked[this.#at]
-    if (present !== undefined && given !== undefined) this.#answers.set(present.question, given)
+  #next(answerValue: Json | undefined): void {
+    const present = this.#questions[this.#at]
+    if (present !== undefined && answerValue !== undefined) this.#answers.set(present.question, answerValue)
     this.#at += 1
     this.#row = 0
     this.#nextAt = this.#now()
     this.#chosen = new Set()
-    this.#field = this.#asked[this.#at]?.options.length === 0 ? textField('') : undefined
-    if (this.#at < this.#asked.length) return this.#changed()
+    this.#field = this.#questions[this.#at]?.options.length === 0 ? textField('') : undefined
+    if (this.#at < this.#questions.length) return this.#changed()
     this.#answer(this.#question.id, {
       behavior: 'allow',
       updatedInput: { ...this.#question.input, answers: Object.fromEntries(this.#answers) },
@@ -125,7 +125,7 @@ class PersonQuestionView implements QuestionView {
   }
 
   /** The selected options in order, then the free text. */
-  #given(present: PersonQuestion, own?: string): Json {
+  #answerOf(present: PersonQuestion, own?: string): Json {
     const labels = present.options.flatMap(({ label }, index) => (this.#chosen.has(index) ? [label] : []))
     const all = own === undefined ? labels : [...labels, own]
     return present.multiSelect ? all : (all[0] ?? '')
@@ -139,7 +139,7 @@ class PersonQuestionView implements QuestionView {
     }
     if (!present.multiSelect) {
       this.#chosen = new Set([index])
-      return this.#next(this.#given(present))
+      return this.#next(this.#answerOf(present))
     }
     if (!this.#chosen.delete(index)) this.#chosen.add(index)
     this.#changed()
@@ -147,7 +147,7 @@ class PersonQuestionView implements QuestionView {
 
   #handleField(present: PersonQuestion, own: TextField, data: string): void {
     const isEnter = data !== '\n' && isPressed(data, 'enter')
-    if (isEnter && own.text.trim() !== '') return this.#next(this.#given({ ...present }, own.text.trim()))
+    if (isEnter && own.text.trim() !== '') return this.#next(this.#answerOf({ ...present }, own.text.trim()))
     if (isEnter) return present.options.length === 0 ? this.#next(undefined) : undefined
     if (!isPressed(data, 'escape')) own.handleInput(data)
     else if (present.options.length === 0) return this.#answer(this.#question.id, interruptAnswer)

@@ -47,12 +47,12 @@ export function endingShown(input: EndingInput, style: Style): EndingShown {
 /** For a run without an ending, because the program ended before it. It can be resumed. */
 export function unendedShown(style: Style): EndingShown {
   const actions = [continueAction('continue where it stopped'), explainAction]
-  const said =
+  const cutOffText =
     'The last run was cut off: the program ended before it did. The outcome of its unfinished tool calls is unknown.'
   return {
     actions,
     block: blockOf((width) => [
-      ...hanging('■ ', said, width).map(style.yellow),
+      ...hanging('■ ', cutOffText, width).map(style.yellow),
       ...actionLines(actions, width).map((line) => style.bold(line)),
     ]),
   }
@@ -60,11 +60,11 @@ export function unendedShown(style: Style): EndingShown {
 
 function doneBlock({ terminal, changes, todos }: EndingInput, style: Style): Block {
   // For example, what a compaction reports about itself.
-  const said = hasDetail(terminal) ? ` (${oneLine(terminal.signal.message, 200)})` : ''
+  const detail = hasDetail(terminal) ? ` (${oneLine(terminal.signal.message, 200)})` : ''
   const undone = unfinishedTodosText(todos)
   const met = goalMetText(terminal.goal)
   const parts = [
-    `✓ done${said}`,
+    `✓ done${detail}`,
     ...(met === '' ? [] : [met]),
     ...shortFigures(terminal),
     ...(changes === '' ? [] : [changes]),

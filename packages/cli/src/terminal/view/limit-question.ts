@@ -29,15 +29,15 @@ export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
   const { request, answer, changed, style } = options
   const { limit, offers } = request
   let writing: { readonly field: TextField; problem: string } | undefined
-  const say = (given: LimitAnswer): void => {
+  const answerWith = (limitAnswer: LimitAnswer): void => {
     writing = undefined
-    answer(given)
+    answer(limitAnswer)
   }
   const choices: readonly Choice[] = [
     ...offers.map(({ to }, index) => ({
       key: String(index + 1),
       label: offerLabel(request, to),
-      choose: () => say({ raise: { [limit]: to } }),
+      choose: () => answerWith({ raise: { [limit]: to } }),
     })),
     {
       key: 'o',
@@ -47,7 +47,7 @@ export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
         changed()
       },
     },
-    { key: 'n', label: 'stop here', choose: () => say({ end: true }) },
+    { key: 'n', label: 'stop here', choose: () => answerWith({ end: true }) },
   ]
   const handleWriting = (now: NonNullable<typeof writing>, data: string): void => {
     if (isPressed(data, 'escape')) writing = undefined
@@ -56,8 +56,8 @@ export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
     changed()
   }
   /** Returns a problem with the value; '' if it was accepted. */
-  const raiseTo = (given: string): string => {
-    const read = settableLimits[limit].parse(given.trim())
+  const raiseTo = (text: string): string => {
+    const read = settableLimits[limit].parse(text.trim())
     if (!('value' in read)) return `Enter ${read.expected}.`
     try {
       answer({ raise: { [limit]: read.value } })
@@ -89,7 +89,7 @@ export function limitQuestionView(options: LimitQuestionOptions): QuestionView {
     },
     handleInput(data) {
       if (writing !== undefined) return handleWriting(writing, data)
-      if (isPressed(data, 'escape')) return say({ end: true })
+      if (isPressed(data, 'escape')) return answerWith({ end: true })
       const typed = typedCharacter(data)
       choices.find(({ key }) => key === typed)?.choose()
     },

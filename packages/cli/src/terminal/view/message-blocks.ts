@@ -8,14 +8,14 @@ import { blockOf, foldedLines, hanging, headOfLines } from './lines.ts'
 import { attachmentLabels, promptText } from './prompt-text.ts'
 import { resultText } from '../../frontends/result-figure.ts'
 
-const mostPromptLines = 30
+const maxPromptLines = 30
 
 /** A message of the person. `tag`: how it was delivered, if during a run. */
 export function promptBlock(content: MessageContent, style: Style, tag = ''): Block {
   const text = promptText(content)
   const also = attachmentLabels(content)
   return blockOf((width) => {
-    const lines = headOfLines(foldedLines(text, width - 2), mostPromptLines, width - 2)
+    const lines = headOfLines(foldedLines(text, width - 2), maxPromptLines, width - 2)
     const shown = lines.map((line, index) => (index === 0 ? `${style.bold('>')} ${line}` : `  ${line}`.trimEnd()))
     const last = tag === '' ? [] : hanging('  ', tag, width).map(style.dim)
     const more = also.flatMap((what) => hanging('  + ', what, width).map(style.dim))
@@ -24,12 +24,12 @@ export function promptBlock(content: MessageContent, style: Style, tag = ''): Bl
   })
 }
 
-const mostThinkingLines = 2
+const maxThinkingLines = 2
 
 /** Thinking of the model, shortened. */
 export function thinkingBlock(text: string, style: Style): Block {
   return blockOf((width) =>
-    headOfLines(foldedLines(text.trim().replaceAll(/\n\s*\n/g, '\n'), width - 2), mostThinkingLines + 1, width - 2).map(
+    headOfLines(foldedLines(text.trim().replaceAll(/\n\s*\n/g, '\n'), width - 2), maxThinkingLines + 1, width - 2).map(
       (line, index) => style.dim((index === 0 ? '✻ ' : '  ') + line),
     ),
   )
@@ -63,13 +63,13 @@ export function goalBlocks(
   ]
 }
 
-const mostReportLines = 4
+const maxReportLines = 4
 
 /** The end of a check's output. */
 function reportBlock(report: string, style: Style): Block {
   return blockOf((width) =>
     foldedLines(report, width - 2)
-      .slice(-mostReportLines)
+      .slice(-maxReportLines)
       .map((line) => style.dim(`  ${line}`.trimEnd())),
   )
 }
@@ -79,12 +79,12 @@ export function errorBlock(text: string, style: Style): Block {
   return blockOf((width) => hanging('✗ ', text, width).map(style.red))
 }
 
-const mostHookLines = 4
+const maxHookLines = 4
 
 /** What a hook or the loop sent to the model. */
 export function modelMessageBlock(who: string, content: MessageContent, style: Style): Block {
   return blockOf((width) =>
-    headOfLines(foldedLines(`${who}: ${resultText(content).trim()}`, width - 2), mostHookLines, width - 2).map(
+    headOfLines(foldedLines(`${who}: ${resultText(content).trim()}`, width - 2), maxHookLines, width - 2).map(
       (line, index) => style.dim((index === 0 ? '· ' : '  ') + line),
     ),
   )

@@ -135,9 +135,9 @@ class PermissionQuestionView implements QuestionView {
 
   handleInput(data: string): void {
     if (this.#writing !== undefined) return this.#handleWriting(this.#writing, data)
-    if (isPressed(data, 'escape')) return this.#say(interruptAnswer)
+    if (isPressed(data, 'escape')) return this.#answerWith(interruptAnswer)
     if (isPressed(data, 'enter'))
-      return this.#isHarmful || !this.#shown.isSeen ? undefined : this.#say({ behavior: 'allow' })
+      return this.#isHarmful || !this.#shown.isSeen ? undefined : this.#answerWith({ behavior: 'allow' })
     if (this.#shown.handleInput(data)) return this.#changed()
     if (isPressed(data, 'tab') && this.#rule !== undefined) {
       this.#destination = this.#places[(this.#places.indexOf(this.#destination) + 1) % this.#places.length] ?? 'session'
@@ -156,13 +156,13 @@ class PermissionQuestionView implements QuestionView {
   #others(width: number): readonly string[] {
     const waiting = this.#options.waiting()
     const lines = waitingLines(waiting, this.#options, width)
-    this.#alike = lines.length <= mostWaitingLines ? waiting.filter((other) => this.#isAlike(other)) : []
-    return lines.slice(0, mostWaitingLines)
+    this.#alike = lines.length <= maxWaitingLines ? waiting.filter((other) => this.#isAlike(other)) : []
+    return lines.slice(0, maxWaitingLines)
   }
 
-  #say(given: PermissionAnswer): void {
+  #answerWith(permissionAnswer: PermissionAnswer): void {
     this.#writing = undefined
-    this.#answer(this.#question.id, given)
+    this.#answer(this.#question.id, permissionAnswer)
   }
 
   #allowing(updates: readonly PermissionUpdate[]): PermissionAnswer {
@@ -177,7 +177,7 @@ class PermissionQuestionView implements QuestionView {
       {
         key: 'y',
         label: this.#isHarmful || !isSeen ? 'yes' : 'yes (Enter)',
-        choose: () => this.#say({ behavior: 'allow' }),
+        choose: () => this.#answerWith({ behavior: 'allow' }),
       },
       ...this.#ruleChoices(),
       ...this.#modeChoices(),
@@ -186,7 +186,7 @@ class PermissionQuestionView implements QuestionView {
         label: 'edit',
         choose: () => this.#write({ type: 'edit', field: textField(editableInput(this.#question).text), problem: '' }),
       },
-      { key: 'n', label: 'no', choose: () => this.#say({ behavior: 'deny', message: deniedByUser }) },
+      { key: 'n', label: 'no', choose: () => this.#answerWith({ behavior: 'deny', message: deniedByUser }) },
       { key: 'i', label: otherInstructionsLabel, choose: () => this.#write({ type: 'instead', field: textField('') }) },
       ...this.#allAlikeChoices(),
     ]
@@ -197,7 +197,11 @@ class PermissionQuestionView implements QuestionView {
     if (offered === undefined) return []
     const label = `yes, do not ask again for ${rulesText(offered.rules)} [${destinationNames[this.#destination]} ▾ Tab]`
     return [
-      { key: 'a', label, choose: () => this.#say(this.#allowing([{ ...offered, destination: this.#destination }])) },
+      {
+        key: 'a',
+        label,
+        choose: () => this.#answerWith(this.#allowing([{ ...offered, destination: this.#destination }])),
+      },
     ]
   }
 
@@ -208,7 +212,7 @@ class PermissionQuestionView implements QuestionView {
       {
         key: 'm',
         label: `yes, and ${modeText(offered.mode)} from now on`,
-        choose: () => this.#say(this.#allowing([offered])),
+        choose: () => this.#answerWith(this.#allowing([offered])),
       },
     ]
   }
@@ -240,12 +244,12 @@ class PermissionQuestionView implements QuestionView {
     const { text } = now.field
     if (text.trim() === '') return this.#write(undefined)
     if (now.type === 'instead')
-      return this.#say({
+      return this.#answerWith({
         behavior: 'deny',
         message: deniedWithInstructions(text.trim()),
       })
     const read = editableInput(this.#question).read(text)
-    if (typeof read !== 'string') return this.#say({ behavior: 'allow', updatedInput: read })
+    if (typeof read !== 'string') return this.#answerWith({ behavior: 'allow', updatedInput: read })
     now.problem = read
     this.#changed()
   }
@@ -264,7 +268,7 @@ class PermissionQuestionView implements QuestionView {
 }
 
 /** More waiting calls are not shown, and cannot be approved together. */
-const mostWaitingLines = 4
+const maxWaitingLines = 4
 
 /** The action, who asks, and why, without the suggested rule, which is offered below. */
 function headLines({ question, style, cwd }: QuestionOptions, width: number): readonly string[] {
@@ -305,14 +309,14 @@ function waitingLines(
 ): readonly string[] {
   const others = waiting.filter(({ id }) => id !== question.id)
   if (others.length === 0) return []
-  const named = others.map(({ toolName, input }: Question) => {
+  const calls = others.map(({ toolName, input }: Question) => {
     const { name, about } = toolTitle(toolName, input, cwd)
     // Approving all calls includes this one, so it is shown to its end.
     const isCommand = toolName === 'Bash' || toolName === 'Wait'
-    const said = isCommand && typeof input['command'] === 'string' ? input['command'] : about
-    return everyCharacter(`${name} ${said}`).replaceAll('\n', '⏎')
+    const subject = isCommand && typeof input['command'] === 'string' ? input['command'] : about
+    return everyCharacter(`${name} ${subject}`).replaceAll('\n', '⏎')
   })
-  return hanging(' ', `${many(others.length, 'more call')} waiting: ${named.join(', ')}`, width).map(style.dim)
+  return hanging(' ', `${many(others.length, 'more call')} waiting: ${calls.join(', ')}`, width).map(style.dim)
 }
 
 function writingLines(writing: Writing, { style }: QuestionOptions, width: number): readonly string[] {

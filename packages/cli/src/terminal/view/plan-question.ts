@@ -55,7 +55,8 @@ class PlanQuestionView implements QuestionView {
           {
             key: 'y',
             label: 'yes, and ask before edits',
-            choose: () => (this.#isOffered('default') ? this.#allow('default') : this.#say({ behavior: 'allow' })),
+            choose: () =>
+              this.#isOffered('default') ? this.#allow('default') : this.#answerWith({ behavior: 'allow' }),
           },
           ...(this.#isOffered('acceptEdits')
             ? [{ key: 'a', label: 'yes, and accept edits', choose: () => this.#allow('acceptEdits') }]
@@ -68,7 +69,7 @@ class PlanQuestionView implements QuestionView {
           this.#instead,
         ]
       : [
-          { key: 'y', label: 'yes, plan first', choose: () => this.#say({ behavior: 'allow' }) },
+          { key: 'y', label: 'yes, plan first', choose: () => this.#answerWith({ behavior: 'allow' }) },
           { key: 'n', label: 'no, start now', choose: () => this.#deny('The person wants no plan first: begin.') },
           this.#instead,
         ]
@@ -95,7 +96,7 @@ class PlanQuestionView implements QuestionView {
 
   handleInput(data: string): void {
     if (this.#field === undefined) {
-      if (isPressed(data, 'escape')) return this.#say(interruptAnswer)
+      if (isPressed(data, 'escape')) return this.#answerWith(interruptAnswer)
       const typed = typedCharacter(data)
       return this.#choices.find(({ key }) => key === typed)?.choose()
     }
@@ -106,13 +107,13 @@ class PlanQuestionView implements QuestionView {
     this.#changed()
   }
 
-  #say(given: PermissionAnswer): void {
+  #answerWith(permissionAnswer: PermissionAnswer): void {
     this.#field = undefined
-    this.#answer(this.#question.id, given)
+    this.#answer(this.#question.id, permissionAnswer)
   }
 
   #allow(mode: string): void {
-    return this.#say({
+    return this.#answerWith({
       behavior: 'allow',
       updatedPermissions: this.#question.suggestions.filter(
         (update) => update.type === 'setMode' && update.mode === mode,
@@ -125,6 +126,6 @@ class PlanQuestionView implements QuestionView {
   }
 
   #deny(message: string): void {
-    return this.#say({ behavior: 'deny', message })
+    return this.#answerWith({ behavior: 'deny', message })
   }
 }

@@ -103,12 +103,12 @@ export interface ScrollableLines {
 }
 
 export function scrollableLines(linesFor: (width: number) => readonly string[], style: Style): ScrollableLines {
-  let made: { readonly width: number; readonly lines: readonly string[] } | undefined
+  let rendered: { readonly width: number; readonly lines: readonly string[] } | undefined
   let [from, page, seen] = [0, 1, 0]
   const all = (width: number): readonly string[] => {
     // At another width the lines differ, so they count as unseen.
-    if (made?.width !== width) [made, seen, from] = [{ width, lines: linesFor(width) }, 0, 0]
-    return made.lines
+    if (rendered?.width !== width) [rendered, seen, from] = [{ width, lines: linesFor(width) }, 0, 0]
+    return rendered.lines
   }
   const moves: readonly (readonly [Parameters<typeof isPressed>[1], () => number])[] = [
     ['down', () => 1],
@@ -133,12 +133,12 @@ export function scrollableLines(linesFor: (width: number) => readonly string[], 
       return [...(most < 2 ? [] : whole.slice(from, to)), style.bold(`  ${displayLine(`… ${where}`, width - 2)}`)]
     },
     get isSeen() {
-      return made !== undefined && seen >= made.lines.length
+      return rendered !== undefined && seen >= rendered.lines.length
     },
     handleInput(data) {
       const move = moves.find(([key]) => isPressed(data, key))?.[1]
-      if (move === undefined || made === undefined || made.lines.length <= page) return false
-      from = Math.max(0, Math.min(from + move(), made.lines.length - page))
+      if (move === undefined || rendered === undefined || rendered.lines.length <= page) return false
+      from = Math.max(0, Math.min(from + move(), rendered.lines.length - page))
       return true
     },
   }

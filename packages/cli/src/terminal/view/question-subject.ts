@@ -3,7 +3,7 @@ import type { Question } from '@halting/core/session'
 import type { Style } from '../../io/style.ts'
 import { everyCharacter, everyControl } from '../../io/seen.ts'
 import { displayPath } from '../../io/display-path.ts'
-import { longestAction } from './action-question.ts'
+import { maxActionLength } from './action-question.ts'
 import { diffLines, hunkOfTexts, type Hunk } from './diff-lines.ts'
 import { foldedLines, hanging, headOfLines } from './lines.ts'
 import type { QuestionOptions } from './question-parts.ts'
@@ -34,7 +34,7 @@ export function subjectLines(
       const hunk = toolName === 'Edit' ? editHunk(input, fileText?.(path)) : writeHunk(raw('content'), fileText?.(path))
       const further = furtherLines(input, ['file_path', 'old_string', 'new_string', 'content'], width)
       return [
-        ...(everyCharacter(shownName).length > longestAction ? hanging('  ', everyCharacter(shownName), width) : []),
+        ...(everyCharacter(shownName).length > maxActionLength ? hanging('  ', everyCharacter(shownName), width) : []),
         ...further,
         ...diffLines([hunk], { width, style, most: Math.max(2, most - 1 - further.length) }),
       ]

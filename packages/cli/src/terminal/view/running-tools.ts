@@ -11,7 +11,7 @@ import { toolTitle, type ToolTitle } from './tool-title.ts'
 export interface RunningTools {
   onEvent(event: RunEvent): void
   /** The call has its result. A replayed record may have no end event. */
-  over(callId: string): void
+  onResult(callId: string): void
   lines(width: number, style: Style): readonly string[]
 }
 
@@ -23,8 +23,8 @@ interface Running {
   wait?: { readonly what: string; readonly untilMs: number }
 }
 
-const mostShown = 4
-const mostTail = 3
+const maxShown = 4
+const maxTailLines = 3
 
 export function followTools(now: () => number, cwd: string): RunningTools {
   const running = new Map<string, Running>()
@@ -51,17 +51,17 @@ export function followTools(now: () => number, cwd: string): RunningTools {
         default:
       }
     },
-    over: (callId) => void running.delete(callId),
+    onResult: (callId) => void running.delete(callId),
     lines(width, style) {
       const calls = [...running.values()]
       const shown = calls
-        .slice(0, mostShown)
+        .slice(0, maxShown)
         .flatMap(({ title, since, tail, wait }) => [
           ...headLines(title, stopwatch(now() - since), style.dim('⏺'), width, style),
           ...waitLines(wait, now(), width).map(style.dim),
           ...tailLines(tail, width).map(style.dim),
         ])
-      const more = calls.length - mostShown
+      const more = calls.length - maxShown
       return more > 0 ? [...shown, style.dim(`  and ${more} more`)] : shown
     },
   }
@@ -76,6 +76,6 @@ function waitLines(wait: Running['wait'], now: number, width: number): readonly 
 function tailLines(tail: string, width: number): readonly string[] {
   if (tail.trim() === '') return []
   return foldedLines(tail.trimEnd(), width - 2)
-    .slice(-mostTail)
+    .slice(-maxTailLines)
     .map((line) => `  ${line}`)
 }

@@ -52,7 +52,7 @@ export function serverQuestionView(options: ServerQuestionOptions): QuestionView
   const values = new Map<string, Value>()
   let open: OpenField | undefined
   let nextAt = -Infinity
-  const say = (answer: ElicitationAnswer): void => {
+  const answerWith = (answer: ElicitationAnswer): void => {
     answered()
     question.answer(answer)
   }
@@ -60,8 +60,8 @@ export function serverQuestionView(options: ServerQuestionOptions): QuestionView
   const show = (at: number): void => {
     const name = names[at]
     nextAt = now()
-    if (form === undefined) return say({ action: 'accept' })
-    if (name === undefined) return say({ action: 'accept', content: Object.fromEntries(values) })
+    if (form === undefined) return answerWith({ action: 'accept' })
+    if (name === undefined) return answerWith({ action: 'accept', content: Object.fromEntries(values) })
     open = openField(name, form)
     changed()
   }
@@ -86,7 +86,7 @@ export function serverQuestionView(options: ServerQuestionOptions): QuestionView
   }
   const start: readonly Choice[] = [
     { key: 'y', label: request.mode === 'url' ? 'I will open it' : 'answer', choose: () => show(0) },
-    { key: 'n', label: 'decline', choose: () => say({ action: 'decline' }) },
+    { key: 'n', label: 'decline', choose: () => answerWith({ action: 'decline' }) },
   ]
   const isEarly = (data: string): boolean =>
     now() - nextAt <= freshMs &&
@@ -105,7 +105,7 @@ export function serverQuestionView(options: ServerQuestionOptions): QuestionView
     handleInput(data) {
       if (isEarly(data)) return
       if (open !== undefined) return handleField(open, data, { take, back, changed })
-      if (isPressed(data, 'escape')) return say({ action: 'cancel' })
+      if (isPressed(data, 'escape')) return answerWith({ action: 'cancel' })
       const typed = typedCharacter(data)
       start.find(({ key }) => key === typed)?.choose()
     },

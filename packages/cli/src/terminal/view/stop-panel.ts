@@ -73,7 +73,7 @@ function runningClock(now: () => number): (snapshot: PanelSnapshot) => number {
 const separator = ' · '
 
 /** `retry 2/10`: an activity is not cut below this. */
-const fewestColumns = 10
+const minColumns = 10
 
 /** The activity, as many figures as fit, and the next stop, which is cut last. */
 function layOut(
@@ -83,12 +83,12 @@ function layOut(
   width: number,
 ): { readonly doing: string; readonly figures: string } {
   const before = doing === '' ? 0 : columnsOf(doing) + separator.length
-  for (let kept = parts.length; kept >= 0; kept -= 1) {
-    const figures = [...parts.slice(0, kept), ...(stop === '' ? [] : [stop])].join(separator)
+  for (let count = parts.length; count >= 0; count -= 1) {
+    const figures = [...parts.slice(0, count), ...(stop === '' ? [] : [stop])].join(separator)
     if (before + columnsOf(figures) <= width) return { doing, figures }
   }
   const room = width - columnsOf(stop) - separator.length
-  if (doing !== '' && room >= fewestColumns) return { doing: oneLine(doing, room), figures: stop }
+  if (doing !== '' && room >= minColumns) return { doing: oneLine(doing, room), figures: stop }
   return { doing: '', figures: oneLine(columnsOf(stop) <= width ? stop : stop.replace('next stop: ', ''), width) }
 }
 

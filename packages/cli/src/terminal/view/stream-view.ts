@@ -76,7 +76,7 @@ class SessionStreamView implements StreamView {
   readonly #now: NonNullable<StreamViewOptions['now']>
   readonly #calls = new Map<string, Call>()
   // Recorded events are repeated when a run is resumed.
-  readonly #seen = new Set<string>()
+  readonly #seenEntries = new Set<string>()
   /** Calls whose plan was printed. */
   readonly #plans = new Set<string>()
   readonly #tools: RunningTools
@@ -88,7 +88,7 @@ class SessionStreamView implements StreamView {
   #writing: MarkdownStream | undefined
   #thinking = ''
   #thinkingSince: number | undefined
-  #retryTold = ''
+  #lastRetryMessage = ''
   readonly #goals: Goals
   /** The current reply was streamed. */
   #isStreamed = false
@@ -122,7 +122,7 @@ class SessionStreamView implements StreamView {
     switch (event.type) {
       case 'run_start':
         this.#changes = followChanges()
-        ;[this.#retryTold, this.#failure] = ['', undefined]
+        ;[this.#lastRetryMessage, this.#failure] = ['', undefined]
         return []
       case 'loop':
         return this.#onEvent(event.event)
@@ -167,7 +167,7 @@ class SessionStreamView implements StreamView {
     return rest
   }
 
-  #hearUpdate(update: ModelUpdate): readonly Block[] {
+  #onModelUpdate(update: ModelUpdate): readonly Block[] {
     switch (update.type) {
       case 'text_delta':
         this.#isStreamed = true
@@ -191,9 +191,9 @@ class SessionStreamView implements StreamView {
   }
 
   #failureBefore(): readonly Block[] {
-    const told = this.#failure === undefined ? [] : [this.#failure]
+    const blocks = this.#failure === undefined ? [] : [this.#failure]
     this.#failure = undefined
-    return told
+    return blocks
   }
 
   #seeReply({ message, error, aborted }: Entry<'assistant'>): readonly Block[] {
@@ -204,11 +204,11 @@ class SessionStreamView implements StreamView {
       this.#failure = errorBlock(textsOf(message.content), this.#style)
       return this.#endWriting()
     }
-    const told = this.#isStreamed
-      ? this.#restOf(message.content)
-      : message.content.flatMap((block) => [...this.#said(block), ...this.#endWriting()])
+    const replyBlocks = this.#isStreamed
+      ? this.#missedText(message.content)
+      : message.content.flatMap((block) => [...this.#writeBlock(block), ...this.#endWriting()])
     this.#beginReply()
-    const before = [...this.#endWriting(), ...told]
+    const before = [...this.#endWriting(), ...replyBlocks]
     const extras = replyExtras(message.content).flatMap((extra) => [...this.#write(extra), ...this.#endWriting()])
     return [...before, ...extras, ...(aborted === true ? [dimBlock('  ', '(cut off here)', this.#style)] : [])]
   }
@@ -219,23 +219,23 @@ class SessionStreamView implements StreamView {
   }
 
   /** The part of a reply that was missed while the connection was interrupted. */
-  #restOf(content: readonly ContentBlock[]): readonly Block[] {
-    let { text: came } = this.#streamed
+  #missedText(content: readonly ContentBlock[]): readonly Block[] {
+    let { text: streamedText } = this.#streamed
     return writtenTexts(content)
       .slice(this.#streamed.texts)
       .flatMap((text) => {
-        if (came.startsWith(text)) {
-          came = came.slice(text.length)
+        if (streamedText.startsWith(text)) {
+          streamedText = streamedText.slice(text.length)
           return []
         }
-        const isGoneOnWith = text.startsWith(came)
-        const rest = isGoneOnWith ? text.slice(came.length) : ''
-        came = isGoneOnWith ? '' : came
+        const isGoneOnWith = text.startsWith(streamedText)
+        const rest = isGoneOnWith ? text.slice(streamedText.length) : ''
+        streamedText = isGoneOnWith ? '' : streamedText
         return rest === '' ? [] : [...this.#write(rest), ...this.#endWriting()]
       })
   }
 
-  #said(block: ContentBlock): readonly Block[] {
+  #writeBlock(block: ContentBlock): readonly Block[] {
     if (block.type === 'text' && typeof block.text === 'string') return this.#write(block.text)
     if (block.type === 'thinking' && typeof block.thinking === 'string') this.#thinking = block.thinking
     return []
@@ -261,8 +261,8 @@ class SessionStreamView implements StreamView {
       const result = details[block.tool_use_id]
       const { name, input, durationMs, status = block.is_error === true ? 'failed' : 'done' } = call
       this.#calls.delete(block.tool_use_id)
-      this.#tools.over(block.tool_use_id)
-      this.#agents.over(block.tool_use_id)
+      this.#tools.onResult(block.tool_use_id)
+      this.#agents.onResult(block.tool_use_id)
       this.#todos = (status === 'done' ? todosAfter(name, result) : undefined) ?? this.#todos
       if (result !== undefined) this.#changes.add(result)
       const title = toolTitle(name, input, this.#cwd)
@@ -288,7 +288,7 @@ class SessionStreamView implements StreamView {
           ? []
           : [modelMessageBlock('hook', content, this.#style)]
       case 'loop':
-        return this.#goals.hasTold() ? [] : [modelMessageBlock('sent to the model', content, this.#style)]
+        return this.#goals.takeReported() ? [] : [modelMessageBlock('sent to the model', content, this.#style)]
       case 'interruption':
         // The ending reports it.
         return []
@@ -296,8 +296,8 @@ class SessionStreamView implements StreamView {
   }
 
   #seeEntry(entry: TranscriptEntry): readonly Block[] {
-    if (this.#seen.has(entry.id)) return []
-    this.#seen.add(entry.id)
+    if (this.#seenEntries.has(entry.id)) return []
+    this.#seenEntries.add(entry.id)
     return [...this.#failureBefore(), ...this.#seeNew(entry)]
   }
 
@@ -310,8 +310,12 @@ class SessionStreamView implements StreamView {
       case 'attachment': {
         const { attachment, tasks } = entry
         // Remaining tasks are reported one by one, without the summary.
-        const isTold = attachment.type === 'max_turns_reached' || tasks?.some(({ type }) => type === 'left') === true
-        return [...(isTold ? [] : [noticeBlock(attachment.message, this.#style)]), ...taskBlocks(tasks, this.#style)]
+        const isReported =
+          attachment.type === 'max_turns_reached' || tasks?.some(({ type }) => type === 'left') === true
+        return [
+          ...(isReported ? [] : [noticeBlock(attachment.message, this.#style)]),
+          ...taskBlocks(tasks, this.#style),
+        ]
       }
       case 'media_removed':
         return [noticeBlock(entry.note, this.#style)]
@@ -323,7 +327,9 @@ class SessionStreamView implements StreamView {
   #onEvent(event: RunEvent): readonly Block[] {
     this.#tools.onEvent(event)
     const room =
-      event.type === 'message' && this.#seen.has(event.entry.id) ? undefined : contextChangeBlock(event, this.#style)
+      event.type === 'message' && this.#seenEntries.has(event.entry.id)
+        ? undefined
+        : contextChangeBlock(event, this.#style)
     const before = room === undefined ? [] : [...this.#endWriting(), room]
     switch (event.type) {
       case 'run_start': {
@@ -334,7 +340,7 @@ class SessionStreamView implements StreamView {
       }
       case 'turn_start':
         this.#turn = event.turn
-        this.#goals.hasTold()
+        this.#goals.takeReported()
         return before
       case 'model_start': {
         // A reply was interrupted: another worker of the cluster repeats the request.
@@ -343,9 +349,9 @@ class SessionStreamView implements StreamView {
         return [...cut, ...before]
       }
       case 'model_update':
-        return this.#hearUpdate(event.update)
+        return this.#onModelUpdate(event.update)
       case 'message':
-        this.#retryTold = ''
+        this.#lastRetryMessage = ''
         return [...before, ...this.#seeEntry(event.entry)]
       case 'tool_start':
         this.#calls.set(event.callId, { ...this.#calls.get(event.callId), name: event.name, input: event.input })
@@ -357,12 +363,13 @@ class SessionStreamView implements StreamView {
       }
       case 'retry': {
         const { message } = event.error
-        const told = message === this.#retryTold ? [] : [noticeBlock(`${message} (${retryText(event)})`, this.#style)]
-        this.#retryTold = message
+        const notice =
+          message === this.#lastRetryMessage ? [] : [noticeBlock(`${message} (${retryText(event)})`, this.#style)]
+        this.#lastRetryMessage = message
         // The partial reply stays visible, and is repeated.
         const cut = this.#isStreamed ? [dimBlock('  ', '(interrupted here)', this.#style)] : []
         this.#beginReply()
-        return [...this.#endWriting(), ...cut, ...told]
+        return [...this.#endWriting(), ...cut, ...notice]
       }
       case 'notice':
         return [...before, noticeBlock(event.message, this.#style)]
@@ -421,23 +428,23 @@ type GoalEvent = Extract<RunEvent, { readonly type: 'goal_start' | 'goal_end' }>
 interface Goals {
   see(event: GoalEvent): readonly Block[]
   /** True once after a round: the next message of the loop repeats what the line of the round says. */
-  hasTold(): boolean
+  takeReported(): boolean
 }
 
 /** Rounds of goal checks, reported when they end. */
 function followGoals(style: Style): Goals {
   let goals: readonly string[] = []
-  let isTold = false
+  let wasReported = false
   return {
     see(event) {
-      isTold = event.type === 'goal_end'
+      wasReported = event.type === 'goal_end'
       if (event.type === 'goal_end') return goalBlocks(goals, event, style)
       goals = event.goals
       return []
     },
-    hasTold() {
-      const was = isTold
-      isTold = false
+    takeReported() {
+      const was = wasReported
+      wasReported = false
       return was
     },
   }

@@ -75,7 +75,7 @@ export function textField(initial: string): TextField {
 }
 
 /** Control characters are shown by their code point, because they are part of the text. */
-function seen(character: string): string {
+function visibleCharacter(character: string): string {
   return /[\u2028\u2029]/.test(character) ? numbered(character) : everyControl(character)
 }
 
@@ -87,7 +87,7 @@ function fieldLines(before: string, after: string, width: number): readonly stri
   let columns = 0
   const add = (text: string): void => {
     for (const character of text) {
-      const shown = character === '\t' ? '    ' : seen(character)
+      const shown = character === '\t' ? '    ' : visibleCharacter(character)
       const needed = columnsOf(shown)
       if (character === '\n' || columns + needed > room) {
         lines.push('')

@@ -24,7 +24,7 @@ export interface ToolOutcome {
   body(width: number, style: Style): readonly string[]
 }
 
-const mostLines = { output: 5, diff: 40, failure: 6, answer: 4, pages: 5 } as const
+const maxLines = { output: 5, diff: 40, failure: 6, answer: 4, pages: 5 } as const
 const indent = '  '
 const emptyBody = (): readonly string[] => []
 
@@ -69,7 +69,7 @@ export function toolOutcome(result: ToolResultShown): ToolOutcome {
       return answersOutcome(fields)
     case 'Agent':
     case 'Task':
-      return { figure, body: dimHead(resultText(content), mostLines.answer) }
+      return { figure, body: dimHead(resultText(content), maxLines.answer) }
     default:
       return { figure, body: dimHead(resultText(content), 2) }
   }
@@ -82,7 +82,7 @@ function foundPages({ results }: Fields): ToolOutcome['body'] {
     if (typeof title !== 'string' || typeof url !== 'string') return []
     return [everyCharacter(title === url ? url : `${title}: ${url}`)]
   })
-  return dimHead(lines.join('\n'), mostLines.pages)
+  return dimHead(lines.join('\n'), maxLines.pages)
 }
 
 function inBrackets(figure: string): string {
@@ -98,7 +98,7 @@ function editOutcome(fields: Fields): ToolOutcome {
   const figure = hunks.length > 0 ? countOf(hunks) : reportedCount
   return {
     figure: fields['type'] === 'create' ? `${figure} (new file)`.trimStart() : figure,
-    body: (width, style) => diffLines(hunks, { width, style, most: mostLines.diff }),
+    body: (width, style) => diffLines(hunks, { width, style, most: maxLines.diff }),
   }
 }
 
@@ -134,17 +134,17 @@ function commandBody(fields: Fields, content: ToolResultShown['content']): ToolO
 function tailBody(output: string): ToolOutcome['body'] {
   if (output.trim() === '') return emptyBody
   return (width, style) =>
-    tailOfLines(foldedLines(output, width - indent.length), mostLines.output, width - indent.length).map((line) =>
+    tailOfLines(foldedLines(output, width - indent.length), maxLines.output, width - indent.length).map((line) =>
       style.dim(indent + line),
     )
 }
 
 function answersOutcome(fields: Fields): ToolOutcome {
-  const given = isJsonObject(fields['answers']) ? Object.entries(fields['answers']) : []
+  const answered = isJsonObject(fields['answers']) ? Object.entries(fields['answers']) : []
   return {
-    figure: given.length === 0 ? '(not answered)' : '',
+    figure: answered.length === 0 ? '(not answered)' : '',
     body: (width, style) =>
-      given.flatMap(([question, answer]) => [
+      answered.flatMap(([question, answer]) => [
         ...hanging(indent, question, width, style.dim),
         ...hanging(`${indent}→ `, answerText(answer), width),
       ]),
@@ -195,7 +195,7 @@ function failedOutcome({ tool, status, content, details }: ToolResultShown): Too
     body: (width, style) =>
       text === '' || status === 'not_run'
         ? []
-        : headOfLines(foldedLines(text, width - indent.length), mostLines.failure, width - indent.length).map((line) =>
+        : headOfLines(foldedLines(text, width - indent.length), maxLines.failure, width - indent.length).map((line) =>
             paintOf(style)(indent + line),
           ),
   }
