@@ -27,7 +27,7 @@ function replies(pid: string): readonly unknown[] {
   ]
 }
 
-test.each(moments)('after message %i of the program', async (moment) => {
+test.each(moments)('closes everything after message %i of the program', async (moment) => {
   const cwd = join(here(), `end-${moment}`)
   mkdirSync(cwd)
   const pid = join(cwd, 'pid')

@@ -20,7 +20,7 @@ function told(events: readonly RunEvent[], capabilities = fullCapabilities): rea
 const inAgent = (event: RunEvent, callId = 'a1'): RunEvent => ({ type: 'agent', callId, agentType: 'helper', event })
 
 describe('agents', () => {
-  test('their calls are told under the id of their parent, their words are not', () => {
+  test('report their calls under the id of their parent, and not their texts', () => {
     const events: RunEvent[] = [
       { type: 'tool_start', callId: 'a1', name: 'Agent', input: { description: 'Look' } },
       inAgent({ type: 'tool_start', callId: 'c1', name: 'Read', input: { file_path: 'x' } }),
@@ -64,7 +64,7 @@ describe('agents', () => {
     ])
   })
 
-  test('a call that a person is asked about is told before, under the name that it has then', () => {
+  test('announces a call before asking about it, under the same id', () => {
     const updates = new EventUpdates(clientFeaturesOf({}), '/work', nobody)
     const run = { sessionId: 's', runId: 'run1', agentPath: 'agent:1:0:a1/', agentId: 'helper-1', depth: 1 }
     updates.updatesFor({ type: 'loop', event: inAgent({ type: 'run_start', run, model: 'm' }) })
@@ -84,7 +84,7 @@ describe('agents', () => {
   })
 })
 
-test('a call of an agent names the agent, and the call that it does', () => {
+test('name the agent of a call, and the call that started it', () => {
   const read: RunEvent = { type: 'tool_start', callId: 'c1', name: 'Read', input: { file_path: 'x' } }
   expect(told([inAgent(inAgent(read, 'b1'))])).toMatchObject([
     {
@@ -95,7 +95,7 @@ test('a call of an agent names the agent, and the call that it does', () => {
   ])
 })
 
-test('a call that runs by another input than the model wrote is shown with that', () => {
+test('a call with a changed input is shown with that input', () => {
   const block = { type: 'tool_use', id: 'b1', name: 'Bash', input: { command: 'rm x' } } as const
   const asked: RunEvent = {
     type: 'model_update',
@@ -120,7 +120,7 @@ test('a call that runs by another input than the model wrote is shown with that'
   })
 })
 
-describe('what goes on beside', () => {
+describe('further events', () => {
   const compaction: RunEvent[] = [
     { type: 'compact_start', trigger: 'auto', tokens: 9 },
     { type: 'compact_end', trigger: 'auto', compacted: true, message: 'Made shorter: 9 to 3 tokens.' },
@@ -128,7 +128,7 @@ describe('what goes on beside', () => {
     { type: 'compact_end', trigger: 'auto', compacted: false, message: 'It failed.' },
   ]
 
-  test('a compaction is told as one where the client shows those', () => {
+  test('a compaction is sent as an update if the client supports those', () => {
     expect(told(compaction)).toEqual([
       { sessionUpdate: 'compaction_update', compactionId: 'compaction-1', status: 'in_progress' },
       { sessionUpdate: 'compaction_update', compactionId: 'compaction-1', status: 'completed' },
@@ -137,12 +137,12 @@ describe('what goes on beside', () => {
     ])
   })
 
-  test('elsewhere it is a message', () => {
+  test('a compaction is sent as a message otherwise', () => {
     expect(JSON.stringify(told(compaction, {}))).toContain('Made shorter: 9 to 3 tokens.')
     expect(told(compaction, {}).every(({ sessionUpdate }) => sessionUpdate === 'agent_message_chunk')).toBe(true)
   })
 
-  test('a retry says when and how often, a recovery how often it may still happen', () => {
+  test('a retry reports when and how often, a recovery how often it may still happen', () => {
     const error = { kind: 'overloaded', message: 'Overloaded.', status: 529 } as never
     const events: RunEvent[] = [{ type: 'retry', request: 1, attempt: 2, maxRetries: 10, delayMs: 3_000, error }]
     expect(told(events)).toEqual([
@@ -167,7 +167,7 @@ describe('what goes on beside', () => {
     ])
   })
 
-  test('a call of a run that broke has failed', () => {
+  test('a call of a failed run has failed', () => {
     const updates = new EventUpdates(clientFeaturesOf({}), '/work', nobody)
     updates.updatesFor({ type: 'loop', event: { type: 'tool_start', callId: 'c', name: 'Read', input: {} } })
     const broken: SessionEvent = { type: 'failed', error: new Error('no'), givenBack: [] }
@@ -175,7 +175,7 @@ describe('what goes on beside', () => {
   })
 })
 
-test('a list of things to do is a plan, each time all of it', async () => {
+test('the todo list is sent as a plan, always complete', async () => {
   const todos = [
     { content: 'First', status: 'completed' },
     { content: 'Then', status: 'in_progress' },
@@ -196,7 +196,7 @@ test('a list of things to do is a plan, each time all of it', async () => {
   expect(wire.problems).toEqual([])
 })
 
-test('so is the list of TaskCreate and TaskUpdate, after each change of it', async () => {
+test('the list of TaskCreate and TaskUpdate is sent as a plan after each change', async () => {
   const create = (subject: string) => ({ name: 'TaskCreate', input: { subject } })
   const update = { name: 'TaskUpdate', input: { taskId: '1', status: 'completed' } }
   const model = scriptedModel([{ toolCalls: [create('First'), create('Then')] }, { toolCalls: [update] }, 'Done.'])
@@ -217,7 +217,7 @@ test('so is the list of TaskCreate and TaskUpdate, after each change of it', asy
 test.each([
   ['allow_once', ['plan'], 'Plan mode'],
   ['reject_once', [], 'Created'],
-] as const)('whether to plan first is a question: %s', async (kind, modes, then) => {
+] as const)('asks whether to plan first: %s', async (kind, modes, then) => {
   const writing = { name: 'Write', input: { file_path: 'a.txt', content: 'x' } }
   const model = scriptedModel([
     { toolCalls: [{ name: 'EnterPlanMode', input: {} }] },
@@ -247,7 +247,7 @@ test.each([
 test.each([
   ['as a form', { elicitation: { form: {} } }],
   ['as choices', {}],
-])('what the model asks the person is shown %s, and the answer reaches the model', async (_how, capabilities) => {
+])('shows a question of the model %s, and passes the answer to the model', async (_how, capabilities) => {
   const questions = [{ question: 'Which?', options: [{ label: 'Red' }, { label: 'Blue' }] }]
   const model = scriptedModel([{ toolCalls: [{ name: 'AskUserQuestion', input: { questions } }] }, 'Done.'])
   const { newSession, prompt, wire } = await startAgent({
@@ -264,7 +264,7 @@ test.each([
   expect(wire.problems).toEqual([])
 })
 
-test('/compact makes the conversation shorter, and says so where there is nothing to', async () => {
+test('/compact compacts the conversation, or says that there is nothing to compact', async () => {
   const model = scriptedModel((_request, index) => (index < 3 ? `An answer. ${'word '.repeat(8_000)}` : 'A summary.'))
   const { newSession, prompt, wire, updates } = await startAgent({ model })
   const { sessionId } = await newSession()
@@ -279,7 +279,7 @@ test('/compact makes the conversation shorter, and says so where there is nothin
   expect(wire.problems).toEqual([])
 })
 
-test('a request that is made again says what failed: a reply that broke off, or a model that gave none', () => {
+test('a retried request says what failed: an interrupted reply, or a model that sent none', () => {
   const failed = retry('Overloaded', 1)
   const written: RunEvent = {
     type: 'model_update',

@@ -14,7 +14,7 @@ function resultsOf({ requests }: ReturnType<typeof scriptedModel>): string {
   return JSON.stringify(requests.at(-1)?.messages)
 }
 
-test('what was typed and not saved is read and edited through the client', async () => {
+test('reads and edits unsaved text through the client', async () => {
   const model = scriptedModel([read, edit, 'Done.'])
   let buffer = 'typed\n'
   const asked: string[] = []
@@ -41,7 +41,7 @@ test('what was typed and not saved is read and edited through the client', async
   expect(wire.problems).toEqual([])
 })
 
-test('a client that refuses a file leaves it to the disk', async () => {
+test('uses the disk if the client refuses a file', async () => {
   const model = scriptedModel([
     read,
     { toolCalls: [{ name: 'Edit', input: { file_path: 'a.txt', old_string: 'on disk', new_string: 'changed' } }] },
@@ -65,7 +65,7 @@ test('a client that refuses a file leaves it to the disk', async () => {
 })
 
 test.each([5, null, { text: 'typed' }])(
-  'a client that answers with %j in place of a text leaves the file to the disk',
+  'uses the disk if the client answers with %j in place of a text',
   async (content) => {
     const model = scriptedModel([read, 'Done.'])
     const { cwd, newSession, prompt } = await startAgent({
@@ -80,7 +80,7 @@ test.each([5, null, { text: 'typed' }])(
   },
 )
 
-test('a file that rules deny is asked of no client', async () => {
+test('does not ask the client for a file that rules deny', async () => {
   const asked: string[] = []
   const model = scriptedModel([read, 'Not allowed.'])
   const { cwd, newSession, prompt } = await startAgent({
@@ -96,7 +96,7 @@ test('a file that rules deny is asked of no client', async () => {
   expect(resultsOf(model)).not.toContain('secret')
 })
 
-test('a client that never answers keeps no run that is cancelled', async () => {
+test('a client that never answers does not block a cancelled run', async () => {
   const { agent, cwd, newSession, prompt, wire } = await startAgent({
     model: scriptedModel([read]),
     capabilities: { fs: { readTextFile: true } },

@@ -37,7 +37,7 @@ function plans({ updates }: Pick<TestAgent, 'updates'>): readonly unknown[] {
   )
 }
 
-test('each round is a call, and the goal is an entry of the plan', async () => {
+test('shows each round as a call, and the goal as a plan entry', async () => {
   const until = goal('npm test', unmet('3 failed'), unmet('1 failed'), { met: true, exitCode: 0 })
   const agent = await start([touch, 'Done.', touch, 'Now.'], { until: [until] })
   const { sessionId } = await agent.newSession()
@@ -56,7 +56,7 @@ test('each round is a call, and the goal is an entry of the plan', async () => {
   expect(shown.at(-1)).toEqual(['Goal: npm test completed'])
 })
 
-test('a list of things to do and the goals are one plan', async () => {
+test('shows the todo list and the goals as one plan', async () => {
   const todos = [{ content: 'Look', activeForm: 'Looking', status: 'in_progress' }]
   const write = { toolCalls: [{ name: 'TodoWrite', input: { todos } }] }
   const agent = await start([write, touch, 'Done.'], { until: [goal('npm test', unmet('x'), { met: true })] })
@@ -65,7 +65,7 @@ test('a list of things to do and the goals are one plan', async () => {
   expect(plans(agent).at(-1)).toEqual(['Look in_progress', 'Goal: npm test completed'])
 })
 
-test('an answer that asks goes to the person, who sends it back by /continue', async () => {
+test('a question of the model goes to the person, who sends it back with /continue', async () => {
   const until = goal('npm test', unmet('3 failed'), { met: true, exitCode: 0 })
   const agent = await start(['Which one?', touch, 'Done.'], { until: [until] })
   const { sessionId } = await agent.newSession()
@@ -77,7 +77,7 @@ test('an answer that asks goes to the person, who sends it back by /continue', a
   expect(gone).toMatchObject({ stopReason: 'end_turn', _meta: { 'halting/stop': { reason: 'completed' } } })
 })
 
-test('/until and /goal set goals and show them, without a run', async () => {
+test('/until and /goal set and show goals without a run', async () => {
   const goalNamed: QueryOptions['goalNamed'] = ({ name, judged }) => ({
     ...goal(name, unmet('2 failed')),
     ...(judged === true && { judged }),
@@ -98,7 +98,7 @@ test('/until and /goal set goals and show them, without a run', async () => {
   await expect.poll(() => plans(agent).at(-1)).toEqual([])
 })
 
-test('/until off during a run is answered at once, and the run ends with its answer', async () => {
+test('/until off is answered immediately during a run, which ends with its answer', async () => {
   const slow = { toolCalls: [{ name: 'Bash', input: { command: 'touch made && sleep 1' } }] }
   const agent = await startAgent({
     model: scriptedModel([slow, 'Done.']),
@@ -113,7 +113,7 @@ test('/until off during a run is answered at once, and the run ends with its ans
   expect(plans(agent).at(-1)).toEqual([])
 })
 
-test('in plan mode nothing is checked, and the entry says so', async () => {
+test('checks nothing in plan mode, and the entry says so', async () => {
   const agent = await start(['The plan.'], { until: [goal('npm test', unmet('x'))] })
   const { sessionId } = await agent.newSession()
   await agent.agent.request('session/set_mode', { sessionId, modeId: 'plan' })
@@ -122,7 +122,7 @@ test('in plan mode nothing is checked, and the entry says so', async () => {
   expect(plans(agent)).toEqual([['Goal: npm test (not checked in plan mode) pending']])
 })
 
-test('the limit of tries is an option of a session with a goal', async () => {
+test('offers the limit of tries as an option of a session with a goal', async () => {
   const agent = await start([], { until: [goal('npm test')], maxGoalTries: 7 })
   const { sessionId, configOptions } = await agent.newSession()
   const triesOf = (options: unknown): unknown =>
@@ -136,7 +136,7 @@ test('the limit of tries is an option of a session with a goal', async () => {
   expect(triesOf((await without.newSession()).configOptions)).toBeUndefined()
 })
 
-test('a check that a cancel cuts is no call that stays open', async () => {
+test('ends the call of a check that a cancel interrupts', async () => {
   const hangs: Goal = {
     name: 'sleep 100',
     check: ({ signal }) =>
@@ -154,7 +154,7 @@ test('a check that a cancel cuts is no call that stays open', async () => {
   ])
 })
 
-test('a client without notices is told the same as messages', async () => {
+test('sends messages to a client without notices', async () => {
   const agent = await startAgent({
     model: scriptedModel(['Which one?']),
     capabilities: { ...fullCapabilities, session: {} },

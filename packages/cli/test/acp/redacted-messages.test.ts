@@ -12,7 +12,7 @@ async function through(message: object): Promise<unknown> {
   return value
 }
 
-test('updates, questions and answers', async () => {
+test('redacts updates, questions and answers', async () => {
   const update = { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 'It is sk-key.' } }
   const message = { jsonrpc: '2.0', method: 'session/update', params: { sessionId: 's', update } }
   expect(JSON.stringify(await through(message))).toContain('It is [REDACTED].')
@@ -20,7 +20,7 @@ test('updates, questions and answers', async () => {
   expect(await through(answer)).toEqual({ ...answer, error: { code: -32603, message: '[REDACTED] is refused' } })
 })
 
-test('a file of the person that is written through the editor keeps its own', async () => {
+test('does not redact a user file that is written through the editor', async () => {
   const params = { sessionId: 's', path: '/work/.env', content: 'KEY=sk-key' }
   const message = { jsonrpc: '2.0', id: 1, method: 'fs/write_text_file', params }
   expect(await through(message)).toEqual(message)

@@ -10,7 +10,7 @@ import { fits } from '../support/acp-schema.ts'
 const form = (properties: object, required?: unknown): object => ({ type: 'object', properties, required })
 
 describe('a form', () => {
-  test('has what the protocol knows of each field, and nothing else', () => {
+  test('has only what the protocol supports of each field', () => {
     const shown = readForm(
       form(
         {
@@ -78,7 +78,7 @@ describe('a form', () => {
       'more fields than a form has',
       form(Object.fromEntries(Array.from({ length: 51 }, (_, n) => [n, { type: 'string' }]))),
     ],
-  ])('is not made of %s', (_what, requested) => {
+  ])('is not created from %s', (_what, requested) => {
     expect(readForm(requested)).toBeUndefined()
   })
 
@@ -117,7 +117,7 @@ describe('a form', () => {
     [{ age: 7, some: ['c'] }, 'some has the wrong type'],
     [{ age: 7, more: 'x' }, 'more has the wrong type'],
     [{ age: 7, constructor: 'x' }, 'constructor has the wrong type'],
-  ])('takes %j: %s', (content, misfit) => {
+  ])('accepts %j: %s', (content, misfit) => {
     expect(given).toBeDefined()
     expect(formContentProblem(given ?? { properties: {} }, content)?.slice(0, misfit?.length)).toBe(misfit)
   })
@@ -153,7 +153,7 @@ describe('a question of a server', () => {
     new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))))
   const waits = new AbortController().signal
 
-  test('is put with the name of the server, and the answer reaches it', async () => {
+  test('is shown with the name of the server, and its answer reaches the server', async () => {
     const { questions, session, notes, asked } = world(forms, () => ({ action: 'accept', content: { name: 'Ada' } }))
     questions.attach(session)
     expect(await questions.ask('crm', name, waits)).toEqual({ action: 'accept', content: { name: 'Ada' } })
@@ -175,7 +175,7 @@ describe('a question of a server', () => {
     ['a word that nobody knows', { action: 'later' }, { action: 'decline' }],
     ['nothing', null, { action: 'decline' }],
     ['a text', 'yes', { action: 'decline' }],
-  ])('%s is no answer', async (_what, said, answer) => {
+  ])('%s is not an answer', async (_what, said, answer) => {
     const { questions, session } = world(forms, () => said)
     questions.attach(session)
     expect(await questions.ask('crm', name, waits)).toEqual(answer)
@@ -213,7 +213,7 @@ describe('a question of a server', () => {
       { message: 'Which?', requestedSchema: form({ a: { type: 'object' } }) },
       'a form cannot show what it asks for',
     ],
-  ])('%s declines, and the person is told once', async (_what, capabilities, said, asks, because) => {
+  ])('%s declines, and the person is notified once', async (_what, capabilities, said, asks, because) => {
     const { questions, session, notes } = world(capabilities, said)
     questions.attach(session)
     for (let time = 0; time < 3; time++) expect(await questions.ask('crm', asks, waits)).toEqual({ action: 'decline' })
@@ -221,13 +221,13 @@ describe('a question of a server', () => {
     expect(notes[0]).toContain(`Declined a question of the server crm, "${asks.message}"`)
   })
 
-  test('before the client knows the session it is declined', async () => {
+  test('is declined before the client knows the session', async () => {
     const { questions, notes } = world(forms, () => ({ action: 'accept' }))
     expect(await questions.ask('crm', name, waits)).toEqual({ action: 'decline' })
     expect(notes).toEqual([expect.stringContaining('not open yet')])
   })
 
-  test('is withdrawn when its server waits no more, when the run ends and when the session closes; the next one is put then', async () => {
+  test('is withdrawn when its server, the run or the session ends, and the next one follows', async () => {
     const { questions, session, asked, tell, notes } = world(forms, never)
     questions.attach(session)
     const server = new AbortController()
@@ -258,7 +258,7 @@ describe('a question of a server', () => {
     [{ action: 'decline' }, { action: 'decline' }],
     [{ action: 'cancel' }, { action: 'cancel' }],
     [null, { action: 'decline' }],
-  ])('a page is put by its whole address, and reported as finished: %j', async (said, answer) => {
+  ])('a page is shown with its whole address, and reported as finished: %j', async (said, answer) => {
     const { questions, session, asked, notified } = world(pages, () => said)
     questions.attach(session)
     const finished = new AbortController()
@@ -282,7 +282,7 @@ describe('a question of a server', () => {
     [{ outcome: { outcome: 'selected', optionId: 'decline' } }, 'decline', 'failed'],
     [{ outcome: { outcome: 'cancelled' } }, 'cancel', 'failed'],
     [{ outcome: { outcome: 'selected', optionId: 'other' } }, 'decline', 'failed'],
-  ])('an editor without such a view asks about a call that shows the address: %j', async (said, action, status) => {
+  ])('an editor without such a view shows the address in a permission request: %j', async (said, action, status) => {
     const { questions, session, asked, notified } = world(forms, () => said)
     questions.attach(session)
     expect(await questions.ask('crm', page, waits)).toEqual({ action })

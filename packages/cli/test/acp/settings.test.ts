@@ -11,7 +11,7 @@ const look: ScriptedReply = { toolCalls: [{ name: 'Glob', input: { pattern: '*' 
 const valuesOf = (options: readonly SessionConfigOption[] | null | undefined): Record<string, unknown> =>
   Object.fromEntries((options ?? []).map(({ id, currentValue }) => [id, currentValue]))
 
-test('a limit is raised from the editor while a run goes on, and counts for it', async () => {
+test('a limit raised in the editor during a run applies to that run', async () => {
   let reached: () => void = () => undefined
   const inRun = new Promise<void>((resolve) => (reached = resolve))
   let goOn: () => void = () => undefined
@@ -41,16 +41,19 @@ test('a limit is raised from the editor while a run goes on, and counts for it',
   expect(wire.problems).toEqual([])
 })
 
-test.each(['', '/continue', '  /continue  '])('after a limit "%s" goes on with as many turns again', async (text) => {
-  const model = scriptedModel((_request, index) => (index < 3 ? look : 'Done.'))
-  const { newSession, prompt, wire } = await startAgent({ model, options: { maxTurns: 2 } })
-  const { sessionId } = await newSession()
-  expect(await prompt(sessionId, 'go')).toMatchObject({ stopReason: 'max_turn_requests' })
-  expect(await prompt(sessionId, text)).toMatchObject({ stopReason: 'end_turn' })
-  // What was asked for at first is asked for still: nothing was said in between.
-  expect(model.requests.at(-1)?.messages.filter(({ role }) => role === 'user')).toHaveLength(4)
-  expect(wire.problems).toEqual([])
-})
+test.each(['', '/continue', '  /continue  '])(
+  'after a limit, "%s" continues with as many turns again',
+  async (text) => {
+    const model = scriptedModel((_request, index) => (index < 3 ? look : 'Done.'))
+    const { newSession, prompt, wire } = await startAgent({ model, options: { maxTurns: 2 } })
+    const { sessionId } = await newSession()
+    expect(await prompt(sessionId, 'go')).toMatchObject({ stopReason: 'max_turn_requests' })
+    expect(await prompt(sessionId, text)).toMatchObject({ stopReason: 'end_turn' })
+    // What was asked for at first is asked for still: nothing was said in between.
+    expect(model.requests.at(-1)?.messages.filter(({ role }) => role === 'user')).toHaveLength(4)
+    expect(wire.problems).toEqual([])
+  },
+)
 
 test.each<
   readonly [
@@ -72,7 +75,7 @@ test.each<
   ['token_limit', { maxTotalTokens: 30_000 }, '_halting.max_tokens', '30000', '2.5m', '2500000', 'tokensLeft'],
   ['max_tool_calls', { maxToolCalls: 1 }, '_halting.max_tool_calls', '1', '8', '8', 'toolCallsLeft'],
   ['time_limit', { maxDurationMs: 300 }, '_halting.max_duration', '300ms', '1h30m', '90m', 'timeLeftMs'],
-])('a run that ended with %s goes on once its limit is raised, with all its counters', async (...row) => {
+])('a run that ended with %s continues with its counters once the limit is raised', async (...row) => {
   const [reason, options, configId, before, raised, shown, left] = row
   const usage = { input_tokens: 5_000, output_tokens: 5_000 }
   const model = scriptedModel(
@@ -101,7 +104,7 @@ test.each<
   expect(wire.problems).toEqual([])
 })
 
-test('without anything to go on with an empty prompt says what to do', async () => {
+test('an empty prompt with nothing to continue explains what to do', async () => {
   const { newSession, prompt, wire } = await startAgent({ model: scriptedModel([]) })
   const { sessionId } = await newSession()
   await expect(prompt(sessionId, '')).rejects.toMatchObject({
@@ -112,7 +115,7 @@ test('without anything to go on with an empty prompt says what to do', async () 
   expect(wire.problems).toEqual([])
 })
 
-test('what can be set is told with every answer, and modes in both forms', async () => {
+test('every response has the options, and the modes in both forms', async () => {
   const model = scriptedModel([])
   const { agent, newSession, updates, wire } = await startAgent({ model })
   const { sessionId, modes, configOptions } = await newSession()
@@ -153,7 +156,7 @@ test.each([
   ['a model that there is not', 'model', 'nobody'],
   ['a thinking that there is not', 'thinking', 'enabled:x'],
   ['a budget in dollars for a model without a price', '_halting.budget_usd', '5'],
-])('%s is refused, and nothing is set', async (_name, configId, value) => {
+])('%s is rejected, and nothing is set', async (_name, configId, value) => {
   const { agent, newSession, wire } = await startAgent({ model: scriptedModel([]) })
   const { sessionId, configOptions } = await newSession()
   const setting = agent.request(methods.agent.session.setConfigOption, { sessionId, configId, value })
@@ -167,7 +170,7 @@ test.each([
   expect(wire.problems).toEqual([])
 })
 
-test('commands are told, those of this face too', async () => {
+test('the commands include those of this frontend', async () => {
   const commands = [{ name: 'review', description: 'Looks at a change', argumentHint: 'which' }]
   const { newSession, updates, wire } = await startAgent({ model: scriptedModel([]), commands })
   await newSession()
@@ -189,7 +192,7 @@ test('commands are told, those of this face too', async () => {
   expect(wire.problems).toEqual([])
 })
 
-test('what files and the model call something is one line of text in an editor too', async () => {
+test('names from files and the model are shown on one line', async () => {
   const hostile = `\u001B]0;title\u0007a\u202Eb\n${'c'.repeat(5_000)}`
   const commands = [{ name: 'review', description: hostile, argumentHint: hostile }]
   const todos = [{ content: hostile, status: 'pending' }]
@@ -210,7 +213,7 @@ test('what files and the model call something is one line of text in an editor t
   expect(said).not.toMatch(/\u202E|\\u001b|\\u0007|\\n|c{600}/i)
 })
 
-test('two sessions have each its own folder, mode and run', async () => {
+test('two sessions have separate folders, modes and runs', async () => {
   const model = () => scriptedModel([{ toolCalls: [{ name: 'Glob', input: { pattern: '*.txt' } }] }, 'Done.'])
   const { agent, cwd, newSession, prompt, wire } = await startAgent({ model })
   mkdirSync(join(cwd, 'inner'))
@@ -228,7 +231,7 @@ test('two sessions have each its own folder, mode and run', async () => {
   expect(wire.problems).toEqual([])
 })
 
-test('what is no session, no absolute folder and no method is refused by its code', async () => {
+test('an unknown session, a relative folder and an unknown method have error codes', async () => {
   const { agent, cwd, wire } = await startAgent({ model: scriptedModel([]) })
   const prompt = [{ type: 'text' as const, text: 'hi' }]
   await expect(agent.request(methods.agent.session.prompt, { sessionId: 'none', prompt })).rejects.toMatchObject({

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { EventUpdates } from '../../src/acp/event-updates.ts'
 import { Prompts } from '../../src/acp/prompts.ts'
 
-test('a stage that breaks after a run answers no prompt of the run that goes on, and ends none of its calls', async () => {
+test('a failed stage after a run neither answers the prompt of the next run nor ends its calls', async () => {
   const prompts = new Prompts()
   const prompt = prompts.open()
   prompts.markSubmitted(prompt, 'message')

@@ -12,7 +12,7 @@ function hookOf(host: ReturnType<typeof hostOf>) {
   return hook
 }
 
-test('a hook is called by its id, with its input and the call that it is about', async () => {
+test('calls a hook by its id, with its input and the call it is about', async () => {
   const host = hostOf(() => ({ decision: 'block' }))
   const input = { hook_event_name: 'PreToolUse', tool_use_id: 'toolu_1' }
   expect(await hookOf(host).call(input, signal)).toEqual({ decision: 'block' })
@@ -23,7 +23,7 @@ test('a hook is called by its id, with its input and the call that it is about',
   ])
 })
 
-test('the end of a session is no failure where the host went before; a guard is', async () => {
+test('ignores a host that left before the end of the session, but not a failing guard', async () => {
   const host = hostOf()
   host.control.disconnect('The host has gone.')
   expect(await hookOf(host).call({ hook_event_name: 'SessionEnd' }, signal)).toEqual({})
@@ -41,7 +41,7 @@ test.each([
   [{ action: 'cancel' }, { action: 'cancel' }],
   [{ action: 'decline', content: { name: 'A' } }, { action: 'decline' }],
   [{}, { action: 'decline' }],
-])('a question of a server is answered by the host: %j', async (said, answer) => {
+])('the host answers a question of a server: %j', async (said, answer) => {
   const host = hostOf(() => said)
   expect(await elicitByHost(host.control, 'auth', question, signal)).toEqual(answer)
   expect(host.asked()).toEqual([
@@ -56,7 +56,7 @@ test.each([
   ])
 }) // prettier-ignore
 
-test('a host that knows no such request has declined; one that is gone, or is not waited for, has not answered', async () => {
+test('a host without that request declines; one that is gone, or too late, cancels', async () => {
   const host = hostOf()
   const refused = elicitByHost(host.control, 'auth', { message: 'Who?' }, signal)
   host.refuse(0, 'Unsupported control request subtype: elicitation')
@@ -74,7 +74,7 @@ test.each([
   [{ action: 'decline' }, { action: 'decline' }],
   [{ action: 'cancel' }, { action: 'cancel' }],
   [{ action: 'open' }, { action: 'decline' }],
-])('a page that a server asks to be opened is put to the host: %j', async (said, answer) => {
+])('the host is asked to open a page for a server: %j', async (said, answer) => {
   const host = hostOf(() => said)
   const finished = new AbortController()
   const page = { mode: 'url', message: 'Sign in', url: 'https://a.example/x', elicitationId: 'e1' } as const
@@ -96,7 +96,7 @@ test.each([
   ])
 })
 
-test('two questions at once are answered each by its own request', async () => {
+test('answers two simultaneous questions separately', async () => {
   const host = hostOf()
   const [first, second] = [
     elicitByHost(host.control, 'a', question, signal),

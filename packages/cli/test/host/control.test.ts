@@ -20,7 +20,7 @@ const byText = (one: unknown, other: unknown) => JSON.stringify(one).localeCompa
 const request = (id: unknown, fields: unknown) =>
   ({ type: 'control_request', request_id: id, request: fields }) as JsonObject
 
-test('a request is answered with what serves it, and what stands beside it', async () => {
+test('answers a request with its response and further fields', async () => {
   const { control: one, written } = control(({ subtype, fields }) => ({
     response: { subtype, mode: fields['mode'] ?? null },
     extraFields: { pending: [] },
@@ -40,14 +40,14 @@ test('a request is answered with what serves it, and what stands beside it', asy
   ])
 })
 
-test('an answer without a body has none', async () => {
+test('writes a response without a body', async () => {
   const { control: one, written } = control()
   one.receive(request(7, { subtype: 'stop_task' }))
   await one.allAnswered()
   expect(written).toEqual([{ type: 'control_response', response: { subtype: 'success', request_id: 7 } }])
 })
 
-test('what serving throws or rejects with is an error, and so is a request without a subtype', async () => {
+test('answers a request that throws, rejects or has no subtype with an error', async () => {
   const {
     control: one,
     written,
@@ -72,7 +72,7 @@ test('what serving throws or rejects with is an error, and so is a request witho
   expect(warnings).toEqual(['ignored a control request without a request_id: it cannot be answered.'])
 })
 
-test('a request that takes long holds up none, and can be taken back', async () => {
+test('a slow request does not delay others, and can be cancelled', async () => {
   const { control: one, written } = control(({ subtype, signal }) =>
     subtype === 'slow'
       ? new Promise((_resolve, reject) => {
@@ -93,7 +93,7 @@ test('a request that takes long holds up none, and can be taken back', async () 
   })
 })
 
-test('a request of ours has the answer of the host, or its error', async () => {
+test('our request receives the response of the host, or its error', async () => {
   const { control: one, written } = control()
   const first = one.request({ subtype: 'can_use_tool' })
   const second = one.request({ subtype: 'hook_callback' })
@@ -111,7 +111,7 @@ test('a request of ours has the answer of the host, or its error', async () => {
   expect(await third).toEqual({})
 })
 
-test('a request of ours is taken back by its signal, and a late answer is passed over', async () => {
+test('our request is cancelled by its signal, and a late response is ignored', async () => {
   const { control: one, written } = control()
   const controller = new AbortController()
   const asked = one.request({ subtype: 'can_use_tool' }, controller)
@@ -126,7 +126,7 @@ test('a request of ours is taken back by its signal, and a late answer is passed
   expect(written).toHaveLength(2)
 })
 
-test('when the host has gone nothing waits for it, and nothing more is asked', async () => {
+test('when the host is gone, requests fail and no more are sent', async () => {
   const { control: one, written } = control()
   const asked = one.request({ subtype: 'can_use_tool' })
   one.disconnect('The host closed its side.')
@@ -135,7 +135,7 @@ test('when the host has gone nothing waits for it, and nothing more is asked', a
   expect(written).toHaveLength(1)
 })
 
-test('whatever a host sends, nothing breaks, and every request with an id has one answer', async () => {
+test('survives any input, and answers every request with an id once', async () => {
   const word = fc.constantFrom('control_request', 'control_response', 'control_cancel_request', 'keep_alive', 'user')
   const line = fc.record(
     {

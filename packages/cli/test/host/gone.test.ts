@@ -22,7 +22,7 @@ async function asked(replies: readonly unknown[], initialize: object = {}) {
   return { one, hasMade: () => existsSync(join(cwd, 'made')) }
 }
 
-test('the end of stdin denies what nobody can answer any more, and the run goes on to its end', async () => {
+test('the end of stdin denies what nobody can answer, and the run continues to its end', async () => {
   const { one, hasMade } = await asked([touch, done])
   const { status, lines } = await one.end()
   expect([status, hasMade(), lines.filter(isResult)]).toEqual([
@@ -33,7 +33,7 @@ test('the end of stdin denies what nobody can answer any more, and the run goes 
   expect(one.service.requests[1]?.text).toContain('can no longer answer')
 })
 
-test('a second initialize is told what waits for an answer', async () => {
+test('a second initialize reports what waits for an answer', async () => {
   const { one } = await asked([touch, done])
   await one.ask('initialize')
   const question = one.lines().find(isQuestion)
@@ -42,7 +42,7 @@ test('a second initialize is told what waits for an answer', async () => {
   expect(question).toBeDefined()
 })
 
-test('a signal withdraws the question: the run has its result, and the program leaves', async () => {
+test('a signal withdraws the question: the run has a result, and the program exits', async () => {
   const { one, hasMade } = await asked([touch, done])
   one.running.child.kill('SIGTERM')
   const { status } = await one.running.ended
@@ -53,7 +53,7 @@ test('a signal withdraws the question: the run has its result, and the program l
   ])
 })
 
-test('an answer to what nobody asked, or that was answered, is passed over', async () => {
+test('ignores an answer that was not requested, or was already given', async () => {
   const { one, hasMade } = await asked([touch, done])
   const question = one.lines().find(isQuestion)
   const answer = (id: unknown, response: object) => ({
@@ -76,7 +76,7 @@ test.each([
   [{ approved: true }, 'but its behavior was undefined'],
   [{ behavior: 'allow', input: {} }, 'another input is updatedInput'],
   [{ behavior: 'allow', toolUseID: 'another' }, 'is for another call'],
-])('an answer that is none ends the run with an error that the host is told: %j', async (response, problem) => {
+])('an invalid answer ends the run with an error for the host: %j', async (response, problem) => {
   const { one, hasMade } = await asked([touch, done])
   const question = one.lines().find(isQuestion)
   one.send({

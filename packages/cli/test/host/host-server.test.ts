@@ -61,7 +61,7 @@ function calc(call: (params: JsonObject) => JsonObject | undefined): (request: J
 const three = { content: [{ type: 'text', text: '3' }] }
 const methods = (asked: readonly JsonObject[]) => asked.map((request) => rpcIn(request).method)
 
-test('it is greeted, listed and called by way of the host', async () => {
+test('greets, lists and calls a server through the host', async () => {
   const host = hostOf(calc(() => three))
   const servers = serversOf(new HostServers(host.control).begin(said))
   await servers.ready()
@@ -71,7 +71,7 @@ test('it is greeted, listed and called by way of the host', async () => {
   expect(host.asked()[3]).toMatchObject({ subtype: 'mcp_message', server_name: 'calc' })
 })
 
-test('what the host knew of it before saves asking, for the first connection alone', async () => {
+test('uses the manifest of the host instead of requests, for the first connection only', async () => {
   const first = hostOf(calc(() => three))
   const before = serversOf(new HostServers(first.control).begin(said))
   await before.ready()
@@ -90,7 +90,7 @@ test('what the host knew of it before saves asking, for the first connection alo
   expect(methods(host.asked())).toEqual(['initialize', 'notifications/initialized', 'tools/list'])
 })
 
-test('a manifest of another version is passed over', async () => {
+test('ignores a manifest of another protocol version', async () => {
   const host = hostOf(calc(() => three))
   const initializeResult = { protocolVersion: '1999-01-01', capabilities: {}, serverInfo: { name: 'x', version: '1' } }
   const servers = serversOf(
@@ -100,7 +100,7 @@ test('a manifest of another version is passed over', async () => {
   expect([servers.names, methods(host.asked())[0]]).toEqual([['mcp__calc__add'], 'initialize'])
 })
 
-test('a call that is not answered has its time, and is taken back', async () => {
+test('an unanswered call times out, and is cancelled', async () => {
   const host = hostOf(calc(() => undefined))
   const servers = serversOf(new HostServers(host.control).begin(said), 50)
   await servers.ready()
@@ -109,7 +109,7 @@ test('a call that is not answered has its time, and is taken back', async () => 
   expect([methods(host.asked()).at(-1), host.cancelled()]).toEqual(['notifications/cancelled', [host.ids()[3]]])
 })
 
-test('a time of its own goes before the usual one', async () => {
+test('the timeout of a server overrides the default one', async () => {
   const host = hostOf(calc(() => undefined))
   const configs = { calc: { timeout: 1_000 } }
   const servers = serversOf(new HostServers(host.control).begin({ ...said, sdkServerConfigs: configs }), 60_000)
@@ -118,7 +118,7 @@ test('a time of its own goes before the usual one', async () => {
   await expect(asked).rejects.toThrow(/timed out/i)
 })
 
-test('a server that never answers has failed after the time for that, and nothing is asked any more', async () => {
+test('a server that never answers fails after its timeout, and receives no more requests', async () => {
   const host = hostOf()
   const servers = serversOf(new HostServers(host.control).begin(said), 20_000, 50)
   await servers.settled()
@@ -129,7 +129,7 @@ test('a server that never answers has failed after the time for that, and nothin
   expect(host.cancelled()).toEqual(host.ids().slice(0, 1))
 })
 
-test('an error of the host is one of the call', async () => {
+test('an error of the host fails the call', async () => {
   const host = hostOf(calc(() => undefined))
   const servers = serversOf(new HostServers(host.control).begin(said))
   await servers.ready()
@@ -139,7 +139,7 @@ test('an error of the host is one of the call', async () => {
   await expect(asked).rejects.toThrow('the handler broke')
 })
 
-test('the host is gone: whoever waits is told', async () => {
+test('a host that is gone fails pending calls', async () => {
   const host = hostOf(calc(() => undefined))
   const servers = serversOf(new HostServers(host.control).begin(said))
   await servers.ready()
@@ -149,7 +149,7 @@ test('the host is gone: whoever waits is told', async () => {
   await expect(asked).rejects.toThrow('The host has gone.')
 })
 
-test('what the server says by itself is heard: another list of tools', async () => {
+test('receives messages of the server, such as a changed tool list', async () => {
   let listed = tools
   const host = hostOf((request) => {
     const { id, method } = rpcIn(request)
@@ -168,7 +168,7 @@ test('what the server says by itself is heard: another list of tools', async () 
   expect(() => own.receive({ server_name: 'calc' })).toThrow('mcp_message needs a message')
 })
 
-test('another set: servers of the host stay as they are, others are read as files give them', async () => {
+test('a new set keeps the servers of the host, and reads the others like settings', async () => {
   const host = hostOf(calc(() => three))
   const own = new HostServers(host.control)
   const servers = serversOf(own.begin(said))
@@ -189,7 +189,7 @@ test('another set: servers of the host stay as they are, others are read as file
   await expect(own.entries([], {})).rejects.toThrow('mcp_set_servers needs servers')
 })
 
-test('what a host says of single tools are rules', async () => {
+test('policies of single tools become rules', async () => {
   const config = {
     tools: [
       { name: 'a', permission_policy: 'always_ask' },

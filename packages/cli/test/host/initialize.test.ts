@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { readInitialize } from '../../src/host/initialize.ts'
 
-test('a host that says nothing leaves the flags as they are', () => {
+test('an empty request leaves the flags unchanged', () => {
   const flags = { model: 'm', systemPromptFile: 'a.md', agents: '{"a":{}}' }
   expect(readInitialize({ subtype: 'initialize' }, flags)).toEqual({
     flags,
@@ -23,7 +23,7 @@ test('a host that says nothing leaves the flags as they are', () => {
   })
 })
 
-test('a system prompt of one empty text is an empty one, and two are parted by an empty line', () => {
+test('an empty system prompt stays empty, and two texts are separated by an empty line', () => {
   expect(readInitialize({ systemPrompt: [''] }, { systemPromptFile: 'a.md' }).flags).toEqual({ systemPrompt: '' })
   expect(readInitialize({ systemPrompt: ['a', 'b'], appendSystemPrompt: 'c' }, {}).flags).toEqual({
     systemPrompt: 'a\n\nb',
@@ -31,7 +31,7 @@ test('a system prompt of one empty text is an empty one, and two are parted by a
   })
 })
 
-test('agents, the schema, servers and suggestions are said as flags say them', () => {
+test('agents, the schema, servers and suggestions become flags', () => {
   const { flags, provides: names } = readInitialize(
     {
       agents: { a: { description: 'new', prompt: 'p' }, b: { description: 'b', prompt: 'p' } },
@@ -51,7 +51,7 @@ test('agents, the schema, servers and suggestions are said as flags say them', (
   expect(names).toEqual({ servers: true, hooks: false })
 })
 
-test('hooks and servers of the host are handed on', () => {
+test('passes on hooks and servers of the host', () => {
   const hooks = { PreToolUse: [{ matcher: 'Bash', hookCallbackIds: ['hook_0'] }] }
   const manifests = { calc: { initializeResult: {} } }
   expect(readInitialize({ hooks, sdkMcpServers: ['calc'], sdkMcpServerManifests: manifests }, {})).toMatchObject({
@@ -62,7 +62,7 @@ test('hooks and servers of the host are handed on', () => {
   })
 })
 
-test('plugins are said as flags say them; what is no folder is told, and counts as not loaded', () => {
+test('plugins become flags; an invalid folder is reported, and counts as not loaded', () => {
   const said = [
     { type: 'local', path: '/p' },
     { type: 'local', path: 'q', skipMcpDiscovery: true },
@@ -78,7 +78,7 @@ test('plugins are said as flags say them; what is no folder is told, and counts 
   expect(readInitialize({ plugins: [] }, {}).plugins).toBeUndefined()
 })
 
-test('what the session is to be is read; blanks say nothing', () => {
+test('reads the options of the session, and ignores blank ones', () => {
   const said = {
     title: ' T ',
     planModeInstructions: ' ',
@@ -103,6 +103,6 @@ test.each([
   [{ hooks: 'all' }, 'hooks must be an object'],
   [{ plugins: [1] }, 'plugins must be a list of the right type'],
   [{ sdkMcpServers: {} }, 'sdkMcpServers must be a list of the right type'],
-])('%j is refused: %s', (fields, problem) => {
+])('%j is rejected: %s', (fields, problem) => {
   expect(() => readInitialize(fields, {})).toThrow(`initialize: ${problem}.`)
 })

@@ -47,7 +47,7 @@ function asking(open: LimitRequest | null = null) {
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 20))
 
-test('a question at a limit is asked with its figures, and its answer goes to the session', async () => {
+test('asks the question at a limit with its figures, and passes the answer to the session', async () => {
   const { session, tell, answers } = asking()
   const other = hostOf()
   answerLimitsByHost(session, other.control)
@@ -84,7 +84,7 @@ test.each<[what: string, reply: (request: JsonObject) => JsonObject]>([
   expect(other.asked().map(({ problem }) => typeof problem)).toEqual(['undefined', 'string', 'string'])
 })
 
-test('a host that answers with an error ends the run, and a question that is closed is taken back', async () => {
+test('a host that answers with an error ends the run, and a closed question is cancelled', async () => {
   const first = asking(request)
   const refusing = hostOf()
   answerLimitsByHost(first.session, refusing.control)
@@ -107,7 +107,7 @@ const reads = (count: number): readonly unknown[] =>
   }))
 const pausing = { args: ['--max-turns', '2', '--on-limit', 'pause', '--allowedTools=Read'], cwd }
 
-test('the program pauses, and goes on in the same run when its host raises the limit', async () => {
+test('the program pauses, and continues the same run when its host raises the limit', async () => {
   const one = await host([...reads(3), { content: 'Done.' }], pausing)
   one.send(user('read'))
   const asked = await one.next(({ type }) => type === 'control_request')
@@ -122,7 +122,7 @@ test('the program pauses, and goes on in the same run when its host raises the l
   expect((await one.end()).status).toBe(0)
 })
 
-test('a host that does not know the request gets the ending of the limit', async () => {
+test('a host without that request receives the ending of the limit', async () => {
   const one = await host([...reads(3), { content: 'Done.' }], pausing)
   one.send(user('read'))
   const { request_id: id } = await one.next(({ type }) => type === 'control_request')
@@ -130,7 +130,7 @@ test('a host that does not know the request gets the ending of the limit', async
   expect(await one.next(isResult)).toMatchObject({ subtype: 'error_max_turns', num_turns: 2 })
 })
 
-test('halting -p alone has nobody who could raise a limit: that is a usage error', async () => {
+test('halting -p alone cannot raise a limit: that is a usage error', async () => {
   const { status, stderr } = await run(['-p', 'hi', '--on-limit', 'pause'])
   expect(status).toBe(2)
   expect(stderr).toContain('--on-limit pause works only ')

@@ -46,7 +46,7 @@ function problemsOf(lines: readonly Line[]): readonly string[] {
   return place === 'between' && state === 'idle' ? problems : [...problems, `it ends ${place}, ${state}`]
 }
 
-test('whatever a host says and when: runs stand one behind the other, each message is taken once or given back, each request is answered', async () => {
+test('runs follow one another, messages are taken or returned once, and requests are answered, in any order', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(effect, { minLength: 4, maxLength: 14 }), async (deeds) => {
       const busy = { content: ['I look.', call('Bash', { command: 'sleep 0.05' })] }

@@ -38,7 +38,7 @@ function asking(open: readonly Question[] = []) {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-test('a question is asked with all that is known of it, and its answer goes to the session', async () => {
+test('asks with all that is known, and passes the answer to the session', async () => {
   const { session, tell, answers } = asking()
   const host = hostOf()
   answerByHost(session, host.control)
@@ -66,7 +66,7 @@ test('a question is asked with all that is known of it, and its answer goes to t
   ])
 })
 
-test('every character of the reason is seen, and the call is told as it is', () => {
+test('shows every character of the reason, and the call unchanged', () => {
   const { session, tell } = asking()
   const host = hostOf()
   answerByHost(session, host.control)
@@ -75,7 +75,7 @@ test('every character of the reason is seen, and the call is told as it is', () 
   expect(host.asked()).toMatchObject([{ input, decision_reason: 'no rule allows npm⟦U+200B⟧ test⟦U+E0041⟧.' }])
 })
 
-test('a command that would run unconfined is said to (spec R-EFRONT-5)', () => {
+test('warns about a command that would run unconfined (spec R-EFRONT-5)', () => {
   const { session, tell } = asking()
   const host = hostOf()
   answerByHost(session, host.control)
@@ -87,7 +87,7 @@ test('a command that would run unconfined is said to (spec R-EFRONT-5)', () => {
   ])
 })
 
-test('questions that are open already are asked, each once', () => {
+test('asks questions that are already open, once each', () => {
   const { session, tell } = asking([bash])
   const host = hostOf()
   const stop = answerByHost(session, host.control)
@@ -97,7 +97,7 @@ test('questions that are open already are asked, each once', () => {
   expect(host.asked().length).toBe(1)
 })
 
-test('a callback that fails denies with its words, and so does a host that is gone', async () => {
+test('a failing callback denies with its message, and so does a host that is gone', async () => {
   const { session, tell, answers } = asking()
   const host = hostOf()
   answerByHost(session, host.control)
@@ -114,7 +114,7 @@ test('a callback that fails denies with its words, and so does a host that is go
   ])
 })
 
-test('a question that nobody waits for is taken back; what comes later is passed over', async () => {
+test('cancels a question that is no longer needed, and ignores a later answer', async () => {
   const { session, tell, answers } = asking()
   const host = hostOf()
   answerByHost(session, host.control)
@@ -126,7 +126,7 @@ test('a question that nobody waits for is taken back; what comes later is passed
   expect(answers).toEqual([])
 })
 
-test('an answer that names another call allows nothing', async () => {
+test('an answer for another call allows nothing', async () => {
   const { session, tell, answers } = asking()
   const host = hostOf()
   answerByHost(session, host.control)
@@ -143,7 +143,7 @@ test('an answer that names another call allows nothing', async () => {
   ])
 })
 
-test('what an answer changes for the command line holds for the session', async () => {
+test('an update for the command line applies to the session', async () => {
   const { session, tell, answers } = asking()
   const host = hostOf()
   answerByHost(session, host.control)

@@ -12,7 +12,7 @@ endFolders()
 
 const replays = (written: string) => written.split('\n').filter((line) => line.includes('"isReplay":true')).length
 
-test('with --replay-user-messages it is told behind what keeps it, and once', async () => {
+test('--replay-user-messages replays a message once, after it is stored', async () => {
   const seen: number[] = []
   const { written } = await onHost(endingRuns.completed, '/work', {
     flags: { replayUserMessages: true },
@@ -21,7 +21,7 @@ test('with --replay-user-messages it is told behind what keeps it, and once', as
   expect([seen, replays(written)]).toEqual([[0], 1])
 })
 
-test('what the disk refuses is not told to be there', async () => {
+test('a message is not replayed if the disk rejects it', async () => {
   const { written, result } = await onHost(endingRuns.completed, '/work', {
     flags: { replayUserMessages: true },
     flush: () => Promise.reject(new Error('no space left')),
@@ -55,7 +55,7 @@ const steered = async (extraArgs: Record<string, null>) => {
   return { lines, answer: answerOf(told), told }
 }
 
-test('a message that a run takes is not sent back; its uuid names it later', async () => {
+test('a message that a run takes is not replayed; its uuid names it later', async () => {
   const { lines, answer, told } = await steered({})
   expect([lines, answer]).toEqual([[], 'Left, then.'])
   const { cwd, results } = told
@@ -65,7 +65,7 @@ test('a message that a run takes is not sent back; its uuid names it later', asy
   expect(again.requests[0]?.text).not.toContain('Left, then.')
 })
 
-test('with --replay-user-messages each message is told once, under that uuid', async () => {
+test('--replay-user-messages replays each message once, under its uuid', async () => {
   const { lines, answer } = await steered({ 'replay-user-messages': null })
   expect([lines, answer]).toEqual([
     [

@@ -17,7 +17,7 @@ const done = { content: 'Done.' }
 const allow = async (): Promise<PermissionResult> => ({ behavior: 'allow' })
 
 describe('canUseTool', () => {
-  test('is told what is known of the call, and its yes runs it; around it the state is told', async () => {
+  test('receives the call and allows it, with state messages around it', async () => {
     const seen: unknown[] = []
     const told = await asking('go', [touch, done], {
       options: {
@@ -48,14 +48,14 @@ describe('canUseTool', () => {
     expect(states).toEqual(['running', 'requires_action', 'running', 'idle'])
   })
 
-  test('puts another input in the place of the one that it was asked about', async () => {
+  test('replaces the input', async () => {
     const told = await asking('go', [touch, done], {
       options: { canUseTool: async () => ({ behavior: 'allow', updatedInput: { command: 'touch other' } }) },
     })
     expect([existsSync(join(told.cwd, 'made')), existsSync(join(told.cwd, 'other'))]).toEqual([false, true])
   })
 
-  test('is asked about a file outside, with its path and a mode that would not ask', async () => {
+  test('is asked about a file outside the folder, with its path and a mode that would not ask', async () => {
     const cwd = folderOfSession()
     const seen: unknown[] = []
     const outside = join(folderOfSession(), 'a.txt')
@@ -75,7 +75,7 @@ describe('canUseTool', () => {
     ])
   })
 
-  test('is not asked twice about what it allowed from then on', async () => {
+  test('is not asked again about what it allowed permanently', async () => {
     let asked = 0
     const canUseTool: Asking = async (_name, _input, { suggestions = [] }) => {
       asked += 1
@@ -86,7 +86,7 @@ describe('canUseTool', () => {
     expect([asked, answerOf(told)]).toEqual([1, 'Done.'])
   })
 
-  test('keeps what is to hold beyond the session in the settings', async () => {
+  test('saves permanent rules in the settings', async () => {
     const canUseTool: Asking = async () => ({
       behavior: 'allow',
       updatedPermissions: [
@@ -99,7 +99,7 @@ describe('canUseTool', () => {
     expect(file === undefined ? 'no file' : readFileSync(file, 'utf8')).toContain('Bash(touch *)')
   })
 
-  test('denies with a message that the model reads', async () => {
+  test('denies with a message for the model', async () => {
     const told = await asking('go', [touch, done], {
       options: { canUseTool: async () => ({ behavior: 'deny', message: 'not here' }) },
     })
@@ -115,14 +115,14 @@ describe('canUseTool', () => {
     expect(told.requests.length).toBe(1)
   })
 
-  test('that throws denies with its words', async () => {
+  test('that throws denies with its message', async () => {
     const told = await asking('go', [touch, done], {
       options: { canUseTool: () => Promise.reject(new Error('boom')) },
     })
     expect([toolResults(told), answerOf(told)]).toEqual([[expect.stringContaining('boom')], 'Done.'])
   })
 
-  test('is withdrawn by an interrupt: its signal says so, and its late answer is passed over', async () => {
+  test('is withdrawn by an interrupt: its signal is aborted, and its late answer ignored', async () => {
     const said = new Said('go')
     let wasAborted = false
     const told = await asking(said, [touch, done], {
@@ -145,7 +145,7 @@ describe('canUseTool', () => {
     expect(told.results).toMatchObject([{ terminal_reason: 'aborted_tools' }])
   })
 
-  test('is asked by a subagent, whose id it is told', async () => {
+  test('is asked by a subagent, whose id it receives', async () => {
     const ids: unknown[] = []
     const replies = [
       use('Agent', { description: 'makes', prompt: 'Make it.', subagent_type: 'general-purpose' }),
@@ -160,7 +160,7 @@ describe('canUseTool', () => {
   })
 })
 
-describe('a tool of a server answers in the place of a callback', () => {
+describe('a tool of a server answers instead of a callback', () => {
   const auth = (answer: object | string) =>
     createSdkMcpServer({
       name: 'auth',
@@ -176,17 +176,17 @@ describe('a tool of a server answers in the place of a callback', () => {
       options: { permissionPromptToolName: 'mcp__auth__ask', mcpServers: { auth: auth(answer) } },
     })
 
-  test('it allows, with another input', async () => {
+  test('allows, with another input', async () => {
     const told = await answered({ behavior: 'allow', updatedInput: { command: 'touch other' } })
     expect([existsSync(join(told.cwd, 'other')), shownTools(told).includes('mcp__auth__ask')]).toEqual([true, false])
   })
 
-  test('it denies', async () => {
+  test('denies', async () => {
     const told = await answered({ behavior: 'deny' })
     expect([existsSync(join(told.cwd, 'made')), toolResults(told)]).toEqual([false, [expect.stringContaining('Bash')]])
   })
 
-  test('what is no answer ends the run, and a tool that is not there denies', async () => {
+  test('ends the run with an invalid answer, and denies if it does not exist', async () => {
     const wrong = await answered('maybe')
     expect([existsSync(join(wrong.cwd, 'made')), JSON.stringify(wrong.results)]).toEqual([
       false,
@@ -201,7 +201,7 @@ describe('a tool of a server answers in the place of a callback', () => {
 })
 
 describe('elicitation', () => {
-  test('a question of a server is answered by the host', async () => {
+  test('the host answers a question of a server', async () => {
     const script = `
 import { McpServer } from ${JSON.stringify(import.meta.resolve('@modelcontextprotocol/sdk/server/mcp.js'))}
 import { StdioServerTransport } from ${JSON.stringify(import.meta.resolve('@modelcontextprotocol/sdk/server/stdio.js'))}
@@ -230,7 +230,7 @@ await server.connect(new StdioServerTransport())
   })
 
   const asks = { command: process.execPath, args: [askingServer] }
-  test('a page is put to the host with its address, and it is reported when the person has finished', async () => {
+  test('the host receives the address of a page, and a message when the person has finished', async () => {
     const seen: unknown[] = []
     const told = await asking('go', [use('mcp__asks__page', {}), use('mcp__asks__needs', {}), done], {
       options: {

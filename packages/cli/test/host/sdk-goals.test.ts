@@ -6,7 +6,7 @@ import { asking, endFolders, use } from './support/sdk.ts'
 installProgram()
 endFolders()
 
-test('lines about checks pass the SDK, and the result says how the goal stands', async () => {
+test('the SDK accepts lines about checks, and the result has the goal', async () => {
   const replies = [{ content: 'Done.' }, use('Bash', { command: 'touch made' }), { content: 'Now it is made.' }]
   const told = await asking('go', replies, {
     options: {

@@ -27,7 +27,7 @@ function noting(events: readonly HookEvent[], answer: (input: HookInput) => Sync
 
 const allowed = { allowedTools: ['Bash'] }
 
-test('each event of a run is told, in order, with the fields that all have', async () => {
+test('each event of a run is reported, in order, with the common fields', async () => {
   const { seen, hooks } = noting([
     'SessionStart',
     'UserPromptSubmit',
@@ -69,7 +69,7 @@ test('each event of a run is told, in order, with the fields that all have', asy
   })
 })
 
-test('a call that fails, and a service that refuses, are told', async () => {
+test('failed calls and refusing services are reported', async () => {
   const failing = noting(['PostToolUseFailure'])
   await asking('go', [use('Read', { file_path: 'none.txt' }), done], { options: { hooks: failing.hooks } })
   expect(failing.seen).toMatchObject([{ hook_event_name: 'PostToolUseFailure', tool_name: 'Read' }])
@@ -80,7 +80,7 @@ test('a call that fails, and a service that refuses, are told', async () => {
   expect(broken.seen).toMatchObject([{ hook_event_name: 'StopFailure' }])
 })
 
-test('what is made shorter is told before and after', async () => {
+test('a compaction is reported before and after', async () => {
   const { seen, hooks } = noting(['PreCompact', 'PostCompact'])
   const prompts = ['second', '/compact the names']
   const said = new Said('first')
@@ -100,7 +100,7 @@ test('what is made shorter is told before and after', async () => {
   ])
 })
 
-test('a matcher says for which tools; the call is told beside the input', async () => {
+test('a matcher selects tools; the call is passed next to the input', async () => {
   const ids: unknown[] = []
   const hook: HookCallback = async (_input, id) => {
     ids.push(typeof id)
@@ -129,13 +129,13 @@ describe('PreToolUse', () => {
     ])
   })
 
-  test('allows, and puts another input in place', async () => {
+  test('allows, and replaces the input', async () => {
     const { hooks } = deciding({ permissionDecision: 'allow', updatedInput: { command: 'touch other' } })
     const told = await asking('go', [touch, done], { options: { hooks } })
     expect([existsSync(join(told.cwd, 'made')), existsSync(join(told.cwd, 'other'))]).toEqual([false, true])
   })
 
-  test('asks: the callback for questions is asked', async () => {
+  test('asks the permission callback', async () => {
     const { hooks } = deciding({ permissionDecision: 'ask' })
     const reasons: unknown[] = []
     await asking('go', [touch, done], {
@@ -152,7 +152,7 @@ describe('PreToolUse', () => {
   })
 })
 
-test('PermissionRequest answers before the callback for questions does', async () => {
+test('PermissionRequest answers before the permission callback', async () => {
   let asked = 0
   const { hooks } = noting(['PermissionRequest'], () => ({
     hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: { behavior: 'allow' } },
@@ -169,7 +169,7 @@ test('PermissionRequest answers before the callback for questions does', async (
   expect([asked, existsSync(join(told.cwd, 'made'))]).toEqual([0, true])
 })
 
-test('PostToolUse puts another output in place, and adds words for the model', async () => {
+test('PostToolUse replaces the output, and adds text for the model', async () => {
   const { hooks } = noting(['PostToolUse'], () => ({
     hookSpecificOutput: {
       hookEventName: 'PostToolUse',
@@ -181,7 +181,7 @@ test('PostToolUse puts another output in place, and adds words for the model', a
   expect([toolResults(told), told.requests.at(-1)?.text.includes('Mind.')]).toEqual([['seen by a hook'], true])
 })
 
-test('UserPromptSubmit adds words, or blocks the prompt', async () => {
+test('UserPromptSubmit adds text, or blocks the prompt', async () => {
   const adding = noting(['UserPromptSubmit'], () => ({
     hookSpecificOutput: { hookEventName: 'UserPromptSubmit', additionalContext: 'It rains.' },
   }))
@@ -201,7 +201,7 @@ test('Stop sends the model back once', async () => {
   expect([answerOf(told), told.requests[1]?.text.includes('Look again.')]).toEqual(['Done.', true])
 })
 
-test('continue: false ends the run; a success that a hook made is none that throws', async () => {
+test('continue: false ends the run; a success caused by a hook does not throw', async () => {
   const { hooks } = noting(['PostToolUse'], () => ({ continue: false, stopReason: 'enough' }))
   const told = await asking('go', [touch, done], { options: { ...allowed, hooks } })
   expect([told.requests.length, told.thrown]).toEqual([1, undefined])
@@ -213,19 +213,19 @@ test('continue: false ends the run; a success that a hook made is none that thro
 describe('a hook that fails', () => {
   const broken: HookCallback = () => Promise.reject(new Error('boom'))
 
-  test('decides nothing, and is told', async () => {
+  test('decides nothing, and is reported', async () => {
     const hooks: Hooks = { PreToolUse: [{ hooks: [broken] }] }
     const told = await asking('go', [touch, done], { options: { ...allowed, hooks } })
     expect([existsSync(join(told.cwd, 'made')), JSON.stringify(told.messages).includes('boom')]).toEqual([true, true])
   })
 
-  test('blocks where it is a guard', async () => {
+  test('blocks if it is a guard', async () => {
     const hooks: Hooks = { PreToolUse: [{ hooks: [broken], onFailure: 'block' }] }
     const told = await asking('go', [touch, done], { options: { ...allowed, hooks } })
     expect([existsSync(join(told.cwd, 'made')), toolResults(told)]).toEqual([false, [expect.stringContaining('boom')]])
   })
 
-  test('by never answering has its time', async () => {
+  test('by never answering times out', async () => {
     let wasAborted = false
     const silent: HookCallback = (_input, _id, { signal }) =>
       new Promise(() => signal.addEventListener('abort', () => void (wasAborted = true)))
@@ -235,7 +235,7 @@ describe('a hook that fails', () => {
   })
 })
 
-test('one that says async is not waited for', async () => {
+test('an async hook is not awaited', async () => {
   const hook: HookCallback = async () => ({ async: true })
   const told = await asking('go', [touch, done], {
     options: { ...allowed, hooks: { PreToolUse: [{ hooks: [hook] }] } },
@@ -243,7 +243,7 @@ test('one that says async is not waited for', async () => {
   expect([existsSync(join(told.cwd, 'made')), answerOf(told)]).toEqual([true, 'Done.'])
 })
 
-test('hooks of settings and of the host stand beside each other; to deny goes before to allow', async () => {
+test('hooks of settings and of the host both apply; deny overrides allow', async () => {
   const cwd = folderOfSession()
   const deny = JSON.stringify({
     hookSpecificOutput: {
@@ -317,7 +317,7 @@ describe('PreSkillShellCommand', () => {
     ['allow with another input', deciding({ permissionDecision: 'allow', updatedInput: {} }), 'tried to change'],
     ['block', () => ({ decision: 'block' as const, reason: 'not this' }), 'not this'],
     ['continue: false', () => ({ continue: false, stopReason: 'not this' }), 'not this'],
-  ])('%s keeps it from running', async (_, answer, reason) => {
+  ])('%s prevents it from running', async (_, answer, reason) => {
     for (const prompt of ['/p:release', 'go']) {
       const { told, isMade, seen } = await releasing(prompt, answer)
       expect([prompt, isMade, seen.length]).toEqual([prompt, false, 1])
@@ -327,7 +327,7 @@ describe('PreSkillShellCommand', () => {
     }
   })
 
-  test('is asked about a skill that came after the session began', async () => {
+  test('is asked about a skill that was added during the session', async () => {
     const cwd = folderOfSession()
     const folder = join(cwd, '.claude/skills/notes')
     const { seen, hooks } = noting(['PreSkillShellCommand'], deciding({ permissionDecision: 'deny' }))
@@ -348,7 +348,7 @@ describe('PreSkillShellCommand', () => {
     expect([seen.length, existsSync(join(cwd, 'made'))]).toEqual([1, false])
   })
 
-  test('a failing guard with onFailure: block keeps it from running', async () => {
+  test('a failing guard with onFailure: block prevents it from running', async () => {
     const broken: HookCallback = () => Promise.reject(new Error('boom'))
     const hooks: Hooks = { PreSkillShellCommand: [{ matcher: 'Bash', hooks: [broken], onFailure: 'block' }] }
     const { isMade } = await releasing('/p:release', () => ({}), { hooks })
@@ -365,7 +365,7 @@ describe('PreSkillShellCommand', () => {
   })
 })
 
-test('an event that there is not is told, and the others are called', async () => {
+test('an unknown event is reported, and the others are called', async () => {
   const { seen, hooks } = noting(['WorktreeCreate', 'Stop'])
   const told = await asking('go', [done], { options: { hooks } })
   expect([seen.length, told.stderr.includes('unknown event WorktreeCreate; its hooks are ignored')]).toEqual([1, true])

@@ -29,7 +29,7 @@ const initOf = (messages: readonly SDKMessage[]) =>
   messages.find((message) => message.type === 'system' && message.subtype === 'init')
 
 describe('systemPrompt', () => {
-  test('none: an empty one, and not ours', async () => {
+  test('an empty prompt replaces ours', async () => {
     const told = await asked({})
     expect([answerOf(told), told.thrown, systemOf(told)]).toEqual(['Done.', undefined, ''])
   })
@@ -39,7 +39,7 @@ describe('systemPrompt', () => {
     expect(systemOf(await asked({ systemPrompt: ['You count.', 'You add.'] }))).toBe('You count.\n\nYou add.')
   })
 
-  test('the preset: ours, with more behind it', async () => {
+  test('the preset is ours, with text appended', async () => {
     const system = systemOf(
       await asked({ systemPrompt: { type: 'preset', preset: 'claude_code', append: 'Mind the gap.' } }),
     )
@@ -48,7 +48,7 @@ describe('systemPrompt', () => {
 })
 
 describe('permissionPrompts', () => {
-  test("'none' has nobody asked: what would be asked is denied", async () => {
+  test("'none' denies what would be asked", async () => {
     let wasAsked = false
     const told = await asked(
       {
@@ -80,7 +80,7 @@ describe('mcpServers', () => {
     expect([toolResults(told), told.thrown]).toEqual([[expect.stringContaining('said hello')], undefined])
   })
 
-  test('strictMcpConfig: these alone', async () => {
+  test('strictMcpConfig uses only these', async () => {
     const cwd = folderOfSession()
     writeFileSync(join(cwd, '.mcp.json'), JSON.stringify({ mcpServers: { other: { ...good } } }))
     const options: Options = {
@@ -101,7 +101,7 @@ describe('mcpServers', () => {
 describe('agents', () => {
   const agents = { reviewer: { description: 'Reviews.', prompt: 'You review.', tools: ['Read'] } }
 
-  test('may be started by the model', async () => {
+  test('can be started by the model', async () => {
     const start = use('Agent', { description: 'reviews', prompt: 'Review it.', subagent_type: 'reviewer' })
     const told = await asked({ agents }, start, { content: 'Fine.' }, done)
     expect([toolResults(told)[0], told.requests[1]?.text.includes('You review.')]).toEqual([
@@ -110,20 +110,20 @@ describe('agents', () => {
     ])
   })
 
-  test('agent: the session is that one', async () => {
+  test('agent makes the session that agent', async () => {
     const told = await asked({ agents, agent: 'reviewer' })
     expect([systemOf(told).includes('You review.'), shownTools(told)]).toEqual([true, ['Read']])
   })
 })
 
-test('outputFormat: the answer fits the schema', async () => {
+test('outputFormat makes the answer match the schema', async () => {
   const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }
   const told = await asked({ outputFormat: { type: 'json_schema', schema } }, { content: '{"n": 3}' })
   expect(told.results[0]).toMatchObject({ subtype: 'success', structured_output: { n: 3 } })
 })
 
 describe('limits', () => {
-  test('maxTurns: the result says so; the program is told by its errors', async () => {
+  test('maxTurns is reported in the result, and as an error', async () => {
     const told = await asked({ maxTurns: 1, allowedTools: ['Bash'] }, touch, done)
     expect(told.results).toMatchObject([{ subtype: 'error_max_turns', is_error: true, terminal_reason: 'max_turns' }])
     expect(told.thrown).toMatch(/^Claude Code returned an error result: .*turn/)
@@ -148,18 +148,18 @@ describe('sessions', () => {
   const remembers = ({ requests }: { readonly requests: readonly { readonly text: string }[] }) =>
     requests.at(-1)?.text.includes('I remember.')
 
-  test('resume goes on with it, under its id', async () => {
+  test('resume continues a session under its id', async () => {
     const { cwd, id } = await first()
     const told = await asked({ cwd, resume: id })
     expect([remembers(told), told.results[0]?.session_id]).toEqual([true, id])
   })
 
-  test('continue goes on with the last of the folder', async () => {
+  test('continue continues the last session of the folder', async () => {
     const { cwd, id } = await first()
     expect((await asked({ cwd, continue: true })).results[0]?.session_id).toBe(id)
   })
 
-  test('forkSession makes a copy, with an id of its own or the one that is given', async () => {
+  test('forkSession makes a copy, with its own or a given id', async () => {
     const { cwd, id } = await first()
     const fork = await asked({ cwd, resume: id, forkSession: true })
     expect([remembers(fork), fork.results[0]?.session_id === id]).toEqual([true, false])
@@ -168,7 +168,7 @@ describe('sessions', () => {
     expect([remembers(named), named.results[0]?.session_id]).toEqual([true, sessionId])
   })
 
-  test('resumeSessionAt goes on from a message', async () => {
+  test('resumeSessionAt continues from a message', async () => {
     const told = await asked({ allowedTools: ['Bash'] }, touch, { content: 'Later words.' })
     const at = told.messages.find(({ type }) => type === 'assistant')
     const resumed = await asked({
@@ -179,7 +179,7 @@ describe('sessions', () => {
     expect([answerOf(resumed), resumed.requests[0]?.text.includes('Later words.')]).toEqual(['Done.', false])
   })
 
-  test('sessionId names it; one that is not there is told', async () => {
+  test('sessionId names the session; an unknown one is reported', async () => {
     const sessionId = '11111111-2222-4333-8444-666666666666'
     expect((await first({ sessionId })).id).toBe(sessionId)
     const told = await asked({ resume: '99999999-2222-4333-8444-666666666666' })
@@ -190,7 +190,7 @@ describe('sessions', () => {
     ])
   })
 
-  test('persistSession: false keeps nothing', async () => {
+  test('persistSession: false stores nothing', async () => {
     const { cwd, id } = await first({ persistSession: false })
     expect((await asked({ cwd, resume: id })).stderr).toContain('No conversation found')
   })
@@ -204,18 +204,18 @@ describe('settings', () => {
     return cwd
   }
 
-  test('settingSources: those that are named are read, and trusted; none where the list is empty', async () => {
+  test('settingSources reads and trusts only the named ones; none for an empty list', async () => {
     expect(hasMade((await asked({ cwd: folder(), settingSources: ['project'] }, touch, done)).cwd)).toBe(true)
     expect(hasMade((await asked({ cwd: folder(), settingSources: [] }, touch, done)).cwd)).toBe(false)
   })
 
-  test('settings: as JSON, and as an object', async () => {
+  test('settings accepts JSON and an object', async () => {
     const settings = { permissions: { allow: ['Bash(touch *)'] } }
     expect(hasMade((await asked({ settings: JSON.stringify(settings) }, touch, done)).cwd)).toBe(true)
     expect(hasMade((await asked({ settings }, touch, done)).cwd)).toBe(true)
   })
 
-  test('sandbox: commands are held', async () => {
+  test('sandbox confines commands', async () => {
     const outside = join(folderOfSession(), 'out')
     const told = await asked(
       { sandbox: { enabled: true, failIfUnavailable: true } },
@@ -227,7 +227,7 @@ describe('settings', () => {
 })
 
 describe('tools', () => {
-  test('tools: all of them, or these', async () => {
+  test('tools selects all of them, or these', async () => {
     expect(shownTools(await asked({ tools: { type: 'preset', preset: 'claude_code' } })).length).toBeGreaterThan(5)
     expect(shownTools(await asked({ tools: ['Read', 'Bash'] }))).toEqual(expect.arrayContaining(['Read', 'Bash']))
     expect(shownTools(await asked({ tools: ['Read', 'Bash'] })).length).toBe(2)
@@ -239,7 +239,7 @@ describe('tools', () => {
     expect(hasMade((await asked({ allowedTools: ['Bash(npm test)'] }, touch, done)).cwd)).toBe(false)
   })
 
-  test('disallowedTools are not shown', async () => {
+  test('disallowedTools are not offered', async () => {
     expect(shownTools(await asked({ disallowedTools: ['Bash', 'WebFetch'] }))).not.toEqual(
       expect.arrayContaining(['Bash']),
     )
@@ -253,7 +253,7 @@ describe('tools', () => {
     expect(toolResults(await asked({}, read, done))[0]).not.toContain('far away')
   })
 
-  test("skills: 'all', or these alone", async () => {
+  test("skills selects 'all', or these", async () => {
     const cwd = folderOfSession()
     for (const name of ['release', 'secret']) {
       mkdirSync(join(cwd, '.claude/skills', name), { recursive: true })
@@ -286,7 +286,7 @@ describe('the model', () => {
     expect(JSON.stringify(await bodyOf({ effort: 'xhigh' }))).toContain('"effort":"xhigh"')
   })
 
-  test('fallbackModel stands in for one that cannot answer', async () => {
+  test('fallbackModel replaces a model that cannot answer', async () => {
     const overloaded = { error: { status: 529, type: 'overloaded_error', message: 'busy' }, repeat: 3 }
     const told = await asked(
       { fallbackModel: 'claude-haiku-4-5', env: { CLAUDE_CODE_MAX_RETRIES: '2' } },
@@ -303,7 +303,7 @@ describe('permissionMode', () => {
     expect(hasMade(told.cwd)).toBe(true)
   })
 
-  test('bypassPermissions, where it is said that it may be', async () => {
+  test('bypassPermissions, if it is allowed', async () => {
     const told = await asked(
       { permissionMode: 'bypassPermissions', allowDangerouslySkipPermissions: true },
       touch,
@@ -318,7 +318,7 @@ describe('permissionMode', () => {
   })
 })
 
-test('includePartialMessages: the stream is told', async () => {
+test('includePartialMessages sends the stream', async () => {
   expect((await asked({ includePartialMessages: true })).messages.some(({ type }) => type === 'stream_event')).toBe(
     true,
   )
@@ -396,7 +396,7 @@ describe('plugins', () => {
       expect(told.requests[2]?.text).toContain('You judge.')
     })
 
-  test('skipMcpDiscovery: its servers are not connected to, and all else is there', async () => {
+  test('skipMcpDiscovery skips only the servers of a plugin', async () => {
     for (const pluginDelivery of ['argv', 'initialize'] as const) {
       const cwd = folderOfSession()
       const plugins: Options['plugins'] = [{ type: 'local', path: pluginIn(cwd), skipMcpDiscovery: true }]
@@ -409,7 +409,7 @@ describe('plugins', () => {
     }
   })
 
-  test('one that is broken is told and passed over, and nothing else is lost', async () => {
+  test('a broken plugin is reported and ignored, and nothing else is lost', async () => {
     const cwd = folderOfSession()
     const broken = join(cwd, 'broken')
     mkdirSync(join(broken, '.claude-plugin'), { recursive: true })
@@ -430,7 +430,7 @@ describe('plugins', () => {
     expect(told.stderr).toContain(`there is no plugin in ${broken}: .claude-plugin/plugin.json is not valid JSON`)
   })
 
-  test('settings of a project, trusted or not, load none', async () => {
+  test('project settings, trusted or not, load no plugins', async () => {
     const cwd = folderOfSession()
     const folder = pluginIn(cwd)
     mkdirSync(join(cwd, '.claude'))
@@ -445,7 +445,7 @@ describe('plugins', () => {
   })
 })
 
-test('what is not supported, or not known, is told, and the run goes on', async () => {
+test('unsupported and unknown options are reported, and the run continues', async () => {
   const told = await asked({
     debug: true,
     extraArgs: { 'from-the-future': 'x', 'and-a-switch': null },
@@ -454,13 +454,13 @@ test('what is not supported, or not known, is told, and the run goes on', async 
   for (const word of ['from-the-future', 'and-a-switch', 'initialize']) expect(told.stderr).toContain(word)
 })
 
-test('promptSuggestions: one comes after the result', async () => {
+test('promptSuggestions sends one after the result', async () => {
   const suggestion = { content: 'Run the tests.' }
   const told = await asked({ promptSuggestions: true }, done, suggestion)
   expect(told.messages.some(({ type }) => type === 'prompt_suggestion')).toBe(true)
 })
 
-test('enableFileCheckpointing and a system prompt of the person do not keep a run from its end', async () => {
+test('enableFileCheckpointing and a custom system prompt do not prevent a run from ending', async () => {
   const told = await asked({ enableFileCheckpointing: true, title: 'A title', forwardSubagentText: true })
   expect([answerOf(told), told.thrown, Reflect.get(initOf(told.messages) ?? {}, 'model')]).toEqual([
     'Done.',
@@ -474,7 +474,7 @@ describe('exit codes', () => {
     expect((await asked({})).thrown).toBeUndefined()
   })
 
-  test('an error has its result, and throws the sentence that a person would read', async () => {
+  test('an error has a result, and throws the sentence for people', async () => {
     const told = await asked({}, { error: { status: 401, type: 'authentication_error', message: 'invalid x-api-key' } })
     expect(told.results).toMatchObject([{ is_error: true }])
     const [result] = told.results
@@ -482,7 +482,7 @@ describe('exit codes', () => {
     expect(told.thrown).toBe(`Claude Code returned an error result: ${sentence}`)
   })
 
-  test('what cannot be opened is told in words', async () => {
+  test('a session that cannot be opened is reported with a reason', async () => {
     const told = await asked({ env: { ANTHROPIC_API_KEY: '', ANTHROPIC_BASE_URL: '' } })
     expect([told.results, told.thrown]).toEqual([[], expect.stringContaining('ANTHROPIC_API_KEY')])
   })

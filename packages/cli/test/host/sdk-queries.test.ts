@@ -47,7 +47,7 @@ async function between<T>(
 describe('interrupt', () => {
   const slow = { content: 'A long answer that takes a while. '.repeat(20), pace_ms: 60 }
 
-  test('while the model answers: what it said is kept, and the result says why', async () => {
+  test('during a reply keeps the text so far, and the result says why', async () => {
     const said = new Said('go')
     let isAsked = false
     const told = await asking(said, [slow, done], {
@@ -72,7 +72,7 @@ describe('interrupt', () => {
     expect([aborted.length, JSON.stringify(told.messages).includes('[Request interrupted by user]')]).toEqual([1, true])
   })
 
-  test('names what waits, which is the next run', async () => {
+  test('reports queued messages, which start the next run', async () => {
     const said = new Said('go')
     let isAsked = false
     const told = await asking(said, [use('Bash', { command: 'sleep 60' }), done], {
@@ -90,13 +90,13 @@ describe('interrupt', () => {
     expect([answerOf(told), told.requests.at(-1)?.text.includes('meanwhile')]).toEqual(['Done.', true])
   })
 
-  test('while nothing goes on: nothing happens', async () => {
+  test('does nothing while idle', async () => {
     const { answer, results } = await between((query) => query.interrupt())
     expect([answer, results.length]).toEqual([{ still_queued: [] }, 2])
   })
 })
 
-test('setPermissionMode holds for what comes next, and is told', async () => {
+test('setPermissionMode applies from then on, and is reported', async () => {
   const { messages, cwd } = await between((query) => query.setPermissionMode('acceptEdits'), {
     replies: [done, use('Write', { file_path: 'made', content: 'a' }), done],
   })
@@ -108,14 +108,14 @@ test('setPermissionMode holds for what comes next, and is told', async () => {
   expect([modes, readFileSync(join(cwd, 'made'), 'utf8')]).toEqual([['acceptEdits'], 'a'])
 })
 
-test('setPermissionMode to what nobody allowed is refused', async () => {
+test('setPermissionMode rejects a mode that was not allowed', async () => {
   const { answer, results } = await between((query) =>
     query.setPermissionMode('bypassPermissions').catch((error: Error) => error.message),
   )
   expect([answer, results.length]).toEqual([expect.stringContaining('allow-dangerously-skip-permissions'), 2])
 })
 
-test('setModel holds for the next request; without one it is that of the start again', async () => {
+test('setModel applies to the next request; without a model it restores the first one', async () => {
   const { requests } = await between((query) => query.setModel('claude-haiku-4-5'))
   expect(requests.map(({ body }) => body['model'])).toEqual([model, 'claude-haiku-4-5'])
   const back = await between(async (query) => {
@@ -158,7 +158,7 @@ describe('rewindFiles', () => {
     return [told.answer, readFileSync(join(cwd, 'a.txt'), 'utf8')]
   }
 
-  test('tells what it would do, and does it', async () => {
+  test('previews, and reverts', async () => {
     expect(await rewound((query) => query.rewindFiles(uuid(2), { dryRun: true }))).toEqual([
       { canRewind: true, filesChanged: [expect.stringContaining('a.txt')], insertions: 1, deletions: 1 },
       'new',
@@ -169,7 +169,7 @@ describe('rewindFiles', () => {
     ])
   })
 
-  test('a message that there is not', async () => {
+  test('rejects an unknown message', async () => {
     expect(await rewound((query) => query.rewindFiles(uuid(9)))).toEqual([
       { canRewind: false, error: expect.stringContaining('') },
       'new',
@@ -177,12 +177,12 @@ describe('rewindFiles', () => {
   })
 })
 
-test('stopTask: also of what is not there', async () => {
+test('stopTask stops a task, and rejects an unknown one', async () => {
   const { answer } = await between((query) => query.stopTask('none').then(() => 'fine'))
   expect(answer).toBe('fine')
 })
 
-test('a command in the background is ended by its id', async () => {
+test('ends a background command by its id', async () => {
   let wasStopped = false
   const said = new Said('go')
   const told = await asking(said, [use('Bash', { command: 'sleep 100', run_in_background: true }), done, done], {
@@ -206,7 +206,7 @@ test('applyFlagSettings', async () => {
 /** Commands that the program answers by itself. */
 const own = ['compact', 'context', 'cost', 'goal', 'limits', 'until', 'why']
 
-describe('what is read anew', () => {
+describe('reloading', () => {
   const put = (path: string, text: string): void => {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text)
@@ -225,7 +225,7 @@ describe('what is read anew', () => {
     )?.description
   const settingSources: Options['settingSources'] = ['project', 'local']
 
-  test('reloadSkills: commands, skills and agents as they are now, and the model is told of them', async () => {
+  test('reloadSkills reads commands, skills and agents, and informs the model', async () => {
     const cwd = folderOfSession()
     skill(cwd, 'old', 'Old.')
     skill(cwd, 'kept', 'Kept.')
@@ -266,7 +266,7 @@ describe('what is read anew', () => {
     expect(ofAgent?.text).toContain('You are worker.')
   })
 
-  test('reloadSkills: the first skills of a session come, and go', async () => {
+  test('reloadSkills adds and removes the first skills of a session', async () => {
     const cwd = folderOfSession()
     const said = new Said('first')
     let results = 0
@@ -294,7 +294,7 @@ describe('what is read anew', () => {
     expect(initsOf(told.messages)).toMatchObject([{ skills: [] }, { skills: ['fresh'] }, { skills: [] }])
   })
 
-  test('reloadPlugins: what plugins bring by now, and how they are', async () => {
+  test('reloadPlugins reads what plugins contain, and their state', async () => {
     const cwd = folderOfSession()
     const [good, bad] = [join(cwd, 'good'), join(cwd, 'bad')]
     put(join(good, 'commands/greet.md'), 'Greet.')
@@ -329,7 +329,7 @@ describe('what is read anew', () => {
   })
 })
 
-test('supportedCommands has those of files, and once servers are there their prompts', async () => {
+test('supportedCommands has those of files, and the prompts of connected servers', async () => {
   const cwd = folderOfSession()
   mkdirSync(join(cwd, '.halting', 'commands'), { recursive: true })
   writeFileSync(
@@ -359,7 +359,7 @@ test('supportedCommands has those of files, and once servers are there their pro
   )
 })
 
-test('what initialize is answered with: commands, models, agents, account', async () => {
+test('initialize is answered with commands, models, agents and account', async () => {
   const { answer } = await between(
     async (query) => ({
       commands: await query.supportedCommands(),
@@ -382,12 +382,12 @@ test('what initialize is answered with: commands, models, agents, account', asyn
   ]).toEqual(['default', true, true])
 })
 
-test('a second initialize is answered as the first', async () => {
+test('a second initialize is answered like the first', async () => {
   const { answer, results } = await between((query) => query.reinitialize())
   expect([answer?.output_style, results.length]).toEqual(['default', 2])
 })
 
-test('a request that nobody knows rejects, and the session goes on', async () => {
+test('an unknown request rejects, and the session continues', async () => {
   const { answer, results } = await between((query) =>
     query.seedReadState('/a', 1).then(
       () => 'no error',
@@ -400,7 +400,7 @@ test('a request that nobody knows rejects, and the session goes on', async () =>
   ])
 })
 
-describe('messages while a run goes on', () => {
+describe('messages during a run', () => {
   const sleep = use('Bash', { command: 'sleep 0.5' })
   const handedIn = async (priority: NonNullable<SDKUserMessage['priority']>, replies: readonly unknown[]) => {
     const said = new Said('go')
@@ -417,7 +417,7 @@ describe('messages while a run goes on', () => {
     })
   }
 
-  test('next: the run takes it at its next checkpoint', async () => {
+  test('next: the run takes it at its next cancellation point', async () => {
     const told = await handedIn('next', [sleep, done])
     expect([told.results.length, told.requests[1]?.text.includes('meanwhile')]).toEqual([1, true])
   })
@@ -431,13 +431,13 @@ describe('messages while a run goes on', () => {
     expect(answerOf(told)).toBe('After.')
   })
 
-  test('now: the run is interrupted, and the message begins the next', async () => {
+  test('now: the run is interrupted, and the message starts the next one', async () => {
     const told = await handedIn('now', [use('Bash', { command: 'sleep 60' }), done])
     expect(told.results.map(({ terminal_reason: reason }) => reason)).toEqual(['aborted_tools', 'completed'])
   })
 })
 
-test('images and blocks go as they are', async () => {
+test('images and blocks are sent unchanged', async () => {
   const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
   const said = new Said()
   said.say('', {
@@ -454,7 +454,7 @@ test('images and blocks go as they are', async () => {
   expect([answerOf(told), told.requests[0]?.text.includes('image/png')]).toEqual(['Done.', true])
 })
 
-test('a query that is closed ends the program', async () => {
+test('a closed query ends the program', async () => {
   const said = new Said('go')
   const told = await asking(said, [use('Bash', { command: 'sleep 60' }), done], {
     options: { allowedTools: ['Bash'] },

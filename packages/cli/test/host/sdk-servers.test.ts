@@ -28,7 +28,7 @@ const done = { content: 'Done.' }
 const add = use('mcp__calc__add', { a: 1, b: 2 })
 const rules = { allowedTools: ['mcp__calc'] }
 
-test('its tools are shown from the first turn on, and called', async () => {
+test('offers and calls its tools from the first turn on', async () => {
   const told = await asking('go', [add, use('mcp__calc__fail', {}), done], {
     options: { ...rules, mcpServers: { calc: calc() } },
   })
@@ -37,7 +37,7 @@ test('its tools are shown from the first turn on, and called', async () => {
   expect(told.messages[0]).toMatchObject({ subtype: 'init', mcp_servers: [{ name: 'calc', status: 'connected' }] })
 })
 
-test('what the window holds of them is in the figures of the context', async () => {
+test('reports its tools in the usage of the context window', async () => {
   let usage: Awaited<ReturnType<Query['getContextUsage']>> | undefined
   await asking('go', [add, done], {
     options: { ...rules, mcpServers: { calc: calc() } },
@@ -53,7 +53,7 @@ test('what the window holds of them is in the figures of the context', async () 
   })
 })
 
-test('a call that never answers has its time', async () => {
+test('an unanswered call times out', async () => {
   const told = await asking('go', [use('mcp__calc__hang', {}), done], {
     options: { ...rules, mcpServers: { calc: calc() }, env: { MCP_TOOL_TIMEOUT: '300' } },
   })
@@ -63,7 +63,7 @@ test('a call that never answers has its time', async () => {
   ])
 })
 
-test('what the host says of single tools holds: always_ask asks in spite of an allow rule, always_deny denies', async () => {
+test('tool policies apply: always_ask asks despite an allow rule, always_deny denies', async () => {
   const asked: string[] = []
   const server = {
     ...calc(),
@@ -112,7 +112,7 @@ async function between(
 const byName = (statuses: readonly McpServerStatus[]) =>
   statuses.map(({ name, status, tools = [] }) => [name, status, tools.map((one) => one.name)])
 
-test('servers come and go while the session goes on', async () => {
+test('servers are added and removed during the session', async () => {
   const seen: unknown[] = []
   const told = await between([done, add, done], async (query) => {
     seen.push(await query.setMcpServers({ calc: calc(), odd: { type: 'stdio', command: '' } }))
@@ -130,7 +130,7 @@ test('servers come and go while the session goes on', async () => {
   expect([shownTools(told, 0).includes('mcp__calc__add'), toolResults(told)]).toEqual([false, ['3']])
 })
 
-test('one that is switched off shows nothing; switched on, and connected to anew, it is there again', async () => {
+test('a disabled server offers nothing, and returns when it is enabled and reconnected', async () => {
   const seen: unknown[] = []
   const good = { command: process.execPath, args: [hostile, 'good', ''] }
   const told = await between([done, done], async (query) => {

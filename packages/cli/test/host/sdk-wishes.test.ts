@@ -19,7 +19,7 @@ describe('title', () => {
     return (await summariesOf(await storedSessions(place, 'of this folder'))).map(({ title }) => title)
   }
 
-  test('names the session in lists; one that goes on, and its copy, keep theirs', async () => {
+  test('names the session in lists; a resumed session and its copy keep theirs', async () => {
     const { cwd, results } = await asked({ title: 'The login page' })
     expect(await titlesOf(cwd)).toEqual(['The login page'])
     const resume = results[0]?.session_id ?? ''
@@ -29,7 +29,7 @@ describe('title', () => {
     expect(await titlesOf(cwd)).toEqual(['The login page', 'The login page'])
   })
 
-  test('without one there is none', async () => {
+  test('is absent by default', async () => {
     expect(await titlesOf((await asked({})).cwd)).toEqual([undefined])
   })
 })
@@ -49,7 +49,7 @@ describe('toolAliases', () => {
     })
   const toolAliases = { Bash: 'mcp__own__bash' }
 
-  test('the tool that is named runs in place of the one that was called, and rules and hooks see it', async () => {
+  test('runs the named tool instead of the called one, as rules and hooks see', async () => {
     const hooked: string[] = []
     const told = await asked(
       {
@@ -82,7 +82,7 @@ describe('toolAliases', () => {
     ])
   })
 
-  test('a rule about a command is not got around by one', async () => {
+  test('does not bypass a rule about a command', async () => {
     ran.length = 0
     const told = await asked(
       {
@@ -101,7 +101,7 @@ describe('toolAliases', () => {
 describe('planModeInstructions', () => {
   const askedOf = ({ requests }: { readonly requests: readonly { readonly text: string }[] }) => requests[0]?.text ?? ''
 
-  test('stand in place of how a plan is made; that nothing is changed, and how it is given, is told in any case', async () => {
+  test('replace how a plan is made, but not that nothing may change', async () => {
     const canUseTool: Options['canUseTool'] = async () => ({ behavior: 'deny', message: 'no' })
     const ours = askedOf(await asked({ permissionMode: 'plan', canUseTool }))
     const theirs = askedOf(
@@ -119,7 +119,7 @@ describe('planModeInstructions', () => {
     ])
   })
 
-  test('in another mode nothing is told of it', async () => {
+  test('are not used in another mode', async () => {
     expect(askedOf(await asked({ planModeInstructions: 'Draw a map first.' }))).not.toContain('Draw a map')
   })
 })
@@ -145,7 +145,7 @@ describe('forwardSubagentText', () => {
     return { of: ofAgent(messages), answer: answerOf({ messages, ...rest }), messages }
   }
 
-  test('without it the calls and results of subagents are told, and nothing else of them', async () => {
+  test('without it, only the calls and results of subagents are sent', async () => {
     const { of, answer, messages } = await told({ includePartialMessages: true })
     expect([of, answer]).toEqual([['tool_use', 'tool_result'], 'Done.'])
     expect(
@@ -153,7 +153,7 @@ describe('forwardSubagentText', () => {
     ).toEqual([])
   })
 
-  test('with it all that they say', async () => {
+  test('with it, all texts of subagents are sent', async () => {
     expect((await told({ forwardSubagentText: true })).of).toEqual(['text', 'text', 'tool_use', 'tool_result', 'text'])
   })
 })
@@ -174,19 +174,19 @@ describe('agentProgressSummaries', () => {
     last_tool_name: 'Glob',
   }
 
-  test('without it the figures of a subagent are told after each of its calls', async () => {
+  test('without it, the figures of a subagent are sent after each of its calls', async () => {
     const told = await progress({}, { content: 'Looked.' }, done)
     expect(told).toEqual({ lines: [expect.objectContaining(line)], asked: 4, result: 'success' })
     expect(told.lines[0]).not.toHaveProperty('summary')
   })
 
-  test('with it, and in its time, what it does', async () => {
+  test('with it, what the subagent does is sent at intervals', async () => {
     const options = { agentProgressSummaries: true, env: { HALTING_AGENT_SUMMARY_MS: '0' } }
     const told = await progress(options, { content: 'Looking at the names' }, { content: 'Looked.' }, done)
     expect(told).toMatchObject({ lines: [line, { ...line, summary: 'Looking at the names' }], asked: 5 })
   })
 
-  test('switched off by the environment, nothing is asked', async () => {
+  test('requests nothing if the environment disables it', async () => {
     const env = { HALTING_AGENT_SUMMARY_MS: '0', CLAUDE_CODE_DISABLE_AGENT_PROGRESS_SUMMARIES: '1' }
     expect((await progress({ agentProgressSummaries: true, env }, { content: 'Looked.' }, done)).asked).toBe(4)
   })
@@ -210,7 +210,7 @@ describe('resumeDropsTurn', () => {
     return { cwd: told.cwd, resume: told.results[0]?.session_id ?? '', resumeSessionAt: String(first?.uuid) }
   }
 
-  test('takes back the turn that it names, also in a copy', async () => {
+  test('reverts the turn that it names, also in a copy', async () => {
     const left = await twoTurns()
     const fork = await asked({ ...left, forkSession: true, resumeDropsTurn: ids[1] })
     expect([answerOf(fork), fork.requests[0]?.text.includes('Second.')]).toEqual(['Done.', false])
@@ -218,7 +218,7 @@ describe('resumeDropsTurn', () => {
     expect([answerOf(told), told.requests[0]?.text.includes('Second.')]).toEqual(['Done.', false])
   })
 
-  test('refuses to take back more, with a result that says so, and takes back nothing', async () => {
+  test('refuses to revert more, with a result that says so, and reverts nothing', async () => {
     const left = await twoTurns()
     const told = await asked({ ...left, resumeDropsTurn: ids[0] })
     expect(told.results).toMatchObject([

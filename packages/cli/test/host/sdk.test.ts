@@ -20,7 +20,7 @@ const calc = () =>
     ],
   })
 
-test('questions, hooks and servers of one program in one run', async () => {
+test('uses permission callbacks, hooks and servers in one run', async () => {
   const seen: string[] = []
   const replies = [
     use('mcp__calc__add', { a: 1, b: 2 }),
@@ -50,7 +50,7 @@ test('questions, hooks and servers of one program in one run', async () => {
   ]).toEqual(['Done.', undefined, true, false])
 })
 
-test('an interrupt ends a run that waits for a question; the next message has a run of its own', async () => {
+test('an interrupt ends a run that waits for an answer; the next message has its own run', async () => {
   const said = new Said('go')
   const told = await asking(said, [use('Bash', { command: 'touch made' }), { content: 'Second.' }], {
     options: { canUseTool: () => new Promise(() => undefined) },

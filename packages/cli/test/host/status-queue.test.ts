@@ -72,7 +72,7 @@ function queueOf(
   return { queue, lines, changes }
 }
 
-describe('which message is one', () => {
+describe('which messages are status commands', () => {
   test.each([
     ['/cost', { name: 'cost', argument: '' }],
     [' /limits  turns 60 ', { name: 'limits', argument: 'turns 60' }],
@@ -86,19 +86,19 @@ describe('which message is one', () => {
     expect(statusCommandOf([{ type: 'text', text }], session)).toEqual(expected)
   })
 
-  test('compact is a run of its own where there is something to compact', () => {
+  test('compact starts a run if there is something to compact', () => {
     expect(statusCommandOf('/compact', sessionOf({ ...idle, last: { reason: 'completed' } }))).toBeUndefined()
     expect(statusCommandOf('/compact', sessionOf({ ...idle, canResume: true }))).toBeUndefined()
     expect(statusCommandOf('/compact', sessionOf({ ...idle, status: 'running' }))).toBeUndefined()
   })
 
-  test('commands of people with the same name are behind those of the program', () => {
+  test('status commands hide commands of people with the same name', () => {
     const names = withStatusCommands([{ name: 'cost' }, { name: 'deploy' }]).map(({ name }) => name)
     expect(names).toEqual(['compact', 'context', 'cost', 'goal', 'limits', 'until', 'why', 'deploy'])
   })
 })
 
-test('an answer has the lines of a run, and the message is reported again', async () => {
+test('an answer has the lines of a run, and the message is replayed', async () => {
   const { queue, lines } = queueOf(() => false)
   queue.add({ name: 'limits', argument: '' }, 'mine')
   await queue.settled()
@@ -113,7 +113,7 @@ test('an answer has the lines of a run, and the message is reported again', asyn
   )
 })
 
-test('init and the use of models are those of the last run', async () => {
+test('init and the model usage are those of the last run', async () => {
   const { queue, lines } = queueOf(() => false)
   const modelUsage = { m: { inputTokens: 1 } }
   // What a session sends, as far as the queue reads it.
@@ -130,7 +130,7 @@ test('init and the use of models are those of the last run', async () => {
   expect([lines[0], lines.at(-1)]).toMatchObject([{ tools: ['Read', 'Late'] }, { modelUsage }])
 })
 
-test('an argument that cannot be read is answered with the way to write it', async () => {
+test('an invalid argument is answered with the usage', async () => {
   const { queue, lines } = queueOf(() => false)
   queue.add({ name: 'limits', argument: 'turns many' }, 'mine')
   await queue.settled()
@@ -142,7 +142,7 @@ test('an argument that cannot be read is answered with the way to write it', asy
 
 describe('a limit that the host started the session with', () => {
   test.each([['usd 2'], ['usd none'], ['turns +1'], ['tokens none'], ['time 2m']])(
-    'is not raised by a message: /limits %s',
+    'cannot be raised by a message: /limits %s',
     async (argument) => {
       const flags = { maxTurns: 3, maxBudgetUsd: 1, maxTokens: 1_000, maxDuration: 60_000 }
       const { queue, lines, changes } = queueOf(() => false, undefined, flags)
@@ -158,7 +158,7 @@ describe('a limit that the host started the session with', () => {
     ['usd 1', { maxBudgetUsd: 1 }],
     ['turns 60', { maxTurns: 60 }],
     ['time none', { maxDurationMs: null }],
-  ])('is lowered, and others are set: /limits %s', async (argument, limits) => {
+  ])('can be lowered, and others can be set: /limits %s', async (argument, limits) => {
     const { queue, changes } = queueOf(() => false, undefined, { maxBudgetUsd: 1 })
     queue.add({ name: 'limits', argument }, 'mine')
     await queue.settled()
@@ -194,48 +194,45 @@ describe('goals', () => {
     return { says: lines.at(-1)?.result, changes }
   }
 
-  test.each(['until', 'goal'] as const)('are shown by /%s, with how they stand', async (name) => {
+  test.each(['until', 'goal'] as const)('are shown by /%s, with their state', async (name) => {
     const { says, changes } = await asked({ name, argument: '' }, goals)
     expect(says).toBe('npm test ✗ (exit code 1)\n  3 failed\nsent back 1 of 10 times.')
     expect([changes, (await asked({ name, argument: '' }, null)).says]).toEqual([[], 'No goal is set.'])
   })
 
-  test.each([[null], [goals], [judged]])('get no command by a message, and lose none', async (goal) => {
+  test.each([[null], [goals], [judged]])('cannot gain or lose a command by a message', async (goal) => {
     for (const argument of ['npm test', '+ npm test', 'off']) {
       const { says, changes } = await asked({ name: 'until', argument }, goal)
       expect([says?.startsWith('A message cannot set or remove a goal command'), changes]).toEqual([true, []])
     }
   })
 
-  test('are judged by a model where a message says so, and nothing else was there at the start', async () => {
+  test('are judged by a model if a message sets them, and there were none at the start', async () => {
     const { says, changes } = await asked({ name: 'goal', argument: 'It works.' }, null)
     expect(says).toContain('a model judges this to be true: It works.')
     expect(changes).toMatchObject([{ until: [{ name: 'It works.', judged: true }] }])
     expect((await asked({ name: 'goal', argument: 'off' }, judged)).changes).toEqual([{ until: [] }])
   })
 
-  test.each([['It works.'], ['off']])(
-    'that were there at the start are not changed by a message: /goal %s',
-    async (argument) => {
-      for (const [goal, flags] of [
-        [goals, {}],
-        [judged, { goal: 'All pages load.' }],
-      ] as const) {
-        const { says, changes } = await asked({ name: 'goal', argument }, goal, flags)
-        expect([says?.includes('which a message cannot change'), changes]).toEqual([true, []])
-      }
-    },
-  )
+  test.each([['It works.'], ['off']])('of the start cannot be changed by a message: /goal %s', async (argument) => {
+    for (const [goal, flags] of [
+      [goals, {}],
+      [judged, { goal: 'All pages load.' }],
+    ] as const) {
+      const { says, changes } = await asked({ name: 'goal', argument }, goal, flags)
+      expect([says?.includes('which a message cannot change'), changes]).toEqual([true, []])
+    }
+  })
 })
 
-test('what fails is an error', async () => {
+test('a failure is an error', async () => {
   const { queue, lines } = queueOf(() => false)
   queue.add({ name: 'context', argument: '' }, 'mine')
   await queue.settled()
   expect(lines.at(-1)).toMatchObject({ is_error: true, errors: ['lost'] })
 })
 
-test('answers stand in their order and never within a run, whenever runs begin and end', async () => {
+test('answers are in order and never within a run, whenever runs start and end', async () => {
   const step = fc.constantFrom('begin', 'end', 'cost', 'context', 'pause')
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {

@@ -8,7 +8,7 @@ import { joinContents, readUserMessage } from '../../src/host/prompt-intake.ts'
 const user = (content: unknown, more: object = {}) =>
   ({ type: 'user', message: { role: 'user', content }, ...more }) as const
 
-test('a text and a list of blocks are read as they are', () => {
+test('reads a text and a list of blocks unchanged', () => {
   // What JSON gives.
   const blocks = [
     { type: 'text', text: 'look' },
@@ -22,7 +22,7 @@ test('a text and a list of blocks are read as they are', () => {
   })
 })
 
-test.each(['now', 'next', 'later'])('a uuid and the priority %s are those of the message', (priority) => {
+test.each(['now', 'next', 'later'])('reads a uuid and the priority %s', (priority) => {
   expect(
     readUserMessage(user('hi', { uuid: 'u', priority, shouldQuery: false, client_composed: true }) as never),
   ).toEqual({
@@ -43,13 +43,13 @@ test.each([
   [user(7), 'has a content that is neither a string nor a list of blocks'],
   [user(['hi']), 'has a block without a type'],
   [user('hi', { priority: 'soon' }), 'has a priority other than now, next and later'],
-])('%j %s, and is told so with what is right', (line, problem) => {
+])('%j %s, and the error shows the right form', (line, problem) => {
   expect(() => readUserMessage(line as never)).toThrow(
     `A message of the host ${problem}. Expected {"type":"user","message":{"role":"user","content":"…"},"parent_tool_use_id":null,"session_id":""}.`,
   )
 })
 
-test('whatever a host sends is a message or is refused as one', () => {
+test('any input is a message or rejected as one', () => {
   fc.assert(
     fc.property(
       fc.dictionary(fc.constantFrom('message', 'uuid', 'priority', 'shouldQuery'), fc.jsonValue()),
@@ -69,7 +69,7 @@ function becomes(line: JsonObject): string {
   }
 }
 
-test('two messages are one, in their order', () => {
+test('joins two messages in order', () => {
   expect(joinContents('a', [{ type: 'text', text: 'b' }])).toEqual([
     { type: 'text', text: 'a' },
     { type: 'text', text: 'b' },

@@ -11,8 +11,8 @@ const bash = (command: string, more: object = {}): unknown => ({
   input: { command, ...more },
 })
 
-describe('writing', () => {
-  test('several lines: Ctrl+J, Shift+Enter, and a backslash before Enter', async () => {
+describe('typing', () => {
+  test('Ctrl+J, Shift+Enter, and a backslash before Enter start a new line', async () => {
     const { terminal, type, settled, opened } = await startApp({ replies: [{ content: 'Read.' }] })
     type('one', '\n', 'two', '\u001B[13;2u', 'three\\', key.enter, 'four')
     await terminal.sees(/> one\n {2}two\n {2}three\n {2}four/)
@@ -21,7 +21,7 @@ describe('writing', () => {
     expect(readFileSync(opened[0]!.session.snapshot.file!, 'utf8')).toContain(String.raw`one\ntwo\nthree\nfour`)
   })
 
-  test('a large paste is a marker, and is sent whole', async () => {
+  test('a large paste is shown as a marker, and sent in full', async () => {
     const { terminal, type, settled, opened } = await startApp({ replies: [{ content: 'Read.' }] })
     const lines = Array.from({ length: 41 }, (_, index) => `line ${index}`)
     type('see ', key.paste(lines.join('\r')), ' end')
@@ -32,7 +32,7 @@ describe('writing', () => {
     expect(terminal.all().join('\n')).not.toContain('paste #1')
   })
 
-  test('a large paste that is queued, and taken back, is whole', async () => {
+  test('a large paste that is queued and retracted is complete', async () => {
     const { terminal, type, say, settled } = await startApp({ replies: [{ content: ['x', bash('sleep 20')] }] })
     say('go')
     await terminal.sees('sleep 20')
@@ -43,14 +43,14 @@ describe('writing', () => {
     expect(terminal.shown()).toContain('line 11')
   })
 
-  test('an image whose path is pasted is mentioned', async () => {
+  test('a pasted image path becomes a mention', async () => {
     const { terminal, type, cwd } = await startApp({ files: { 'my pic.png': 'x' } })
     type('look at ', key.paste(`'${join(cwd, 'my pic.png')}'`))
     await terminal.sees('look at @"/')
     expect(terminal.shown().replaceAll(/\n\s*/g, '')).toContain('my pic.png"')
   })
 
-  test('Ctrl+G hands the text to $EDITOR and takes it back; one that fails changes nothing', async () => {
+  test('Ctrl+G edits the text in $EDITOR; a failing editor changes nothing', async () => {
     const { terminal, type, home } = await startApp({ env: { EDITOR: 'sh edit.sh' }, files: { 'edit.sh': 'exit 3' } })
     type('my draft', key.ctrl('g'))
     await terminal.sees('sh edit.sh failed with exit code 3')
@@ -71,7 +71,7 @@ describe('writing', () => {
   })
 })
 
-test('/compact with nothing to make shorter says so, and is no failure', async () => {
+test('/compact reports that there is nothing to compact, without an error', async () => {
   const { terminal, say, settled } = await startApp({ replies: [{ content: 'Read.' }] })
   say('hello')
   await settled()
@@ -81,7 +81,7 @@ test('/compact with nothing to make shorter says so, and is no failure', async (
   expect(terminal.shown()).not.toMatch(/error|failed/)
 })
 
-test('what the program tells the model of the folder is not shown; what a hook says in the same words is', async () => {
+test('built-in instructions for the model are hidden; the same text from a hook is shown', async () => {
   const first = await startApp({ files: { 'AGENTS.md': 'Be brief.' } })
   execFileSync('git', ['init', '-q', '-b', 'trunk'], { cwd: first.cwd })
   const says = 'Mine (told by halting, not by the user): hooked'
@@ -107,7 +107,7 @@ test('what the program tells the model of the folder is not shown; what a hook s
 describe('/theme', () => {
   const settingsOf = (home: string): string => join(home, '.halting/settings.json')
 
-  test('is kept in the settings of the person, and all else in them as it was', async () => {
+  test('saves the theme in the user settings, and keeps the other settings', async () => {
     const { terminal, say, settled, home } = await startApp()
     mkdirSync(join(home, '.halting'), { recursive: true })
     writeFileSync(settingsOf(home), '{\n  "model": "mine"\n}\n')
@@ -117,7 +117,7 @@ describe('/theme', () => {
     expect(JSON.parse(readFileSync(settingsOf(home), 'utf8'))).toEqual({ model: 'mine', theme: 'light' })
   })
 
-  test('that cannot be kept holds all the same, and says why', async () => {
+  test('applies a theme that cannot be saved, and says why', async () => {
     const { terminal, say, settled, home } = await startApp()
     mkdirSync(join(home, '.halting'), { recursive: true })
     writeFileSync(settingsOf(home), 'no JSON')
@@ -130,11 +130,11 @@ describe('/theme', () => {
   })
 })
 
-describe('a person who looks elsewhere', () => {
+describe('a person who is looking elsewhere', () => {
   const away = '\u001B[O'
   const bell = '\u0007'
 
-  test('is told of a question and of the end', async () => {
+  test('is alerted about a question and the end', async () => {
     const { terminal, type, say, settled } = await startApp({
       replies: [{ content: ['x', bash('touch made')] }, { content: 'Done.' }],
     })
@@ -148,7 +148,7 @@ describe('a person who looks elsewhere', () => {
     expect(terminal.written).toContain('\u001B]9;halting: completed')
   })
 
-  test('and one who looks is not', async () => {
+  test('is not alerted while looking', async () => {
     const { terminal, say, settled } = await startApp({ replies: [{ content: 'Done.' }] })
     say('go')
     await settled()
@@ -156,8 +156,8 @@ describe('a person who looks elsewhere', () => {
   })
 })
 
-describe('the background', () => {
-  test('is listed and stopped', async () => {
+describe('background tasks', () => {
+  test('are listed and stopped', async () => {
     const { terminal, type, say, settled } = await startApp({
       replies: [
         { content: ['x', bash('sleep 300', { run_in_background: true, description: 'Naps' })] },
@@ -180,8 +180,8 @@ describe('the background', () => {
   })
 })
 
-describe('what the model puts to a person', () => {
-  test('a question of its own', async () => {
+describe('questions of the model', () => {
+  test('AskUserQuestion is answered', async () => {
     const asks = {
       type: 'tool_use',
       name: 'AskUserQuestion',
@@ -202,7 +202,7 @@ describe('what the model puts to a person', () => {
     expect(terminal.shown()).toContain('Spaces it is.')
   })
 
-  test('a plan, whose approval ends plan mode', async () => {
+  test('a plan is approved, which ends plan mode', async () => {
     const plan = { type: 'tool_use', name: 'ExitPlanMode', input: { plan: '1. Do it.\n2. Check it.' } }
     const { terminal, type, say, settled, opened } = await startApp({
       replies: [{ content: ['A plan.', plan] }, { content: 'Done as planned.' }],
@@ -219,8 +219,8 @@ describe('what the model puts to a person', () => {
   })
 })
 
-describe('another start', () => {
-  test('`--continue` shows what was said, and goes on', async () => {
+describe('starting again', () => {
+  test('`--continue` shows the conversation and continues it', async () => {
     const first = await startApp({ replies: [{ content: 'The first answer.' }] })
     first.say('first')
     await first.settled()
@@ -238,7 +238,7 @@ describe('another start', () => {
     expect(opened[0]!.session.id).toBe(first.opened[0]!.session.id)
   })
 
-  test.each([1, 2])('after a program that was killed in run %i says so, and goes on where it was', async (killed) => {
+  test.each([1, 2])('continues after a program that was killed in run %i, and says so', async (killed) => {
     const first = await startApp({
       replies: [
         ...Array.from({ length: killed - 1 }, () => ({ content: 'An answer.' })),
@@ -270,7 +270,7 @@ describe('another start', () => {
     expect(second.terminal.shown()).toContain('✓ done · 2 turns')
   })
 
-  test('what is typed while the session is being opened is there, and what is sent goes in', async () => {
+  test('keeps what is typed while the session opens, and sends what is submitted', async () => {
     const { terminal, settled } = await startApp({
       replies: [{ content: 'Answered.' }],
       whileOpening: ['early', key.enter, 'draft'],
@@ -281,14 +281,14 @@ describe('another start', () => {
     expect(terminal.shown()).toContain('> draft')
   })
 
-  test('a command that reads the session does not call one unkept that is not there yet', async () => {
+  test('a command that reads the session waits for it to open', async () => {
     const { terminal } = await startApp({ whileOpening: ['/why', key.enter] })
     // It may stand there by the time at which it is looked for.
     await terminal.holds(/! (?:The session is still opening|Session \S+ has no runs yet)/)
     expect(terminal.shown()).not.toContain('not kept')
   })
 
-  test('a session that cannot be opened costs nothing', async () => {
+  test('a session that cannot be opened makes no request', async () => {
     const { terminal, say, settled, opened } = await startApp({ replies: [{ content: 'A.' }, { content: 'B.' }] })
     say('one')
     await settled()
@@ -300,7 +300,7 @@ describe('another start', () => {
   })
 })
 
-test('the session is ended with the program, in the middle of a run too', async () => {
+test('the session ends with the program, also during a run', async () => {
   const { app, say, terminal, opened } = await startApp({ replies: [{ content: ['x', bash('sleep 60')] }] })
   say('go')
   await terminal.sees('sleep 60')

@@ -7,7 +7,7 @@ import { answering, key, startApp } from './app-support.ts'
 const bash = (command: string): unknown => ({ type: 'tool_use', name: 'Bash', input: { command } })
 const slow = { content: ['I work.', bash('sleep 20')] }
 
-test('a prompt is answered, and its ending is told', async () => {
+test('answers a prompt, and reports its ending', async () => {
   const { terminal, say, settled } = await startApp({ replies: [{ content: 'Hello.' }], rows: 14, columns: 60 })
   say('hi')
   await settled()
@@ -24,13 +24,13 @@ test('a prompt is answered, and its ending is told', async () => {
   ])
 })
 
-test('`halting "prompt"` begins with it', async () => {
+test('`halting "prompt"` starts with the prompt', async () => {
   const { terminal } = await startApp({ replies: [{ content: 'Answered.' }], prompt: 'first' })
   await terminal.sees('✓ done')
   expect(terminal.shown()).toContain('> first')
 })
 
-describe('while a run goes on', () => {
+describe('during a run', () => {
   test('Enter steers and Alt+Enter queues, and both are shown until they are taken', async () => {
     const { terminal, say, type, settled } = await startApp({
       replies: [{ content: ['One.', bash('sleep 0.4')] }, { content: 'Two.' }, { content: 'Three.' }],
@@ -48,7 +48,7 @@ describe('while a run goes on', () => {
     expect(text).not.toContain('queued')
   })
 
-  test('Alt+Up takes the last queued message back into the editor', async () => {
+  test('Alt+Up retracts the last queued message into the editor', async () => {
     const { terminal, say, type } = await startApp({ replies: [slow, { content: 'x' }] })
     say('go')
     await terminal.sees('sleep 20')
@@ -59,7 +59,7 @@ describe('while a run goes on', () => {
     expect(terminal.shown()).toContain('queued 1 after the run: "one"')
   })
 
-  test('Esc stop it: what was not taken is in the editor again, before what is being typed', async () => {
+  test('Esc stops the run: untaken messages return to the editor, before the current text', async () => {
     const { terminal, say, type, settled } = await startApp({ replies: [slow] })
     say('go')
     await terminal.sees('sleep 20')
@@ -73,7 +73,7 @@ describe('while a run goes on', () => {
     expect(terminal.shown()).not.toContain('queued')
   })
 
-  test('a run that ends leaves what is being typed as it is', async () => {
+  test('a run that ends keeps the text in the editor', async () => {
     const { terminal, say, type, settled } = await startApp({ replies: [{ content: 'Quick.', delay_ms: 200 }] })
     say('go')
     await terminal.sees('Esc stop')
@@ -84,7 +84,7 @@ describe('while a run goes on', () => {
     await terminal.sees('> unfinished words')
   })
 
-  test('/limits acts at once', async () => {
+  test('/limits applies immediately', async () => {
     const { terminal, say } = await startApp({ replies: [slow], flags: { maxTurns: 40 } })
     say('go')
     await terminal.sees('sleep 20')
@@ -96,7 +96,7 @@ describe('while a run goes on', () => {
 })
 
 describe('at a limit', () => {
-  test('Enter raises it and goes on, with the counters', async () => {
+  test('Enter raises the limit and continues, with the counters', async () => {
     const { terminal, say, type, settled } = await startApp({
       replies: [{ content: ['One.', bash('true')] }, { content: ['Two.'] }],
       flags: { maxTurns: 1 },
@@ -113,7 +113,7 @@ describe('at a limit', () => {
     expect(terminal.shown()).toContain('turn 2/21')
   })
 
-  test('a model that failed is tried again, with the counters', async () => {
+  test('a failed model is retried, with the counters', async () => {
     let time = 0
     const { terminal, say, type, settled } = await startApp({
       replies: [
@@ -136,7 +136,7 @@ describe('at a limit', () => {
     expect(terminal.shown()).toMatch(/turn 3\/9/)
   })
 
-  test('w asks for ask for a final answer, and nothing runs any more, whatever the model wants', async () => {
+  test('w asks for a final answer, and nothing runs after it, whatever the model wants', async () => {
     const { terminal, say, settled, cwd } = await startApp({
       replies: [
         { content: ['One.', bash('true')] },
@@ -156,7 +156,7 @@ describe('at a limit', () => {
     expect(existsSync(join(cwd, 'made'))).toBe(false)
   })
 
-  test('letters that begin a prompt are typed, and mean nothing else', async () => {
+  test('letters that start a prompt are typed, and do nothing else', async () => {
     const { terminal, say, type, settled } = await startApp({
       replies: [{ content: ['One.', bash('true')] }, { content: ['Two.'] }],
       flags: { maxTurns: 1 },
@@ -174,7 +174,7 @@ describe('at a limit', () => {
 })
 
 describe('keys', () => {
-  test('Ctrl+C clears the text, which ↑ brings back; on an empty line twice it leaves', async () => {
+  test('Ctrl+C clears the text, which ↑ restores; twice on an empty line quits', async () => {
     const { terminal, type, app } = await startApp()
     type('precious', key.ctrl('c'))
     await terminal.sees(/>\n/)
@@ -196,7 +196,7 @@ describe('keys', () => {
     expect(terminal.shown()).toMatch('■')
   })
 
-  test('a key that cleared the text or stopped a run is no first one of a pair', async () => {
+  test('a key that cleared the text or stopped a run does not start a double press', async () => {
     const { terminal, say, type, settled } = await startApp({ replies: [slow] })
     say('go')
     await terminal.sees('sleep 20')
@@ -210,7 +210,7 @@ describe('keys', () => {
     await terminal.sees('no limit')
   })
 
-  test('Esc that stopped a run, pressed again, does not go back to before a message', async () => {
+  test('Esc after an Esc that stopped a run does not rewind', async () => {
     const { terminal, say, type, settled } = await startApp({ replies: [slow] })
     say('go')
     await terminal.sees('sleep 20')
@@ -222,7 +222,7 @@ describe('keys', () => {
     expect(terminal.shown()).not.toContain('Rewind to before:')
   })
 
-  test('what is written when a signal ends the program is in the history', async () => {
+  test('unsent text is in the history after a signal ends the program', async () => {
     const { terminal, type, app, home } = await startApp()
     type('half a thought')
     await terminal.sees('> half a thought')
@@ -231,7 +231,7 @@ describe('keys', () => {
     expect(readFileSync(join(home, '.halting', 'history.jsonl'), 'utf8')).toContain('"half a thought"')
   })
 
-  test('Ctrl+D leaves on an empty line alone', async () => {
+  test('Ctrl+D quits only on an empty line', async () => {
     const { terminal, type, app } = await startApp()
     type('x', key.ctrl('d'))
     await terminal.sees('> x')
@@ -239,7 +239,7 @@ describe('keys', () => {
     expect(await app.ended).toBe(0)
   })
 
-  test('Shift+Tab goes through the modes that are safe', async () => {
+  test('Shift+Tab cycles through the safe modes', async () => {
     const { terminal, type } = await startApp()
     for (const mode of ['accepts edits', 'plans only', 'asks before changes']) {
       type(key.shiftTab)
@@ -248,7 +248,7 @@ describe('keys', () => {
     }
   })
 
-  test('? on an empty line tells the keys, as they are bound', async () => {
+  test('? on an empty line lists the keys, as they are assigned', async () => {
     const { terminal, type } = await startApp({ keybindings: { todos: 'f7' }, rows: 50 })
     type('?')
     await terminal.sees(/F7\s+Show or hide the todo list/)
@@ -257,7 +257,7 @@ describe('keys', () => {
     expect(terminal.shown()).toMatch('> what?')
   })
 
-  test('Ctrl+T shows the todos and hides them', async () => {
+  test('Ctrl+T shows and hides the todos', async () => {
     const input = { todos: [{ content: 'the changelog', status: 'pending', activeForm: 'writing' }] }
     const writes = { type: 'tool_use', name: 'TodoWrite', input }
     const { terminal, type, say, settled } = await startApp({ replies: [{ content: [writes] }, { content: 'Done.' }] })
@@ -272,7 +272,7 @@ describe('keys', () => {
     expect(shown()).toBe(1)
   })
 
-  test('Ctrl+T shows the tasks of TaskCreate and TaskUpdate, also in a session that goes on', async () => {
+  test('Ctrl+T shows the tasks of TaskCreate and TaskUpdate, also in a resumed session', async () => {
     const create = { type: 'tool_use', name: 'TaskCreate', input: { subject: 'the changelog' } }
     const update = { type: 'tool_use', name: 'TaskUpdate', input: { taskId: '1', status: 'in_progress' } }
     const first = await startApp({ replies: [{ content: [create] }, { content: [update] }, { content: 'Done.' }] })
@@ -291,7 +291,7 @@ describe('keys', () => {
     expect(shown()).toBe(2)
   })
 
-  test('a yes to plan mode begins it, and what would change something is denied', async () => {
+  test('approving plan mode starts it, and changes are denied', async () => {
     const enter = { type: 'tool_use', name: 'EnterPlanMode', input: {} }
     const write = { type: 'tool_use', name: 'Write', input: { file_path: 'a.txt', content: 'x' } }
     const replies = [{ content: [enter] }, { content: [write] }, { content: 'Done.' }]
@@ -307,7 +307,7 @@ describe('keys', () => {
     expect([opened[0]?.session.snapshot.permissionMode, existsSync(join(cwd, 'a.txt'))]).toEqual(['plan', false])
   })
 
-  test('and where there are none says so above, and shows none', async () => {
+  test('without todos, a note says so and none are shown', async () => {
     const { terminal, type, say, settled } = await startApp({ replies: [{ content: 'Done.' }] })
     type(key.ctrl('t'))
     await terminal.sees('There are no todos.')
@@ -317,7 +317,7 @@ describe('keys', () => {
     expect(terminal.shown()).toMatch(/^! There are no todos\.\n! There are no todos\.\n\n> go\n/)
   })
 
-  test('Ctrl+R finds what was said in sessions before', async () => {
+  test('Ctrl+R finds prompts of earlier sessions', async () => {
     const first = await startApp({ replies: [{ content: 'A.' }, { content: 'B.' }] })
     first.say('fix the lexer')
     await first.settled()
@@ -337,7 +337,7 @@ describe('keys', () => {
     expect(terminal.shown()).toMatch(/> (?:now the parser|fix the lexer)/)
   })
 
-  test('Ctrl+O shows the whole conversation, and gives the screen back', async () => {
+  test('Ctrl+O shows the whole conversation, and closes it', async () => {
     const { terminal, say, type, settled } = await startApp({
       replies: [{ content: ['Look:', bash('seq 1 60')] }, { content: 'End.' }],
     })
@@ -357,7 +357,7 @@ describe('keys', () => {
     await terminal.sees('> typed after')
   })
 
-  test("keys of a person's own", async () => {
+  test('uses the keys of the user file', async () => {
     const { terminal, say, type } = await startApp({ replies: [slow], keybindings: { queue: 'f6' } })
     say('go')
     await terminal.sees('F6 queue')
@@ -367,8 +367,8 @@ describe('keys', () => {
   })
 })
 
-describe('commands of the shell', () => {
-  test('what ! prints goes to the model with the next message', async () => {
+describe('shell commands', () => {
+  test('the output of ! goes to the model with the next message', async () => {
     const { terminal, say, settled } = await startApp({ replies: [{ expect: 'from-the-shell', content: 'Seen.' }] })
     say('!echo from-the-shell')
     await terminal.sees('the output of 1 command goes with the next message')
@@ -377,7 +377,7 @@ describe('commands of the shell', () => {
     expect(terminal.shown()).toContain('Seen.')
   })
 
-  test('what ! printed goes with the next message again, where its own comes back', async () => {
+  test('the output of ! goes with the next message, if its own message returns', async () => {
     const { terminal, say, type, settled } = await startApp({
       replies: [slow, { expect: 'from-the-shell', content: 'Seen.' }],
     })
@@ -400,7 +400,7 @@ describe('commands of the shell', () => {
     expect(terminal.shown()).not.toContain('goes with the next message')
   })
 
-  test('what !! prints does not', async () => {
+  test('the output of !! does not', async () => {
     const { terminal, say, settled, opened } = await startApp({ replies: [{ content: 'Seen.' }] })
     say('!!echo only-for-me')
     await terminal.sees(/\n {2}only-for-me/)
@@ -410,7 +410,7 @@ describe('commands of the shell', () => {
     expect([kept.includes('hello'), kept.includes('only-for-me')]).toEqual([true, false])
   })
 
-  test('Esc ends one, and those that wait come back', async () => {
+  test('Esc ends the running command, and the waiting ones return', async () => {
     const { terminal, say, type } = await startApp()
     say('!echo on; sleep 30')
     say('!echo never')
@@ -424,14 +424,14 @@ describe('commands of the shell', () => {
 })
 
 describe('commands', () => {
-  test('one that is not there stays in the editor, with what was meant', async () => {
+  test('an unknown command stays in the editor, with a suggestion', async () => {
     const { terminal, say } = await startApp()
     say('/hepl')
     await terminal.sees('Did you mean /help?')
     expect(terminal.shown()).toContain('> /hepl')
   })
 
-  test('those of files are offered and sent as what they say', async () => {
+  test('commands from files are offered, and sent as their text', async () => {
     const { terminal, type, settled } = await startApp({
       files: { '.halting/commands/greet.md': '---\ndescription: Greets\n---\nSay hello to $ARGUMENTS.' },
       replies: [{ expect: 'Say hello to Ann.', content: 'Hello Ann.' }],
@@ -443,7 +443,7 @@ describe('commands', () => {
     expect(terminal.shown()).toContain('Hello Ann.')
   })
 
-  test('/clear begins a new session, and /resume finds the one before', async () => {
+  test('/clear starts a new session, and /resume returns to the previous one', async () => {
     const { terminal, say, type, settled, opened } = await startApp({
       replies: [{ content: 'First answer.' }, { content: 'Second answer.' }],
     })
@@ -463,7 +463,7 @@ describe('commands', () => {
     expect(terminal.all().join('\n')).toMatch(/> go on\n(?:.*\n)*.*answer\./)
   })
 
-  test('/fork goes on in a copy', async () => {
+  test('/fork continues in a copy', async () => {
     const { terminal, say, settled, opened } = await startApp({ replies: [{ content: 'A.' }, { content: 'B.' }] })
     say('question')
     await settled()
@@ -474,7 +474,7 @@ describe('commands', () => {
     await terminal.sees('No conversation found')
   })
 
-  test('Esc Esc goes back to before a message, which is in the editor again', async () => {
+  test('Esc Esc rewinds to before a message, which returns to the editor', async () => {
     const { terminal, say, type, settled } = await startApp({
       replies: [{ content: 'A one.' }, { content: 'A two.' }, { content: 'A three.' }],
     })
@@ -494,7 +494,7 @@ describe('commands', () => {
     expect(terminal.shown()).toContain('A three.')
   })
 
-  test('/copy puts the last answer, or a code block of it, on the clipboard', async () => {
+  test('/copy copies the last answer, or a code block of it', async () => {
     const { terminal, say, settled } = await startApp({ replies: [{ content: 'Do:\n\n```sh\nls -l\n```\nEnd.' }] })
     say('how?')
     await settled()
@@ -505,7 +505,7 @@ describe('commands', () => {
     await terminal.sees('code blocks 1 to 1')
   })
 
-  test('/copy takes what was seen: no control, no direction, nothing that was written over', async () => {
+  test('/copy copies only visible text: no controls, directions or overwritten text', async () => {
     const hostile = 'ls\u001B[201~evil\u202E\n\tone\u0007\u009B31m\nrm -rf x\rls\r\n'
     const { terminal, say, settled } = await startApp({ replies: [{ content: `\`\`\`sh\n${hostile}\`\`\`` }] })
     say('how?')
@@ -528,7 +528,7 @@ describe('commands', () => {
     expect(existsSync(join(cwd, 'talk.exe'))).toBe(false)
   })
 
-  test.each([60, 80])('/help at %i columns: nothing is cut', async (columns) => {
+  test.each([60, 80])('/help at %i columns cuts nothing', async (columns) => {
     const { terminal, say } = await startApp({ rows: 140, columns })
     say('/help')
     await terminal.sees('@PATH#20-45')
@@ -569,7 +569,7 @@ describe('commands', () => {
     expect(terminal.shown()).toMatch(shown)
   })
 
-  test('/grade stores what the person says of the last run, and shows it (spec R-GRADE-1)', async () => {
+  test('/grade stores the grade of the last run, and shows it (spec R-GRADE-1)', async () => {
     const { terminal, say, settled, home } = await startApp({ rows: 60, replies: [{ content: 'Done.' }] })
     say('/grade good')
     await terminal.sees(/has no runs yet/)
@@ -586,7 +586,7 @@ describe('commands', () => {
     )
   })
 
-  test.each(['/quit', 'exit', ' quit '])('%s leaves', async (said) => {
+  test.each(['/quit', 'exit', ' quit '])('%s quits', async (said) => {
     const { say, app } = await startApp()
     say(said)
     expect(await app.ended).toBe(0)
@@ -596,7 +596,7 @@ describe('commands', () => {
 describe('a question', () => {
   const asks = { content: ['I ask.', bash('touch made')] }
 
-  test('waits until nobody types, takes no key that was meant for the editor, and keeps the draft', async () => {
+  test('waits until nobody is typing, takes no key meant for the editor, and keeps the draft', async () => {
     const { terminal, say, type, settled, cwd } = await startApp({ replies: [asks, { content: 'Made.' }] })
     say('go')
     await terminal.sees('I ask.')
@@ -611,7 +611,7 @@ describe('a question', () => {
     await terminal.sees('> yes and')
   })
 
-  test('that has only just come takes no key: the key is typed, and the question comes again', async () => {
+  test('that has just opened takes no key: the key is typed, and the question returns', async () => {
     const { terminal, say, type, settled, cwd } = await startApp({ replies: [asks, { content: 'Made.' }] })
     say('go')
     await terminal.sees(/y yes/)
@@ -625,7 +625,7 @@ describe('a question', () => {
     expect(terminal.shown()).toContain('> h')
   })
 
-  test('that is answered twice has one answer, and nothing of it is in the editor', async () => {
+  test('that is answered twice has one answer, and no text reaches the editor', async () => {
     const { terminal, say, type, settled, cwd } = await startApp({ replies: [asks, { content: 'Made.' }] })
     say('go')
     await terminal.sees(/y yes/)
@@ -636,7 +636,7 @@ describe('a question', () => {
     await terminal.sees(/>\n/)
   })
 
-  test('goes away with Ctrl+C, and the run with it; again leaves', async () => {
+  test('closes with Ctrl+C, together with the run; a second one quits', async () => {
     const { terminal, say, type, app } = await startApp({ replies: [asks, { content: 'Not made.' }] })
     say('go')
     await terminal.sees('Esc or Ctrl+C stop · Ctrl+C twice quit')
@@ -648,7 +648,7 @@ describe('a question', () => {
     expect(await app.ended).toBe(0)
   })
 
-  test('that is answered with no tells the model so', async () => {
+  test('that is answered with no tells the model', async () => {
     const { terminal, say, type, settled, cwd } = await startApp({ replies: [asks, { content: 'Not made.' }] })
     say('go')
     await terminal.sees(/y yes/)
@@ -659,7 +659,7 @@ describe('a question', () => {
     await terminal.sees('Not made.')
   })
 
-  test('goes away with Esc, and the run with it', async () => {
+  test('closes with Esc, together with the run', async () => {
     const { terminal, say, type, settled } = await startApp({ replies: [asks, { content: 'Not made.' }] })
     say('go')
     await terminal.sees(/y yes/)
@@ -673,7 +673,7 @@ describe('a question', () => {
   })
 })
 
-test('a file that is mentioned goes with the message, and is told by its name', async () => {
+test('a mentioned file goes with the message, and is shown by its name', async () => {
   const { terminal, say, settled, type } = await startApp({
     files: { 'notes.txt': 'first\nsecond secret line\nthird\n' },
     replies: [{ expect: 'second secret line', content: 'Read.' }],

@@ -8,7 +8,7 @@ import { followAwaitedReply } from '../../src/terminal/app/conversation.ts'
 import { plain, text } from './view-support.ts'
 import { virtualTerminal } from './virtual-terminal.ts'
 
-describe('a model that is silent', () => {
+describe('a silent model', () => {
   const start: RunEvent = { type: 'model_start', request: 1, attempt: 1, model: 'm' }
   const thinking: RunEvent = {
     type: 'model_update',
@@ -35,7 +35,7 @@ describe('a model that is silent', () => {
     durationMs: 1,
   }
 
-  test('is shown as awaited, with the time since something of it was seen', () => {
+  test('is shown as awaited, with the time since its last output', () => {
     let now = 0
     const awaited = followAwaitedReply(() => now)
     const after = (ms: number, ...events: readonly RunEvent[]): string => {
@@ -53,7 +53,7 @@ describe('a model that is silent', () => {
   })
 })
 
-describe('a person who looks elsewhere', () => {
+describe('a person who is looking elsewhere', () => {
   beforeEach(() => {
     vi.useFakeTimers()
   })
@@ -101,7 +101,7 @@ describe('a person who looks elsewhere', () => {
   }
 
   test.each(['away', 'unknown'] as const)(
-    'is called when a question opens (focus %s), and the title says it',
+    'is alerted when a question opens (focus %s), and the title shows it',
     (focus) => {
       const { said, ask, attention } = called(focus)
       attention.update()
@@ -110,14 +110,14 @@ describe('a person who looks elsewhere', () => {
     },
   )
 
-  test('is told of the end where the terminal says that they are away', () => {
+  test('is notified of the end if the terminal reports no focus', () => {
     const [away, unknown] = [called('away', false), called('unknown', false)]
     away.end()
     unknown.end()
     expect([away.said, unknown.said]).toEqual([['halting: completed'], []])
   })
 
-  test('is not called while they look, unless they press no key for half a minute', () => {
+  test('is not alerted while looking, unless no key is pressed for half a minute', () => {
     const { said, ask, attention } = called('here', false)
     ask()
     attention.keyPressed()
@@ -135,7 +135,7 @@ describe('a person who looks elsewhere', () => {
     ['kitty', '\u001B]99;;asks\u001B\\'],
     ['ghostty', '\u001B]777;notify;halting;asks\u0007'],
     ['notifications_disabled', ''],
-  ] as const)('the setting %s says how', async (channel, bytes) => {
+  ] as const)('is alerted as the setting %s says', async (channel, bytes) => {
     const terminal = virtualTerminal()
     const screen = createScreen(terminal)
     screen.start()

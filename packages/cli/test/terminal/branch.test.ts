@@ -42,7 +42,7 @@ function saidElsewhere(folder: string): string {
   }).stdout
 }
 
-test('a branch, a commit, a worktree, a folder inside', () => {
+test('reads a branch, a commit, a worktree and a folder inside', () => {
   const folder = repository('ref: refs/heads/some/branch\n')
   mkdirSync(join(folder, 'a', 'b'), { recursive: true })
   expect(branchOf(join(folder, 'a', 'b'))).toBe('some/branch')
@@ -53,7 +53,7 @@ test('a branch, a commit, a worktree, a folder inside', () => {
   expect(branchOf(repository())).toBe('')
 })
 
-test('a pipe in the place of HEAD, or where a link or .git leads, is not waited for', () => {
+test('does not wait for a pipe in place of HEAD, or behind a link or .git', () => {
   const piped = repository()
   const pipe = join(piped, '.git', 'HEAD')
   execFileSync('mkfifo', [pipe])
@@ -64,13 +64,13 @@ test('a pipe in the place of HEAD, or where a link or .git leads, is not waited 
   for (const folder of [piped, linked, led]) expect(saidElsewhere(folder)).toBe('branch: ')
 })
 
-test('a device is not read', () => {
+test('does not read a device', () => {
   const folder = repository()
   symlinkSync('/dev/zero', join(folder, '.git', 'HEAD'))
   expect(saidElsewhere(folder)).toBe('branch: ')
 })
 
-test('of a huge file the beginning is read', () => {
+test('reads only the beginning of a huge file', () => {
   const head = repository('ref: refs/heads/main\n')
   truncateSync(join(head, '.git', 'HEAD'), 300 * 1024 ** 2)
   expect(branchOf(head)).toBe('main')

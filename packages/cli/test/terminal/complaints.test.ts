@@ -17,8 +17,8 @@ function panelOf({ terminal }: RunningApp): string {
   return rows.find((row) => row.includes('next stop:')) ?? ''
 }
 
-describe('what people complain about', () => {
-  test('flicker and scroll jumps: what was printed is never drawn again, also where a reply is higher than the screen', async () => {
+describe('known complaints', () => {
+  test('flicker and scroll jumps: printed text is never redrawn, even if a reply is higher than the screen', async () => {
     const lines = Array.from({ length: 60 }, (_, at) => `line-${String(at).padStart(2, '0')} of the reply`)
     const { terminal, say, settled } = await startApp({
       rows: 12,
@@ -42,7 +42,7 @@ describe('what people complain about', () => {
     expect(Math.max(0, ...up)).toBeLessThan(12)
   })
 
-  test('scrollback destroyed: it is never erased, whatever is done', async () => {
+  test('destroyed scrollback: it is never erased', async () => {
     const { terminal, say, type, settled } = await startApp({
       rows: 14,
       replies: [{ content: 'One.' }],
@@ -70,7 +70,7 @@ describe('what people complain about', () => {
     expect(terminal.isFullScreen).toBe(false)
   })
 
-  test('mouse capture breaks copying: the mouse is never asked for', async () => {
+  test('broken copying: the mouse is never captured', async () => {
     const { terminal, say, type, settled } = await startApp({
       replies: [{ content: ['x', bash('touch a')] }, { content: 'Done.' }],
     })
@@ -87,7 +87,7 @@ describe('what people complain about', () => {
     expect(terminal.written).not.toMatch(/\u001B\[\?(?:9|100[0-35-7]|101[56])h/)
   })
 
-  test('typed and queued text is lost on an interruption: all of it is in the editor again', async () => {
+  test('lost text: typed and queued text returns to the editor after an interruption', async () => {
     const app = await startApp({ replies: [slow, { content: 'Yes.' }] })
     const { terminal, say, type, settled } = app
     say('go')
@@ -107,8 +107,8 @@ describe('what people complain about', () => {
     expect(readFileSync(file ?? '', 'utf8')).toContain('steered\\n\\nqueued\\n\\nhalf a draf')
   })
 
-  describe('Esc and Ctrl+C mean several things', () => {
-    test('Esc stop, and never clears; Ctrl+C clears, and stops only where nothing is written', async () => {
+  describe('ambiguous Esc and Ctrl+C', () => {
+    test('Esc stops and never clears; Ctrl+C clears, and stops only on an empty line', async () => {
       const { terminal, say, type, settled } = await startApp({ replies: [slow, slow] })
       say('go')
       await terminal.sees('sleep 20')
@@ -123,7 +123,7 @@ describe('what people complain about', () => {
       expect(terminal.shown()).toContain('> text')
     })
 
-    test('an Esc that closes a menu stops no run, nor does one that an input method sends before its text', async () => {
+    test('an Esc that closes a menu or comes from an input method stops no run', async () => {
       const { terminal, say, type } = await startApp({ replies: [slow] })
       say('go')
       await terminal.sees('sleep 20')
@@ -153,7 +153,7 @@ describe('what people complain about', () => {
         '[in this folder ▾ Tab]',
         '✓ done · 3 turns',
       ],
-    ])('"always" for a compound command is asked once: %s', async (_where, env, place, inTheNext) => {
+    ])('"always" for a compound command asks once: %s', async (_where, env, place, inTheNext) => {
       const first = await startApp({ files, env, replies: twice, rows: 40, columns: 160 })
       first.say('go')
       await first.terminal.sees(place)
@@ -171,7 +171,7 @@ describe('what people complain about', () => {
       expect(second.terminal.shown()).toContain(inTheNext)
     })
 
-    test('one key answers all of a kind that wait', async () => {
+    test('one key answers all waiting requests of a kind', async () => {
       const look = (description: string): unknown =>
         call('Agent', { description, prompt: 'touch', subagent_type: 'general-purpose' })
       const { terminal, say, type, settled, cwd } = await startApp({
@@ -193,7 +193,7 @@ describe('what people complain about', () => {
     })
   })
 
-  test('no undo, or one that destroys: it says what it would change, and leaves what somebody else changed', async () => {
+  test('missing or destructive undo: it previews its changes, and keeps those of others', async () => {
     const { terminal, say, type, settled, cwd } = await startApp({
       rows: 40,
       replies: [
@@ -232,7 +232,7 @@ describe('what people complain about', () => {
     await terminal.sees('> write them')
   })
 
-  test('meters that lie: after a compaction the window is as full as it is, and what the panel says is what the ending says', async () => {
+  test('misleading meters: they are right after a compaction, and the panel agrees with the ending', async () => {
     const long = 'A long answer. '.repeat(3_000)
     const app = await startApp({
       rows: 30,
@@ -267,8 +267,8 @@ describe('what people complain about', () => {
     expect(panel).toContain(`$${sessionUsd.toFixed(2)} of $5.00`)
   })
 
-  describe('a silent or unexplained stop', () => {
-    test('the model claims a limit that there is not: the ending and the panel say what there is', async () => {
+  describe('silent or unexplained stops', () => {
+    test('an imaginary limit: the ending and the panel show the real ones', async () => {
       const app = await startApp({
         replies: [{ content: 'I have reached my step limit and must stop.' }],
         flags: { maxTurns: 40 },
@@ -279,7 +279,7 @@ describe('what people complain about', () => {
       expect(panelOf(app)).toMatch(/turn 1\/40 .* next stop: in 39 turns/)
     })
 
-    test('a loop that is stopped says so, and goes on where the person wants it', async () => {
+    test('a stopped loop is reported, and continues if the person wants', async () => {
       const again = { content: ['Again.', bash('echo same')] }
       const { terminal, say, type, settled } = await startApp({
         rows: 60,
@@ -296,7 +296,7 @@ describe('what people complain about', () => {
       expect(terminal.shown()).toContain('> Try a different approach.')
     })
 
-    test('"stopped by the user" is said where the user did, and nowhere else', async () => {
+    test('"stopped by the user" appears only if the user stopped it', async () => {
       const { terminal, say, type, settled } = await startApp({
         rows: 60,
         replies: [{ error: { status: 400, message: 'no such thing' } }, slow],
@@ -313,7 +313,7 @@ describe('what people complain about', () => {
     })
   })
 
-  test('not told that it waits: a terminal without the focus is rung, once for each question and each end', async () => {
+  test('unnoticed waiting: a terminal without focus is alerted once for each question and end', async () => {
     const { terminal, say, type, settled } = await startApp({
       replies: [{ content: ['x', bash('touch made')] }, { content: 'Done.' }],
     })
@@ -332,7 +332,7 @@ describe('what people complain about', () => {
     expect(bells).toBe(2)
   })
 
-  test('steer against queue: both are there, and each says what becomes of it', async () => {
+  test('steering against queueing: both exist, and each message says when it is sent', async () => {
     const { terminal, say, type, settled } = await startApp({
       rows: 40,
       replies: [{ content: ['I work.', bash('sleep 1')] }, { content: 'First end.' }, { content: 'Second end.' }],
@@ -349,7 +349,7 @@ describe('what people complain about', () => {
     )
   })
 
-  test('a limit that costs the work: it is raised, and the run goes on by name, with its counters, and all of it is on record', async () => {
+  test('lost work at a limit: the limit is raised, and the run continues with its counters and record', async () => {
     const look = { content: ['Looking.', bash('echo hi')] }
     const app = await startApp({
       rows: 60,

@@ -10,7 +10,7 @@ function git(cwd: string, ...args: readonly string[]): void {
   execFileSync('git', [...who, ...args], { cwd, stdio: 'ignore', env: { PATH: process.env['PATH'], HOME: cwd } })
 }
 
-test('/diff shows what changed and what is new, and runs no program that settings of the repository name', async () => {
+test('/diff shows changes and new files, and runs no program named in repository settings', async () => {
   const { terminal, cwd, home, say, type } = await startApp({
     files: { 'a.txt': 'before\n', '.gitattributes': '*.txt filter=own\n' },
   })
@@ -34,7 +34,7 @@ test('/diff shows what changed and what is new, and runs no program that setting
   await terminal.sees('/ commands')
 })
 
-test('/diff looks into no submodule, which has settings of its own', async () => {
+test('/diff does not enter submodules, which have their own settings', async () => {
   const { terminal, cwd, home, say } = await startApp({ files: { 'a.txt': 'before\n', 'sub/b.txt': 'before\n' } })
   const ran = join(home, 'ran')
   const sub = join(cwd, 'sub')

@@ -168,7 +168,7 @@ async function standing(...asked: readonly Question[]) {
   return run
 }
 
-describe('an answer that is typed quickly', () => {
+describe('a quickly typed answer', () => {
   test.each([
     ['y', 'y'],
     ['y', 'y', 'y', 'y'],
@@ -176,7 +176,7 @@ describe('an answer that is typed quickly', () => {
     ['y', 'e', 's', enter],
     ['n', 'o'],
     [enter, enter],
-  ])('%j %j … answers one question, and is no text', async (...pressed) => {
+  ])('%j %j … answers one question, and is not text', async (...pressed) => {
     const run = await standing(bash('a'), bash('b'))
     run.press(...pressed)
     await run.pass(2_000)
@@ -185,7 +185,7 @@ describe('an answer that is typed quickly', () => {
     expect(run.isAsked).toBe(true)
   })
 
-  test.each([100, 250, 350, 500, 650])('pressed again after %i ms it is no text', async (gap) => {
+  test.each([100, 250, 350, 500, 650])('repeated after %i ms, is not text', async (gap) => {
     const run = await standing(bash('a'), bash('b'))
     run.press('y')
     await run.pass(gap)
@@ -195,7 +195,7 @@ describe('an answer that is typed quickly', () => {
     expect(run.text).toBe('')
   })
 
-  test('is no answer to the next question of the model, which nobody has read', async () => {
+  test('does not answer the next question of the model, which nobody has read', async () => {
     const run = await standing(model('a', 3))
     run.press('1', '1', enter)
     expect(run.answers()).toEqual([])
@@ -208,7 +208,7 @@ describe('an answer that is typed quickly', () => {
 })
 
 describe('text', () => {
-  test('that begins like the rest of an answer is in the editor, whole', async () => {
+  test('that starts like the rest of an answer reaches the editor completely', async () => {
     const run = await standing(bash('a'))
     run.press('y')
     await run.pass(100)
@@ -221,7 +221,7 @@ describe('text', () => {
     expect(run.text).toBe('east of it')
   })
 
-  test('that somebody types when a question comes is kept, and answers nothing', async () => {
+  test('typed while a question opens is kept, and answers nothing', async () => {
     const run = harness([bash('a')])
     run.look()
     await run.pass(320)
@@ -239,7 +239,7 @@ describe('text', () => {
     expect(run.text).toBe('yesterday')
   })
 
-  test('that is written in a question is in the editor when the question goes away', async () => {
+  test('written in a question returns to the editor when the question closes', async () => {
     const run = await standing(bash('a'))
     run.press('i')
     for (const each of 'use make') run.press(each)
@@ -249,7 +249,7 @@ describe('text', () => {
   })
 })
 
-test('a question does not come behind a list, where its first key would be the one that closes the list', async () => {
+test('a question does not open behind a list, where the key that closes the list would answer it', async () => {
   const run = harness([bash('a')])
   void run.cover()
   run.look()
@@ -269,7 +269,7 @@ describe('Ctrl+C', () => {
     ['a permission', bash('a')],
     ['a plan', plan],
     ['a question of the model', model('a', 1)],
-  ])('stops the run that asks for %s; twice leaves', async (_name, asked) => {
+  ])('stops the run that asks for %s; twice quits', async (_name, asked) => {
     const run = await standing(asked)
     run.press(ctrlC)
     expect(run.did()).toEqual(['stop'])
@@ -279,7 +279,7 @@ describe('Ctrl+C', () => {
     expect(run.did()).toEqual(['stop', 'leave'])
   })
 
-  test('leaves with a draft, too, and not when the second comes late', async () => {
+  test('quits with a draft, too, and not if the second press is late', async () => {
     const hurried = await standing(bash('a'))
     hurried.text = 'draft'
     hurried.press(ctrlC, ctrlC)
@@ -291,7 +291,7 @@ describe('Ctrl+C', () => {
     expect(slow.did()).not.toContain('leave')
   })
 
-  test('closes a list, and again leaves where nothing goes on', async () => {
+  test('closes a list, and quits with the next press while idle', async () => {
     const run = harness([], 'idle')
     void run.cover()
     run.press(ctrlC)
@@ -300,21 +300,21 @@ describe('Ctrl+C', () => {
     expect(run.did()).toEqual(['leave'])
   })
 
-  test('closes a list over a run that works, and again stops the run', async () => {
+  test('closes a list during a run, and stops the run with the next press', async () => {
     const run = harness([])
     void run.cover()
     run.press(ctrlC, ctrlC)
     expect(run.did()).toEqual(['stop'])
   })
 
-  test('while a message is written in the question', async () => {
+  test('works while a message is written in the question', async () => {
     const run = await standing(bash('a'))
     run.press('i', 'x', ctrlC)
     expect(run.did()).toEqual(['stop'])
   })
 })
 
-test('whatever is pressed, and when: no question is answered unseen, and every key is an answer, a part of one, or text', async () => {
+test('no unseen question is answered, and every key is an answer, a part of one, or text', async () => {
   const keys = constantFrom('y', 'n', 'e', 's', 'o', 'x', ' ', enter)
   const gaps = constantFrom(0, 40, 120, 290, 310, 390, 410, 700, 1_100)
   await assert(

@@ -56,7 +56,7 @@ test('a token costs at most 400 bytes, after no line and after 20,000 alike', as
   expect(later).toBe(first)
 })
 
-test('frames that show the same write nothing, and many changes within 16 ms are one frame', () => {
+test('unchanged frames write nothing, and changes within 16 ms share a frame', () => {
   const terminal = virtualTerminal()
   const timers = manualTimers()
   const screen = createScreen(terminal, { timers })
@@ -106,7 +106,7 @@ const line = fc.oneof(
     .map((parts) => parts.join('')),
 )
 
-test('a row is within its width, has no spaces at its end that nobody sees, and nothing that steers the terminal', () => {
+test('a row fits its width, has no invisible trailing spaces, and does not control the terminal', () => {
   fc.assert(
     fc.property(line, fc.constantFrom(10, 32, 79), (given, width) => {
       const { text: row } = rowOf(given, width)
@@ -120,7 +120,7 @@ test('a row is within its width, has no spaces at its end that nobody sees, and 
   )
 })
 
-test('whatever was drawn before, the terminal shows what shall be shown', async () => {
+test('the terminal shows what it should, whatever was drawn before', async () => {
   const rows = fc.array(line, { maxLength: 8 })
   const step = fc.record({ printed: fc.array(line, { maxLength: 4 }), rows })
   await fc.assert(

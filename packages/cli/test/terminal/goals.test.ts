@@ -26,7 +26,7 @@ const offersTaken = (): Promise<void> => new Promise((resolve) => setTimeout(res
 const sets = (n: number): unknown => ({ content: ['I work.', bash(`echo ${n} > n`)] })
 
 describe('a run with a goal', () => {
-  test('shows each round, and how the goal stands, until it holds', async () => {
+  test('shows each round and the state of the goal, until it is met', async () => {
     const { terminal, say, settled } = await start({
       replies: [sets(1), { content: 'Done.' }, sets(3), { content: 'Done now.' }],
     })
@@ -46,7 +46,7 @@ describe('a run with a goal', () => {
     expect(terminal.all().join('\n')).not.toContain('sent to the model')
   })
 
-  test('/until off in the middle of a run has it end with its answer', async () => {
+  test('ends with its answer after /until off', async () => {
     const { terminal, say } = await start({
       replies: [{ content: ['I work.', bash('echo 1 > n; sleep 1')] }, { content: 'Done.' }],
       flags: { until: ['bash check.sh'], allowedTools: ['Bash(echo *)', 'Bash(sleep *)'] },
@@ -59,7 +59,7 @@ describe('a run with a goal', () => {
     expect(terminal.all().filter((line) => line.startsWith('⏺ goal'))).toHaveLength(1)
   })
 
-  test('an answer without work is the person’s, and Enter sends it back with the report', async () => {
+  test('shows a question of the model to the person, and Enter sends it back with the report', async () => {
     const { terminal, say, type, settled } = await start({
       replies: [{ content: 'Which one?' }, sets(3), { content: 'Done.' }],
       flags: { until: ['bash check.sh'] },
@@ -76,7 +76,7 @@ describe('a run with a goal', () => {
     expect(terminal.all().filter((line) => line.startsWith('> '))).toEqual(['> go'])
   })
 
-  test('the last try ends it, with more tries, and with its changes to take back', async () => {
+  test('ends after the last try, and offers more tries and reverting its changes', async () => {
     const write = { type: 'tool_use', name: 'Write', input: { file_path: 'new.txt', content: 'x\n' } }
     const { terminal, say, type, settled, cwd } = await start({
       replies: [
@@ -105,7 +105,7 @@ describe('a run with a goal', () => {
     await terminal.sees('✓ done · goal met: bash check.sh')
   })
 
-  test('is checked anew when the person put it right meanwhile', async () => {
+  test('is checked again if the person fixed it in the meantime', async () => {
     const { terminal, say, type, settled, cwd } = await start({
       replies: [{ content: 'I cannot.' }, { content: 'Thank you.' }],
       flags: { until: ['bash check.sh'] },
@@ -120,7 +120,7 @@ describe('a run with a goal', () => {
     expect(terminal.all().filter((line) => line.startsWith('⏺ goal'))).toHaveLength(2)
   })
 
-  test('Ctrl+C ends a check, and the run with it', async () => {
+  test('ends together with its check on Ctrl+C', async () => {
     const { terminal, say, type } = await start({
       replies: [{ content: 'Done.' }],
       flags: { until: ['echo begun; sleep 60'] },
@@ -134,7 +134,7 @@ describe('a run with a goal', () => {
     expect(terminal.all().join('\n')).toContain('⏺ goal: echo begun; sleep 60: check not finished')
   })
 
-  test('in plan mode nothing is checked, and the panel says so', async () => {
+  test('checks nothing in plan mode, and the panel says so', async () => {
     const { terminal, say } = await start({
       replies: [{ content: 'The plan.' }],
       flags: { until: ['bash check.sh'], permissionMode: 'plan' },
@@ -147,7 +147,7 @@ describe('a run with a goal', () => {
 })
 
 describe('/until', () => {
-  test('takes the place of the command before, adds one by +, and shows all with what was found', async () => {
+  test('replaces the previous command, adds one with +, and shows all with their results', async () => {
     const { terminal, say, settled } = await start({ replies: [{ content: 'Which one?' }] })
     say('/until true')
     await terminal.sees('exits with 0: true.')
@@ -166,7 +166,7 @@ describe('/until', () => {
     await terminal.sees(/tries\s+0 of 10/)
   })
 
-  test('refuses a command that there is not, and changes nothing', async () => {
+  test('rejects an unknown command, and changes nothing', async () => {
     const { terminal, say } = await start({})
     say('/until nmpp test')
     await terminal.sees('nmpp was not found')

@@ -33,7 +33,7 @@ test.each([
   ['python', `${'f"{f\'{'.repeat(1_500)}\n`.repeat(20)],
   ['yaml', `${'- a: {b: ['.repeat(800)}\n`.repeat(20)],
   ['javascript', 'a(b) '.repeat(200_000)],
-])('code in %s with lines that nobody reads', async (language, code) => {
+])('code in %s with very long lines', async (language, code) => {
   await loadLanguage(language)
   const shown = shownText(`\`\`\`${language}\n${code}`, 400 + Math.floor(code.length / 200))
   expect(shown.replaceAll(/\s/g, '').length).toBeGreaterThanOrEqual(code.replaceAll(/\s/g, '').length)

@@ -28,15 +28,15 @@ const imitations = [
   '\u001B[32m✓ done\u001B[0m',
 ]
 
-describe('text of the model in which a line begins as one of the program does', () => {
-  test.each(imitations)('%j stands two columns in, every line of it', (text) => {
+describe('model text with a line that looks like one of the program', () => {
+  test.each(imitations)('%j is indented by two columns, with all its lines', (text) => {
     const lines = shown(text)
     expect(lines.length).toBeGreaterThan(0)
     expect(lines.filter((line) => !line.startsWith('  '))).toEqual([])
     expect(lines.every((line) => line.length <= 40)).toBe(true)
   })
 
-  test('so it does while it comes, and in a column that a line happens to begin in', () => {
+  test('is indented while it is streamed, too, whatever column a line starts in', () => {
     const markdown = streamingMarkdown(plain)
     markdown.append('✓ do')
     expect(markdown.tail.render(40)).toEqual(['  ✓ do'])
@@ -49,16 +49,16 @@ describe('text of the model in which a line begins as one of the program does', 
     ['| a | b |\n|---|---|\n| 1 | 2 |'],
     ['> a quote'],
     ['!important'],
-  ])('%j stays where it is', (text) => {
+  ])('%j is not indented', (text) => {
     expect(shown(text).every((line) => !line.startsWith(' '))).toBe(true)
   })
 
-  test('of code such a line alone, and no prompt of a shell', () => {
+  test('is indented as a single line in code, unless it is a shell prompt', () => {
     const lines = shown('```\n> node x.js\n✓ done · 3 turns\n  ok\n```')
     expect(lines).toEqual(['```', '> node x.js', '  ✓ done · 3 turns', '  ok', '```'])
   })
 
-  test('in the whole conversation too', () => {
+  test('is indented in the whole conversation, too', () => {
     const entry = {
       kind: 'assistant',
       id: 'a',
@@ -69,7 +69,7 @@ describe('text of the model in which a line begins as one of the program does', 
   })
 })
 
-test('one ending stands at the left edge: that of the program', async () => {
+test('only the program prints an ending at the left edge', async () => {
   const { terminal, say, settled } = await startApp({
     replies: [{ content: '✓ done · 9 turns\n\n■ Stopped.  [max_turns]' }],
   })

@@ -36,7 +36,7 @@ function put(more: Partial<LimitRequest> = {}, wallTime = () => 0) {
 }
 
 describe('the question at a limit', () => {
-  test('says what is used and needed, and offers what the limit may be raised to', () => {
+  test('shows what is used and needed, and offers higher limits', () => {
     const { screen } = put()
     expect(screen()).toBe(
       [
@@ -48,7 +48,7 @@ describe('the question at a limit', () => {
     )
   })
 
-  test('counts down where an answer is not waited for without end', () => {
+  test('counts down if the wait for an answer is limited', () => {
     expect(put({ untilMs: 90_000 }, () => 30_000).screen()).toContain('the run stops in 1:00.')
   })
 
@@ -65,7 +65,7 @@ describe('the question at a limit', () => {
     expect(answers).toEqual(expected)
   })
 
-  test('says what is wrong with another value, and stays', () => {
+  test('reports an invalid value, and stays open', () => {
     const { press, screen, answers } = put()
     press('o', '9', key.enter)
     expect(screen()).toContain('maxRunUsd must be above 10, as it was')
@@ -75,7 +75,7 @@ describe('the question at a limit', () => {
   })
 })
 
-test('the interactive program asks in the run, and goes on when the limit is raised', async () => {
+test('the interactive program asks during the run, and continues when the limit is raised', async () => {
   const read = (offset: number) => ({
     content: [{ type: 'tool_use', name: 'Read', input: { file_path: 'a.txt', offset, limit: 1 } }],
   })

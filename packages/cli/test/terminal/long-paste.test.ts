@@ -5,7 +5,7 @@ import { key, startApp } from './app-support.ts'
 
 const pasted = `${'word '.repeat(200_000)}the end`
 
-test('a paste that no window holds is shown shortened, ends with what to do, and can be had back', async () => {
+test('an oversized paste is shown shortened, ends with advice, and can be retrieved', async () => {
   const { terminal, type, settled, history, opened } = await startApp({
     replies: [{ content: 'never' }],
     columns: 120,
@@ -37,7 +37,7 @@ test('a paste that no window holds is shown shortened, ends with what to do, and
   expect(history.all.map(({ text }) => text)).toEqual([pasted, `${pasted} and more`])
 })
 
-test('a long message that no run has taken stands in the editor again, before what is being typed', async () => {
+test('a long untaken message returns to the editor, before the current text', async () => {
   const { terminal, type, settled, history } = await startApp({
     replies: [{ content: 'Slow.', delay_ms: 60_000 }, { content: 'Done.' }],
     columns: 120,
@@ -55,7 +55,7 @@ test('a long message that no run has taken stands in the editor again, before wh
   expect(history.all.at(-1)?.text).toBe(`${pasted}\n\ndraft`)
 })
 
-test('a text is folded in the same lines, however long it is, at words and within them', () => {
+test('wraps a text into the same lines whatever its length, between and within words', () => {
   const wide = '漢e\u0301'
   expect(foldedLines(`${'ab '.repeat(4)}abcdefghijk`, 8)).toEqual(['ab ab ab', 'ab abcde', 'fghijk'])
   expect(foldedLines(`${wide} `.repeat(4), 8)).toEqual([`${wide} ${wide}`, `${wide} ${wide}`])

@@ -6,7 +6,7 @@ const answers = (count: number): readonly unknown[] =>
   Array.from({ length: count }, (_, index) => ({ content: `Answer ${index + 1}.` }))
 const wide = { columns: 160, rows: 50 }
 
-test('/loop repeats a prompt, takes what a person writes in between, and ends with its rounds', async () => {
+test('/loop repeats a prompt, takes messages in between, and ends after its rounds', async () => {
   const { terminal, say, settled } = await startApp({ ...wide, replies: answers(4) })
   say('/loop 1h x2 Check.')
   await terminal.sees('loop: round 2 of 2 in 59:5')
@@ -25,7 +25,7 @@ test('/loop repeats a prompt, takes what a person writes in between, and ends wi
   await terminal.sees('There is no loop.')
 })
 
-test('a loop without a bound is refused with what to type, and a budget or a goal of the session is one', async () => {
+test('rejects a loop without a bound, and accepts a budget or a goal of the session', async () => {
   const { terminal, say } = await startApp({ ...wide, replies: answers(1) })
   say('/loop 10m Check.')
   await terminal.sees('A loop needs a bound: rounds (/loop 10m x5 PROMPT)')
@@ -42,7 +42,7 @@ test('a loop without a bound is refused with what to type, and a budget or a goa
   expect(terminal.all().filter((line) => line.includes('A loop needs a bound'))).toHaveLength(1)
 })
 
-test('Esc pauses the loop, in a round and between rounds, and /loop on continues it', async () => {
+test('Esc pauses the loop during and between rounds, and /loop on continues it', async () => {
   const sleep = { content: ['I wait.', { type: 'tool_use', name: 'Bash', input: { command: 'sleep 300' } }] }
   const flags = { permissionMode: 'bypassPermissions' } as const
   const { terminal, say, type } = await startApp({ ...wide, flags, replies: [sleep, ...answers(4)] })
@@ -60,7 +60,7 @@ test('Esc pauses the loop, in a round and between rounds, and /loop on continues
   expect(terminal.all().filter((line) => line.includes('The loop is paused.'))).toHaveLength(2)
 })
 
-test('a loop that was left is offered again by the session, and continues with its next round', async () => {
+test('a resumed session offers its loop, which continues with the next round', async () => {
   const first = await startApp({ ...wide, replies: answers(1) })
   first.say('/loop 1h x3 Check.')
   await first.terminal.sees('loop: round 2 of 3 in 59:5')

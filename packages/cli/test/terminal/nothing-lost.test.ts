@@ -45,7 +45,7 @@ async function press({ type }: RunningApp, steps: readonly Step[]): Promise<numb
 
 const times = { all: 60, 1: 15 }[process.env['HALTING_DEEP'] ?? ''] ?? 12
 
-test('nothing that was typed is lost', { timeout: 120_000 }, async () => {
+test('no typed text is lost', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 14 }), async (steps) => {
       const bash = { type: 'tool_use', name: 'Bash', input: { command: 'sleep 0.03' } }

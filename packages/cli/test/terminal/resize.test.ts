@@ -95,7 +95,7 @@ const event = fc.oneof(
   { weight: 3, arbitrary: token },
 )
 
-test('200 random resizes while text streams: one panel, one editor, no line lost', async () => {
+test('200 random resizes while text streams keep one panel, one editor and every line', async () => {
   const either = fc.oneof({ weight: 3, arbitrary: event }, { weight: 1, arbitrary: dragged })
   const events = fc.sample(either, { numRuns: 600, seed: 13 })
   expect(events.filter(({ type }) => type === 'resize').length).toBeGreaterThan(200)
@@ -103,7 +103,7 @@ test('200 random resizes while text streams: one panel, one editor, no line lost
   check(played, 20)
 })
 
-test('the same holds for short conversations, below a shell with few lines or many', async () => {
+test('short conversations survive resizes, below few or many shell lines', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(event, { maxLength: 25 }), fc.constantFrom(0, 3, 60), async (events, shellLines) => {
       const played = await play(events, shellLines)
@@ -136,7 +136,7 @@ test.each([
     [50, 20],
     [40, 20],
   ],
-])('a short conversation made narrower and narrower: %j', async (...sizes) => {
+])('a short conversation survives repeated narrowing: %j', async (...sizes) => {
   const events: readonly Event[] = [
     { type: 'print', words: 12 },
     { type: 'token' },

@@ -62,7 +62,7 @@ describe('a form of a server', () => {
     expect(await press(...keys)).toEqual([answer])
   })
 
-  test('each kind of field has its value', async () => {
+  test('accepts a value for each kind of field', async () => {
     const { press, screen } = await put(
       form({
         age: { type: 'integer', minimum: 1, maximum: 150, default: 30 },
@@ -92,7 +92,7 @@ describe('a form of a server', () => {
     [{ type: 'string', maxLength: 2 }, 'abc', 'Give a text of at most 2 characters.'],
     [{ type: 'string', format: 'email' }, 'abc', 'Give an email address.'],
     [{ type: 'string' }, '', 'An answer is required.'],
-  ])('says what is wrong with a value, and stays: %j', async (field, typed, problem) => {
+  ])('reports an invalid value, and stays open: %j', async (field, typed, problem) => {
     const { press, screen } = await put(form({ it: field }, ['it']))
     expect(await press('y', ...typed.split(''), key.enter)).toEqual([])
     expect(screen()).toContain(`  ${problem}`)
@@ -120,7 +120,7 @@ describe('a page of a server', () => {
   })
 })
 
-test('a form that cannot be shown is declined with a note; what is withdrawn is cancelled', async () => {
+test('an unsupported form is declined with a note; a withdrawn one is cancelled', async () => {
   const notes: string[] = []
   const questions = new ServerQuestions((text) => void notes.push(text))
   expect(await questions.ask('crm', form({ it: { type: 'object' } }), waits)).toEqual({ action: 'decline' })
@@ -136,7 +136,7 @@ test('a form that cannot be shown is declined with a note; what is withdrawn is 
   expect([await two, questions.open]).toEqual([{ action: 'cancel' }, []])
 })
 
-test('a session in a terminal puts the form and the page of a server, one after the other', async () => {
+test('a session shows the form and the page of a server, one after the other', async () => {
   const asks = { command: process.execPath, args: [askingServer] }
   const { terminal, say, type, settled } = await startApp({
     replies: [{ content: [call('mcp__asks__two', {})] }, { content: 'Done.' }],

@@ -69,7 +69,7 @@ function editorAt(columns: number) {
 }
 
 describe('the editor', () => {
-  test.each(sizes)('at %i columns holds a wide character, a tab and a grapheme that no line holds', (width) => {
+  test.each(sizes)('at %i columns holds a wide character, a tab and an oversized grapheme', (width) => {
     const editor = editorAt(width)
     for (const text of ['漢', '\t', endless, '漢字\t👩‍💻']) {
       editor.setText(text)
@@ -79,7 +79,7 @@ describe('the editor', () => {
     }
   })
 
-  test('takes any keys at any width', () => {
+  test('accepts any keys at any width', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(keys, fc.constantFrom(...sizes, 0)), { maxLength: 30 }),
@@ -100,7 +100,7 @@ describe('the editor', () => {
   })
 })
 
-test('whatever else is wrapped ends at any width', () => {
+test('wrapping terminates at any width', () => {
   fc.assert(
     fc.property(fc.array(pieces, { maxLength: 12 }), fc.constantFrom(...sizes), (parts, width) => {
       const text = parts.join('')
@@ -114,7 +114,7 @@ test('whatever else is wrapped ends at any width', () => {
 })
 
 describe('the program', () => {
-  test('goes on in a terminal of a few columns, and with it a command that runs', async () => {
+  test('continues in a terminal of a few columns, together with a running command', async () => {
     const { terminal, type, app } = await startApp({ replies: [{ content: 'Hello.' }], columns: 60 })
     let exitCode: number | undefined
     void app.ended.then((code) => (exitCode = code))
@@ -130,7 +130,7 @@ describe('the program', () => {
     expect(exitCode).toBeUndefined()
   })
 
-  test('says of what cannot be drawn that it cannot, and goes on', async () => {
+  test('reports what cannot be drawn, and continues', async () => {
     const terminal = virtualTerminal({ columns: 40, rows: 8 })
     const screen = createScreen(terminal)
     screen.start()

@@ -22,7 +22,7 @@ const showing = (expression: string): string =>
   `${process.execPath} -e 'let t="";process.stdin.on("data",(d)=>t+=d).on("end",()=>{const s=JSON.parse(t);console.log(${expression})})'`
 
 describe('in the program', () => {
-  test('stands above our line, which leaves the model to it, and follows the session', async () => {
+  test('appears above the status bar, which leaves out the model, and follows the session', async () => {
     const { terminal, say, settled } = await startApp({
       again: place(
         line(
@@ -45,7 +45,7 @@ describe('in the program', () => {
     expect(terminal.shown()).not.toContain(' · scripted')
   })
 
-  test('a command that fails says so once, and our line is what it was (R-LIM-45)', async () => {
+  test('a failing command is reported once, and the status bar stays (R-LIM-45)', async () => {
     const { terminal, say, settled } = await startApp({
       again: place(line('echo half; echo no jq here >&2; exit 3')),
       opensWith: 'no jq here',
@@ -62,7 +62,7 @@ describe('in the program', () => {
     expect(terminal.shown()).toMatch(/\n asks before changes · scripted · /)
   })
 
-  test('it is run again by refreshInterval, and when the terminal has another width', async () => {
+  test('runs again for refreshInterval, and when the width changes', async () => {
     const again = place(line('echo x >> runs; echo "run $(wc -l < runs), $COLUMNS wide"', { refreshInterval: 1 }))
     const { terminal } = await startApp({ again, opensWith: 'run 1, 80 wide' })
     terminal.resize(70, 24)
@@ -71,7 +71,7 @@ describe('in the program', () => {
     expect(terminal.shown()).not.toContain('80 wide')
   })
 
-  test.skipIf(!hasJq)('a script for Claude Code runs as it is (needs jq)', async () => {
+  test.skipIf(!hasJq)('runs a script for Claude Code unchanged (needs jq)', async () => {
     const script = `#!/bin/bash
 input=$(cat)
 field() { jq -r "$1" <<< "$input"; }
@@ -93,7 +93,7 @@ printf '\\033[36m[%s]\\033[0m %s | %s%% ctx | $%.4f | +%s\\n' "$model" "$dir" "$
     expect(terminal.shown()).not.toContain('failed')
   })
 
-  test('an idle session runs it once', async () => {
+  test('runs once in an idle session', async () => {
     const again = place(line('echo x >> runs; echo "run $(wc -l < runs)"'))
     const { terminal } = await startApp({ again, opensWith: 'run 1' })
     await new Promise((resolve) => setTimeout(resolve, 700))
@@ -101,7 +101,7 @@ printf '\\033[36m[%s]\\033[0m %s | %s%% ctx | $%.4f | +%s\\n' "$model" "$dir" "$
     expect(terminal.shown()).toContain(' run 1')
   })
 
-  test('it has no keys of models, and nothing of it is on record (R-LIM-46)', async () => {
+  test('has no model keys, and is not recorded (R-LIM-46)', async () => {
     const again = place(line('echo "key <$ANTHROPIC_API_KEY> status-line-output"'))
     const { terminal, say, settled, opened } = await startApp({
       again,
@@ -117,7 +117,7 @@ printf '\\033[36m[%s]\\033[0m %s | %s%% ctx | $%.4f | +%s\\n' "$model" "$dir" "$
     expect(record).not.toMatch(/status-line-output|statusLine/)
   })
 
-  test('with disableAllHooks our line is there alone', async () => {
+  test('is replaced by the status bar with disableAllHooks', async () => {
     const { terminal, cwd } = await startApp({
       again: place({ ...line('touch ran; echo mine'), disableAllHooks: true }),
     })
@@ -126,7 +126,7 @@ printf '\\033[36m[%s]\\033[0m %s | %s%% ctx | $%.4f | +%s\\n' "$model" "$dir" "$
     expect(terminal.shown()).toMatch(/\n asks before changes · scripted · /)
   })
 
-  test.each([true, false])('that of a project counts where the folder is trusted: %s (R-LIM-47)', async (isTrusted) => {
+  test.each([true, false])('of a project runs only in a trusted folder: %s (R-LIM-47)', async (isTrusted) => {
     const again = place({})
     settingsWith(again.cwd, line('echo of the project'))
     const { terminal } = await startApp({
@@ -139,7 +139,7 @@ printf '\\033[36m[%s]\\033[0m %s | %s%% ctx | $%.4f | +%s\\n' "$model" "$dir" "$
     expect(terminal.shown()).not.toContain('of the project')
   })
 
-  test('another session has its own, and that of the one before is gone', async () => {
+  test('belongs to its session, and ends with it', async () => {
     const again = place(line(showing('"<"+s.session_id+">"')))
     const { terminal, say, opened } = await startApp({ again, opensWith: '<' })
     await terminal.sees(`<${opened[0]!.session.id}>`)

@@ -12,7 +12,7 @@ describe('when it runs', () => {
   const asks = fc.array(fc.integer({ min: 0, max: 900 }), { minLength: 1, maxLength: 25 })
   const durations = fc.array(fc.integer({ min: 0, max: 1_200 }), { minLength: 1, maxLength: 10 })
 
-  test('never two at once, 300 ms from start to start, and what was asked for last is done (R-LIM-42)', async () => {
+  test('runs one at a time, 300 ms from start to start, with the last request done (R-LIM-42)', async () => {
     await fc.assert(
       fc.asyncProperty(asks, durations, async (gaps, lengths) => {
         vi.useFakeTimers()
@@ -47,7 +47,7 @@ describe('when it runs', () => {
     )
   })
 
-  test('nothing begins after the end, and what fails does not keep the next from running', async () => {
+  test('starts nothing after the end, and continues after a failure', async () => {
     vi.useFakeTimers()
     let runs = 0
     const pace = createPace({ everyMs: 300, work: () => (++runs, Promise.reject(new Error('no'))) })
@@ -185,7 +185,7 @@ describe('what it reads (R-LIM-41)', () => {
     })
   })
 
-  test('before the first reply nothing is made up', () => {
+  test('invents nothing before the first reply', () => {
     const input = statusLineInput({
       ...state,
       snapshot: {
@@ -222,14 +222,14 @@ describe('what it reads (R-LIM-41)', () => {
     ['claude-sonnet-5[1m]', 'Sonnet 5 (1M context)'],
     ['openai/gpt-6', 'openai/gpt-6'],
     ['claude-3-5-sonnet', 'claude-3-5-sonnet'],
-  ])('the model %s is shown as %s', (model, name) => {
+  ])('shows the model %s as %s', (model, name) => {
     expect(statusLineInput({ ...state, snapshot: { ...snapshot, model } })['model']).toEqual({
       id: model,
       display_name: name,
     })
   })
 
-  test('time that passes is no other state; anything else is', () => {
+  test('ignores passing time, and nothing else', () => {
     const before = withoutTimes(statusLineInput(state))
     const later = {
       ...state,
@@ -264,8 +264,8 @@ async function shownOf(text: string, { rows = 24, padding = 0 } = {}) {
   return line
 }
 
-describe('what is shown of it (R-LIM-44)', () => {
-  test('three lines at most, cut to the width, with their colours and no other sequence', async () => {
+describe('what it shows (R-LIM-44)', () => {
+  test('at most three lines, cut to the width, with colours as the only sequences', async () => {
     const line = await shownOf(
       '\u001B[31mred\u001B[0m \u001B]0;title\u0007\u001B[2J\u001B[5mblink\u001B]8;;http://x\u001B\\link\u001B]8;;\u001B\\\n\n \u001B[0m \n\u0007two \u202Eturned\nthree\nfour\n',
     )
@@ -277,12 +277,12 @@ describe('what is shown of it (R-LIM-44)', () => {
     ])
   })
 
-  test('padding stands before it; a terminal of few rows shows one line', async () => {
+  test('padding precedes it; a terminal of few rows shows one line', async () => {
     const line = await shownOf('one\ntwo', { padding: 3, rows: 10 })
     expect(line.render(80)).toEqual(['    one'])
   })
 
-  test('no text is wider than the terminal, or steers it', async () => {
+  test('no text is wider than the terminal, or controls it', async () => {
     const pieces = fc.oneof(
       fc.constantFrom(
         '\u001B[31m',

@@ -43,20 +43,20 @@ function panel(more: Partial<PanelSnapshot> = {}, width = 140): string {
 }
 
 describe('the stop panel', () => {
-  test('tells what was used, what may be, and what would stop the run next', () => {
+  test('shows what was used, what may be used, and what stops the run next', () => {
     expect(panel()).toBe(
       ' turn 7/40 · $0.31 of $1.00 (+$0.05 reserved) · ctx 46 % (compacts at 80) · 2:10 · 123.5k tokens · next stop: dollar limit in ~14 turns',
     )
   })
 
-  test('parts go from the right where there is no room, the next stop last', () => {
+  test('leaves out parts from the right, the next stop last', () => {
     expect(panel({}, 100)).toBe(' turn 7/40 · $0.31 of $1.00 (+$0.05 reserved) · next stop: dollar limit in ~14 turns')
     expect(panel({}, 60)).toBe(' turn 7/40 · next stop: dollar limit in ~14 turns')
     expect(panel({}, 43)).toBe(' next stop: dollar limit in ~14 turns')
     expect(panel({}, 33)).toBe(' dollar limit in ~14 turns')
   })
 
-  test('tells how the goal stands behind the turns, and what is checked before all else', () => {
+  test('shows the goal after the turns, and a running check first', () => {
     const last = { met: false, checks: [], tampered: [], changedTests: [], flaky: false }
     const goal = {
       goals: [{ name: 'npm test' }],
@@ -78,7 +78,7 @@ describe('the stop panel', () => {
     expect(panel({ goal: unmet, activity }, 33)).toBe(' dollar limit in ~14 turns')
   })
 
-  test('limits that nobody set are named when half of one is used (spec R-LIM-12)', () => {
+  test('shows default limits when half of one is used (spec R-LIM-12)', () => {
     const usualLimits = { maxTurns: [1_000, 200], maxRunUsd: [10] }
     const limits = { ...noLimits, maxTurns: 1_000, maxRunUsd: 10 }
     const given = (figures: object, nextStop: PanelSnapshot['nextStop'], more: object = {}): string =>
@@ -104,7 +104,7 @@ describe('the stop panel', () => {
     )
   })
 
-  test('standing budgets of which half is used stand behind the dollars of the run (spec R-LIM-12)', () => {
+  test('shows standing budgets that are half used after the dollars of the run (spec R-LIM-12)', () => {
     const standing = [
       { ...aDay, settledUsd: 12.4 },
       { ...aDay, name: '$30 a day', limitUsd: 30, settledUsd: 14.9 },
@@ -115,7 +115,7 @@ describe('the stop panel', () => {
     )
   })
 
-  test('/limits says of each standing budget what is used and reserved, and when it resets', () => {
+  test('/limits shows use, reservation and reset of each standing budget', () => {
     const standing = [
       { ...aDay, settledUsd: 12.4, reservedUsd: 0.5 },
       { ...aDay, name: '$200 a month in ~/x' },
@@ -126,7 +126,7 @@ describe('the stop panel', () => {
     ])
   })
 
-  test('standing budgets are read at first, after a run, and during one from time to time', async () => {
+  test('reads standing budgets first, after a run, and periodically during one', async () => {
     let [now, reads, settledUsd, frames] = [0, 0, 9.99, 0]
     const read = (): Promise<readonly StandingFigures[]> => {
       reads++
@@ -158,7 +158,7 @@ describe('the stop panel', () => {
     expect([reads, view.all]).toEqual([3, []])
   })
 
-  test('without limits tells the turns that are left', () => {
+  test('shows the remaining turns without limits', () => {
     const nextStop = { reason: 'max_turns', turns: 993, isEstimate: false } as const
     expect(panel({ limits: noLimits, figures: { ...noFigures, turns: 1 }, nextStop })).toBe(
       ' 1 turn · 0:00 · next stop: in 993 turns',
@@ -166,7 +166,7 @@ describe('the stop panel', () => {
     expect(panel({ limits: noLimits, figures: noFigures, nextStop: null })).toBe(' 0 turns · 0:00 · next stop: none')
   })
 
-  test('tells which recovery goes on, and how often it may happen', () => {
+  test('shows which recovery is running, and how often it may happen', () => {
     const during = (activity: PanelSnapshot['activity']): string => panel({ activity }, 80)
     expect([
       during({ type: 'retry', attempt: 2, maxRetries: 10, untilMs: 9_000, error: '529' }),
@@ -183,7 +183,7 @@ describe('the stop panel', () => {
     ])
   })
 
-  test('a recovery is cut where there is no room for it, and does not go before the figures are gone', () => {
+  test('cuts a recovery without room, and leaves out the figures first', () => {
     const because = 'the linter has 17 complaints'
     const activity = { type: 'recovery', transition: 'stop_hook_blocking', used: 2, left: 6, because } as const
     expect([100, 80, 60, 50].map((width) => panel({ activity }, width))).toEqual([
@@ -194,7 +194,7 @@ describe('the stop panel', () => {
     ])
   })
 
-  test('the time goes on between two requests, and stands still while a person is waited for', () => {
+  test('advances the time between requests, and not while waiting for a person', () => {
     let [now, snapshot] = [0, running]
     const view = stopPanel(
       () => snapshot,
@@ -214,7 +214,7 @@ describe('the stop panel', () => {
     expect(time()).toBe('2:21')
   })
 
-  test('requests of agents that wait for money are told with what is reserved, and the own one with what it waits for', () => {
+  test('shows waiting requests of agents with the reservation, and its own with its reason', () => {
     const waiting = { ...running.figures, waitingRequests: 3 }
     expect(panel({ figures: waiting }, 140)).toContain('$0.31 of $1.00 (+$0.05 reserved, 3 waiting)')
     const activity = { type: 'budget_wait', reservedUsd: 2.1, reservedTokens: 4_000, holders: 3 } as const
@@ -226,7 +226,7 @@ describe('the stop panel', () => {
     expect(panel({ activity: ofTokens }, 140)).toMatch(/^ waiting for 4\.0k tokens reserved by 1 request · /)
   })
 
-  test('limits of tokens and time are told with what was used of them', () => {
+  test('shows token and time limits with what is used', () => {
     const limits = { ...noLimits, maxTotalTokens: 500_000, maxDurationMs: 600_000 }
     expect(panel({ limits, figures: { ...running.figures, reservedTokens: 8_000 } }, 120)).toBe(
       ' 7 turns · $0.31 (+$0.05 reserved) · ctx 46 % (compacts at 80) · 2:10 of 10:00 · next stop: dollar limit in ~14 turns',
@@ -235,7 +235,7 @@ describe('the stop panel', () => {
 })
 
 describe('the queue', () => {
-  test('says what becomes of each message', () => {
+  test('shows when each message is sent', () => {
     const queue = [
       { id: '1', content: 'use port 8080', when: 'next' },
       { id: '2', content: 'then update\nthe changelog', when: 'later' },
@@ -263,7 +263,7 @@ describe('the status bar', () => {
     return shown([statusBar(() => ({ snapshot, branch: 'main*', keys }), plain)], width)
   }
 
-  test('has mode, model and branch; keys go where there is no room', () => {
+  test('shows mode, model and branch, and leaves out keys without room', () => {
     expect(bar(110)).toBe(
       ' accepts edits · sonnet-5.5 · main* · 1 in the background · Esc stop · Enter steer · Alt+Enter queue',
     )

@@ -26,7 +26,7 @@ test.each([
   expect(stripToColours(given)).toBe(printed)
 })
 
-test('no text leaves a control but line feeds and colours', () => {
+test('leaves no controls but line feeds and colours', () => {
   const piece = fc.oneof(
     fc.array(fc.nat(0x2ff), { maxLength: 20 }).map((codes) => String.fromCodePoint(...codes)),
     fc.constantFrom('\u001B', '\u001B[', '\u001B]', '\u009B', '1;31m', '8m', '\u001B\u001B[[', 'm'),
@@ -44,7 +44,7 @@ test('no text leaves a control but line feeds and colours', () => {
   )
 })
 
-test('where there is no terminal that can be used, the sentence names halting -p', () => {
+test('names halting -p if there is no usable terminal', () => {
   const terminal = { isTTY: true }
   expect(missingTerminalReason({ TERM: 'screen' }, { stdin: terminal, stdout: terminal })).toBeUndefined()
   expect(missingTerminalReason({}, { stdin: terminal, stdout: terminal })).toBeUndefined()
@@ -71,7 +71,7 @@ test.each([
   expect(firstTheme(asked, env, background)).toBe(theme)
 })
 
-test('paint ends what it began and nothing else, and follows the theme that is chosen', () => {
+test('paint resets only what it set, and follows the chosen theme', () => {
   const theme = createTheme('dark')
   expect(theme.paint('bold', `a ${theme.paint('code', 'b')} c`)).toBe('\u001B[1ma \u001B[36mb\u001B[39m c\u001B[22m')
   expect(theme.style.yellow('limit')).toBe('\u001B[33mlimit\u001B[39m')

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { transcriptLines } from '../../src/terminal/pager/transcript.ts'
 import { plain } from './view-support.ts'
 
-test('what a message brought in stands below what was said', () => {
+test('shows attachments of a message below its text', () => {
   const content = ['Look at it.', 'The user ran this command themselves:\n$ ls\na.ts'].map((text) => ({
     type: 'text' as const,
     text,

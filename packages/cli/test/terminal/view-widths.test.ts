@@ -121,7 +121,7 @@ const event = fc.oneof(
 )
 
 describe('for any strings, at any width', () => {
-  test('no line of the stream is wider than the screen, or steers it', () => {
+  test('no line of the stream is wider than the screen, or controls it', () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 5 }), width, (events, columns) => {
         const view = streamView(() => 0, coloured)
@@ -131,7 +131,7 @@ describe('for any strings, at any width', () => {
     )
   })
 
-  test('nor one of an ending, the panel, the queue or the status bar', () => {
+  test('no line of an ending, the panel, the queue or the status bar is', () => {
     const reasons = Object.keys(endings) as EndingReason[]
     fc.assert(
       fc.property(fc.constantFrom(...reasons), anyText, width, fc.nat(1e9), (reason, said, columns, figure) => {
@@ -182,7 +182,7 @@ describe('for any strings, at any width', () => {
     )
   })
 
-  test('nor one of a question, whatever was typed into it', () => {
+  test('no line of a question is, whatever was typed into it', () => {
     const asked = fc.constantFrom('Bash', 'Edit', 'Write', 'WebFetch', 'AskUserQuestion', 'ExitPlanMode', 'mcp__a__b')
     const key = fc.oneof(fc.constantFrom('e', 'i', '3', '\t', '\u001B', '\u001B[D', '\u007F', ' '), anyText)
     fc.assert(

@@ -14,7 +14,7 @@ function repository(): { readonly cwd: string; readonly git: (...args: string[])
   return { cwd, git }
 }
 
-test('changes are seen when it is looked at, and that they are gone', async () => {
+test('notices new and reverted changes when it checks', async () => {
   const { cwd } = repository()
   const changed = vi.fn<() => void>()
   const tree = watchWorktree(cwd, process.env, changed)
@@ -28,7 +28,7 @@ test('changes are seen when it is looked at, and that they are gone', async () =
   expect(changed).toHaveBeenCalledTimes(2)
 })
 
-test('nothing that the repository names is run', async () => {
+test('runs no program that the repository names', async () => {
   const { cwd, git } = repository()
   const ran = join(cwd, '..', `ran-${process.pid}`)
   onTestFinished(() => rmSync(ran, { force: true }))
