@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-ACP-5, R-ACP-5a, R-ACP-6. What an editor sees of each ending, with notices, is in docs/guide/endings.md.
+// Holds rules of docs/spec: R-ACP-5, R-ACP-5a, R-ACP-6. docs/guide/endings.md says what an editor sees of each ending, with notices.
 import { readFileSync } from 'node:fs'
 import { endings, type EndingReason } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
@@ -29,8 +29,11 @@ test('a rejected key has an error code of its own', async () => {
 
 test('the guide lists the stop reasons of the code', () => {
   const guide = readFileSync(new URL('../../../../docs/guide/editors.md', import.meta.url), 'utf8')
-  for (const [reason, told] of Object.entries(endings).map(([reason, { acp }]) => [reason, acp] as const)) {
+  for (const [reason, stopReason] of Object.entries(endings).map(([reason, { acp }]) => [reason, acp] as const)) {
     const row = guide.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${reason}\``))
-    expect([reason, row]).toEqual([reason, expect.stringContaining(told === 'error' ? 'error' : `\`${told}\``)])
+    expect([reason, row]).toEqual([
+      reason,
+      expect.stringContaining(stopReason === 'error' ? 'error' : `\`${stopReason}\``),
+    ])
   }
 })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-ACP-3, R-ACP-5a, R-ACP-9: what a session tells, as updates.
+// Holds rules of docs/spec: R-ACP-3, R-ACP-5a, R-ACP-9: the updates that a session sends.
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
 import { describe, expect, test } from 'vitest'
 import type { SessionEvent } from '@halting/core/session'
@@ -12,7 +12,7 @@ const nobody = (): never => {
   throw new Error('no figures are asked for')
 }
 
-function told(events: readonly RunEvent[], capabilities = fullCapabilities): readonly SessionUpdate[] {
+function updatesOf(events: readonly RunEvent[], capabilities = fullCapabilities): readonly SessionUpdate[] {
   const updates = new EventUpdates(clientFeaturesOf(capabilities), '/work', nobody)
   return events.flatMap((event) => updates.updatesFor({ type: 'loop', event }))
 }
@@ -86,7 +86,7 @@ describe('agents', () => {
 
 test('name the agent of a call, and the call that started it', () => {
   const read: RunEvent = { type: 'tool_start', callId: 'c1', name: 'Read', input: { file_path: 'x' } }
-  expect(told([inAgent(inAgent(read, 'b1'))])).toMatchObject([
+  expect(updatesOf([inAgent(inAgent(read, 'b1'))])).toMatchObject([
     {
       toolCallId: 'a1/b1/c1',
       title: 'helper › Read x',
@@ -97,19 +97,19 @@ test('name the agent of a call, and the call that started it', () => {
 
 test('a call with a changed input is shown with that input', () => {
   const block = { type: 'tool_use', id: 'b1', name: 'Bash', input: { command: 'rm x' } } as const
-  const asked: RunEvent = {
+  const questionEvent: RunEvent = {
     type: 'model_update',
     request: 1,
     entryId: 'e',
     update: { type: 'block', index: 0, block, messageId: 'm' },
   }
   const start = (command: string): RunEvent => ({ type: 'tool_start', callId: 'b1', name: 'Bash', input: { command } })
-  expect(told([asked, start('rm x')]).at(-1)).toEqual({
+  expect(updatesOf([questionEvent, start('rm x')]).at(-1)).toEqual({
     sessionUpdate: 'tool_call_update',
     toolCallId: 'b1',
     status: 'in_progress',
   })
-  expect(told([asked, start('ls')]).at(-1)).toEqual({
+  expect(updatesOf([questionEvent, start('ls')]).at(-1)).toEqual({
     sessionUpdate: 'tool_call_update',
     toolCallId: 'b1',
     status: 'in_progress',
@@ -129,7 +129,7 @@ describe('further events', () => {
   ]
 
   test('a compaction is sent as an update if the client supports those', () => {
-    expect(told(compaction)).toEqual([
+    expect(updatesOf(compaction)).toEqual([
       { sessionUpdate: 'compaction_update', compactionId: 'compaction-1', status: 'in_progress' },
       { sessionUpdate: 'compaction_update', compactionId: 'compaction-1', status: 'completed' },
       { sessionUpdate: 'compaction_update', compactionId: 'compaction-2', status: 'in_progress' },
@@ -138,31 +138,31 @@ describe('further events', () => {
   })
 
   test('a compaction is sent as a message otherwise', () => {
-    expect(JSON.stringify(told(compaction, {}))).toContain('Made shorter: 9 to 3 tokens.')
-    expect(told(compaction, {}).every(({ sessionUpdate }) => sessionUpdate === 'agent_message_chunk')).toBe(true)
+    expect(JSON.stringify(updatesOf(compaction, {}))).toContain('Made shorter: 9 to 3 tokens.')
+    expect(updatesOf(compaction, {}).every(({ sessionUpdate }) => sessionUpdate === 'agent_message_chunk')).toBe(true)
   })
 
   test('a retry reports when and how often, a recovery how often it may still happen', () => {
     const error = { kind: 'overloaded', message: 'Overloaded.', status: 529 } as never
     const events: RunEvent[] = [{ type: 'retry', request: 1, attempt: 2, maxRetries: 10, delayMs: 3_000, error }]
-    expect(told(events)).toEqual([
+    expect(updatesOf(events)).toEqual([
       {
         sessionUpdate: 'notice',
         severity: 'warning',
         title: expect.stringMatching(/Overloaded\. Retry 2 of 10 in 3\.0 s/),
       },
     ])
-    // Nothing of the reply was shown: there is nothing to explain.
-    expect(told(events, {})).toEqual([])
+    // Nothing of the reply was shown, so there is nothing to explain.
+    expect(updatesOf(events, {})).toEqual([])
     const half: RunEvent = {
       type: 'model_update',
       request: 1,
       entryId: 'e',
       update: { type: 'text_delta', index: 0, text: 'Half' },
     }
-    expect(told([half, ...events], {})).toHaveLength(2)
+    expect(updatesOf([half, ...events], {})).toHaveLength(2)
     const lap = { type: 'lap', transition: 'model_fallback', left: { model_fallback: 0 } } as never
-    expect(told([lap])).toEqual([
+    expect(updatesOf([lap])).toEqual([
       { sessionUpdate: 'notice', severity: 'info', title: 'Switching to the fallback model (0 left).' },
     ])
   })
@@ -288,7 +288,7 @@ test('a retried request says what failed: an interrupted reply, or a model that 
     update: { type: 'text_delta', index: 0, text: 'I th' },
   }
   const titles = (events: readonly RunEvent[]): readonly unknown[] =>
-    told(events).flatMap((update) => ('title' in update ? [update.title] : []))
+    updatesOf(events).flatMap((update) => ('title' in update ? [update.title] : []))
   expect([titles([failed]), titles([written, failed])]).toEqual([
     [expect.stringMatching(/^The request failed: Overloaded\. Retry 1 of 10 at .*\d\d:\d\d:\d\d\.$/)],
     [expect.stringMatching(/^The reply was interrupted: Overloaded\. Retry 1 of 10 at .*\d\d:\d\d:\d\d\.$/)],

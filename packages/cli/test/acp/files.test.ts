@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-ACP-12, through a client.
+// Holds rules of docs/spec: R-ACP-12, tested through a client.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -36,7 +36,7 @@ test('reads and edits unsaved text through the client', async () => {
   expect(resultsOf(model)).toContain('1\\ttyped')
   expect([buffer, readFileSync(path, 'utf8')]).toEqual(['changed\n', 'changed\n'])
   expect([...new Set(asked)]).toEqual([`read ${path}`, `write ${path}`])
-  // An editor that follows is told where.
+  // An editor that follows the agent gets the location.
   expect(updates('tool_call_update')).toContainEqual(expect.objectContaining({ locations: [{ path, line: 1 }] }))
   expect(wire.problems).toEqual([])
 })

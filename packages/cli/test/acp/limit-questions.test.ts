@@ -85,8 +85,8 @@ describe('an editor with forms', () => {
   const capabilities = { elicitation: { form: {} } }
   const atTwo = { id: 'q', used: 2, of: 2, most: null, offers: [], message: '', sinceMs: 0, untilMs: null }
 
-  /** Answers each form in turn; gives the stop reason and the messages of the forms. */
-  async function answering(...contents: readonly (Record<string, string> | undefined)[]) {
+  /** Answers the forms in turn; returns the stop reason and the messages of the forms. */
+  async function answerLimits(...contents: readonly (Record<string, string> | undefined)[]) {
     const asked: string[] = []
     const { newSession, prompt, wire } = await startAgent({
       model: scriptedModel(reads(3)),
@@ -111,16 +111,16 @@ describe('an editor with forms', () => {
     ['nothing', {}, 'max_turn_requests'],
     ['no answer', undefined, 'max_turn_requests'],
   ])('is asked about a limit with a form: %s', async (_what, content, stopReason) => {
-    expect(await answering(content)).toEqual({
+    expect(await answerLimits(content)).toEqual({
       stopReason,
       asked: [`${limitQuestion({ limit: 'maxTurns' })} ${limitReason({ ...atTwo, limit: 'maxTurns' })}`],
     })
   })
 
   test('is asked again for an invalid value, three times in all', async () => {
-    const { stopReason, asked } = await answering({ other: 'many' }, { other: '2' }, { other: '4' })
+    const { stopReason, asked } = await answerLimits({ other: 'many' }, { other: '2' }, { other: '4' })
     expect([stopReason, asked.length]).toEqual(['end_turn', 3])
     expect(asked[1]).toContain('Give a whole number')
-    expect((await answering({ other: 'a' }, { other: 'b' }, { other: 'c' }, { other: '4' })).asked).toHaveLength(3)
+    expect((await answerLimits({ other: 'a' }, { other: 'b' }, { other: 'c' }, { other: '4' })).asked).toHaveLength(3)
   })
 })

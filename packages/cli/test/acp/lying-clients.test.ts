@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-ACP-7b, R-ACP-12: clients that answer with what is no answer.
+// Holds rules of docs/spec: R-ACP-7b, R-ACP-12: clients that send invalid answers.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cannotAsk, userDidNotAnswer } from '@halting/core/adapters'
@@ -12,7 +12,7 @@ const selected = (optionId: unknown): object => ({ outcome: { outcome: 'selected
 const questions = [{ question: 'Which?', options: [{ label: 'Red' }, { label: 'Blue' }] }]
 const ask: ScriptedReply = { toolCalls: [{ name: 'AskUserQuestion', input: { questions } }] }
 
-/** What a client answers to a question, and it is none. */
+/** Invalid answers of a client to a question. */
 const noAnswers: readonly (readonly [what: string, answer: unknown])[] = [
   ['nothing', null],
   ['a number', 7],
@@ -50,13 +50,13 @@ describe('a client that answers a question with', () => {
   })
 })
 
-test.each<readonly [what: string, answer: unknown, told: string]>([
+test.each<readonly [what: string, answer: unknown, report: string]>([
   ['nothing', null, userDidNotAnswer],
   ['a word that nobody knows', { action: 'maybe' }, userDidNotAnswer],
   ['no content', { action: 'accept' }, 'Not answered.'],
   ['content that is none', { action: 'accept', content: 7 }, 'Not answered.'],
   ['answers of other kinds', { action: 'accept', content: { answer1: { a: 1 } } }, 'Not answered.'],
-])('%s in a form has not answered', async (_what, answer, told) => {
+])('%s in a form has not answered', async (_what, answer, report) => {
   const model = scriptedModel([ask, 'Done.'])
   const { newSession, prompt } = await startAgent({
     model,
@@ -65,7 +65,7 @@ test.each<readonly [what: string, answer: unknown, told: string]>([
   })
   const { sessionId } = await newSession()
   expect(await prompt(sessionId, 'go')).toMatchObject({ stopReason: 'end_turn' })
-  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain(told)
+  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain(report)
 })
 
 describe('files', () => {

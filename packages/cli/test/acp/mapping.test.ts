@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-ACP-3, R-ACP-4, R-ACP-7, R-ACP-7a, R-ACP-8: what is told, without a client.
+// Holds rules of docs/spec: R-ACP-3, R-ACP-4, R-ACP-7, R-ACP-7a, R-ACP-8: the updates themselves, without a client.
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ContentBlock, SessionUpdate } from '@agentclientprotocol/sdk'
@@ -18,7 +18,7 @@ import { toolViewOf } from '../../src/acp/tool-view.ts'
 import { callProblems, type Message } from '../support/acp-schema.ts'
 import { testFolder } from '../support/acp-agent.ts'
 
-// A test reads fields of any update.
+// Allows a test to read any field of an update.
 const asMessages = (updates: readonly SessionUpdate[]): readonly Message[] =>
   updates as readonly unknown[] as readonly Message[]
 
@@ -73,7 +73,7 @@ describe('calls', () => {
     calls.end('a', 'done')
     calls.end('b', 'failed')
     expect(calls.result('a', 'x', false)).toMatchObject([{ toolCallId: 'a', status: 'completed', content: [{}] }])
-    // A run that broke has no result of it.
+    // A run that broke off has no result for the call.
     expect(calls.closeAll('over')).toEqual([{ sessionUpdate: 'tool_call_update', toolCallId: 'b', status: 'failed' }])
   })
 
@@ -109,7 +109,7 @@ describe('calls', () => {
       [],
     ])
     expect(update).not.toHaveProperty('status')
-    // Other tools report the time alone.
+    // Other tools report only the time.
     expect(calls.progress('a', { elapsedSeconds: 2 })).toEqual([])
     calls.end('a', 'done')
     expect(calls.progress('a', tail)).toEqual([])
@@ -124,8 +124,8 @@ describe('calls', () => {
   test('a result is limited, and a diff replaces its text', () => {
     const calls = new CallUpdates('/work')
     calls.announce('r', 'Bash', { command: 'yes' })
-    const [told] = calls.result('r', 'y'.repeat(30_000), false)
-    expect(JSON.stringify(told)).toContain('10000 more characters')
+    const [toolUpdate] = calls.result('r', 'y'.repeat(30_000), false)
+    expect(JSON.stringify(toolUpdate)).toContain('10000 more characters')
     calls.announce('e', 'Edit', { file_path: 'a', old_string: 'x', new_string: 'y' })
     expect(calls.result('e', 'Edited a.', false)).toEqual([
       { sessionUpdate: 'tool_call_update', toolCallId: 'e', status: 'completed' },
@@ -139,7 +139,7 @@ test.each<
     input: object,
     result: string,
     details: unknown,
-    told: { readonly title?: string; readonly locations?: readonly object[]; readonly text?: string },
+    expected: { readonly title?: string; readonly locations?: readonly object[]; readonly text?: string },
   ]
 >([
   [
@@ -337,8 +337,8 @@ describe('what an editor shows of a call', () => {
       '/work',
     )
     expect(content).toHaveLength(sections.length + 1)
-    const told = expect.stringContaining('folder/file-19 (new file)\nkeep → gone\nold (delete)') as unknown
-    expect(content[0]).toMatchObject({ type: 'content', content: { text: told } })
+    const toolUpdate = expect.stringContaining('folder/file-19 (new file)\nkeep → gone\nold (delete)') as unknown
+    expect(content[0]).toMatchObject({ type: 'content', content: { text: toolUpdate } })
   })
 
   test.each([
@@ -441,7 +441,7 @@ describe('text of replies', () => {
       { type: 'image', data: 'AAAA', mimeType: 'image/png' },
       { type: 'text', text: '\n\nSources:\n\n- A: https://a.example/' },
     ])
-    // A record may hold anything.
+    // A record may contain any value.
     const garbage = [
       { type: 'image' },
       { type: 'image', source: { data: 3 } },

@@ -29,7 +29,7 @@ test('answers a prompt after all updates of the run, and every line matches the 
     '_halting.run_usd',
     '_halting.max_tool_calls',
   ])
-  // The default of -p and the interactive program is not for editors (spec R-LIM-5).
+  // The default of -p and of the interactive program does not apply to editors (spec R-LIM-5).
   expect(configOptions?.find(({ id }) => id === '_halting.run_usd')).toMatchObject({ currentValue: 'none' })
   expect(await prompt(sessionId, 'Write a.txt')).toEqual({
     stopReason: 'end_turn',
@@ -38,15 +38,15 @@ test('answers a prompt after all updates of the run, and every line matches the 
   expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('new\n')
   expect(text()).toBe('I write.Done.')
   expect(text('agent_thought_chunk')).toBe('Hm.')
-  const told = updates().map(({ sessionUpdate, status }) => [sessionUpdate, status].filter(Boolean).join(' '))
-  // Once the answer to session/new is out: a prompt may be quicker.
-  expect(told.filter((kind) => kind === 'available_commands_update')).toHaveLength(1)
-  expect(told.filter((kind) => kind !== 'available_commands_update')).toEqual([
+  const kinds = updates().map(({ sessionUpdate, status }) => [sessionUpdate, status].filter(Boolean).join(' '))
+  // Only after session/new was answered: a prompt may be faster.
+  expect(kinds.filter((kind) => kind === 'available_commands_update')).toHaveLength(1)
+  expect(kinds.filter((kind) => kind !== 'available_commands_update')).toEqual([
     'session_info_update',
     'agent_message_chunk',
     'tool_call pending',
     'usage_update',
-    // This model does not stream it.
+    // This model does not stream thinking.
     'agent_thought_chunk',
     'tool_call_update in_progress',
     'tool_call_update completed',
@@ -86,9 +86,9 @@ test('receives a cancel while a prompt is prepared, and accepts further prompts'
   const preparing = new Promise<void>((resolve) => {
     isPreparing = resolve
   })
-  let goOn: () => void = () => undefined
+  let release: () => void = () => undefined
   const wait = new Promise<void>((resolve) => {
-    goOn = resolve
+    release = resolve
   })
   const model = scriptedModel(['Yes.'])
   const { agent, newSession, prompt } = await startAgent({
@@ -102,7 +102,7 @@ test('receives a cancel while a prompt is prepared, and accepts further prompts'
   const first = prompt(sessionId, 'hi')
   await preparing
   await agent.notify(methods.agent.session.cancel, { sessionId })
-  goOn()
+  release()
   expect(await first).toEqual({ stopReason: 'cancelled' })
   expect(await prompt(sessionId, 'again')).toMatchObject({ stopReason: 'end_turn' })
   expect(model.requests).toHaveLength(1)
@@ -193,7 +193,7 @@ test('asks with the diff and the rule to save, and follows the answer', async ()
         },
       ],
     },
-    // The same call is rejected without a question from then on.
+    // From then on the same call is rejected without a question.
     expect.objectContaining({ toolCall: expect.objectContaining({ toolCallId: 'b1' }) }),
   ])
   expect(existsSync(join(cwd, 'a.txt'))).toBe(true)
@@ -273,26 +273,26 @@ test('a cancel also applies to prompts that wait for the end of the run', async 
   expect(wire.problems).toEqual([])
 })
 
-test.each<readonly [how: string, said: readonly string[], before: number]>([
+test.each<readonly [how: string, texts: readonly string[], before: number]>([
   ['while nothing goes on', ['one', 'two', 'three'], 0],
   ['while a run goes on', ['zero', 'one', 'two', 'three'], 1],
-])('runs three prompts, %s, one after the other, each with its answer', async (_how, said, before) => {
+])('runs three prompts, %s, one after the other, each with its answer', async (_how, texts, before) => {
   const model = scriptedModel((_request, index) => (index === 0 ? { hang: true, text: 'Wait' } : 'Done.'))
   const { newSession, prompt, updates, wire } = await startAgent({ model })
   const { sessionId } = await newSession()
   const answered: string[] = []
-  const hand = (text: string) => prompt(sessionId, text).finally(() => answered.push(text))
-  const first = said.slice(0, before).map(hand)
+  const sendPrompt = (text: string) => prompt(sessionId, text).finally(() => answered.push(text))
+  const first = texts.slice(0, before).map(sendPrompt)
   await expect.poll(() => updates('agent_message_chunk').length >= before).toBe(true)
-  const answers = await Promise.all([...first, ...said.slice(before).map(hand)])
+  const answers = await Promise.all([...first, ...texts.slice(before).map(sendPrompt)])
   expect(answers).toMatchObject(
-    said.map((_, index) => ({
+    texts.map((_, index) => ({
       stopReason: 'end_turn',
       _meta: { 'halting/stop': { reason: index === 0 ? 'aborted_streaming' : 'completed' } },
     })),
   )
-  expect(answered).toEqual(said)
+  expect(answered).toEqual(texts)
   const persons = model.requests.at(-1)?.messages.filter(({ role }) => role === 'user') ?? []
-  expect(persons.map(({ content }) => content)).toEqual(said)
+  expect(persons.map(({ content }) => content)).toEqual(texts)
   expect([wire.problems, wire.unanswered]).toEqual([[], []])
 })

@@ -6,7 +6,7 @@ import { redactionStream } from '../../src/acp/acp.ts'
 async function through(message: object): Promise<unknown> {
   const { readable, writable } = redactionStream((text) => text.replaceAll('sk-key', '[REDACTED]'))
   const writer = writable.getWriter()
-  // A test writes what an agent would.
+  // The test writes what an agent would write.
   void writer.write(message as AnyMessage).then(() => writer.close())
   const { value } = await readable.getReader().read()
   return value

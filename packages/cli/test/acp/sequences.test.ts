@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-ACP-2, R-ACP-3, R-ACP-4, R-ACP-6: whatever a client asks for, in whatever order.
+// Holds rules of docs/spec: R-ACP-2, R-ACP-3, R-ACP-4, R-ACP-6: a client may send any requests in any order.
 import { methods, type RequestPermissionOutcome } from '@agentclientprotocol/sdk'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -38,7 +38,7 @@ const outcomes: readonly RequestPermissionOutcome[] = [
   { outcome: 'selected', optionId: 'never offered' },
 ]
 
-/** All of them for whoever can wait. */
+/** HALTING_DEEP=all runs all of them, which takes long. */
 const isDeep = ['1', 'all'].includes(process.env['HALTING_DEEP'] ?? '')
 
 const session = fc.nat(2)
@@ -137,7 +137,7 @@ test('answers every request once, matches the schema, and leaves no call open', 
             for (let turn = 0; turn < one.turns; turn++) await new Promise((resolve) => setImmediate(resolve))
         }
       }
-      // What hangs is cancelled in the end, as often as a queue has something left to run.
+      // What hangs is cancelled at the end, once for each queued prompt that may still run.
       const all = Promise.all(settled)
       let isDone = false
       void all.then(() => (isDone = true))

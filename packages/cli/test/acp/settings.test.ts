@@ -14,8 +14,8 @@ const valuesOf = (options: readonly SessionConfigOption[] | null | undefined): R
 test('a limit raised in the editor during a run applies to that run', async () => {
   let reached: () => void = () => undefined
   const inRun = new Promise<void>((resolve) => (reached = resolve))
-  let goOn: () => void = () => undefined
-  const wait = new Promise<void>((resolve) => (goOn = resolve))
+  let release: () => void = () => undefined
+  const wait = new Promise<void>((resolve) => (release = resolve))
   const model = scriptedModel((_request, index) =>
     index === 0 ? { ...look, before: () => (reached(), wait) } : index < 4 ? look : 'Done.',
   )
@@ -30,7 +30,7 @@ test('a limit raised in the editor during a run applies to that run', async () =
     value: '10',
   })
   expect(valuesOf(raised.configOptions)).toMatchObject({ '_halting.max_turns': '10' })
-  goOn()
+  release()
   expect(await answered).toMatchObject({ stopReason: 'end_turn', _meta: { 'halting/stop': { reason: 'completed' } } })
   expect(model.requests).toHaveLength(5)
   expect(updates('config_option_update')).toHaveLength(1)
@@ -49,7 +49,7 @@ test.each(['', '/continue', '  /continue  '])(
     const { sessionId } = await newSession()
     expect(await prompt(sessionId, 'go')).toMatchObject({ stopReason: 'max_turn_requests' })
     expect(await prompt(sessionId, text)).toMatchObject({ stopReason: 'end_turn' })
-    // What was asked for at first is asked for still: nothing was said in between.
+    // The permission that the session began with still applies: nothing changed it in between.
     expect(model.requests.at(-1)?.messages.filter(({ role }) => role === 'user')).toHaveLength(4)
     expect(wire.problems).toEqual([])
   },
@@ -207,10 +207,10 @@ test('names from files and the model are shown on one line', async () => {
   const [{ availableCommands } = {}] = updates('available_commands_update')
   const [{ entries } = {}] = updates('plan')
   const names = updates('tool_call').map(({ name, title }) => [name, title])
-  const said = JSON.stringify([availableCommands, entries, names])
-  expect(said).toContain('review')
-  expect(said).toMatch(/ab c+…/)
-  expect(said).not.toMatch(/\u202E|\\u001b|\\u0007|\\n|c{600}/i)
+  const allUpdates = JSON.stringify([availableCommands, entries, names])
+  expect(allUpdates).toContain('review')
+  expect(allUpdates).toMatch(/ab c+…/)
+  expect(allUpdates).not.toMatch(/\u202E|\\u001b|\\u0007|\\n|c{600}/i)
 })
 
 test('two sessions have separate folders, modes and runs', async () => {
@@ -248,7 +248,7 @@ test('an unknown session, a relative folder and an unknown method have error cod
   })
   await expect(agent.request('session/nothing', {})).rejects.toMatchObject({ code: -32601 })
   await expect(agent.request('session/prompt', { sessionId: 7 })).rejects.toMatchObject({ code: -32602 })
-  // Again is harmless.
+  // Repeating it changes nothing.
   expect(await agent.request(methods.agent.session.close, { sessionId: 'none' })).toEqual({})
   expect(await agent.request(methods.agent.session.delete, { sessionId: 'none' })).toEqual({})
   expect(
@@ -256,6 +256,6 @@ test('an unknown session, a relative folder and an unknown method have error cod
       (problem) => !problem.startsWith('Request session/nothing') && !problem.startsWith('PromptRequest'),
     ),
   ).toEqual([
-    // What was asked for has no schema, and so has its answer none but an error.
+    // The method has no schema, so only an error can be a valid answer.
   ])
 })

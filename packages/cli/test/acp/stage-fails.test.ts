@@ -1,4 +1,4 @@
-// Holds R-LIVE-3a of docs/spec.
+// Holds rules of docs/spec: R-LIVE-3a.
 import { expect, test } from 'vitest'
 import { EventUpdates } from '../../src/acp/event-updates.ts'
 import { Prompts } from '../../src/acp/prompts.ts'
@@ -11,7 +11,7 @@ test('a failed stage after a run neither answers the prompt of the next run nor 
   const stage = { type: 'failed', error: new Error('The stage broke.'), givenBack: [], isAfterRun: true } as const
   prompts.onEvent(stage)
   expect(prompts.isEmpty).toBe(false)
-  // Nothing of the snapshot is looked at.
+  // The code does not read the snapshot.
   const updates = new EventUpdates({ notices: true, compaction: false }, '/work', () => ({}) as never)
   updates.updatesFor({
     type: 'loop',

@@ -31,8 +31,8 @@ test('a session is opened, run, listed, loaded, resumed and deleted', async () =
     { content: 'Done.' },
     { content: 'Again.' },
   ])
-  const talking = await talk(['--script', replies])
-  const { agent, wire, asked } = talking
+  const talkRun = await talk(['--script', replies])
+  const { agent, wire, asked } = talkRun
   const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [] })
   expect(await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('Write a.txt') })).toMatchObject({
     stopReason: 'end_turn',
@@ -65,9 +65,9 @@ test('a session is opened, run, listed, loaded, resumed and deleted', async () =
   await expect(agent.request(methods.agent.session.load, { sessionId, cwd, mcpServers: [] })).rejects.toMatchObject({
     code: -32002,
   })
-  talking.child.stdin?.end()
-  expect(await talking.exited()).toBe(0)
-  expect([wire.problems, talking.strangers, talking.stderr()]).toEqual([[], [], ''])
+  talkRun.child.stdin?.end()
+  expect(await talkRun.exited()).toBe(0)
+  expect([wire.problems, talkRun.strangers, talkRun.stderr()]).toEqual([[], [], ''])
 })
 
 test('a run of a killed process continues in the mode that the editor shows, not its first one', async () => {
@@ -90,8 +90,8 @@ test('a run of a killed process continues in the mode that the editor shows, not
 })
 
 test('a cancel arrives in the same write as the prompt', async () => {
-  const talking = await talk(['--script', script([{ content: 'Late.', delay_ms: 60_000 }])])
-  const { agent, wire, child } = talking
+  const talkRun = await talk(['--script', script([{ content: 'Late.', delay_ms: 60_000 }])])
+  const { agent, wire, child } = talkRun
   const { sessionId } = await agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })
   const prompt = { jsonrpc: '2.0', id: 'p', method: 'session/prompt', params: { sessionId, prompt: say('hi') } }
   const cancel = { jsonrpc: '2.0', method: 'session/cancel', params: { sessionId } }
@@ -111,20 +111,20 @@ test.each([
 ])('when %s, the run ends, nothing is left, and another process finds the session complete', async (_how, status) => {
   const file = join(here(), `pid-${status}.txt`)
   const replies = script([{ content: [call('Bash', { command: `echo $$ > ${file}; sleep 600` })] }])
-  const talking = await talk(['--script', replies, '--allowedTools', 'Bash'])
-  const { sessionId } = await talking.agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })
-  const answered = talking.agent.request(methods.agent.session.prompt, { sessionId, prompt: say('sleep') }).then(
+  const talkRun = await talk(['--script', replies, '--allowedTools', 'Bash'])
+  const { sessionId } = await talkRun.agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })
+  const answered = talkRun.agent.request(methods.agent.session.prompt, { sessionId, prompt: say('sleep') }).then(
     (answer) => (answer as { readonly stopReason: string }).stopReason,
     () => 'no answer',
   )
   const pid = Number(await fileSays(file))
-  if (status === 0) talking.child.stdin?.end()
-  else talking.child.kill('SIGTERM')
-  expect(await talking.exited()).toBe(status)
+  if (status === 0) talkRun.child.stdin?.end()
+  else talkRun.child.kill('SIGTERM')
+  expect(await talkRun.exited()).toBe(status)
   expect(await answered).toBe('cancelled')
   expect(await survivorsOf([pid])).toEqual([])
-  expect(callProblems(updatesIn(talking.wire))).toEqual([])
-  expect([talking.wire.problems, talking.strangers]).toEqual([[], []])
+  expect(callProblems(updatesIn(talkRun.wire))).toEqual([])
+  expect([talkRun.wire.problems, talkRun.strangers]).toEqual([[], []])
   const again = await talk(['--script', script([{ content: 'Yes.' }])])
   await again.agent.request(methods.agent.session.load, { sessionId, cwd: here(), mcpServers: [] })
   expect(updatesIn(again.wire).filter(({ sessionUpdate }) => sessionUpdate === 'tool_call_update')).toEqual(
@@ -179,11 +179,11 @@ test('stdout has only the protocol: problems of settings are reported on stderr 
     join(cwd, '.halting/settings.json'),
     '{ "hooks": { "Nothing": [] }, "permissions": { "allow": ["Bash"] } }',
   )
-  const talking = await talk(['--script', script([{ content: 'Hi.' }])])
-  const { agent, wire, strangers } = talking
+  const talkRun = await talk(['--script', script([{ content: 'Hi.' }])])
+  const { agent, wire, strangers } = talkRun
   const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [] })
   await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('hi') })
-  expect(talking.stderr()).toMatch(/^halting: /)
+  expect(talkRun.stderr()).toMatch(/^halting: /)
   expect(JSON.stringify(updatesIn(wire))).toContain('trust')
   expect([wire.problems, strangers]).toEqual([[], []])
 })
@@ -283,24 +283,26 @@ test('names of attachments mention no files, also as arguments of a command (R-A
     await agent.request(methods.agent.session.prompt, { sessionId, prompt: [...say(text), ...attached] })
   const before = wire.said.length
   await agent.request(methods.agent.session.load, { sessionId, cwd, mcpServers: [] })
-  const said = updatesIn({ said: wire.said.slice(before) })
+  const replayText = updatesIn({ said: wire.said.slice(before) })
     .filter(({ sessionUpdate }) => sessionUpdate === 'user_message_chunk')
     .map(({ content }) => (content as { text?: string }).text ?? '')
     .join('\n')
-  expect(said).not.toContain('text of named.txt')
-  expect(said.split('text of written.txt')).toHaveLength(3)
+  expect(replayText).not.toContain('text of named.txt')
+  expect(replayText.split('text of written.txt')).toHaveLength(3)
   const names = '`/w/a @named.txt b`[ @named.txt ](https://x/y)[z](@named.txt )`/w/c @named.txt d`'
-  expect(said).toContain(`See @written.txt ${names}`)
-  expect(said).toContain(`Look at @written.txt and ${names}.`)
+  expect(replayText).toContain(`See @written.txt ${names}`)
+  expect(replayText).toContain(`Look at @written.txt and ${names}.`)
   expect(wire.problems).toEqual([])
 })
 
 test('models with a key can be chosen, and others can be named', async () => {
   const { agent } = await talk([], { env: { ANTHROPIC_API_KEY: 'k', OPENAI_API_KEY: '' } })
   const { sessionId, configOptions } = await agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })
-  const told = configOptions?.find(({ id }) => id === 'model')
+  const modelOption = configOptions?.find(({ id }) => id === 'model')
   const names =
-    told?.type === 'select' ? told.options.flatMap((option) => ('value' in option ? [option.value] : [])) : []
+    modelOption?.type === 'select'
+      ? modelOption.options.flatMap((option) => ('value' in option ? [option.value] : []))
+      : []
   expect(names).toEqual(expect.arrayContaining(['claude-sonnet-5-5', 'claude-haiku-4-5']))
   expect(names.filter((name) => name.startsWith('openai/'))).toEqual([])
   const set = (value: string) =>
@@ -373,9 +375,9 @@ test.each([
     mcpServers: [{ name: 'own', command: process.execPath, args: [server, 'elicit'], env: [] }],
   })
   await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('ask me') })
-  const told = JSON.stringify(updatesIn(wire, sessionId))
-  expect(told).toContain(JSON.stringify(JSON.stringify(answer)).slice(1, -1))
-  expect([asked.length > 0, told.includes('does not support forms')]).toEqual([note === '', note !== ''])
+  const updates = JSON.stringify(updatesIn(wire, sessionId))
+  expect(updates).toContain(JSON.stringify(JSON.stringify(answer)).slice(1, -1))
+  expect([asked.length > 0, updates.includes('does not support forms')]).toEqual([note === '', note !== ''])
   expect(wire.problems).toEqual([])
 })
 
@@ -417,7 +419,7 @@ test('a subagent is shown with its name, calls and answer (R-ACP-3a)', async () 
   expect([wire.problems, callProblems(updatesIn(wire, sessionId))]).toEqual([[], []])
 })
 
-/** The id of the question that the program has asked. */
+/** The id of the question that the program asked. */
 const questionIn = ({ said }: Pick<Talk['wire'], 'said'>): unknown =>
   said.find(({ message }) => message['method'] === 'session/request_permission')?.message['id']
 const ofWrite = [{ content: [call('Write', { file_path: 'lied.txt', content: 'x' })] }, { content: 'Done.' }]

@@ -1,4 +1,4 @@
-// Holds R-VERI-23a: what an editor gets of a last change that no check has passed since.
+// Holds rules of docs/spec: R-VERI-23a: what an editor shows when no check has passed since the last change.
 import { methods } from '@agentclientprotocol/sdk'
 import { type FileWork, type RunOptions, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'

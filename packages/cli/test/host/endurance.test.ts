@@ -37,8 +37,8 @@ test('SIGTERM while idle exits immediately, with stdin open', async () => {
 
 test('SIGTERM exits while the session is opening and a server does not respond', async () => {
   const pid = join(mkdtempSync(join(here(), 'server-')), 'pid')
-  const mute = { command: '/bin/sh', args: ['-c', `echo $$ > ${pid}; exec sleep 300`] }
-  const one = await host([], { args: ['--mcp-config', JSON.stringify({ mcpServers: { mute } })] })
+  const silentServer = { command: '/bin/sh', args: ['-c', `echo $$ > ${pid}; exec sleep 300`] }
+  const one = await host([], { args: ['--mcp-config', JSON.stringify({ mcpServers: { mute: silentServer } })] })
   one.send(user('hi'))
   const processId = Number(await fileSays(pid))
   one.running.child.kill('SIGTERM')
@@ -103,9 +103,9 @@ test('survives any input, and answers each request and the next message', async 
   expect(await one.ask('set_permission_mode', { mode: 'default' })).toMatchObject({ subtype: 'success' })
   expect(await one.ask('set_max_thinking_tokens', { max_thinking_tokens: null })).toMatchObject({ subtype: 'success' })
   expect(await one.say('hi')).toMatchObject({ result: 'Hello.' })
-  const { status, lines: told } = await one.end()
+  const { status, lines: allLines } = await one.end()
   expect(status).toBe(0)
-  const answered = told.flatMap(({ response }) => (isAnswer(response) ? [response.request_id] : []))
+  const answered = allLines.flatMap(({ response }) => (isAnswer(response) ? [response.request_id] : []))
   for (const id of ids) expect(answered.filter((one) => one === id)).toHaveLength(1)
 })
 

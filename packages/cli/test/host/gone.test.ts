@@ -13,7 +13,7 @@ const done = { content: 'Done.' }
 const isQuestion = ({ type, request }: Line): boolean =>
   type === 'control_request' && JSON.stringify(request).includes('can_use_tool')
 
-async function asked(replies: readonly unknown[], initialize: object = {}) {
+async function runAndClose(replies: readonly unknown[], initialize: object = {}) {
   const cwd = realpathSync(mkdtempSync(join(here(), 'gone-')))
   const one = await host(replies, { cwd, args: ['--permission-prompt-tool', 'stdio'] })
   await one.ask('initialize', initialize)
@@ -23,7 +23,7 @@ async function asked(replies: readonly unknown[], initialize: object = {}) {
 }
 
 test('the end of stdin denies what nobody can answer, and the run continues to its end', async () => {
-  const { one, hasMade } = await asked([touch, done])
+  const { one, hasMade } = await runAndClose([touch, done])
   const { status, lines } = await one.end()
   expect([status, hasMade(), lines.filter(isResult)]).toEqual([
     0,
@@ -34,7 +34,7 @@ test('the end of stdin denies what nobody can answer, and the run continues to i
 })
 
 test('a second initialize reports what waits for an answer', async () => {
-  const { one } = await asked([touch, done])
+  const { one } = await runAndClose([touch, done])
   await one.ask('initialize')
   const question = one.lines().find(isQuestion)
   const answers = one.lines().filter(({ type }) => type === 'control_response')
@@ -43,7 +43,7 @@ test('a second initialize reports what waits for an answer', async () => {
 })
 
 test('a signal withdraws the question: the run has a result, and the program exits', async () => {
-  const { one, hasMade } = await asked([touch, done])
+  const { one, hasMade } = await runAndClose([touch, done])
   one.running.child.kill('SIGTERM')
   const { status } = await one.running.ended
   expect([status, hasMade(), one.lines().filter(isResult)]).toEqual([
@@ -54,7 +54,7 @@ test('a signal withdraws the question: the run has a result, and the program exi
 })
 
 test('ignores an answer that was not requested, or was already given', async () => {
-  const { one, hasMade } = await asked([touch, done])
+  const { one, hasMade } = await runAndClose([touch, done])
   const question = one.lines().find(isQuestion)
   const answer = (id: unknown, response: object) => ({
     type: 'control_response',
@@ -77,7 +77,7 @@ test.each([
   [{ behavior: 'allow', input: {} }, 'another input is updatedInput'],
   [{ behavior: 'allow', toolUseID: 'another' }, 'is for another call'],
 ])('an invalid answer ends the run with an error for the host: %j', async (response, problem) => {
-  const { one, hasMade } = await asked([touch, done])
+  const { one, hasMade } = await runAndClose([touch, done])
   const question = one.lines().find(isQuestion)
   one.send({
     type: 'control_response',

@@ -20,11 +20,11 @@ const suggestion = { type: 'prompt_suggestion', suggestion: 'Go on.', ...ids }
 const hooks = { type: 'system', subtype: 'hook_summary', run_id: 'run1', hooks: [], ...ids }
 const hookEnd = { type: 'system', subtype: 'hook_response', hook_id: 'h', ...ids }
 
-/** The lines for these messages, one after another. */
+/** The lines for these messages, in order. */
 function linesFor(messages: readonly object[], flags: object = {}): readonly unknown[] {
   const select = new HostMessages()
   return messages.flatMap(
-    // What a session sends, as far as the selection reads it.
+    // The part of a session that the selection reads.
     (message) => select.lineFor(message as SdkMessage, { flags, forwardsAgentText: false }) ?? [],
   )
 }

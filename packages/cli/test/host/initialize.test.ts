@@ -63,13 +63,13 @@ test('passes on hooks and servers of the host', () => {
 })
 
 test('plugins become flags; an invalid folder is reported, and counts as not loaded', () => {
-  const said = [
+  const given = [
     { type: 'local', path: '/p' },
     { type: 'local', path: 'q', skipMcpDiscovery: true },
     { type: 'remote', path: '/r' },
     { type: 'local', path: 1 },
   ]
-  const { flags, warnings, plugins } = readInitialize({ plugins: said }, { pluginDir: ['/o'], pluginDirNoMcp: ['/n'] })
+  const { flags, warnings, plugins } = readInitialize({ plugins: given }, { pluginDir: ['/o'], pluginDirNoMcp: ['/n'] })
   expect(flags).toEqual({ pluginDir: ['/o', '/p'], pluginDirNoMcp: ['/n', 'q'] })
   expect(plugins).toEqual(['/p', 'q', undefined, undefined])
   expect(warnings).toEqual([
@@ -79,14 +79,14 @@ test('plugins become flags; an invalid folder is reported, and counts as not loa
 })
 
 test('reads the options of the session, and ignores blank ones', () => {
-  const said = {
+  const request = {
     title: ' T ',
     planModeInstructions: ' ',
     toolAliases: { A: 'B' },
     forwardSubagentText: true,
     agentProgressSummaries: true,
   }
-  expect(readInitialize(said, {})).toMatchObject({
+  expect(readInitialize(request, {})).toMatchObject({
     title: 'T',
     planInstructions: undefined,
     toolAliases: { A: 'B' },

@@ -107,7 +107,7 @@ test('reads any lines unchanged, however they are split', () => {
         const bytes = Buffer.from(values.map(lineOf).join(''))
         const places = cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b)
         const chunks = [0, ...places].map((from, at) => bytes.subarray(from, places[at] ?? bytes.length))
-        // What JSON keeps of them: no -0.
+        // As JSON stores them: without -0.
         const kept = values.map((value) => JSON.parse(JSON.stringify(value)) as object)
         expect(read(...chunks)).toEqual(kept.map(object))
       },

@@ -40,7 +40,7 @@ describe('the order of lines', () => {
     const sessionId = lines[1]?.['session_id']
     for (const line of lines.slice(1))
       expect(line).toMatchObject({ session_id: sessionId, uuid: expect.stringMatching(/^[\da-f-]{36}$/) as unknown })
-    // An empty system prompt is sent as none.
+    // An empty system prompt is sent as no system prompt.
     expect(one.service.requests[0]?.body).not.toHaveProperty('system')
   })
 
@@ -132,7 +132,7 @@ describe('the order of lines', () => {
     expect(response).toMatchObject({ mcp_servers_applied: true })
     await one.next(isResult)
     expect(JSON.stringify(one.service.requests[0]?.body['system'])).toContain('Be brief.')
-    // Who says nothing more is served without it.
+    // A host that sends nothing more gets an answer without it.
     const two = await host([{ content: 'Hello.' }], { args })
     two.send(user('hi'))
     expect(await two.end()).toMatchObject({ status: 0, stderr: '' })
@@ -303,8 +303,8 @@ describe('the exit code is 0 unless the last result is an error', () => {
     ['a failure', [{ error: { status: 400, message: 'no such thing' } }], [], 1, { is_error: true }],
   ])('%s', async (_name, replies, args, exitCode, result) => {
     const one = await host(replies, { args })
-    const told = await one.say('hi')
-    expect(told).toMatchObject(result)
+    const message = await one.say('hi')
+    expect(message).toMatchObject(result)
     const { status } = await one.end()
     expect(status).toBe(exitCode)
   })
@@ -324,9 +324,9 @@ describe('the exit code is 0 unless the last result is an error', () => {
   test('an unsatisfied stop hook and a missing answer exit with 0 here, and with 4 and 1 with -p (spec R-GOAL-23)', async () => {
     const hooks = { Stop: [{ hooks: [{ type: 'command', command: 'echo tests fail >&2; exit 2' }] }] }
     const env = { CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '1' }
-    const insists = ['--settings', JSON.stringify({ hooks })]
+    const stopHookArgs = ['--settings', JSON.stringify({ hooks })]
     const answers = [{ content: 'Done.' }, { content: 'Really done.' }]
-    const unmet = await host(answers, { args: insists, env })
+    const unmet = await host(answers, { args: stopHookArgs, env })
     expect(await unmet.say('hi')).toMatchObject({
       subtype: 'success',
       is_error: false,
@@ -335,15 +335,15 @@ describe('the exit code is 0 unless the last result is an error', () => {
       stop: { reason: 'stop_hook_unmet', category: 'retry_limit' },
     })
     expect((await unmet.end()).status).toBe(0)
-    const printed = await run(['-p', 'hi', '--script', script(answers), ...insists], { env })
+    const printed = await run(['-p', 'hi', '--script', script(answers), ...stopHookArgs], { env })
     expect(printed).toMatchObject({ status: 4, stdout: 'Really done.\n' })
     expect(printed.stderr).toContain('which was sent back 1 time in a row: tests fail (')
 
     const nothing = [{ content: '', repeat: 2 }]
     const silent = await host(nothing, {})
-    const told = await silent.say('hi')
-    expect(told).toMatchObject({ subtype: 'success', is_error: false, terminal_reason: 'no_answer', result: '' })
-    expect(told).not.toHaveProperty('errors')
+    const message = await silent.say('hi')
+    expect(message).toMatchObject({ subtype: 'success', is_error: false, terminal_reason: 'no_answer', result: '' })
+    expect(message).not.toHaveProperty('errors')
     expect((await silent.end()).status).toBe(0)
     expect((await run(['-p', 'hi', '--script', script(nothing)])).status).toBe(1)
   })

@@ -37,8 +37,8 @@ test('interrupt ends the run immediately, and the session continues', async () =
   })
   const result = await one.next(isResult)
   expect(result).toMatchObject({ subtype: 'error_during_execution', terminal_reason: 'aborted_tools' })
-  const said = one.lines().filter(({ type }) => type === 'user')
-  expect(JSON.stringify(said.at(-1))).toContain('[Request interrupted by user for tool use]')
+  const userLines = one.lines().filter(({ type }) => type === 'user')
+  expect(JSON.stringify(userLines.at(-1))).toContain('[Request interrupted by user for tool use]')
   expect(await one.say('fourth')).toMatchObject({ result: 'Again.' })
   expect((await one.end()).status).toBe(0)
 })
@@ -49,8 +49,8 @@ test('an interrupted reply is sent with the text so far', async () => {
   await one.next(({ type, event }) => type === 'stream_event' && JSON.stringify(event).includes('text_delta'))
   expect(await one.ask('interrupt')).toMatchObject({ subtype: 'success' })
   expect(await one.next(isResult)).toMatchObject({ terminal_reason: 'aborted_streaming' })
-  const told = one.lines().filter(({ type }) => ['assistant', 'user', 'result'].includes(type))
-  expect(told).toMatchObject([
+  const messageLines = one.lines().filter(({ type }) => ['assistant', 'user', 'result'].includes(type))
+  expect(messageLines).toMatchObject([
     { type: 'assistant', aborted: true, message: { content: [{ type: 'text', text: expect.any(String) as unknown }] } },
     { type: 'user', message: { content: [{ type: 'text', text: '[Request interrupted by user]' }] } },
     { type: 'result', subtype: 'error_during_execution' },
@@ -100,7 +100,7 @@ test('invalid settings are rejected, and change nothing', async () => {
     ['apply_flag_settings', { settings: { hooks: {}, model: 'claude-haiku-4-5' } }, 'hooks cannot be set'],
     ['apply_flag_settings', {}, 'needs settings'],
     ['apply_flag_settings', { settings: { permissions: 'plan' } }, 'permissions must be an object'],
-    // The mode would be another one by then.
+    // The mode would have changed by then.
     ['apply_flag_settings', { settings: { permissions: { defaultMode: 'plan' }, model: 'nonsense' } }, 'nonsense'],
     ['background_tasks', {}, 'run_in_background'],
     ['stop_task', {}, 'The request needs "task_id'],

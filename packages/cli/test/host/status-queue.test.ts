@@ -11,7 +11,7 @@ import { programInMemory } from '../support/program-in-memory.ts'
 
 const idle = { status: 'idle', last: undefined, canResume: false }
 
-/** A session as far as status commands read it. */
+/** The part of a session that status commands read. */
 function sessionOf(snapshot: object): HostSession['session'] {
   return { id: 's', snapshot } as unknown as HostSession['session']
 }
@@ -116,7 +116,7 @@ test('an answer has the lines of a run, and the message is replayed', async () =
 test('init and the model usage are those of the last run', async () => {
   const { queue, lines } = queueOf(() => false)
   const modelUsage = { m: { inputTokens: 1 } }
-  // What a session sends, as far as the queue reads it.
+  // The part of a session that the queue reads.
   queue.onMessage({
     type: 'system',
     subtype: 'init',
@@ -181,8 +181,8 @@ describe('goals', () => {
       flaky: false,
     },
   }
-  const judged = { ...goals, goals: [{ name: 'All pages load.', judged: true }], last: null } as const
-  const asked = async (
+  const judgedGoal = { ...goals, goals: [{ name: 'All pages load.', judged: true }], last: null } as const
+  const messagesFor = async (
     command: StatusCommand,
     goal: SessionGoal | null,
     flags: Flags = {},
@@ -195,31 +195,31 @@ describe('goals', () => {
   }
 
   test.each(['until', 'goal'] as const)('are shown by /%s, with their state', async (name) => {
-    const { says, changes } = await asked({ name, argument: '' }, goals)
+    const { says, changes } = await messagesFor({ name, argument: '' }, goals)
     expect(says).toBe('npm test ✗ (exit code 1)\n  3 failed\nsent back 1 of 10 times.')
-    expect([changes, (await asked({ name, argument: '' }, null)).says]).toEqual([[], 'No goal is set.'])
+    expect([changes, (await messagesFor({ name, argument: '' }, null)).says]).toEqual([[], 'No goal is set.'])
   })
 
-  test.each([[null], [goals], [judged]])('cannot gain or lose a command by a message', async (goal) => {
+  test.each([[null], [goals], [judgedGoal]])('cannot gain or lose a command by a message', async (goal) => {
     for (const argument of ['npm test', '+ npm test', 'off']) {
-      const { says, changes } = await asked({ name: 'until', argument }, goal)
+      const { says, changes } = await messagesFor({ name: 'until', argument }, goal)
       expect([says?.startsWith('A message cannot set or remove a goal command'), changes]).toEqual([true, []])
     }
   })
 
   test('are judged by a model if a message sets them, and there were none at the start', async () => {
-    const { says, changes } = await asked({ name: 'goal', argument: 'It works.' }, null)
+    const { says, changes } = await messagesFor({ name: 'goal', argument: 'It works.' }, null)
     expect(says).toContain('a model judges this to be true: It works.')
     expect(changes).toMatchObject([{ until: [{ name: 'It works.', judged: true }] }])
-    expect((await asked({ name: 'goal', argument: 'off' }, judged)).changes).toEqual([{ until: [] }])
+    expect((await messagesFor({ name: 'goal', argument: 'off' }, judgedGoal)).changes).toEqual([{ until: [] }])
   })
 
   test.each([['It works.'], ['off']])('of the start cannot be changed by a message: /goal %s', async (argument) => {
     for (const [goal, flags] of [
       [goals, {}],
-      [judged, { goal: 'All pages load.' }],
+      [judgedGoal, { goal: 'All pages load.' }],
     ] as const) {
-      const { says, changes } = await asked({ name: 'goal', argument }, goal, flags)
+      const { says, changes } = await messagesFor({ name: 'goal', argument }, goal, flags)
       expect([says?.includes('which a message cannot change'), changes]).toEqual([true, []])
     }
   })

@@ -9,7 +9,7 @@ const user = (content: unknown, more: object = {}) =>
   ({ type: 'user', message: { role: 'user', content }, ...more }) as const
 
 test('reads a text and a list of blocks unchanged', () => {
-  // What JSON gives.
+  // Any value that JSON can have.
   const blocks = [
     { type: 'text', text: 'look' },
     { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } },

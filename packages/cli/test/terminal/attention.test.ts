@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createAttention } from '../../src/terminal/app/attention.ts'
 import { createScreen } from '../../src/terminal/screen/screen.ts'
 import { followAwaitedReply } from '../../src/terminal/app/conversation.ts'
-import { plain, text } from './view-support.ts'
+import { plainStyle, textDelta } from './view-support.ts'
 import { virtualTerminal } from './virtual-terminal.ts'
 
 describe('a silent model', () => {
@@ -41,12 +41,12 @@ describe('a silent model', () => {
     const after = (ms: number, ...events: readonly RunEvent[]): string => {
       events.forEach((event) => awaited.onEvent(event))
       now += ms
-      return awaited.lines(60, plain).join('|')
+      return awaited.lines(60, plainStyle).join('|')
     }
     expect(after(1_900, start)).toBe('')
     expect(after(10_100)).toBe('  waiting for m · 0:12')
     expect(after(1_000, thinking)).toBe('  thinking · 0:13')
-    expect(after(1_000, text('So'))).toBe('')
+    expect(after(1_000, textDelta('So'))).toBe('')
     expect(after(4_000)).toBe('  waiting for the rest of the reply · 0:05')
     expect(after(60_000, call)).toBe('  writing a tool call (Write) · 1:05')
     expect(after(60_000, end)).toBe('')
@@ -60,13 +60,13 @@ describe('a person who is looking elsewhere', () => {
   afterEach(() => {
     vi.useRealTimers()
   })
-  // True: nothing else of them is looked at.
+  // The code reads nothing else of the questions.
   const question = { type: 'question', question: { toolName: 'Bash' } } as SessionEvent
   const ended = { type: 'run_end', terminal: { reason: 'completed' } } as SessionEvent
 
-  function called(focus: 'here' | 'away' | 'unknown', setsTitle = true) {
-    const said: string[] = []
-    let standing: Pick<SessionSnapshot, 'status' | 'questions' | 'limitQuestion'> = {
+  function startAttention(focus: 'here' | 'away' | 'unknown', setsTitle = true) {
+    const calls: string[] = []
+    let snapshot: Pick<SessionSnapshot, 'status' | 'questions' | 'limitQuestion'> = {
       status: 'running',
       questions: [],
       limitQuestion: null,
@@ -74,27 +74,27 @@ describe('a person who is looking elsewhere', () => {
     const attention = createAttention({
       screen: {
         focus,
-        notify: (words) => void said.push(words),
-        setTitle: (words) => void said.push(`title ${words}`),
+        notify: (words) => void calls.push(words),
+        setTitle: (words) => void calls.push(`title ${words}`),
       },
       channel: () => 'auto',
       setsTitle,
       place: () => 'app',
-      snapshot: () => standing,
+      snapshot: () => snapshot,
     })
     return {
-      said,
+      calls,
       attention,
       ask: () => {
-        standing = {
-          ...standing,
+        snapshot = {
+          ...snapshot,
           status: 'requires_action',
           questions: [{}] as unknown as SessionSnapshot['questions'],
         }
         attention.onEvent(question)
       },
       end: () => {
-        standing = { ...standing, status: 'idle', questions: [] }
+        snapshot = { ...snapshot, status: 'idle', questions: [] }
         attention.onEvent(ended)
       },
     }
@@ -103,29 +103,29 @@ describe('a person who is looking elsewhere', () => {
   test.each(['away', 'unknown'] as const)(
     'is alerted when a question opens (focus %s), and the title shows it',
     (focus) => {
-      const { said, ask, attention } = called(focus)
+      const { calls, ask, attention } = startAttention(focus)
       attention.update()
       ask()
-      expect(said).toEqual(['title … halting · app', 'title ? halting · app', 'halting asks: Bash'])
+      expect(calls).toEqual(['title … halting · app', 'title ? halting · app', 'halting asks: Bash'])
     },
   )
 
   test('is notified of the end if the terminal reports no focus', () => {
-    const [away, unknown] = [called('away', false), called('unknown', false)]
+    const [away, unknown] = [startAttention('away', false), startAttention('unknown', false)]
     away.end()
     unknown.end()
-    expect([away.said, unknown.said]).toEqual([['halting: completed'], []])
+    expect([away.calls, unknown.calls]).toEqual([['halting: completed'], []])
   })
 
   test('is not alerted while looking, unless no key is pressed for half a minute', () => {
-    const { said, ask, attention } = called('here', false)
+    const { calls, ask, attention } = startAttention('here', false)
     ask()
     attention.keyPressed()
     vi.advanceTimersByTime(60_000)
-    expect(said).toEqual([])
+    expect(calls).toEqual([])
     ask()
     vi.advanceTimersByTime(31_000)
-    expect(said).toEqual(['halting asks: Bash'])
+    expect(calls).toEqual(['halting asks: Bash'])
   })
 
   test.each([

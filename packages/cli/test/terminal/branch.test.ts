@@ -1,4 +1,4 @@
-// What is checked out, for the status bar: whoever made the folder chose what stands in it.
+// The branch in the status bar is read from a folder that a stranger may have prepared.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,8 +33,8 @@ const { outputFiles } = buildSync({
 const reads = `${outputFiles[0]?.text ?? ''}
 process.stdout.write('branch: ' + branchReader(process.argv[1], () => 0)())`
 
-/** In a process of its own: one that waits for ever is ended, and has said nothing. */
-function saidElsewhere(folder: string): string {
+/** Reads the branch in another process, so that a read that blocks forever can be killed; it then has printed nothing. */
+function branchInOtherProcess(folder: string): string {
   return spawnSync(process.execPath, ['--input-type=module', '-e', reads, folder], {
     encoding: 'utf8',
     timeout: 15_000,
@@ -59,15 +59,15 @@ test('does not wait for a pipe in place of HEAD, or behind a link or .git', () =
   execFileSync('mkfifo', [pipe])
   const linked = repository()
   symlinkSync(pipe, join(linked, '.git', 'HEAD'))
-  const led = folderOf()
-  writeFileSync(join(led, '.git'), `gitdir: ${join(piped, '.git')}\n`)
-  for (const folder of [piped, linked, led]) expect(saidElsewhere(folder)).toBe('branch: ')
+  const linkedFolder = folderOf()
+  writeFileSync(join(linkedFolder, '.git'), `gitdir: ${join(piped, '.git')}\n`)
+  for (const folder of [piped, linked, linkedFolder]) expect(branchInOtherProcess(folder)).toBe('branch: ')
 })
 
 test('does not read a device', () => {
   const folder = repository()
   symlinkSync('/dev/zero', join(folder, '.git', 'HEAD'))
-  expect(saidElsewhere(folder)).toBe('branch: ')
+  expect(branchInOtherProcess(folder)).toBe('branch: ')
 })
 
 test('reads only the beginning of a huge file', () => {

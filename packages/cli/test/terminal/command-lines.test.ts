@@ -1,4 +1,4 @@
-// What a line means that begins with a slash or a bang (spec R-TERM-67), and `/limits` (R-TERM-68).
+// Lines that begin with a slash or a bang (spec R-TERM-67), and `/limits` (R-TERM-68).
 import { describe, expect, test } from 'vitest'
 import { figureRows, rowsOf } from '../../src/io/rows.ts'
 import { parseLimitsArgument } from '../../src/frontends/limits-argument.ts'

@@ -1,5 +1,6 @@
-// What people complain about in terminal agents, each as a test of the whole program in a terminal in memory. Holds R-TERM-1, R-TERM-4, R-TERM-5, R-TERM-26a,
-// R-TERM-32, R-TERM-61, R-TERM-68 to R-TERM-71 together; the parts have tests of their own.
+// Common complaints about terminal agents, each tested with the whole program in a terminal in memory. Rules in docs/spec, together: R-TERM-1, R-TERM-4,
+// R-TERM-5, R-TERM-26a,
+// R-TERM-32, R-TERM-61, R-TERM-68 to R-TERM-71; the parts have tests of their own.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -8,10 +9,10 @@ import { key, type RunningApp, startApp } from './app-support.ts'
 const call = (name: string, input: object): unknown => ({ type: 'tool_use', name, input })
 const bash = (command: string): unknown => call('Bash', { command })
 const slow = { content: ['I work.', bash('sleep 20')] }
-/** A person reads before they answer. */
+/** Waits as long as a person who reads the question first. */
 const reading = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 450))
 
-/** The panel: the line above the editor. */
+/** The panel is the line above the editor. */
 function panelOf({ terminal }: RunningApp): string {
   const rows = terminal.rowsShown()
   return rows.find((row) => row.includes('next stop:')) ?? ''
@@ -28,14 +29,14 @@ describe('known complaints', () => {
     say('go')
     await settled()
     const written = terminal.written.slice(before)
-    // It is written at its time, and not again once ten others stand below it.
+    // It is written when it happens, and not again once ten other lines are below it.
     const again = lines
       .slice(0, -10)
       .filter((line, at) => written.lastIndexOf(line) > written.indexOf(lines[at + 10] ?? ''))
     expect(again).toEqual([])
     expect(terminal.all().filter((row) => row.includes('of the reply'))).toHaveLength(lines.length)
-    // Nothing is erased but from where the cursor is, and the cursor never leaves the screen upwards.
-    // oxlint-disable no-control-regex -- sequences are what is looked for
+    // Only the text from the cursor on is erased, and the cursor never moves above the screen.
+    // oxlint-disable no-control-regex -- the test looks for escape sequences
     expect(written).not.toMatch(/\u001B\[(?:[123]J|H|\d+;\d+H)/)
     const up = [...written.matchAll(/\u001B\[(\d+)A/g)].map(([, rows]) => Number(rows))
     // oxlint-enable no-control-regex
@@ -50,14 +51,14 @@ describe('known complaints', () => {
     say('first question')
     await settled()
     type(key.ctrl('o'))
-    await terminal.sees('The conversation')
+    await terminal.waitFor('The conversation')
     type('q')
     terminal.resize(50, 10)
-    await terminal.sees('> ')
+    await terminal.waitFor('> ')
     type(key.ctrl('l'))
     say('/help')
     say('/clear')
-    await terminal.sees('New session.')
+    await terminal.waitFor('New session.')
     say('second question')
     await settled()
     const all = terminal.all()
@@ -65,7 +66,7 @@ describe('known complaints', () => {
     expect(all.filter((row) => row === 'One.').length).toBeGreaterThan(1)
     expect(terminal.written).not.toContain('\u001B[3J')
     expect(terminal.written).not.toContain('\u001Bc')
-    // The other screen is for the pager alone, which was left.
+    // Only the pager uses the alternate screen, and it was left.
     expect(terminal.written.split('\u001B[?1049h')).toHaveLength(2)
     expect(terminal.isFullScreen).toBe(false)
   })
@@ -75,14 +76,14 @@ describe('known complaints', () => {
       replies: [{ content: ['x', bash('touch a')] }, { content: 'Done.' }],
     })
     say('go')
-    await terminal.sees('y yes')
+    await terminal.waitFor('y yes')
     await reading()
     type('y')
     await settled()
     type(key.ctrl('o'))
-    await terminal.sees('The conversation')
+    await terminal.waitFor('The conversation')
     type('q', '/he')
-    await terminal.sees('/help')
+    await terminal.waitFor('/help')
     // oxlint-disable-next-line no-control-regex -- a sequence is what is looked for
     expect(terminal.written).not.toMatch(/\u001B\[\?(?:9|100[0-35-7]|101[56])h/)
   })
@@ -91,19 +92,19 @@ describe('known complaints', () => {
     const app = await startApp({ replies: [slow, { content: 'Yes.' }] })
     const { terminal, say, type, settled } = app
     say('go')
-    await terminal.sees('sleep 20')
+    await terminal.waitFor('sleep 20')
     say('steered')
     type('queued', key.altEnter)
     type('half a draf')
-    await terminal.sees('after the run: "queued"')
+    await terminal.waitFor('after the run: "queued"')
     type(key.escape)
-    await terminal.sees('[aborted_tools]')
+    await terminal.waitFor('[aborted_tools]')
     await settled()
-    await terminal.sees('> steered')
+    await terminal.waitFor('> steered')
     expect(terminal.shown()).toMatch(/> steered\n\n? *queued\n\n? *half a draf/)
     type(key.enter)
     await settled()
-    const { file } = app.opened[0]!.session.snapshot
+    const { file } = app.sessions[0]!.session.snapshot
     expect(readFileSync(file ?? '', 'utf8')).toContain('steered\\n\\nqueued\\n\\nhalf a draf')
   })
 
@@ -111,12 +112,12 @@ describe('known complaints', () => {
     test('Esc stops and never clears; Ctrl+C clears, and stops only on an empty line', async () => {
       const { terminal, say, type, settled } = await startApp({ replies: [slow, slow] })
       say('go')
-      await terminal.sees('sleep 20')
+      await terminal.waitFor('sleep 20')
       type('text', key.ctrl('c'))
-      await terminal.sees(/^> *$/m)
+      await terminal.waitFor(/^> *$/m)
       expect(terminal.shown()).not.toContain('■')
       type('text', key.escape)
-      await terminal.sees('[aborted_tools]')
+      await terminal.waitFor('[aborted_tools]')
       await settled()
       expect(terminal.shown()).toContain('> text')
       type(key.escape)
@@ -126,12 +127,12 @@ describe('known complaints', () => {
     test('an Esc that closes a menu or comes from an input method stops no run', async () => {
       const { terminal, say, type } = await startApp({ replies: [slow] })
       say('go')
-      await terminal.sees('sleep 20')
+      await terminal.waitFor('sleep 20')
       type('/lim')
-      await terminal.sees('Show the limits')
+      await terminal.waitFor('Show the limits')
       type(key.escape)
       type('\u001B', '[D')
-      await terminal.sees('> /lim')
+      await terminal.waitFor('> /lim')
       type(key.ctrl('c'))
       await new Promise((resolve) => setTimeout(resolve, 120))
       await terminal.arrived()
@@ -156,7 +157,7 @@ describe('known complaints', () => {
     ])('"always" for a compound command asks once: %s', async (_where, env, place, inTheNext) => {
       const first = await startApp({ files, env, replies: twice, rows: 40, columns: 160 })
       first.say('go')
-      await first.terminal.sees(place)
+      await first.terminal.waitFor(place)
       expect(first.terminal.shown()).toMatch(/\? LEVEL=2 sh check\.sh {2}\(/)
       await reading()
       first.type('a')
@@ -167,7 +168,7 @@ describe('known complaints', () => {
       await first.app.ended
       const second = await startApp({ again: first, env, replies: twice, rows: 40, columns: 160 })
       second.say('go')
-      await second.terminal.sees(inTheNext)
+      await second.terminal.waitFor(inTheNext)
       expect(second.terminal.shown()).toContain(inTheNext)
     })
 
@@ -184,7 +185,7 @@ describe('known complaints', () => {
         rows: 40,
       })
       say('go')
-      await terminal.sees('A yes to all 3')
+      await terminal.waitFor('A yes to all 3')
       expect(terminal.shown()).toContain('2 more calls waiting: Bash touch')
       await reading()
       type('A')
@@ -213,23 +214,23 @@ describe('known complaints', () => {
     writeFileSync(join(cwd, 'both.txt'), 'of a person\n')
     const goesBack = async (): Promise<void> => {
       type(key.escape)
-      await terminal.sees('Press Esc again to rewind')
+      await terminal.waitFor('Press Esc again to rewind')
       type(key.escape)
-      await terminal.sees('Rewind to before:')
+      await terminal.waitFor('Rewind to before:')
       type(key.enter)
-      await terminal.sees('Only the files')
+      await terminal.waitFor('Only the files')
     }
     await goesBack()
     expect(terminal.shown()).toMatch(/1 file \+0 −1, 1 file cannot be reverted/)
     type(key.escape)
-    await terminal.sees('? keys')
+    await terminal.waitFor('? keys')
     expect(existsSync(join(cwd, 'mine.txt'))).toBe(true)
     await goesBack()
     type(key.down, key.enter)
-    await terminal.sees('Not reverted: ')
+    await terminal.waitFor('Not reverted: ')
     expect(existsSync(join(cwd, 'mine.txt'))).toBe(false)
     expect(readFileSync(join(cwd, 'both.txt'), 'utf8')).toBe('of a person\n')
-    await terminal.sees('> write them')
+    await terminal.waitFor('> write them')
   })
 
   test('misleading meters: they are right after a compaction, and the panel agrees with the ending', async () => {
@@ -250,7 +251,7 @@ describe('known complaints', () => {
       say(question)
       await settled()
     }
-    const tokens = (): number => app.opened[0]!.session.snapshot.figures.contextTokens
+    const tokens = (): number => app.sessions[0]!.session.snapshot.figures.contextTokens
     const before = tokens()
     expect(before).toBeGreaterThan(30_000)
     say('/compact')
@@ -262,7 +263,7 @@ describe('known complaints', () => {
       /✓ done · (\d+) turns? · (\$[\d.]+)/.exec(terminal.shown().split('After it.')[1] ?? '') ?? []
     const panel = app.terminal.rowsShown().find((row) => row.includes(' of $5.00'))
     expect(panel).toContain(`${turns} turn`)
-    const { sessionUsd, settledUsd } = app.opened[0]!.session.snapshot.figures
+    const { sessionUsd, settledUsd } = app.sessions[0]!.session.snapshot.figures
     expect(cost).toBe(`$${settledUsd.toFixed(settledUsd < 0.01 ? 4 : 2)}`)
     expect(panel).toContain(`$${sessionUsd.toFixed(2)} of $5.00`)
   })
@@ -306,7 +307,7 @@ describe('known complaints', () => {
       expect(terminal.shown()).toContain('■ Stopped: the model request failed.')
       expect(terminal.shown()).not.toMatch(/interrupted|by the user|you asked/i)
       say('again')
-      await terminal.sees('sleep 20')
+      await terminal.waitFor('sleep 20')
       type(key.escape)
       await settled()
       expect(terminal.shown()).toContain('■ Stopped: interrupted while tools were running.')
@@ -319,16 +320,16 @@ describe('known complaints', () => {
     })
     say('go')
     type('\u001B[O')
-    await terminal.sees('y yes')
+    await terminal.waitFor('y yes')
     await reading()
     type('y')
     await settled()
     // oxlint-disable no-control-regex -- sequences are what is looked for
-    const rung = [...terminal.written.matchAll(/\u001B\]9;([^\u0007]*)\u0007/g)].map(([, text]) => text)
-    // And the bell itself, for a terminal that knows no more.
+    const notifications = [...terminal.written.matchAll(/\u001B\]9;([^\u0007]*)\u0007/g)].map(([, text]) => text)
+    // Also the plain bell, for terminals that know no notifications.
     const bells = terminal.written.replaceAll(/\u001B\][^\u0007]*\u0007/g, '').split('\u0007').length - 1
     // oxlint-enable no-control-regex
-    expect(rung).toEqual(['halting asks: Bash', 'halting: completed'])
+    expect(notifications).toEqual(['halting asks: Bash', 'halting: completed'])
     expect(bells).toBe(2)
   })
 
@@ -339,10 +340,10 @@ describe('known complaints', () => {
       flags: { allowedTools: ['Bash'] },
     })
     say('go')
-    await terminal.sees('sleep 1')
+    await terminal.waitFor('sleep 1')
     say('steer it')
     type('queue it', key.altEnter)
-    await terminal.sees(/queued 1 for the next turn: "steer it"\n.*queued 1 after the run: "queue it"/)
+    await terminal.waitFor(/queued 1 for the next turn: "steer it"\n.*queued 1 after the run: "queue it"/)
     await settled()
     expect(terminal.shown()).toMatch(
       /> steer it\n {2}delivered at turn 2\nFirst end\.\n\n> queue it\n {2}delivered at turn 3, when the run would have ended\nSecond end\./,
@@ -362,17 +363,17 @@ describe('known complaints', () => {
     expect(panelOf(app)).toContain('next stop: in 0 turns')
     await new Promise((resolve) => setTimeout(resolve, 550))
     type(key.enter)
-    await terminal.sees('sleep 1')
+    await terminal.waitFor('sleep 1')
     say('/limits turns 60')
-    await terminal.sees('From now on: 60 turns (before: 22 turns).')
+    await terminal.waitFor('From now on: 60 turns (before: 22 turns).')
     await settled()
     expect(terminal.shown()).toContain('↻ continuing run1, with its counters')
     expect(terminal.shown()).toContain('✓ done · 4 turns')
     expect(panelOf(app)).toContain('turn 4/60')
     say('/why')
-    await terminal.sees('Slowest')
+    await terminal.waitFor('Slowest')
     expect(terminal.shown()).toMatch(/turns .*4 of 60/)
-    const records = readFileSync(app.opened[0]!.session.snapshot.file ?? '', 'utf8')
+    const records = readFileSync(app.sessions[0]!.session.snapshot.file ?? '', 'utf8')
     expect(records).toContain('"continues":"run1"')
     expect(records).toContain('"control":{"settings":{"limits":{"maxTurns":60}}}')
   })

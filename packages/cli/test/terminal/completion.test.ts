@@ -1,4 +1,4 @@
-// What the editor offers (spec R-TERM-65): commands, and files as `@path`.
+// Completions of the editor (spec R-TERM-65): commands, and files as `@path`.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -101,7 +101,7 @@ test('complete words offer nothing, so that Enter sends them', async () => {
   expect(await offered('/limits us')).toContain('usd')
   expect(await offered('see @src/app/main.ts')).toEqual([])
   expect(await offered('see @src/app/main.t')).toContain('@src/app/main.ts')
-  // A folder is gone into.
+  // Accepting a folder lists its content.
   expect(await offered('see @src/app')).toContain('@src/app/')
 })
 

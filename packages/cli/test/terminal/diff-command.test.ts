@@ -1,4 +1,4 @@
-// /diff of the interactive program. Holds R-TERM-72a.
+// The /diff command of the interactive program. Holds rules of docs/spec: R-TERM-72a.
 import { execFileSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,26 +17,26 @@ test('/diff shows changes and new files, and runs no program named in repository
   git(cwd, 'init', '-q')
   git(cwd, 'add', '.')
   git(cwd, 'commit', '-qm', 'first')
-  const ran = join(home, 'ran')
-  git(cwd, 'config', 'filter.own.clean', `touch '${ran}'; cat`)
-  git(cwd, 'config', 'core.fsmonitor', `touch '${ran}'`)
+  const marker = join(home, 'ran')
+  git(cwd, 'config', 'filter.own.clean', `touch '${marker}'; cat`)
+  git(cwd, 'config', 'core.fsmonitor', `touch '${marker}'`)
   writeFileSync(join(cwd, 'a.txt'), 'after\n')
   writeFileSync(join(cwd, 'b.txt'), 'x')
   say('/diff')
-  await terminal.sees('Changes since the last commit')
-  await terminal.sees('+after')
-  expect([terminal.shown().includes('-before'), terminal.shown().includes('new file b.txt'), existsSync(ran)]).toEqual([
-    true,
-    true,
-    false,
-  ])
+  await terminal.waitFor('Changes since the last commit')
+  await terminal.waitFor('+after')
+  expect([
+    terminal.shown().includes('-before'),
+    terminal.shown().includes('new file b.txt'),
+    existsSync(marker),
+  ]).toEqual([true, true, false])
   type('q')
-  await terminal.sees('/ commands')
+  await terminal.waitFor('/ commands')
 })
 
 test('/diff does not enter submodules, which have their own settings', async () => {
   const { terminal, cwd, home, say } = await startApp({ files: { 'a.txt': 'before\n', 'sub/b.txt': 'before\n' } })
-  const ran = join(home, 'ran')
+  const marker = join(home, 'ran')
   const sub = join(cwd, 'sub')
   git(sub, 'init', '-q')
   git(sub, 'add', '.')
@@ -45,12 +45,12 @@ test('/diff does not enter submodules, which have their own settings', async () 
   writeFileSync(join(cwd, '.gitmodules'), '[submodule "sub"]\n\tpath = sub\n\turl = ./sub\n')
   git(cwd, 'add', '.')
   git(cwd, 'commit', '-qm', 'first')
-  git(sub, 'config', 'filter.own.clean', `touch '${ran}'; cat`)
+  git(sub, 'config', 'filter.own.clean', `touch '${marker}'; cat`)
   writeFileSync(join(sub, '.gitattributes'), '*.txt filter=own\n')
-  // As long as before: git reads it.
+  // The same length as before, so git has to read it.
   writeFileSync(join(sub, 'b.txt'), 'behind\n')
   writeFileSync(join(cwd, 'a.txt'), 'after\n')
   say('/diff')
-  await terminal.sees('+after')
-  expect(existsSync(ran)).toBe(false)
+  await terminal.waitFor('+after')
+  expect(existsSync(marker)).toBe(false)
 })

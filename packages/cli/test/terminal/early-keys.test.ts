@@ -9,9 +9,9 @@ import { keyTable } from '../../src/terminal/keys/key-table.ts'
 import { bindingsOf } from '../../src/terminal/keys/keybindings.ts'
 import type { Component } from '../../src/terminal/screen/screen-port.ts'
 import { limitQuestionView, questionView, serverQuestionView } from '../../src/terminal/view/question-view.ts'
-import { plain } from './view-support.ts'
+import { plainStyle } from './view-support.ts'
 
-// The way of each key, between the editor and the questions of a session. The clock is the test's.
+// Whether each key goes to the editor or to a question of the session. The test controls the clock.
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -45,8 +45,8 @@ function harness(asked: readonly Question[], status = 'running') {
     void log.push({ what, detail, at: Date.now() })
   const shownSince = new Map<string, number>()
   const given = new Map<string, unknown>()
-  let standing = status
-  /** Enter sends what is written, and here nobody takes it. */
+  let currentStatus = status
+  /** Enter sends the text of the editor, and nothing receives it here. */
   const write = (data: string): void => {
     if (data !== enter) text += data
     note('text', data)
@@ -70,7 +70,7 @@ function harness(asked: readonly Question[], status = 'running') {
   const app = {
     editor,
     history: { add: () => undefined },
-    style: plain,
+    style: plainStyle,
     cwd: '/work',
     screen: { rows: 24 },
     cluster: undefined,
@@ -78,7 +78,7 @@ function harness(asked: readonly Question[], status = 'running') {
       explain: () => ({ parts: [] }),
       session: {
         get snapshot() {
-          return { questions, status: standing }
+          return { questions, status: currentStatus }
         },
         answer(id: string, answer: unknown) {
           if (!questions.some((each) => each.id === id)) return
@@ -93,7 +93,7 @@ function harness(asked: readonly Question[], status = 'running') {
       interrupt() {
         note('stop')
         questions = []
-        standing = 'idle'
+        currentStatus = 'idle'
         manager.update()
         return true
       },
@@ -104,7 +104,7 @@ function harness(asked: readonly Question[], status = 'running') {
   }
   const isCovered = (): boolean => overlays.current !== undefined
   const manager = createQuestions({
-    // True: what of it questions and keys use is there.
+    // The fake has everything that questions and keys use.
     app: app as never,
     now: () => Date.now(),
     isCovered,
@@ -161,7 +161,7 @@ function harness(asked: readonly Question[], status = 'running') {
   }
 }
 
-async function standing(...asked: readonly Question[]) {
+async function showQuestions(...asked: readonly Question[]) {
   const run = harness(asked)
   run.look()
   await run.pass(1_000)
@@ -177,7 +177,7 @@ describe('a quickly typed answer', () => {
     ['n', 'o'],
     [enter, enter],
   ])('%j %j … answers one question, and is not text', async (...pressed) => {
-    const run = await standing(bash('a'), bash('b'))
+    const run = await showQuestions(bash('a'), bash('b'))
     run.press(...pressed)
     await run.pass(2_000)
     expect(run.answers()).toEqual(['a'])
@@ -186,7 +186,7 @@ describe('a quickly typed answer', () => {
   })
 
   test.each([100, 250, 350, 500, 650])('repeated after %i ms, is not text', async (gap) => {
-    const run = await standing(bash('a'), bash('b'))
+    const run = await showQuestions(bash('a'), bash('b'))
     run.press('y')
     await run.pass(gap)
     run.press('y')
@@ -196,7 +196,7 @@ describe('a quickly typed answer', () => {
   })
 
   test('does not answer the next question of the model, which nobody has read', async () => {
-    const run = await standing(model('a', 3))
+    const run = await showQuestions(model('a', 3))
     run.press('1', '1', enter)
     expect(run.answers()).toEqual([])
     await run.pass(500)
@@ -209,7 +209,7 @@ describe('a quickly typed answer', () => {
 
 describe('text', () => {
   test('that starts like the rest of an answer reaches the editor completely', async () => {
-    const run = await standing(bash('a'))
+    const run = await showQuestions(bash('a'))
     run.press('y')
     await run.pass(100)
     for (const each of 'east of it') {
@@ -240,7 +240,7 @@ describe('text', () => {
   })
 
   test('written in a question returns to the editor when the question closes', async () => {
-    const run = await standing(bash('a'))
+    const run = await showQuestions(bash('a'))
     run.press('i')
     for (const each of 'use make') run.press(each)
     run.press(ctrlC)
@@ -270,7 +270,7 @@ describe('Ctrl+C', () => {
     ['a plan', plan],
     ['a question of the model', model('a', 1)],
   ])('stops the run that asks for %s; twice quits', async (_name, asked) => {
-    const run = await standing(asked)
+    const run = await showQuestions(asked)
     run.press(ctrlC)
     expect(run.did()).toEqual(['stop'])
     expect(run.answers()).toEqual([])
@@ -280,11 +280,11 @@ describe('Ctrl+C', () => {
   })
 
   test('quits with a draft, too, and not if the second press is late', async () => {
-    const hurried = await standing(bash('a'))
-    hurried.text = 'draft'
-    hurried.press(ctrlC, ctrlC)
-    expect(hurried.did()).toEqual(['stop', 'leave'])
-    const slow = await standing(bash('a'))
+    const secondRun = await showQuestions(bash('a'))
+    secondRun.text = 'draft'
+    secondRun.press(ctrlC, ctrlC)
+    expect(secondRun.did()).toEqual(['stop', 'leave'])
+    const slow = await showQuestions(bash('a'))
     slow.press(ctrlC)
     await slow.pass(1_500)
     slow.press(ctrlC)
@@ -308,7 +308,7 @@ describe('Ctrl+C', () => {
   })
 
   test('works while a message is written in the question', async () => {
-    const run = await standing(bash('a'))
+    const run = await showQuestions(bash('a'))
     run.press('i', 'x', ctrlC)
     expect(run.did()).toEqual(['stop'])
   })
@@ -332,17 +332,17 @@ test('no unseen question is answered, and every key is an answer, a part of one,
       )
       expect(seenMs.filter((ms) => ms < 380)).toEqual([])
       const typed = run.log.flatMap(({ what, detail }) => (what === 'text' ? [detail] : []))
-      const inEditor = typed.filter((each) => each !== '')
+      const editorTexts = typed.filter((each) => each !== '')
       expect(
         isInOrder(
-          inEditor,
+          editorTexts,
           pressed.map(([data]) => data),
         ),
       ).toBe(true)
-      // What cannot be part of an answer reached the editor, or a question that was read.
+      // Whatever cannot be part of an answer reached the editor, or a question that the person had read.
       const strange = (all: readonly string[]): number => all.filter((each) => each === 'x' || each === ' ').length
-      const inQuestions = typed.length - inEditor.length
-      expect(strange(inEditor) + inQuestions).toBeGreaterThanOrEqual(strange(pressed.map(([data]) => data)))
+      const inQuestions = typed.length - editorTexts.length
+      expect(strange(editorTexts) + inQuestions).toBeGreaterThanOrEqual(strange(pressed.map(([data]) => data)))
     }),
     { numRuns: 60 },
   )

@@ -2,7 +2,7 @@
 import { endings, type EndingReason } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { actionFor, endingShown } from '../../src/terminal/view/ending-block.ts'
-import { noLimits, plain, shown, terminal } from './view-support.ts'
+import { noLimits, plainStyle, renderBlocks, terminal } from './view-support.ts'
 
 const limits = {
   maxTurns: 40,
@@ -24,30 +24,32 @@ function ending(reason: EndingReason, context: object = {}, message = '', more: 
     todos,
     limits,
   }
-  return endingShown({ ...input, canResume: true, canUndo: true }, plain)
+  return endingShown({ ...input, canResume: true, canUndo: true }, plainStyle)
 }
 
-const text = (...given: Parameters<typeof ending>): string => shown([ending(...given).block], 100)
+const text = (...given: Parameters<typeof ending>): string => renderBlocks([ending(...given).block], 100)
 
 describe('the ending of a run', () => {
   test('of a success is one line, with what was left undone', () => {
-    const told = endingShown(
+    const done = endingShown(
       { terminal: terminal('completed'), changes: '', todos: [], limits: noLimits, canResume: false },
-      plain,
+      plainStyle,
     )
-    expect(shown([told.block])).toBe('✓ done · 7 turns · $0.31 · 2:10')
-    expect(told.actions).toEqual([])
+    expect(renderBlocks([done.block])).toBe('✓ done · 7 turns · $0.31 · 2:10')
+    expect(done.actions).toEqual([])
     expect(text('completed')).toBe(
       '✓ done · 7 turns · $0.31 · 2:10 · 2 files changed +12 −3\n  Not done: "update the changelog".',
     )
   })
 
   test('names an unchecked last change in one quiet line, except after an interruption (spec R-VERI-23)', () => {
-    const said = 'No check has passed since the last change.'
+    const reminder = 'No check has passed since the last change.'
     expect(text('completed', {}, '', { verified: false })).toBe(
-      `✓ done · 7 turns · $0.31 · 2:10 · 2 files changed +12 −3\n  ${said}\n  Not done: "update the changelog".`,
+      `✓ done · 7 turns · $0.31 · 2:10 · 2 files changed +12 −3\n  ${reminder}\n  Not done: "update the changelog".`,
     )
-    expect(text('max_turns', { used: 40, limit: 40 }, '', { verified: false }).replaceAll(/\s+/g, ' ')).toContain(said)
+    expect(text('max_turns', { used: 40, limit: 40 }, '', { verified: false }).replaceAll(/\s+/g, ' ')).toContain(
+      reminder,
+    )
     for (const reason of ['aborted_streaming', 'needs_approval'] as const)
       expect(text(reason, {}, '', { verified: false })).not.toContain('No check')
     for (const verified of [true, 'nothing changed', undefined])
@@ -67,7 +69,7 @@ describe('the ending of a run', () => {
 
   test('at the dollar limit of the run says what Enter does, and where to set it (spec R-LIM-8)', () => {
     const context = { used: 9.97, limit: 10, neededUsd: 0.08, limitNeededUsd: 10.05, of: 'run' }
-    const said = (given: object): string => {
+    const limitText = (given: object): string => {
       const { block } = endingShown(
         {
           terminal: { ...terminal('max_budget_usd', given), costUsd: 9.97, committedUsd: 9.97 },
@@ -76,11 +78,11 @@ describe('the ending of a run', () => {
           limits: { ...noLimits, maxRunUsd: 10 },
           canResume: true,
         },
-        plain,
+        plainStyle,
       )
-      return shown([block], 110)
+      return renderBlocks([block], 110)
     }
-    expect(said(context)).toBe(
+    expect(limitText(context)).toBe(
       `■ Stopped: the dollar limit of the run is reached. $9.97 of $10.00, the next request could cost $0.08.
   [max_budget_usd]
   7 turns, $9.97, 12,345 tokens, 2:10.
@@ -88,7 +90,9 @@ describe('the ending of a run', () => {
   (none: no limit). For all sessions: limits.maxRunUsd in your settings.
   ↵ +$5.00 and continue   w↵ final answer   y↵ /why   or type a prompt`,
     )
-    expect(said({ ...context, neededUsd: 30, limitNeededUsd: 39.97 })).toContain('Enter raises the limit to $39.97')
+    expect(limitText({ ...context, neededUsd: 30, limitNeededUsd: 39.97 })).toContain(
+      'Enter raises the limit to $39.97',
+    )
   })
 
   test('at a standing budget shows its name and reset, and raises nothing (spec R-LIM-8)', () => {
@@ -102,22 +106,22 @@ describe('the ending of a run', () => {
         limits: { ...noLimits, maxRunUsd: 10 },
         canResume: true,
       },
-      plain,
+      plainStyle,
     )
-    const said = shown([block], 200)
-    expect(said).toContain(
+    const rendered = renderBlocks([block], 200)
+    expect(rendered).toContain(
       '■ Stopped: the budget of $20 a day has too little left for the next request. $19.99 of $20.00, the next request could cost $0.50.',
     )
-    expect(said).toContain(
+    expect(rendered).toContain(
       'It resets at 2026-11-30T00:00:00+01:00. Wait for the reset, raise the budget in your settings, or ignore it with --ignore-standing-budgets. halting budget shows what is left.',
     )
-    // Neither more nor a last answer: nothing is left for it.
+    // Neither more work nor a last answer is possible, so no action is left.
     expect(actions.map(({ typed }) => typed)).toEqual(['y'])
   })
 
   test('keeps each action whole at 33 columns', () => {
     const { block } = ending('max_turns', { used: 40, limit: 40 })
-    expect(shown([block], 33)).toBe(`■ Stopped: the turn limit is
+    expect(renderBlocks([block], 33)).toBe(`■ Stopped: the turn limit is
   reached. 40 of 40 turns.
   [max_turns]
   7 turns, $0.31, 12,345 tokens,
@@ -130,7 +134,7 @@ describe('the ending of a run', () => {
   })
 
   test('has a sentence and actions for every reason', () => {
-    // Such figures as each limit has.
+    // Typical figures for each limit.
     const contexts: Partial<Record<EndingReason, object>> = {
       max_turns: { used: 40, limit: 40 },
       max_tool_calls: { used: 40, limit: 40 },
@@ -199,8 +203,8 @@ describe('the ending of a run', () => {
   })
 
   test('of an unmet goal names changed check files, and says if the result is unknown', () => {
-    const unmet = { ...goal, met: false, tampered: ['package.json (scripts.test)'] }
-    expect(text('goal_unmet', { used: 3, limit: 10 }, 'The goal is not met: x', { goal: unmet })).toContain(
+    const unmetGoal = { ...goal, met: false, tampered: ['package.json (scripts.test)'] }
+    expect(text('goal_unmet', { used: 3, limit: 10 }, 'The goal is not met: x', { goal: unmetGoal })).toContain(
       'Protected files of the check changed: package.json (scripts.test).',
     )
     expect(text('aborted_tools', {}, 'x', { goal: { ...goal, met: 'unknown' } })).toContain('is unknown')
@@ -215,15 +219,15 @@ describe('the ending of a run', () => {
 
 describe('an offered action', () => {
   test('raises the limit by at least what the next request needs', () => {
-    const deeds = (reason: EndingReason, context: object): readonly unknown[] =>
+    const actionsFor = (reason: EndingReason, context: object): readonly unknown[] =>
       ending(reason, context).actions.map(({ effect }) => effect)
-    expect(deeds('max_budget_usd', { used: 1, limit: 1, limitNeededUsd: 2.345 })).toEqual([
+    expect(actionsFor('max_budget_usd', { used: 1, limit: 1, limitNeededUsd: 2.345 })).toEqual([
       { type: 'go_on', limits: { maxBudgetUsd: 2.35 } },
       { type: 'go_on', limits: { maxBudgetUsd: 2.35, maxTurns: 60 } },
       { type: 'last_answer', limits: { maxBudgetUsd: 2.35 } },
       { type: 'why' },
     ])
-    expect(deeds('max_turns', { used: 40, limit: 40 })[0]).toEqual({ type: 'go_on', limits: { maxTurns: 60 } })
+    expect(actionsFor('max_turns', { used: 40, limit: 40 })[0]).toEqual({ type: 'go_on', limits: { maxTurns: 60 } })
   })
 
   test('sends an unmet answer back without more tries if some are left, and with more if none are', () => {
@@ -247,7 +251,7 @@ describe('an offered action', () => {
   test("raises a guard's limit by the amount in the signal, or not at all", () => {
     const input = { changes: '', todos: [], limits: noLimits, canResume: true }
     const actionsOf = (context: object): readonly unknown[] =>
-      endingShown({ ...input, terminal: terminal('max_turns', context) }, plain).actions.map(
+      endingShown({ ...input, terminal: terminal('max_turns', context) }, plainStyle).actions.map(
         ({ effect }) => effect.type,
       )
     expect(actionsOf({ used: 5, limit: 5 })).toEqual(['go_on', 'last_answer', 'why'])

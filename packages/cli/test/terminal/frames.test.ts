@@ -1,4 +1,5 @@
-// R-TERM-1, R-TERM-2: what a token costs does not depend on what was said before; nothing is written twice, and no line fills the last column.
+// Holds rules of docs/spec: R-TERM-1, R-TERM-2: the cost of a token does not depend on the length of the transcript; nothing is written twice, and no
+// line fills the last column.
 import { visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -14,7 +15,7 @@ const paragraph =
   'The **runner** waits for a fixed time, and on a busy machine that is not enough; `until()` asks for the condition instead of the clock. '
 const text = `${paragraph.repeat(3)}\n\n- one item\n- another, *longer* than the first, which takes more than a line of the terminal\n\n\`\`\`ts\n${'const value = await run({ task: "tests", retries: 3 }) // again\n'.repeat(6)}\`\`\`\n\n`
 
-/** Bytes for each of 600 tokens of four characters, after so many lines. */
+/** Bytes for each of 600 tokens of four characters, after this number of lines. */
 async function bytesPerToken(linesBefore: number): Promise<number> {
   const terminal = virtualTerminal({ columns: 100, rows: 30, scrollback: 100 })
   const timers = manualTimers()
@@ -33,7 +34,7 @@ async function bytesPerToken(linesBefore: number): Promise<number> {
     await terminal.arrived()
   }
   timers.pass(20)
-  // What it answered has been taken.
+  // The input has consumed the answer of the terminal.
   await terminal.arrived()
   timers.pass(20)
   const before = terminal.written.length

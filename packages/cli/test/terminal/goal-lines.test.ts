@@ -1,4 +1,4 @@
-// What is printed of the rounds of checks. Holds rules of docs/spec: R-GOAL-75.
+// What is printed about the rounds of checks. Holds rules of docs/spec: R-GOAL-75.
 import type { RunEvent } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { printed, streamView, user } from './view-support.ts'
@@ -44,9 +44,9 @@ describe('the line of a round', () => {
   })
 
   test('replaces what the model receives about it, and nothing else', () => {
-    const told = user('The goal is not met: and so on', 'loop')
+    const report = user('The goal is not met: and so on', 'loop')
     const view = streamView()
-    expect(printed(view, [begun, ended({}), told])).not.toContain('sent to the model')
+    expect(printed(view, [begun, ended({}), report])).not.toContain('sent to the model')
     expect(printed(view, [user('Another word of the loop', 'loop')])).toContain('sent to the model')
     const turn: RunEvent = { type: 'turn_start', request: 2, turn: 2 }
     expect(printed(streamView(), [begun, ended({ met: true }), turn, user('Another word', 'loop')])).toContain(

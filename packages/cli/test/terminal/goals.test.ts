@@ -6,7 +6,7 @@ import { key, startApp, type AppSetup, type RunningApp } from './app-support.ts'
 
 const bash = (command: string): unknown => ({ type: 'tool_use', name: 'Bash', input: { command } })
 
-/** Holds once the file n has a 3. */
+/** Passes once the file n contains a 3. */
 const check = 'n=$(cat n); test "$n" -ge 3 || { echo "$((3 - n)) failed"; exit 1; }'
 
 function start(setup: AppSetup): Promise<RunningApp> {
@@ -20,7 +20,7 @@ function start(setup: AppSetup): Promise<RunningApp> {
   })
 }
 
-/** An ending takes an empty line half a second after it came. */
+/** Half a second after an ending an empty line starts its action. */
 const offersTaken = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 600))
 
 const sets = (n: number): unknown => ({ content: ['I work.', bash(`echo ${n} > n`)] })
@@ -31,9 +31,9 @@ describe('a run with a goal', () => {
       replies: [sets(1), { content: 'Done.' }, sets(3), { content: 'Done now.' }],
     })
     say('/until bash check.sh')
-    await terminal.sees('An answer is accepted when this command exits with 0: bash check.sh.')
+    await terminal.waitFor('An answer is accepted when this command exits with 0: bash check.sh.')
     say('go')
-    await terminal.sees('✓ done · goal met: bash check.sh')
+    await terminal.waitFor('✓ done · goal met: bash check.sh')
     await settled()
     const rounds = terminal.all().filter((line) => line.startsWith('⏺ goal'))
     expect(rounds).toEqual([
@@ -42,7 +42,7 @@ describe('a run with a goal', () => {
       '⏺ goal: bash check.sh ✓',
     ])
     expect(terminal.shown()).toContain('· goal ✓ ·')
-    // The line of the round says it.
+    // The line of the round mentions it.
     expect(terminal.all().join('\n')).not.toContain('sent to the model')
   })
 
@@ -52,10 +52,10 @@ describe('a run with a goal', () => {
       flags: { until: ['bash check.sh'], allowedTools: ['Bash(echo *)', 'Bash(sleep *)'] },
     })
     say('go')
-    await terminal.sees('I work.')
+    await terminal.waitFor('I work.')
     say('/until off')
-    await terminal.sees('Removed the commands as goals.')
-    await terminal.sees('✓ done · 2 turns')
+    await terminal.waitFor('Removed the commands as goals.')
+    await terminal.waitFor('✓ done · 2 turns')
     expect(terminal.all().filter((line) => line.startsWith('⏺ goal'))).toHaveLength(1)
   })
 
@@ -65,14 +65,14 @@ describe('a run with a goal', () => {
       flags: { until: ['bash check.sh'] },
     })
     say('go')
-    await terminal.sees('Stopped: the goal is not met, and the answer called no tool: `bash check.sh` failed')
-    await terminal.sees('↵ send the answer back again   m↵ another model   y↵ /why')
+    await terminal.waitFor('Stopped: the goal is not met, and the answer called no tool: `bash check.sh` failed')
+    await terminal.waitFor('↵ send the answer back again   m↵ another model   y↵ /why')
     await settled()
     await offersTaken()
     type(key.enter)
-    await terminal.sees('sent to the model: The goal is not met: `bash check.sh` failed with exit code 1.')
-    await terminal.sees('✓ done · goal met: bash check.sh')
-    // Nobody said anything.
+    await terminal.waitFor('sent to the model: The goal is not met: `bash check.sh` failed with exit code 1.')
+    await terminal.waitFor('✓ done · goal met: bash check.sh')
+    // No message is shown.
     expect(terminal.all().filter((line) => line.startsWith('> '))).toEqual(['> go'])
   })
 
@@ -90,19 +90,19 @@ describe('a run with a goal', () => {
       flags: { until: ['bash check.sh'], untilTries: 1 },
     })
     say('go')
-    await terminal.sees('Stopped: the goal is not met after 1 try')
-    await terminal.sees('↵ +10 tries and continue')
+    await terminal.waitFor('Stopped: the goal is not met after 1 try')
+    await terminal.waitFor('↵ +10 tries and continue')
     await settled()
     expect(existsSync(join(cwd, 'new.txt'))).toBe(true)
     say('u')
-    await terminal.sees(/Revert \d files?\?/)
-    await terminal.sees('new.txt')
+    await terminal.waitFor(/Revert \d files?\?/)
+    await terminal.waitFor('new.txt')
     type(key.enter)
-    await terminal.sees('The conversation is unchanged.')
+    await terminal.waitFor('The conversation is unchanged.')
     expect(existsSync(join(cwd, 'new.txt'))).toBe(false)
     await offersTaken()
     type(key.enter)
-    await terminal.sees('✓ done · goal met: bash check.sh')
+    await terminal.waitFor('✓ done · goal met: bash check.sh')
   })
 
   test('is checked again if the person fixed it in the meantime', async () => {
@@ -111,12 +111,12 @@ describe('a run with a goal', () => {
       flags: { until: ['bash check.sh'] },
     })
     say('go')
-    await terminal.sees('[goal_unmet]')
+    await terminal.waitFor('[goal_unmet]')
     await settled()
     writeFileSync(join(cwd, 'n'), '3')
     await offersTaken()
     type(key.enter)
-    await terminal.sees('✓ done · goal met: bash check.sh')
+    await terminal.waitFor('✓ done · goal met: bash check.sh')
     expect(terminal.all().filter((line) => line.startsWith('⏺ goal'))).toHaveLength(2)
   })
 
@@ -127,10 +127,10 @@ describe('a run with a goal', () => {
       now: () => performance.now(),
     })
     say('go')
-    await terminal.sees(/checking echo begun; sleep 60 0:0\d/)
+    await terminal.waitFor(/checking echo begun; sleep 60 0:0\d/)
     type(key.ctrl('c'))
-    await terminal.sees('Stopped: interrupted')
-    await terminal.sees('It is unknown whether the goal is met.')
+    await terminal.waitFor('Stopped: interrupted')
+    await terminal.waitFor('It is unknown whether the goal is met.')
     expect(terminal.all().join('\n')).toContain('⏺ goal: echo begun; sleep 60: check not finished')
   })
 
@@ -140,8 +140,8 @@ describe('a run with a goal', () => {
       flags: { until: ['bash check.sh'], permissionMode: 'plan' },
     })
     say('go')
-    await terminal.sees('goal not checked in plan mode')
-    await terminal.sees('✓ done')
+    await terminal.waitFor('goal not checked in plan mode')
+    await terminal.waitFor('✓ done')
     expect(terminal.all().filter((line) => line.startsWith('⏺ goal'))).toEqual([])
   })
 })
@@ -150,28 +150,28 @@ describe('/until', () => {
   test('replaces the previous command, adds one with +, and shows all with their results', async () => {
     const { terminal, say, settled } = await start({ replies: [{ content: 'Which one?' }] })
     say('/until true')
-    await terminal.sees('exits with 0: true.')
+    await terminal.waitFor('exits with 0: true.')
     say('/until bash check.sh')
-    await terminal.sees('exits with 0: bash check.sh.')
+    await terminal.waitFor('exits with 0: bash check.sh.')
     say('/until + true')
-    await terminal.sees('All 2 goals must be met.')
+    await terminal.waitFor('All 2 goals must be met.')
     say('go')
-    await terminal.sees('[goal_unmet]')
+    await terminal.waitFor('[goal_unmet]')
     await settled()
     say('/until')
-    await terminal.sees('/until + npm run lint: add one')
+    await terminal.waitFor('/until + npm run lint: add one')
     const shown = terminal.all().slice(terminal.all().findLastIndex((line) => line === 'Goals'))
     expect(shown.slice(0, 4)).toEqual(['Goals', '  bash check.sh ✗ (exit code 1)', '    3 failed', '  true'])
     say('/limits')
-    await terminal.sees(/tries\s+0 of 10/)
+    await terminal.waitFor(/tries\s+0 of 10/)
   })
 
   test('rejects an unknown command, and changes nothing', async () => {
     const { terminal, say } = await start({})
     say('/until nmpp test')
-    await terminal.sees('nmpp was not found')
+    await terminal.waitFor('nmpp was not found')
     say('/until')
-    await terminal.sees('No goal is set.')
+    await terminal.waitFor('No goal is set.')
     expect(terminal.shown()).not.toContain('· goal')
   })
 })

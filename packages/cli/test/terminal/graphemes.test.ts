@@ -1,4 +1,4 @@
-// R-TERM-13: the segmenter of the bundle parts a text as the one of the runtime does, and its pattern knows the same emoji.
+// Holds rules of docs/spec: R-TERM-13: the segmenter of the bundle splits a text as the runtime does, and its pattern matches the same emoji.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { lazyEmoji, lazySegmenter } from '../../src/terminal/screen/graphemes.ts'
@@ -10,7 +10,7 @@ test('single characters stay separate graphemes next to any other', () => {
     Array.isArray(lazySegmenter.segment(character)),
   )
   expect(singles.length).toBeGreaterThan(30_000)
-  // In pieces: a long text takes the runtime the square of its length.
+  // In pieces, because the time of the runtime is quadratic in the length of a text.
   for (let at = 0; at < singles.length; at += 256) {
     const piece = singles.slice(at, at + 257)
     expect([...real.segment(piece.join(''))].length).toBe(piece.length)

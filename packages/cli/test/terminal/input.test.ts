@@ -1,4 +1,4 @@
-// R-TERM-5, R-TERM-7, R-TERM-9, R-TERM-10: modes, keys, pastes, and what the terminal answers.
+// Holds rules of docs/spec: R-TERM-5, R-TERM-7, R-TERM-9, R-TERM-10: modes, keys, pastes, and answers of the terminal.
 import { Editor } from '@earendil-works/pi-tui/dist/components/editor.js'
 import { matchesKey } from '@earendil-works/pi-tui/dist/keys.js'
 import { expect, test } from 'vitest'
@@ -21,7 +21,7 @@ const theme = {
   },
 }
 
-/** The pieces that come out; resolves when nothing is held any more. */
+/** The pieces that the input emits; resolves when it holds nothing back. */
 async function piecesOf(...chunks: readonly (string | number)[]): Promise<readonly string[]> {
   const pieces: string[] = []
   const input = createInput(systemTimers, (piece) => pieces.push(piece))
@@ -69,7 +69,7 @@ test('a paste is one piece, even with line ends, sequences or its own end marker
   expect(await piecesOf('\u001B[200~one \u001B[31mred\u001B[0m \u001B]0;title\u0007two\u001B[201~')).toEqual([
     '\u001B[200~one red two\u001B[201~',
   ])
-  // What stands behind the mark would be typed: a line feed in it would send it.
+  // Text after the end mark would count as typed, and a line feed in it would send it.
   expect(await piecesOf('\u001B[200~rm -rf\u001B[201~ /\r\u001B[201~')).toEqual(['\u001B[200~rm -rf /\n\u001B[201~'])
   expect(await piecesOf('\u001B[200~one\u001B[201~', '\u001B[200~two\u001B[201~')).toEqual([
     '\u001B[200~one\u001B[201~',
@@ -100,7 +100,7 @@ test('a pasted megabyte is one marker in the editor, and is sent completely', as
   const pasted = Array.from({ length: 16_384 }, (_, line) => `line ${line} `.padEnd(63, '.')).join('\r')
   const bytes = `\u001B[200~${pasted}\u001B[201~`
   for (let at = 0; at < bytes.length; at += 4_095) terminal.type(bytes.slice(at, at + 4_095))
-  await terminal.sees('[paste #1 +16384 lines]')
+  await terminal.waitFor('[paste #1 +16384 lines]')
   expect(editor.getExpandedText()).toBe(pasted.replaceAll('\r', '\n'))
   await screen.stop()
 })
@@ -188,7 +188,7 @@ test('a program that borrows the terminal finds it as it was', async () => {
   screen.onKey((key) => keys.push(key) > 0)
   screen.setLive([{ render: () => ['status'] }])
   screen.start()
-  await terminal.sees('status')
+  await terminal.waitFor('status')
   const result = await screen.lend(async () => {
     await terminal.arrived()
     expect([terminal.isRaw, terminal.modes.bracketedPaste, terminal.shown()]).toEqual([false, false, ''])
@@ -197,7 +197,7 @@ test('a program that borrows the terminal finds it as it was', async () => {
     terminal.write('an editor\r\n')
     return 'text'
   })
-  await terminal.sees('status')
+  await terminal.waitFor('status')
   expect([result, keys, terminal.isRaw, terminal.modes.bracketedPaste]).toEqual(['text', [], true, true])
   expect(terminal.shown()).toBe('an editor\nprinted meanwhile\nstatus')
   await expect(screen.lend(() => Promise.reject(new Error('no editor')))).rejects.toThrow('no editor')
@@ -215,7 +215,7 @@ test('a failing component leaves the terminal usable', async () => {
       throw new Error('broken')
     },
   })
-  // It would end the program, and a run or a command with it (spec R-TERM-20a).
+  // It would end the program, and any run or command (spec R-TERM-20a).
   expect(() => timers.pass(20)).not.toThrow()
   terminal.processGuard?.leave()
   await terminal.arrived()

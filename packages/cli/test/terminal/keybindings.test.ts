@@ -1,4 +1,4 @@
-// Keys of the interactive program (spec R-TERM-63): each does one thing, and a person's file is read with what is wrong in it told.
+// Key bindings of the interactive program (spec R-TERM-63): each key has one action, and mistakes in a person's file are reported.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-VERI-4, of what `/copy` copies.
+// Holds rules of docs/spec: R-VERI-4, for what `/copy` copies.
 import { expect, test } from 'vitest'
 import type { ScriptedReply } from '@halting/core/testing'
 import { calls, run, tool } from '../../../core/test/support/harness.ts'

@@ -1,4 +1,5 @@
-// Holds R-TERM-61: whatever is typed, sent, queued, taken back and stopped, each text is in the conversation once, in the queue, or in the editor.
+// Holds rules of docs/spec: R-TERM-61: whatever is typed, sent, queued, taken back and stopped, each text is in exactly one place: the conversation, the
+// queue or the editor.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readEntries, promptsIn } from '../../src/terminal/app/transcript-entries.ts'
@@ -16,7 +17,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 const word = (index: number): string => `word${index}x`
 
-/** Presses the keys of the steps; gives how many words were typed. */
+/** Presses the keys of the steps; returns the number of words typed. */
 async function press({ type }: RunningApp, steps: readonly Step[]): Promise<number> {
   let words = 0
   for (const { do: what } of steps) {
@@ -58,9 +59,9 @@ test('no typed text is lost', { timeout: 120_000 }, async () => {
       })
       const words = await press(app, steps)
       await app.settled()
-      const { file, queue } = app.opened[0]!.session.snapshot
-      const said = file === undefined || words === 0 ? [] : promptsIn(await readEntries(file).catch(() => []))
-      const inConversation = said.map(({ text }) => text).join('\n')
+      const { file, queue } = app.sessions[0]!.session.snapshot
+      const storedPrompts = file === undefined || words === 0 ? [] : promptsIn(await readEntries(file).catch(() => []))
+      const inConversation = storedPrompts.map(({ text }) => text).join('\n')
       const inEditor = editorOf(app)
       expect(queue).toEqual([])
       const where = Array.from({ length: words }, (_, index) => {
@@ -75,7 +76,7 @@ test('no typed text is lost', { timeout: 120_000 }, async () => {
   )
 })
 
-/** What stands between the two lines of the editor. */
+/** The text between the two borders of the editor. */
 function editorOf({ terminal }: RunningApp): string {
   const rows = terminal.rowsShown()
   const bottom = rows.findLastIndex((row) => row.startsWith('──'))

@@ -1,4 +1,4 @@
-// What was said before, over sessions (spec R-TERM-64).
+// Prompts of earlier sessions (spec R-TERM-64).
 import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
@@ -24,7 +24,7 @@ function folderOf(): string {
   return folder
 }
 
-function opened(folder: string, redact = (text: string): string => text): Promise<PromptHistory> {
+function openFolderHistory(folder: string, redact = (text: string): string => text): Promise<PromptHistory> {
   problems.length = 0
   return openHistory({
     folder,
@@ -39,15 +39,15 @@ const textsOf = ({ all }: PromptHistory): readonly string[] => all.map(({ text }
 
 test('sessions share prompts, each text once, the newest last', async () => {
   const folder = folderOf()
-  const first = await opened(folder)
+  const first = await openFolderHistory(folder)
   for (const text of ['one', 'two', 'one', 'one', '  ', 'three\nlines']) first.add(text)
   await first.flush()
-  expect(textsOf(await opened(folder))).toEqual(['two', 'one', 'three\nlines'])
+  expect(textsOf(await openFolderHistory(folder))).toEqual(['two', 'one', 'three\nlines'])
 })
 
 test('only the user can read the file', async () => {
   const folder = join(folderOf(), 'new')
-  const history = await opened(folder)
+  const history = await openFolderHistory(folder)
   history.add('hello')
   await history.flush()
   expect(statSync(join(folder, 'history.jsonl')).mode & 0o777).toBe(0o600)
@@ -59,13 +59,13 @@ test('a file readable by others is restricted before anything is added', async (
   const file = join(folder, 'history.jsonl')
   writeFileSync(file, '{"text":"old","cwd":"/a","at":"x"}\n', { mode: 0o644 })
   chmodSync(file, 0o644)
-  expect(textsOf(await opened(folder))).toEqual(['old'])
+  expect(textsOf(await openFolderHistory(folder))).toEqual(['old'])
   expect(statSync(file).mode & 0o777).toBe(0o600)
 })
 
 test('secrets are not written if they are to be redacted', async () => {
   const folder = folderOf()
-  const history = await opened(folder, redactSecrets)
+  const history = await openFolderHistory(folder, redactSecrets)
   history.add('my key is sk-ant-api03-abcdefghijkl')
   await history.flush()
   expect(readFileSync(join(folder, 'history.jsonl'), 'utf8')).not.toContain('abcdefghijkl')
@@ -77,17 +77,17 @@ test('invalid and foreign lines do not prevent reading', async () => {
     join(folder, 'history.jsonl'),
     '{"text":"good","cwd":"/a","at":"x"}\nnonsense\n{"text":7}\nnull\n{"text":"cut',
   )
-  expect(textsOf(await opened(folder))).toEqual(['good'])
+  expect(textsOf(await openFolderHistory(folder))).toEqual(['good'])
 })
 
 test('two programs write one file', async () => {
   const folder = folderOf()
-  const [one, other] = [await opened(folder), await opened(folder)]
+  const [one, other] = [await openFolderHistory(folder), await openFolderHistory(folder)]
   one.add('of one')
   await one.flush()
   other.add('of the other')
   await other.flush()
-  expect(textsOf(await opened(folder))).toEqual(['of one', 'of the other'])
+  expect(textsOf(await openFolderHistory(folder))).toEqual(['of one', 'of the other'])
 })
 
 test('of a large file the end is read, and the file is made small again', async () => {
@@ -98,17 +98,17 @@ test('of a large file the end is read, and the file is made small again', async 
   writeFileSync(file, '')
   for (let from = 0; from < 6_000; from += 1_000)
     appendFileSync(file, Array.from({ length: 1_000 }, (_, index) => line(from + index)).join(''))
-  const { all } = await opened(folder)
+  const { all } = await openFolderHistory(folder)
   expect(all.at(-1)?.text.startsWith('5999 ')).toBe(true)
   expect(all).toHaveLength(2_000)
   expect(statSync(file).size).toBeLessThan(4 * 1024 * 1024)
-  expect(textsOf(await opened(folder))).toEqual(all.map(({ text }) => text))
+  expect(textsOf(await openFolderHistory(folder))).toEqual(all.map(({ text }) => text))
 })
 
 test('a failed write is reported once, and prompts are remembered', async () => {
   const folder = folderOf()
   mkdirSync(join(folder, 'history.jsonl'))
-  const history = await opened(folder)
+  const history = await openFolderHistory(folder)
   history.add('one')
   history.add('two')
   await history.flush()
@@ -119,7 +119,7 @@ test('a failed write is reported once, and prompts are remembered', async () => 
 test.skipIf(process.platform === 'win32')('a pipe with that name is neither waited for nor written', async () => {
   const folder = folderOf()
   execFileSync('mkfifo', [join(folder, 'history.jsonl')])
-  const history = await opened(folder)
+  const history = await openFolderHistory(folder)
   history.add('one')
   await history.flush()
   expect(problems).toEqual([expect.stringContaining('history.jsonl (ENXIO')])

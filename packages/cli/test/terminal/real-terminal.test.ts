@@ -1,4 +1,5 @@
-// R-TERM-5, R-TERM-5a: a shell is usable after the program, however it ends: in a terminal of the system (needs script of util-linux), and in tmux.
+// Holds rules of docs/spec: R-TERM-5, R-TERM-5a: a shell is usable after the program, however it ends: in a terminal of the system (needs script of
+// util-linux), and in tmux.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +13,7 @@ const hasScript =
   process.platform === 'linux' && spawnSync('script', ['--version']).stdout?.toString().includes('util-linux')
 const hasTmux = spawnSync('tmux', ['-V']).status === 0
 
-/** It has the terminal until it is told how to end. */
+/** Uses the terminal until the test makes it end. */
 const program = `
   import { spawn } from 'node:child_process'
   import { writeFileSync } from 'node:fs'
@@ -70,10 +71,10 @@ async function until(isTrue: () => boolean, what: () => string): Promise<void> {
   }
 }
 
-/** Runs it in a terminal of its own, ends it, and tells what the terminal is like then. */
+/** Runs it in a terminal of its own, ends it, and returns the state of the terminal after that. */
 async function ended(name: string, end: (pid: number, type: (keys: string) => void) => void, how = 'alone') {
-  const told = join(folder, `${name}.pid`)
-  const command = `${process.execPath} ${path} ${how} ${told}; echo "code $?"; timeout 0.3 cat | sed 's/^/left: /'; stty -a`
+  const pidFile = join(folder, `${name}.pid`)
+  const command = `${process.execPath} ${path} ${how} ${pidFile}; echo "code $?"; timeout 0.3 cat | sed 's/^/left: /'; stty -a`
   const child = spawn('script', ['-qec', command, '/dev/null'], { env: { ...process.env, TERM: 'xterm-256color' } })
   const terminal = virtualTerminal({ columns: 80, rows: 24 })
   let output = ''
@@ -83,10 +84,10 @@ async function ended(name: string, end: (pid: number, type: (keys: string) => vo
   })
   const exited = new Promise((resolve) => child.once('exit', resolve))
   await until(
-    () => existsSync(told) && readFileSync(told, 'utf8') !== '',
+    () => existsSync(pidFile) && readFileSync(pidFile, 'utf8') !== '',
     () => output,
   )
-  end(Number(readFileSync(told, 'utf8')), (keys) => child.stdin.write(keys))
+  end(Number(readFileSync(pidFile, 'utf8')), (keys) => child.stdin.write(keys))
   await exited
   await terminal.arrived()
   return { terminal, output, text: terminal.all().join('\n') }
@@ -110,10 +111,10 @@ test.skipIf(!hasScript).concurrent.each(endings)(
     expect(text).toMatch(/^printed\n/)
     expect(text).not.toMatch(/^live/m)
     expect(terminal.modes).toEqual({ bracketedPaste: false, focus: false, wrap: true, cursor: true })
-    // The terminal's driver takes lines again, and shows what is typed.
+    // The terminal driver reads lines again, and echoes typed text.
     expect(text).toMatch(/[ ;]icanon/)
     expect(text).toMatch(/[ ;]echo[ ;]/)
-    // What was typed ahead for the program is not for the shell.
+    // What was typed ahead for the program does not reach the shell.
     expect(text).not.toContain('left: ls')
   },
 )
@@ -146,7 +147,7 @@ test.skipIf(!hasScript).concurrent('a suspension that cannot start has no effect
 
 interface Tmux {
   readonly shown: () => string
-  /** Also what scrolled out. */
+  /** Including what scrolled off the screen. */
   readonly all: () => string
   readonly resize: (columns: number, rows: number) => void
   readonly sees: (text: RegExp) => Promise<void>
@@ -187,10 +188,10 @@ test.skipIf(!hasTmux).concurrent('Ctrl+Z suspends and fg resumes, in tmux (needs
     await sees(/^live/m)
     send('b')
     await sees(/keys a b/)
-    // The shell's lines are above, each once.
+    // The lines of the shell are above, each once.
     expect(shown().match(/^in the shell/gm)).toHaveLength(1)
     send('q')
-    // What is typed while it leaves is not the shell's.
+    // What is typed while the program ends does not reach the shell.
     await until(() => /ready>\s*$/.test(shown()), shown)
     send('echo "and $((1 + 1))"', 'Enter')
     await sees(/^and 2/m)
@@ -212,7 +213,7 @@ test
       send('my words', 'Enter')
       await sees(/^wrote my words/m)
       await sees(/^live/m)
-      // Not before the other one had ended.
+      // Not before the other process has ended.
       expect(shown()).toMatch(/wrote my words[^]*live/)
       expect(shown()).not.toMatch(/live[^]*wrote my words/)
       send('b')

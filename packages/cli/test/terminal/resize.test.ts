@@ -1,4 +1,5 @@
-// R-TERM-2, R-TERM-4, R-TERM-4a: a resize leaves one panel and one editor, and loses no line, neither ours nor the shell's.
+// Holds rules of docs/spec: R-TERM-2, R-TERM-4, R-TERM-4a: after a resize there is one panel and one editor, and no line of the program or the shell is
+// lost.
 import * as fc from 'fast-check'
 import { CURSOR_MARKER } from '@earendil-works/pi-tui/dist/tui.js'
 import { expect, test } from 'vitest'
@@ -8,7 +9,7 @@ import { manualTimers, virtualTerminal } from './virtual-terminal.ts'
 
 const words = 'the quick brown fox jumps over the lazy dog and runs into the woods behind the house '
 
-/** Words in lines of the width: as long as they may be. */
+/** Lines of words as wide as the width allows. */
 function folded(text: string, width: number): string[] {
   const lines = ['']
   for (const word of text.split(' ')) {
@@ -50,7 +51,7 @@ async function play(events: readonly Event[], shellLines: number) {
   for (const event of events) {
     if (event.type === 'resize') {
       terminal.resize(event.columns, event.rows)
-      // Whoever drags a window makes it smaller and smaller before anything can be drawn.
+      // A dragged window shrinks step by step before anything can be drawn.
       timers.pass(event.isDrag === true ? 10 : 60)
     } else if (event.type === 'token') tail = (tail + ' token').slice(-400)
     else {
@@ -61,7 +62,7 @@ async function play(events: readonly Event[], shellLines: number) {
     }
     screen.requestFrame()
     timers.pass(20)
-    // Each event has arrived before the next: the terminal wraps what it has.
+    // Each event has arrived before the next: the terminal wraps the lines that it has.
     await terminal.arrived()
   }
   timers.pass(60)
@@ -108,7 +109,7 @@ test('short conversations survive resizes, below few or many shell lines', async
     fc.asyncProperty(fc.array(event, { maxLength: 25 }), fc.constantFrom(0, 3, 60), async (events, shellLines) => {
       const played = await play(events, shellLines)
       check(played, shellLines)
-      // A blank terminal would pass what is looked for in few lines.
+      // In a few lines a blank terminal would pass the check.
       expect(played.terminal.shown()).toContain('EDITOR')
     }),
     { numRuns: 60 },

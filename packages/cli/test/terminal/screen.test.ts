@@ -1,4 +1,4 @@
-// R-TERM-1, R-TERM-2: what is printed is printed once; below it only what changes is written.
+// Holds rules of docs/spec: R-TERM-1, R-TERM-2: printed lines are written once; below them only changes are written.
 import { Editor } from '@earendil-works/pi-tui/dist/components/editor.js'
 import { expect, test } from 'vitest'
 import { editorHost } from '../../src/terminal/editor/prompt-editor.ts'
@@ -75,7 +75,7 @@ test('stop restores the terminal, without the changing components', async () => 
   const screen = createScreen(terminal)
   screen.start()
   screen.setLive([lines('status', '> ')])
-  await terminal.sees('status')
+  await terminal.waitFor('status')
   expect([terminal.isRaw, terminal.modes]).toEqual([
     true,
     { bracketedPaste: true, focus: true, wrap: true, cursor: false },

@@ -1,4 +1,4 @@
-// Holds a rule of docs/spec: R-TERM-20a: a small terminal, or text that no line holds, ends no program, no run and no command.
+// Holds rules of docs/spec: R-TERM-20a: a small terminal, or text that fits no line, ends no program, no run and no command.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { streamingMarkdown } from '../../src/terminal/markdown/streaming-markdown.ts'
@@ -119,14 +119,14 @@ describe('the program', () => {
     let exitCode: number | undefined
     void app.ended.then((code) => (exitCode = code))
     type('!sleep 0.5; echo 漢字 > done; echo the end', key.enter)
-    await terminal.sees('! sleep')
+    await terminal.waitFor('! sleep')
     for (const columns of [5, 3, 1, 2, 4]) {
       terminal.resize(columns, 6)
       type('漢', key.up, '\t')
       await new Promise((resolve) => setTimeout(resolve, 80))
     }
     terminal.resize(60, 14)
-    await terminal.sees('the end')
+    await terminal.waitFor('the end')
     expect(exitCode).toBeUndefined()
   })
 
@@ -140,7 +140,7 @@ describe('the program', () => {
       },
     })
     screen.setLive([{ render: () => ['still here'] }])
-    await terminal.sees('still here')
+    await terminal.waitFor('still here')
     expect(terminal.shown()).toContain('(cannot be displayed)')
     await screen.stop()
   })

@@ -1,4 +1,4 @@
-// Holds R-LIM-40 to R-LIM-47: the line that a command of the person prints, in the interactive program.
+// Holds rules of docs/spec: R-LIM-40 to R-LIM-47: the status line of a person's command in the interactive program.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -17,7 +17,7 @@ const place = (settings: object) => {
   return { cwd, home }
 }
 const line = (command: string, more: object = {}) => ({ statusLine: { type: 'command', command, ...more } })
-/** A command that shows fields of its input, by a program that reads JSON. */
+/** A command that prints fields of its input with a JSON reader. */
 const showing = (expression: string): string =>
   `${process.execPath} -e 'let t="";process.stdin.on("data",(d)=>t+=d).on("end",()=>{const s=JSON.parse(t);console.log(${expression})})'`
 
@@ -40,7 +40,7 @@ describe('in the program', () => {
     })
     expect(terminal.shown()).toMatch(/\n <scripted acceptEdits 0 0 false>\n accepts edits · .*keys/)
     say('write')
-    await terminal.sees('<scripted acceptEdits 2 2 true>')
+    await terminal.waitFor('<scripted acceptEdits 2 2 true>')
     await settled()
     expect(terminal.shown()).not.toContain(' · scripted')
   })
@@ -66,8 +66,8 @@ describe('in the program', () => {
     const again = place(line('echo x >> runs; echo "run $(wc -l < runs), $COLUMNS wide"', { refreshInterval: 1 }))
     const { terminal } = await startApp({ again, opensWith: 'run 1, 80 wide' })
     terminal.resize(70, 24)
-    await terminal.sees(/run \d+, 70 wide/)
-    await terminal.sees(/run (?:[4-9]|\d\d), 70 wide/)
+    await terminal.waitFor(/run \d+, 70 wide/)
+    await terminal.waitFor(/run (?:[4-9]|\d\d), 70 wide/)
     expect(terminal.shown()).not.toContain('80 wide')
   })
 
@@ -89,7 +89,7 @@ printf '\\033[36m[%s]\\033[0m %s | %s%% ctx | $%.4f | +%s\\n' "$model" "$dir" "$
       replies: [{ content: 'Done.' }],
     })
     say('go')
-    await terminal.sees(/\[scripted\] \S+ \| [1-9]% ctx \| \$\d\.\d{4} \| \+0/)
+    await terminal.waitFor(/\[scripted\] \S+ \| [1-9]% ctx \| \$\d\.\d{4} \| \+0/)
     expect(terminal.shown()).not.toContain('failed')
   })
 
@@ -103,7 +103,12 @@ printf '\\033[36m[%s]\\033[0m %s | %s%% ctx | $%.4f | +%s\\n' "$model" "$dir" "$
 
   test('has no model keys, and is not recorded (R-LIM-46)', async () => {
     const again = place(line('echo "key <$ANTHROPIC_API_KEY> status-line-output"'))
-    const { terminal, say, settled, opened } = await startApp({
+    const {
+      terminal,
+      say,
+      settled,
+      sessions: opened,
+    } = await startApp({
       again,
       opensWith: 'key <>',
       env: { ANTHROPIC_API_KEY: 'secret' },
@@ -141,11 +146,11 @@ printf '\\033[36m[%s]\\033[0m %s | %s%% ctx | $%.4f | +%s\\n' "$model" "$dir" "$
 
   test('belongs to its session, and ends with it', async () => {
     const again = place(line(showing('"<"+s.session_id+">"')))
-    const { terminal, say, opened } = await startApp({ again, opensWith: '<' })
-    await terminal.sees(`<${opened[0]!.session.id}>`)
+    const { terminal, say, sessions: opened } = await startApp({ again, opensWith: '<' })
+    await terminal.waitFor(`<${opened[0]!.session.id}>`)
     say('/clear')
     while (opened.length < 2) await new Promise((resolve) => setTimeout(resolve, 10))
-    await terminal.sees(`<${opened[1]!.session.id}>`)
+    await terminal.waitFor(`<${opened[1]!.session.id}>`)
     expect(terminal.shown()).not.toContain(`<${opened[0]!.session.id}>`)
   })
 })

@@ -1,4 +1,4 @@
-// Holds R-LIM-41, R-LIM-42 and R-LIM-44: when the command of a status line runs, what it reads, and what is shown of it.
+// Holds rules of docs/spec: R-LIM-41, R-LIM-42 and R-LIM-44: when the command of a status line runs, its input, and how its output is shown.
 import * as fc from 'fast-check'
 import { visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
 import { afterEach, describe, expect, test, vi } from 'vitest'

@@ -9,10 +9,10 @@ import {
   reply,
   result,
   retry,
-  shown,
+  renderBlocks,
   streamView,
   terminal,
-  text,
+  textDelta,
   user,
 } from './view-support.ts'
 
@@ -35,9 +35,9 @@ const output = 'one\ntwo\nthree\nfour\nfive\nsix\nall 12 tests of the suite pass
 
 const run: readonly RunEvent[] = [
   user('fix the flaky test'),
-  text('I look at the '),
-  text('test.\n\nIt is '),
-  text('short.'),
+  textDelta('I look at the '),
+  textDelta('test.\n\nIt is '),
+  textDelta('short.'),
   reply([{ type: 'text', text: 'I look at the test.\n\nIt is short.' }]),
   ...call(
     'Read',
@@ -74,7 +74,7 @@ test('prints sources of a reply, and names files that the model made', () => {
       ],
     },
   ] as const
-  expect(printed(streamView(), [user('is it so?'), text('It is so.'), reply([...content])])).toBe(
+  expect(printed(streamView(), [user('is it so?'), textDelta('It is so.'), reply([...content])])).toBe(
     `
 > is it so?
 It is so.
@@ -342,9 +342,9 @@ describe('other events', () => {
       lap('next_turn', 3),
       { type: 'notice', message: 'The reply may be incomplete.' },
       user('Run the tests.', 'hook'),
-      // What the program tells of the folder is no news to a person.
+      // Context about the folder that the program adds is not shown.
       user('The repository at the start of this run.', 'hook', { hook: 'halting:folder' }),
-      // Somebody else may say it in the same words.
+      // Another source may use the same words.
       user('Said (told by halting, not by the user): no.', 'hook', { hook: 'Stop' }),
       reply([
         { type: 'thinking', thinking: 'It may be the clock.\n\nOr not.', signature: '' },
@@ -352,7 +352,7 @@ describe('other events', () => {
       ]),
       reply([{ type: 'text', text: 'The service said no.' }], { error: 'server_error' }),
     ]
-    const told = `
+    const expected = `
 > use port 8080
   delivered at turn 7
 ! Overloaded (retry 1 of 10 in 8.0 s)
@@ -365,17 +365,17 @@ describe('other events', () => {
 ✻ It may be the clock.
   Or not.
 Done.`
-    // What the service said in the place of a reply is told by the ending.
-    expect(printed(view, events)).toBe(told)
+    // The ending shows what the service sent instead of a reply.
+    expect(printed(view, events)).toBe(expected)
     expect(printed(view, [user('again', 'prompt')])).toBe('✗ The service said no.\n\n> again')
-    // A resume tells it again.
+    // A resumed session shows it again.
     expect(printed(view, [boundary, note])).toBe('')
   })
 
   test('report an interrupted reply before it is repeated', () => {
     const view = streamView()
-    const again = [text('Hello.'), reply([{ type: 'text', text: 'Hello.' }])]
-    expect(printed(view, [text('Hel'), retry('Connection reset', 1), ...again])).toBe(
+    const again = [textDelta('Hello.'), reply([{ type: 'text', text: 'Hello.' }])]
+    expect(printed(view, [textDelta('Hel'), retry('Connection reset', 1), ...again])).toBe(
       'Hel\n  (interrupted here)\n! Connection reset (retry 1 of 10 in 8.0 s)\nHello.',
     )
   })
@@ -392,7 +392,7 @@ Done.`
 })
 
 describe('the live part', () => {
-  const live = (view: ReturnType<typeof streamView>, width = 60): string => shown([view.live], width)
+  const live = (view: ReturnType<typeof streamView>, width = 60): string => renderBlocks([view.live], width)
 
   test('shows a running call with its time and last output', () => {
     let now = 0
@@ -454,7 +454,7 @@ describe('the live part', () => {
 
   test('shows the tail of text and thinking until it is finished', () => {
     const view = streamView()
-    expect(printed(view, [text('First.\n\nSecond')])).toBe('First.')
+    expect(printed(view, [textDelta('First.\n\nSecond')])).toBe('First.')
     expect(live(view)).toBe('Second')
     expect(printed(view, [{ type: 'run_end', runId: 'r', terminal: terminal('completed'), result }])).toBe('Second')
     expect(live(view)).toBe('')
@@ -463,7 +463,7 @@ describe('the live part', () => {
   test('completes a partly missed reply without repeating any of it (spec R-CLU-13b)', () => {
     const view = streamView()
     const whole = reply([{ type: 'text', text: 'I look at the test.\n\nIt is short.' }])
-    expect(printed(view, [text('I look at the test.\n\nIt'), whole])).toBe('I look at the test.\nIt is short.')
+    expect(printed(view, [textDelta('I look at the test.\n\nIt'), whole])).toBe('I look at the test.\nIt is short.')
   })
 
   test('keeps a reply that another worker repeats, as a separate one (spec R-CLU-13a)', () => {
@@ -472,10 +472,10 @@ describe('the live part', () => {
     expect(
       printed(view, [
         begins,
-        text('I look'),
+        textDelta('I look'),
         begins,
-        text('It is'),
-        text(' short.'),
+        textDelta('It is'),
+        textDelta(' short.'),
         reply([{ type: 'text', text: 'It is short.' }]),
       ]),
     ).toBe('I look\n  (interrupted here)\nIt is short.')
@@ -483,13 +483,13 @@ describe('the live part', () => {
 
   test('removes a call that has a result without an end (spec R-CLU-13)', () => {
     const view = streamView()
-    const told = call('Bash', { command: 'ls' }, { details: { stdout: 'a', exitCode: 0 } })
-    const callId = told.flatMap((event) => (event.type === 'tool_start' ? [event.callId] : [])).join('')
+    const callEvents = call('Bash', { command: 'ls' }, { details: { stdout: 'a', exitCode: 0 } })
+    const callId = callEvents.flatMap((event) => (event.type === 'tool_start' ? [event.callId] : [])).join('')
     const agent: RunEvent = { type: 'turn_start', request: 1, turn: 1 }
-    printed(view, [...told.slice(0, 2), { type: 'agent', callId, agentType: 'explore', event: agent }])
+    printed(view, [...callEvents.slice(0, 2), { type: 'agent', callId, agentType: 'explore', event: agent }])
     expect(live(view)).toContain('Bash ls')
     expect(live(view)).toContain('explore')
-    printed(view, told.slice(3))
+    printed(view, callEvents.slice(3))
     expect(live(view)).toBe('')
   })
 })

@@ -1,4 +1,4 @@
-// R-TERM-3, R-TERM-11: Markdown that comes in pieces is printed block by block, code line by line with its colours.
+// Holds rules of docs/spec: R-TERM-3, R-TERM-11: Markdown that arrives in pieces is printed block by block, and code line by line with its colours.
 import { visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -33,7 +33,7 @@ const until = async () => {
 Then done.
 `
 
-/** All that is printed for the pieces, as text. */
+/** Everything printed for the pieces, as text. */
 function printed(pieces: readonly string[], width = 60, theme = createTheme('none')): readonly string[] {
   const stream = streamingMarkdown(theme)
   const blocks = [...pieces.flatMap((piece) => stream.append(piece)), ...stream.finish()]

@@ -1,4 +1,4 @@
-// R-TERM-6, R-TERM-8, R-TERM-12: what may be printed, where there can be a screen, and in which colours.
+// Holds rules of docs/spec: R-TERM-6, R-TERM-8, R-TERM-12: which characters may be printed, when there can be a screen, and which colours are used.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { plainText, stripToColours } from '../../src/terminal/screen/strip.ts'
@@ -13,13 +13,13 @@ test.each([
   // Hidden and blinking text.
   ['\u001B[8mhidden\u001B[1;8;31mred', 'hidden\u001B[1;31mred'],
   ['\u001B[5mblinks', 'blinks'],
-  // Moves, erases, the other screen, scrollback.
+  // Cursor moves, erases, the alternate screen, scrollback.
   ['\u001B[2J\u001B[H\u001B[3J\u001B[?1049ha\u001B[5Ab', 'ab'],
-  // Titles, the clipboard, links, device controls; in seven bits and in eight, and without an end.
+  // Titles, the clipboard, links, device controls; in seven bits and in eight, and unterminated.
   ['\u001B]0;title\u0007a\u001B]52;c;aGk=\u001B\\b\u001BPq#0\u001B\\c\u009D0;t\u009Cd\u001B]8;;http', 'abcd'],
   ['\u009B2Jc1', 'c1'],
   ['bell\u0007, null\u0000, back\b, delete\u007F', 'bell, null, back, delete'],
-  // What a carriage return wrote over.
+  // Text that a carriage return overwrote.
   ['10 %\r50 %\r100 %\r\ndone\r', '100 %\ndone'],
   ['turned \u202Earound', 'turned around'],
 ])('%j is printed as %j', (given, printed) => {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-TERM-75: the branch is marked where the repository has changes that nobody committed.
+// Holds rules of docs/spec: R-TERM-75: the branch is marked when the repository has uncommitted changes.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -30,14 +30,14 @@ test('notices new and reverted changes when it checks', async () => {
 
 test('runs no program that the repository names', async () => {
   const { cwd, git } = repository()
-  const ran = join(cwd, '..', `ran-${process.pid}`)
-  onTestFinished(() => rmSync(ran, { force: true }))
-  git('config', 'filter.bad.clean', `touch ${ran}; cat`)
-  git('config', 'core.fsmonitor', `touch ${ran}`)
+  const marker = join(cwd, '..', `ran-${process.pid}`)
+  onTestFinished(() => rmSync(marker, { force: true }))
+  git('config', 'filter.bad.clean', `touch ${marker}; cat`)
+  git('config', 'core.fsmonitor', `touch ${marker}`)
   writeFileSync(join(cwd, '.gitattributes'), '* filter=bad\n')
   writeFileSync(join(cwd, 'a.txt'), 'a')
   const tree = watchWorktree(cwd, process.env, () => {})
   tree.refresh()
   await vi.waitFor(() => expect(tree.hasChanges).toBe(true), 20_000)
-  expect(existsSync(ran)).toBe(false)
+  expect(existsSync(marker)).toBe(false)
 })
