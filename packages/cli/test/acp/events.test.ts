@@ -8,12 +8,12 @@ import { EventUpdates, clientFeaturesOf } from '../../src/acp/event-updates.ts'
 import { fullCapabilities, startAgent } from '../support/acp-agent.ts'
 import { retry } from '../terminal/view-support.ts'
 
-const nobody = (): never => {
+const unexpectedCall = (): never => {
   throw new Error('no figures are asked for')
 }
 
 function updatesOf(events: readonly RunEvent[], capabilities = fullCapabilities): readonly SessionUpdate[] {
-  const updates = new EventUpdates(clientFeaturesOf(capabilities), '/work', nobody)
+  const updates = new EventUpdates(clientFeaturesOf(capabilities), '/work', unexpectedCall)
   return events.flatMap((event) => updates.updatesFor({ type: 'loop', event }))
 }
 
@@ -48,7 +48,7 @@ describe('agents', () => {
       }),
       { type: 'tool_end', callId: 'a1', name: 'Agent', status: 'done', durationMs: 1, output: 'ok', isError: false },
     ]
-    const updates = new EventUpdates(clientFeaturesOf(fullCapabilities), '/work', nobody)
+    const updates = new EventUpdates(clientFeaturesOf(fullCapabilities), '/work', unexpectedCall)
     expect(
       [
         ...events.flatMap((event) => updates.updatesFor({ type: 'loop', event })),
@@ -65,7 +65,7 @@ describe('agents', () => {
   })
 
   test('announces a call before asking about it, under the same id', () => {
-    const updates = new EventUpdates(clientFeaturesOf({}), '/work', nobody)
+    const updates = new EventUpdates(clientFeaturesOf({}), '/work', unexpectedCall)
     const run = { sessionId: 's', runId: 'run1', agentPath: 'agent:1:0:a1/', agentId: 'helper-1', depth: 1 }
     updates.updatesFor({ type: 'loop', event: inAgent({ type: 'run_start', run, model: 'm' }) })
     const asked = updates.announceQuestion({
@@ -168,7 +168,7 @@ describe('further events', () => {
   })
 
   test('a call of a failed run has failed', () => {
-    const updates = new EventUpdates(clientFeaturesOf({}), '/work', nobody)
+    const updates = new EventUpdates(clientFeaturesOf({}), '/work', unexpectedCall)
     updates.updatesFor({ type: 'loop', event: { type: 'tool_start', callId: 'c', name: 'Read', input: {} } })
     const broken: SessionEvent = { type: 'failed', error: new Error('no'), givenBack: [] }
     expect(updates.updatesFor(broken)).toMatchObject([{ toolCallId: 'c', status: 'failed' }])

@@ -10,7 +10,7 @@ const edit = {
   toolCalls: [{ name: 'Edit', input: { file_path: 'a.txt', old_string: 'typed', new_string: 'changed' } }],
 }
 
-function resultsOf({ requests }: ReturnType<typeof scriptedModel>): string {
+function lastMessages({ requests }: ReturnType<typeof scriptedModel>): string {
   return JSON.stringify(requests.at(-1)?.messages)
 }
 
@@ -33,7 +33,7 @@ test('reads and edits unsaved text through the client', async () => {
   writeFileSync(path, 'on disk\n')
   const { sessionId } = await newSession()
   expect(await prompt(sessionId, 'Edit a.txt')).toMatchObject({ stopReason: 'end_turn' })
-  expect(resultsOf(model)).toContain('1\\ttyped')
+  expect(lastMessages(model)).toContain('1\\ttyped')
   expect([buffer, readFileSync(path, 'utf8')]).toEqual(['changed\n', 'changed\n'])
   expect([...new Set(asked)]).toEqual([`read ${path}`, `write ${path}`])
   // An editor that follows the agent gets the location.
@@ -76,7 +76,7 @@ test.each([5, null, { text: 'typed' }])(
     writeFileSync(join(cwd, 'a.txt'), 'on disk\n')
     const { sessionId } = await newSession()
     await prompt(sessionId, 'Read a.txt')
-    expect(resultsOf(model)).toContain('1\\ton disk')
+    expect(lastMessages(model)).toContain('1\\ton disk')
   },
 )
 
@@ -93,7 +93,7 @@ test('does not ask the client for a file that rules deny', async () => {
   const { sessionId } = await newSession()
   await prompt(sessionId, 'Read a.txt')
   expect(asked).toEqual([])
-  expect(resultsOf(model)).not.toContain('secret')
+  expect(lastMessages(model)).not.toContain('secret')
 })
 
 test('a client that never answers does not block a cancelled run', async () => {

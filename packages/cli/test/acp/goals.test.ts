@@ -125,15 +125,15 @@ test('checks nothing in plan mode, and the entry says so', async () => {
 test('offers the limit of tries as an option of a session with a goal', async () => {
   const agent = await start([], { until: [goal('npm test')], maxGoalTries: 7 })
   const { sessionId, configOptions } = await agent.newSession()
-  const triesOf = (options: unknown): unknown =>
+  const readTries = (options: unknown): unknown =>
     (options as readonly Update[]).find(({ id }) => id === '_halting.goal_tries')?.['currentValue']
-  expect(triesOf(configOptions)).toBe('7')
+  expect(readTries(configOptions)).toBe('7')
   const set = (value: string) =>
     agent.agent.request('session/set_config_option', { sessionId, configId: '_halting.goal_tries', value })
-  expect(triesOf((await set('20')).configOptions)).toBe('20')
+  expect(readTries((await set('20')).configOptions)).toBe('20')
   await expect(set('none')).rejects.toThrow(/1 to 1/)
   const without = await start([], {})
-  expect(triesOf((await without.newSession()).configOptions)).toBeUndefined()
+  expect(readTries((await without.newSession()).configOptions)).toBeUndefined()
 })
 
 test('ends the call of a check that a cancel interrupts', async () => {

@@ -54,7 +54,7 @@ test.each<readonly [what: string, answer: unknown, report: string]>([
   ['nothing', null, userDidNotAnswer],
   ['a word that nobody knows', { action: 'maybe' }, userDidNotAnswer],
   ['no content', { action: 'accept' }, 'Not answered.'],
-  ['content that is none', { action: 'accept', content: 7 }, 'Not answered.'],
+  ['invalid content', { action: 'accept', content: 7 }, 'Not answered.'],
   ['answers of other kinds', { action: 'accept', content: { answer1: { a: 1 } } }, 'Not answered.'],
 ])('%s in a form has not answered', async (_what, answer, report) => {
   const model = scriptedModel([ask, 'Done.'])

@@ -365,7 +365,7 @@ describe('what an editor shows of a call', () => {
     expect(toolViewOf(name, input, '/work').title).toBe(title)
   })
 
-  const textsOf = (name: string, input: unknown): string =>
+  const inputTexts = (name: string, input: unknown): string =>
     toolViewOf(name, input, '/work')
       .content.map((content) =>
         content.type === 'content' && content.content.type === 'text' ? content.content.text : '',
@@ -389,19 +389,25 @@ describe('what an editor shows of a call', () => {
     ['WebSearch', { query: long, blocked_domains: ['a.example'] }, [long, 'a.example']],
     ['a tool of somebody', { target: '``` all' }, ['````', '``` all']],
   ])('the whole input of %s is shown, with hidden characters visible (R-ACP-7a)', (name, input, texts) => {
-    for (const text of texts) expect(textsOf(name, input)).toContain(text)
+    for (const text of texts) expect(inputTexts(name, input)).toContain(text)
   })
 
   test('a Write shows the old content of a text file in the folder', () => {
     const cwd = testFolder()
-    const before = (name: string): unknown => {
+    const readOldText = (name: string): unknown => {
       const [content] = toolViewOf('Write', { file_path: name, content: 'new' }, cwd).content
       return content?.type === 'diff' ? content.oldText : 'no diff'
     }
     writeFileSync(join(cwd, 'a.txt'), 'old')
     writeFileSync(join(cwd, 'bytes'), Buffer.from([0xff, 0xfe, 0xff]))
     symlinkSync('/proc/kmsg', join(cwd, 'link'))
-    expect(['a.txt', 'new.txt', 'bytes', 'link', '/etc/hostname'].map(before)).toEqual(['old', null, null, null, null])
+    expect(['a.txt', 'new.txt', 'bytes', 'link', '/etc/hostname'].map(readOldText)).toEqual([
+      'old',
+      null,
+      null,
+      null,
+      null,
+    ])
   })
 })
 
@@ -411,12 +417,12 @@ describe('text of replies', () => {
       RunEvent,
       { type: 'model_update' }
     >
-  const textsOf = (updates: readonly SessionUpdate[]): readonly unknown[] =>
+  const updateTexts = (updates: readonly SessionUpdate[]): readonly unknown[] =>
     asMessages(updates).map(({ content, messageId }) => [messageId, (content as { text: string }).text])
 
   test('streamed text is not repeated, and other text is sent once', () => {
     const reply = new ReplyText()
-    expect(textsOf([...reply.update(delta('One')), ...reply.update(delta('Two', 1))])).toEqual([
+    expect(updateTexts([...reply.update(delta('One')), ...reply.update(delta('Two', 1))])).toEqual([
       ['m1', 'One'],
       ['m1', '\n\nTwo'],
     ])
@@ -426,7 +432,7 @@ describe('text of replies', () => {
         { type: 'text', text: 'Two and more' },
       ]),
     ).toHaveLength(1)
-    expect(textsOf(reply.message('m2', [{ type: 'text', text: 'Whole' }]))).toEqual([['m2', 'Whole']])
+    expect(updateTexts(reply.message('m2', [{ type: 'text', text: 'Whole' }]))).toEqual([['m2', 'Whole']])
   })
 
   test('sources follow the text, and images of the model are sent as images', () => {
@@ -454,7 +460,7 @@ describe('text of replies', () => {
     const reply = new ReplyText()
     reply.update(delta('Half a'))
     expect(reply.retry()).toBe(true)
-    expect(textsOf(reply.update(delta('Whole')))).toEqual([['m1#2', 'Whole']])
+    expect(updateTexts(reply.update(delta('Whole')))).toEqual([['m1#2', 'Whole']])
     expect(reply.message('m1', [{ type: 'text', text: 'Whole' }])).toEqual([])
     expect(new ReplyText().retry()).toBe(false)
   })
@@ -485,7 +491,7 @@ describe('the outbox', () => {
           if (pause > 0 && index % pause === 0) await Promise.resolve()
         }
         await outbox.flush()
-        const flat = (all: readonly SessionUpdate[]): string =>
+        const joinUpdates = (all: readonly SessionUpdate[]): string =>
           all
             .map((update) =>
               'content' in update && update.content !== null && update.content !== undefined && 'text' in update.content
@@ -493,7 +499,7 @@ describe('the outbox', () => {
                 : '|',
             )
             .join('')
-        expect(flat(sent)).toBe(flat(updates))
+        expect(joinUpdates(sent)).toBe(joinUpdates(updates))
         expect(sent.length).toBeLessThanOrEqual(updates.length)
       }),
     )
@@ -514,8 +520,8 @@ describe('the outbox', () => {
     await outbox.flush()
     expect(sent.length).toBeLessThan(10)
     for (const id of ['a', 'b']) {
-      const ofCall = sent.filter((update) => 'toolCallId' in update && update.toolCallId === id)
-      expect([last(ofCall.slice(0, -1)), last(ofCall)]).toEqual([
+      const callUpdates = sent.filter((update) => 'toolCallId' in update && update.toolCallId === id)
+      expect([last(callUpdates.slice(0, -1)), last(callUpdates)]).toEqual([
         expect.stringContaining(`line 49 of ${id}`),
         expect.stringContaining('whole'),
       ])

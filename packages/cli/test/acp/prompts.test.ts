@@ -82,9 +82,9 @@ test('receives a cancel in the same write as the prompt', async () => {
 })
 
 test('receives a cancel while a prompt is prepared, and accepts further prompts', async () => {
-  let isPreparing: () => void = () => undefined
+  let reportPreparing: () => void = () => undefined
   const preparing = new Promise<void>((resolve) => {
-    isPreparing = resolve
+    reportPreparing = resolve
   })
   let release: () => void = () => undefined
   const wait = new Promise<void>((resolve) => {
@@ -94,7 +94,7 @@ test('receives a cancel while a prompt is prepared, and accepts further prompts'
   const { agent, newSession, prompt } = await startAgent({
     model,
     async prepare() {
-      isPreparing()
+      reportPreparing()
       await wait
     },
   })

@@ -3,7 +3,7 @@ import type { AnyMessage } from '@agentclientprotocol/sdk'
 import { expect, test } from 'vitest'
 import { redactionStream } from '../../src/acp/acp.ts'
 
-async function through(message: object): Promise<unknown> {
+async function sendThroughRedaction(message: object): Promise<unknown> {
   const { readable, writable } = redactionStream((text) => text.replaceAll('sk-key', '[REDACTED]'))
   const writer = writable.getWriter()
   // The test writes what an agent would write.
@@ -15,13 +15,16 @@ async function through(message: object): Promise<unknown> {
 test('redacts updates, questions and answers', async () => {
   const update = { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 'It is sk-key.' } }
   const message = { jsonrpc: '2.0', method: 'session/update', params: { sessionId: 's', update } }
-  expect(JSON.stringify(await through(message))).toContain('It is [REDACTED].')
+  expect(JSON.stringify(await sendThroughRedaction(message))).toContain('It is [REDACTED].')
   const answer = { jsonrpc: '2.0', id: 1, error: { code: -32603, message: 'sk-key is refused' } }
-  expect(await through(answer)).toEqual({ ...answer, error: { code: -32603, message: '[REDACTED] is refused' } })
+  expect(await sendThroughRedaction(answer)).toEqual({
+    ...answer,
+    error: { code: -32603, message: '[REDACTED] is refused' },
+  })
 })
 
 test('does not redact a user file that is written through the editor', async () => {
   const params = { sessionId: 's', path: '/work/.env', content: 'KEY=sk-key' }
   const message = { jsonrpc: '2.0', id: 1, method: 'fs/write_text_file', params }
-  expect(await through(message)).toEqual(message)
+  expect(await sendThroughRedaction(message)).toEqual(message)
 })

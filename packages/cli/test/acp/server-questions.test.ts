@@ -73,7 +73,7 @@ describe('a form', () => {
     ['a choice of numbers', form({ a: { type: 'string', enum: [1, 2] } })],
     ['no choice', form({ a: { type: 'string', enum: [] } })],
     ['a field without a type', form({ a: {} })],
-    ['a field that is none', form({ a: null })],
+    ['a field that is null', form({ a: null })],
     [
       'more fields than a form has',
       form(Object.fromEntries(Array.from({ length: 51 }, (_, n) => [n, { type: 'string' }]))),

@@ -8,7 +8,7 @@ import { startAgent } from '../support/acp-agent.ts'
 
 const look: ScriptedReply = { toolCalls: [{ name: 'Glob', input: { pattern: '*' } }] }
 
-const valuesOf = (options: readonly SessionConfigOption[] | null | undefined): Record<string, unknown> =>
+const currentValues = (options: readonly SessionConfigOption[] | null | undefined): Record<string, unknown> =>
   Object.fromEntries((options ?? []).map(({ id, currentValue }) => [id, currentValue]))
 
 test('a limit raised in the editor during a run applies to that run', async () => {
@@ -21,7 +21,7 @@ test('a limit raised in the editor during a run applies to that run', async () =
   )
   const { agent, newSession, prompt, updates, wire } = await startAgent({ model, options: { maxTurns: 1 } })
   const { sessionId, configOptions } = await newSession()
-  expect(valuesOf(configOptions)).toMatchObject({ '_halting.max_turns': '1', '_halting.budget_usd': 'none' })
+  expect(currentValues(configOptions)).toMatchObject({ '_halting.max_turns': '1', '_halting.budget_usd': 'none' })
   const answered = prompt(sessionId, 'go')
   await inRun
   const raised = await agent.request(methods.agent.session.setConfigOption, {
@@ -29,7 +29,7 @@ test('a limit raised in the editor during a run applies to that run', async () =
     configId: '_halting.max_turns',
     value: '10',
   })
-  expect(valuesOf(raised.configOptions)).toMatchObject({ '_halting.max_turns': '10' })
+  expect(currentValues(raised.configOptions)).toMatchObject({ '_halting.max_turns': '10' })
   release()
   expect(await answered).toMatchObject({ stopReason: 'end_turn', _meta: { 'halting/stop': { reason: 'completed' } } })
   expect(model.requests).toHaveLength(5)
@@ -87,10 +87,10 @@ test.each<
   )
   const { agent, newSession, prompt, updates, wire } = await startAgent({ model, options })
   const { sessionId, configOptions } = await newSession()
-  expect(valuesOf(configOptions)).toMatchObject({ [configId]: before })
+  expect(currentValues(configOptions)).toMatchObject({ [configId]: before })
   expect(await prompt(sessionId, 'go')).toMatchObject({ _meta: { 'halting/stop': { reason } } })
   const after = await agent.request(methods.agent.session.setConfigOption, { sessionId, configId, value: raised })
-  expect(valuesOf(after.configOptions)).toMatchObject({ [configId]: shown })
+  expect(currentValues(after.configOptions)).toMatchObject({ [configId]: shown })
   expect(await prompt(sessionId, '/continue')).toMatchObject({
     stopReason: 'end_turn',
     _meta: { 'halting/stop': { reason: 'completed' } },
@@ -120,19 +120,23 @@ test('every response has the options, and the modes in both forms', async () => 
   const { agent, newSession, updates, wire } = await startAgent({ model })
   const { sessionId, modes, configOptions } = await newSession()
   expect(modes?.availableModes.map(({ id }) => id)).toEqual(
-    configOptions?.[0]?.type === 'select' ? configOptions[0].options.map((one) => 'value' in one && one.value) : [],
+    configOptions?.[0]?.type === 'select'
+      ? configOptions[0].options.map((choice) => 'value' in choice && choice.value)
+      : [],
   )
   await agent.request(methods.agent.session.setMode, { sessionId, modeId: 'plan' })
   await expect
     .poll(() => updates('current_mode_update'))
     .toEqual([{ sessionUpdate: 'current_mode_update', currentModeId: 'plan' }])
-  expect(valuesOf(updates('config_option_update').at(-1)?.['configOptions'] as SessionConfigOption[])).toMatchObject({
+  expect(
+    currentValues(updates('config_option_update').at(-1)?.['configOptions'] as SessionConfigOption[]),
+  ).toMatchObject({
     mode: 'plan',
   })
   const set = (configId: string, value: string) =>
     agent
       .request(methods.agent.session.setConfigOption, { sessionId, configId, value })
-      .then(({ configOptions }) => valuesOf(configOptions))
+      .then(({ configOptions }) => currentValues(configOptions))
   expect(await set('mode', 'acceptEdits')).toMatchObject({ mode: 'acceptEdits' })
   expect(await set('thinking', 'adaptive')).toMatchObject({ thinking: 'adaptive' })
   expect(await set('thinking', 'enabled:4096')).toMatchObject({ thinking: 'enabled:4096' })
@@ -145,16 +149,16 @@ test('every response has the options, and the modes in both forms', async () => 
 })
 
 test.each([
-  ['an option that there is not', 'nothing', '1'],
-  ['a limit that is none', '_halting.max_turns', 'many'],
-  ['a limit of nothing', '_halting.max_turns', '0'],
+  ['an unknown option', 'nothing', '1'],
+  ['a limit that is no number', '_halting.max_turns', 'many'],
+  ['a limit of zero', '_halting.max_turns', '0'],
   ['half a turn', '_halting.max_turns', '1.5'],
-  ['tokens that are none', '_halting.max_tokens', '-5'],
+  ['a negative number of tokens', '_halting.max_tokens', '-5'],
   ['a time without a unit', '_halting.max_duration', '10'],
   ['no text', '_halting.max_duration', ''],
-  ['a mode that there is not', 'mode', 'yolo'],
-  ['a model that there is not', 'model', 'nobody'],
-  ['a thinking that there is not', 'thinking', 'enabled:x'],
+  ['an unknown mode', 'mode', 'yolo'],
+  ['an unknown model', 'model', 'nobody'],
+  ['an unknown thinking setting', 'thinking', 'enabled:x'],
   ['a budget in dollars for a model without a price', '_halting.budget_usd', '5'],
 ])('%s is rejected, and nothing is set', async (_name, configId, value) => {
   const { agent, newSession, wire } = await startAgent({ model: scriptedModel([]) })
@@ -166,7 +170,7 @@ test.each([
     configId: 'thinking',
     value: 'default',
   })
-  expect(valuesOf(after.configOptions)).toEqual(valuesOf(configOptions))
+  expect(currentValues(after.configOptions)).toEqual(currentValues(configOptions))
   expect(wire.problems).toEqual([])
 })
 
@@ -225,7 +229,7 @@ test('two sessions have separate folders, modes and runs', async () => {
     configId: '_halting.max_turns',
     value: '3',
   })
-  expect(valuesOf(configOptions)).toMatchObject({ mode: 'default', '_halting.max_turns': '3' })
+  expect(currentValues(configOptions)).toMatchObject({ mode: 'default', '_halting.max_turns': '3' })
   const answers = await Promise.all([prompt(first.sessionId, 'one'), prompt(second.sessionId, 'two')])
   expect(answers.map(({ stopReason }) => stopReason)).toEqual(['end_turn', 'end_turn'])
   expect(wire.problems).toEqual([])

@@ -147,10 +147,10 @@ test('a running command shows its output, then one update ends it; keys are reda
   })
   const { sessionId } = await agent.request(methods.agent.session.new, { cwd: here(), mcpServers: [] })
   await agent.request(methods.agent.session.prompt, { sessionId, prompt: say('go') })
-  const ofCall = updatesIn(wire, sessionId).filter(({ sessionUpdate }) => sessionUpdate === 'tool_call_update')
-  expect(ofCall.map(({ status }) => status)).toEqual(['in_progress', undefined, 'completed'])
-  expect(JSON.stringify(ofCall[1])).toContain('one')
-  expect(JSON.stringify(ofCall[2])).toContain('one\\ntwo')
+  const callUpdates = updatesIn(wire, sessionId).filter(({ sessionUpdate }) => sessionUpdate === 'tool_call_update')
+  expect(callUpdates.map(({ status }) => status)).toEqual(['in_progress', undefined, 'completed'])
+  expect(JSON.stringify(callUpdates[1])).toContain('one')
+  expect(JSON.stringify(callUpdates[2])).toContain('one\\ntwo')
   const text = updatesIn(wire, sessionId).flatMap(({ sessionUpdate, content }) =>
     sessionUpdate === 'agent_message_chunk' ? [(content as { readonly text: string }).text] : [],
   )
@@ -420,7 +420,7 @@ test('a subagent is shown with its name, calls and answer (R-ACP-3a)', async () 
 })
 
 /** The id of the question that the program asked. */
-const questionIn = ({ said }: Pick<Talk['wire'], 'said'>): unknown =>
+const permissionRequestId = ({ said }: Pick<Talk['wire'], 'said'>): unknown =>
   said.find(({ message }) => message['method'] === 'session/request_permission')?.message['id']
 const ofWrite = [{ content: [call('Write', { file_path: 'lied.txt', content: 'x' })] }, { content: 'Done.' }]
 
@@ -431,7 +431,9 @@ test('the first of two answers to one question counts (R-ACP-7b)', async () => {
     async permission() {
       const answer = (optionId: string) => ({ outcome: { outcome: 'selected', optionId } })
       for (const option of ['reject_once', 'allow_once'])
-        child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id: questionIn(wire), result: answer(option) })}\n`)
+        child.stdin?.write(
+          `${JSON.stringify({ jsonrpc: '2.0', id: permissionRequestId(wire), result: answer(option) })}\n`,
+        )
       return { outcome: { outcome: 'selected', optionId: 'allow_once' } }
     },
   })
@@ -453,10 +455,10 @@ test('after a message that is too large, the program reports it and ends with th
     () => 'answered',
     () => 'not answered',
   )
-  await expect.poll(() => questionIn(one.wire), { timeout: 20_000 }).toBeDefined()
+  await expect.poll(() => permissionRequestId(one.wire), { timeout: 20_000 }).toBeDefined()
   const optionId = 'x'.repeat(33 * 1024 * 1024)
   const result = { outcome: { outcome: 'selected', optionId } }
-  one.child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id: questionIn(one.wire), result })}\n`)
+  one.child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id: permissionRequestId(one.wire), result })}\n`)
   expect(await one.exited()).toBe(1)
   expect(one.stderr()).toMatch(/^halting: the editor sent a message of more than 32 MiB/m)
   expect(await answered).toBe('not answered')

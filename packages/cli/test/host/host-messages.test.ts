@@ -29,7 +29,7 @@ function linesFor(messages: readonly object[], flags: object = {}): readonly unk
   )
 }
 
-const typesFor = (messages: readonly object[], flags: object = {}): readonly unknown[] =>
+const receivedTypes = (messages: readonly object[], flags: object = {}): readonly unknown[] =>
   linesFor(messages, flags).map((line) => Reflect.get(line as object, 'subtype') ?? Reflect.get(line as object, 'type'))
 
 describe('user messages', () => {
@@ -66,12 +66,12 @@ describe('after the result of a run', () => {
   const behind = [note, stage, suggestion, hooks, hookEnd]
 
   test('only hook events are sent, if a flag asks for them', () => {
-    expect(typesFor([init, result, ...behind])).toEqual(['init', 'success', 'hook_response'])
+    expect(receivedTypes([init, result, ...behind])).toEqual(['init', 'success', 'hook_response'])
   })
 
   test('a suggestion and a hook summary are sent if their flags ask for them', () => {
     const flags = { promptSuggestions: true, hookSummary: true }
-    expect(typesFor([init, result, ...behind], flags)).toEqual([
+    expect(receivedTypes([init, result, ...behind], flags)).toEqual([
       'init',
       'success',
       'prompt_suggestion',
@@ -81,11 +81,11 @@ describe('after the result of a run', () => {
   })
 
   test('everything is sent with --include-all-messages', () => {
-    expect(typesFor([init, result, ...behind], { includeAllMessages: true })).toHaveLength(7)
+    expect(receivedTypes([init, result, ...behind], { includeAllMessages: true })).toHaveLength(7)
   })
 
   test('the next run is sent like the first', () => {
-    expect(typesFor([init, result, note, init, note, result])).toEqual([
+    expect(receivedTypes([init, result, note, init, note, result])).toEqual([
       'init',
       'success',
       'init',

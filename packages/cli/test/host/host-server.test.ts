@@ -29,7 +29,7 @@ interface Rpc {
   readonly params: JsonObject
 }
 
-function rpcIn(request: JsonObject): Rpc {
+function readRpc(request: JsonObject): Rpc {
   const { message } = request
   if (!isJsonObject(message)) throw new Error('no message')
   const { id, method, params } = message
@@ -43,7 +43,7 @@ function rpcIn(request: JsonObject): Rpc {
 /** A server with one tool in the process of a host. */
 function calc(call: (params: JsonObject) => JsonObject | undefined): (request: JsonObject) => JsonObject | undefined {
   return (request) => {
-    const { id, method, params } = rpcIn(request)
+    const { id, method, params } = readRpc(request)
     const answer = (result: JsonObject): JsonObject => ({ mcp_response: { jsonrpc: '2.0', id: id ?? 0, result } })
     if (method === 'initialize')
       return answer({
@@ -59,7 +59,7 @@ function calc(call: (params: JsonObject) => JsonObject | undefined): (request: J
 }
 
 const three = { content: [{ type: 'text', text: '3' }] }
-const methods = (asked: readonly JsonObject[]) => asked.map((request) => rpcIn(request).method)
+const methods = (asked: readonly JsonObject[]) => asked.map((request) => readRpc(request).method)
 
 test('greets, lists and calls a server through the host', async () => {
   const host = fakeHost(calc(() => three))
@@ -75,7 +75,7 @@ test('uses the manifest of the host instead of requests, for the first connectio
   const first = fakeHost(calc(() => three))
   const before = serversOf(new HostServers(first.control).begin(initialize))
   await before.ready()
-  const { protocolVersion } = rpcIn(first.sentRequests()[0] ?? {}).params
+  const { protocolVersion } = readRpc(first.sentRequests()[0] ?? {}).params
   const initializeResult = {
     protocolVersion: protocolVersion ?? '',
     capabilities: { tools: {} },
@@ -152,7 +152,7 @@ test('a host that is gone fails pending calls', async () => {
 test('receives messages of the server, such as a changed tool list', async () => {
   let listed = tools
   const host = fakeHost((request) => {
-    const { id, method } = rpcIn(request)
+    const { id, method } = readRpc(request)
     if (method === 'tools/list') return { mcp_response: { jsonrpc: '2.0', id: id ?? 0, result: listed } }
     return calc(() => three)(request)
   })

@@ -29,7 +29,7 @@ const effect = fc.oneof(
 const fieldsOf = (response: unknown): Line => response as Line
 
 /** Violations of the order of lines, which must hold whatever the host sends. */
-function problemsOf(lines: readonly Line[]): readonly string[] {
+function orderProblems(lines: readonly Line[]): readonly string[] {
   const problems: string[] = []
   let place: 'between' | 'in' = 'between'
   let state = 'idle'
@@ -75,7 +75,7 @@ test('runs follow one another, messages are taken or returned once, and requests
       }
       const { status, lines, stderr } = await one.end()
       expect(stderr).toBe('')
-      expect(problemsOf(lines)).toEqual([])
+      expect(orderProblems(lines)).toEqual([])
       const answers = lines.flatMap(({ type, response }) => (type === 'control_response' ? [fieldsOf(response)] : []))
       for (const id of asked) expect(answers.filter(({ request_id: own }) => own === id)).toHaveLength(1)
       const taken = lines.flatMap(({ isReplay, uuid }) => (isReplay === true ? [String(uuid)] : []))

@@ -1,4 +1,4 @@
-// Spec R-HOST-5b, R-SDK-3e: a message is told again when it is on disk, once, and under the uuid of whoever handed it in.
+// Spec R-HOST-5b, R-SDK-3e: a message is replayed once when it is on disk, with the uuid that its sender gave it.
 import { setTimeout } from 'node:timers/promises'
 import type { HookCallback } from '@anthropic-ai/claude-agent-sdk'
 import { expect, test } from 'vitest'
@@ -37,9 +37,9 @@ const ids = ['11111111-2222-4333-8444-00000000000A', '11111111-2222-4333-8444-00
  */
 const runSteered = async (extraArgs: Record<string, null>) => {
   const prompts = new PromptStream()
-  prompts.say('Look.', { uuid: ids[0] })
+  prompts.push('Look.', { uuid: ids[0] })
   const sendBeforeCall: HookCallback = async () => {
-    prompts.say('left', { uuid: ids[1] })
+    prompts.push('left', { uuid: ids[1] })
     prompts.end()
     await setTimeout(20)
     return {}

@@ -99,7 +99,7 @@ test('a compaction is reported before and after', async () => {
       if (message.type !== 'result') return
       const next = prompts.shift()
       if (next === undefined) promptStream.end()
-      else promptStream.say(next)
+      else promptStream.push(next)
     },
   })
   expect(seen).toMatchObject([
@@ -327,7 +327,7 @@ describe('PreSkillShellCommand', () => {
     ['deny', permissionOutput({ permissionDecision: 'deny', permissionDecisionReason: 'not this' }), 'not this'],
     ['ask', permissionOutput({ permissionDecision: 'ask', permissionDecisionReason: 'not this' }), 'not this'],
     ['defer', permissionOutput({ permissionDecision: 'defer' }), 'A hook refused this command.'],
-    ['a word that is none', permissionOutput({ permissionDecision: 'perhaps' }), 'A hook refused this command.'],
+    ['an unknown word', permissionOutput({ permissionDecision: 'perhaps' }), 'A hook refused this command.'],
     [
       'allow with another input',
       permissionOutput({ permissionDecision: 'allow', updatedInput: {} }),
@@ -360,7 +360,7 @@ describe('PreSkillShellCommand', () => {
         mkdirSync(folder, { recursive: true })
         writeFileSync(join(folder, 'SKILL.md'), '---\nname: notes\ndescription: Notes.\n---\nMade: !`touch made`.')
         await query.reloadSkills()
-        promptStream.say('/notes')
+        promptStream.push('/notes')
       },
     })
     expect([seen.length, existsSync(join(cwd, 'made'))]).toEqual([1, false])

@@ -22,10 +22,10 @@ removeFoldersAfterEach()
 
 const done = { content: 'Done.' }
 const touch = use('Bash', { command: 'touch made' })
-const hasMade = (cwd: string, name = 'made') => existsSync(join(cwd, name))
+const isFileMade = (cwd: string, name = 'made') => existsSync(join(cwd, name))
 const runGo = (options: Options, ...replies: readonly unknown[]) =>
   runQuery('go', replies.length === 0 ? [done] : replies, { options })
-const initOf = (messages: readonly SDKMessage[]) =>
+const initMessage = (messages: readonly SDKMessage[]) =>
   messages.find((message) => message.type === 'system' && message.subtype === 'init')
 
 describe('systemPrompt', () => {
@@ -61,7 +61,7 @@ describe('permissionPrompts', () => {
       touch,
       done,
     )
-    expect([wasAsked, hasMade(outcome.cwd), answerOf(outcome)]).toEqual([false, false, 'Done.'])
+    expect([wasAsked, isFileMade(outcome.cwd), answerOf(outcome)]).toEqual([false, false, 'Done.'])
   })
 })
 
@@ -90,7 +90,7 @@ describe('mcpServers', () => {
       settings: JSON.stringify({ enableAllProjectMcpServers: true }),
     }
     const names = async (more: Options) =>
-      Reflect.get(initOf((await runGo({ ...options, ...more })).messages) ?? {}, 'mcp_servers').map(
+      Reflect.get(initMessage((await runGo({ ...options, ...more })).messages) ?? {}, 'mcp_servers').map(
         ({ name }: { readonly name: string }) => name,
       )
     expect(await names({ strictMcpConfig: true })).toEqual(['good'])
@@ -207,14 +207,14 @@ describe('settings', () => {
   }
 
   test('settingSources reads and trusts only the named ones; none for an empty list', async () => {
-    expect(hasMade((await runGo({ cwd: folder(), settingSources: ['project'] }, touch, done)).cwd)).toBe(true)
-    expect(hasMade((await runGo({ cwd: folder(), settingSources: [] }, touch, done)).cwd)).toBe(false)
+    expect(isFileMade((await runGo({ cwd: folder(), settingSources: ['project'] }, touch, done)).cwd)).toBe(true)
+    expect(isFileMade((await runGo({ cwd: folder(), settingSources: [] }, touch, done)).cwd)).toBe(false)
   })
 
   test('settings accepts JSON and an object', async () => {
     const settings = { permissions: { allow: ['Bash(touch *)'] } }
-    expect(hasMade((await runGo({ settings: JSON.stringify(settings) }, touch, done)).cwd)).toBe(true)
-    expect(hasMade((await runGo({ settings }, touch, done)).cwd)).toBe(true)
+    expect(isFileMade((await runGo({ settings: JSON.stringify(settings) }, touch, done)).cwd)).toBe(true)
+    expect(isFileMade((await runGo({ settings }, touch, done)).cwd)).toBe(true)
   })
 
   test('sandbox confines commands', async () => {
@@ -224,7 +224,7 @@ describe('settings', () => {
       use('Bash', { command: `touch in; touch ${outside}` }),
       done,
     )
-    expect([hasMade(outcome.cwd, 'in'), existsSync(outside), answerOf(outcome)]).toEqual([true, false, 'Done.'])
+    expect([isFileMade(outcome.cwd, 'in'), existsSync(outside), answerOf(outcome)]).toEqual([true, false, 'Done.'])
   })
 })
 
@@ -237,8 +237,8 @@ describe('tools', () => {
   })
 
   test('allowedTools run without a question', async () => {
-    expect(hasMade((await runGo({ allowedTools: ['Bash(touch *)', 'Read'] }, touch, done)).cwd)).toBe(true)
-    expect(hasMade((await runGo({ allowedTools: ['Bash(npm test)'] }, touch, done)).cwd)).toBe(false)
+    expect(isFileMade((await runGo({ allowedTools: ['Bash(touch *)', 'Read'] }, touch, done)).cwd)).toBe(true)
+    expect(isFileMade((await runGo({ allowedTools: ['Bash(npm test)'] }, touch, done)).cwd)).toBe(false)
   })
 
   test('disallowedTools are not offered', async () => {
@@ -264,12 +264,12 @@ describe('tools', () => {
         `---\nname: ${name}\ndescription: The ${name} way\n---\nDo.`,
       )
     }
-    const skillsOf = async (skills: NonNullable<Options['skills']>) => {
+    const offeredSkills = async (skills: NonNullable<Options['skills']>) => {
       const { requests } = await runGo({ cwd, settingSources: ['project'], skills, systemPrompt: { type: 'preset', preset: 'claude_code' } })
       return ['release', 'secret'].filter((name) => requests[0]?.text.includes(`The ${name} way`))
     } // prettier-ignore
-    expect(await skillsOf('all')).toEqual(['release', 'secret'])
-    expect(await skillsOf(['release'])).toEqual(['release'])
+    expect(await offeredSkills('all')).toEqual(['release', 'secret'])
+    expect(await offeredSkills(['release'])).toEqual(['release'])
   })
 })
 
@@ -279,13 +279,15 @@ describe('the model', () => {
   })
 
   test('thinking, maxThinkingTokens, effort', async () => {
-    const bodyOf = async (options: Options) => (await runGo(options)).requests[0]?.body
-    expect(await bodyOf({ thinking: { type: 'adaptive' } })).toMatchObject({ thinking: { type: 'adaptive' } })
-    expect((await bodyOf({ thinking: { type: 'disabled' } }))?.['thinking']).not.toMatchObject({ type: 'enabled' })
-    expect(await bodyOf({ model: 'claude-haiku-4-5', maxThinkingTokens: 2_000 })).toMatchObject({
+    const firstRequestBody = async (options: Options) => (await runGo(options)).requests[0]?.body
+    expect(await firstRequestBody({ thinking: { type: 'adaptive' } })).toMatchObject({ thinking: { type: 'adaptive' } })
+    expect((await firstRequestBody({ thinking: { type: 'disabled' } }))?.['thinking']).not.toMatchObject({
+      type: 'enabled',
+    })
+    expect(await firstRequestBody({ model: 'claude-haiku-4-5', maxThinkingTokens: 2_000 })).toMatchObject({
       thinking: { type: 'enabled', budget_tokens: 2_000 },
     })
-    expect(JSON.stringify(await bodyOf({ effort: 'xhigh' }))).toContain('"effort":"xhigh"')
+    expect(JSON.stringify(await firstRequestBody({ effort: 'xhigh' }))).toContain('"effort":"xhigh"')
   })
 
   test('fallbackModel replaces a model that cannot answer', async () => {
@@ -306,7 +308,7 @@ describe('permissionMode', () => {
       use('Write', { file_path: 'made', content: 'a' }),
       done,
     )
-    expect(hasMade(outcome.cwd)).toBe(true)
+    expect(isFileMade(outcome.cwd)).toBe(true)
   })
 
   test('bypassPermissions, if it is allowed', async () => {
@@ -315,12 +317,12 @@ describe('permissionMode', () => {
       touch,
       done,
     )
-    expect(hasMade(outcome.cwd)).toBe(true)
+    expect(isFileMade(outcome.cwd)).toBe(true)
   })
 
   test('plan', async () => {
     const outcome = await runGo({ permissionMode: 'plan', allowedTools: ['Bash'] }, touch, done)
-    expect(hasMade(outcome.cwd)).toBe(false)
+    expect(isFileMade(outcome.cwd)).toBe(false)
   })
 })
 
@@ -335,21 +337,21 @@ describe('plugins', () => {
   /** A plugin with one file of each kind. */
   function pluginIn(cwd: string): string {
     const folder = join(cwd, 'demo')
-    const put = (path: string, text: string | object) => {
+    const writeText = (path: string, text: string | object) => {
       mkdirSync(dirname(join(folder, path)), { recursive: true })
       writeFileSync(join(folder, path), typeof text === 'string' ? text : JSON.stringify(text))
     }
-    put('.claude-plugin/plugin.json', { name: 'demo', version: '1.2.0' })
-    put('commands/greet.md', 'Say hello to $1.')
-    put('skills/review/SKILL.md', '---\ndescription: Reviews code.\n---\nReview it line by line.')
-    put('agents/judge.md', '---\nname: judge\ndescription: Judges.\n---\nYou judge.')
-    put('hooks/hooks.json', {
+    writeText('.claude-plugin/plugin.json', { name: 'demo', version: '1.2.0' })
+    writeText('commands/greet.md', 'Say hello to $1.')
+    writeText('skills/review/SKILL.md', '---\ndescription: Reviews code.\n---\nReview it line by line.')
+    writeText('agents/judge.md', '---\nname: judge\ndescription: Judges.\n---\nYou judge.')
+    writeText('hooks/hooks.json', {
       hooks: {
-        UserPromptSubmit: [{ hooks: [{ type: 'command', command: '"${CLAUDE_PLUGIN_ROOT}/told.sh"' }] }],
+        UserPromptSubmit: [{ hooks: [{ type: 'command', command: '"${CLAUDE_PLUGIN_ROOT}/context.sh"' }] }],
       },
     })
-    writeFileSync(join(folder, 'told.sh'), '#!/bin/sh\necho "The hook of the plugin was called."\n', { mode: 0o755 })
-    put('.mcp.json', { mcpServers: { good: { command: process.execPath, args: [hostile, 'good', ''] } } })
+    writeFileSync(join(folder, 'context.sh'), '#!/bin/sh\necho "The hook of the plugin was called."\n', { mode: 0o755 })
+    writeText('.mcp.json', { mcpServers: { good: { command: process.execPath, args: [hostile, 'good', ''] } } })
     return folder
   }
   const tool = 'mcp__plugin_demo_good__say'
@@ -382,14 +384,14 @@ describe('plugins', () => {
         },
       })
       expect([answerOf(outcome), outcome.thrown, outcome.stderr]).toEqual(['Done.', undefined, ''])
-      expect(initOf(outcome.messages)).toMatchObject({
+      expect(initMessage(outcome.messages)).toMatchObject({
         plugins: [{ name: 'demo', path: folder, version: '1.2.0' }],
         slash_commands: expect.arrayContaining(['demo:greet', 'demo:review']),
         skills: ['demo:review'],
         agents: expect.arrayContaining(['demo:judge']),
         mcp_servers: [{ name: 'plugin:demo:good', status: 'connected' }],
       })
-      expect(initOf(outcome.messages)).not.toHaveProperty('plugin_errors')
+      expect(initMessage(outcome.messages)).not.toHaveProperty('plugin_errors')
       expect(applied).toBe(pluginDelivery === 'initialize' ? true : undefined)
       expect(commands).toEqual(expect.arrayContaining(['demo:greet', 'demo:review']))
       expect(outcome.requests[0]?.text).toContain('Say hello to Ann.')
@@ -407,7 +409,7 @@ describe('plugins', () => {
       const cwd = sessionFolder()
       const plugins: Options['plugins'] = [{ type: 'local', path: pluginIn(cwd), skipMcpDiscovery: true }]
       const outcome = await runGo({ cwd, plugins, pluginDelivery })
-      expect(initOf(outcome.messages)).toMatchObject({
+      expect(initMessage(outcome.messages)).toMatchObject({
         plugins: [{ name: 'demo' }],
         skills: ['demo:review'],
         mcp_servers: [],
@@ -429,7 +431,7 @@ describe('plugins', () => {
       },
     })
     expect([answerOf(outcome), outcome.thrown, applied]).toEqual(['Done.', undefined, false])
-    expect(initOf(outcome.messages)).toMatchObject({
+    expect(initMessage(outcome.messages)).toMatchObject({
       plugins: [{ name: 'demo' }],
       plugin_errors: [{ plugin: 'inline[0]', type: 'manifest-validation-error', path: broken }],
     })
@@ -443,7 +445,7 @@ describe('plugins', () => {
     const settings = { plugins: [{ type: 'local', path: folder }], pluginDir: [folder], enabledPlugins: { demo: true } }
     writeFileSync(join(cwd, '.claude/settings.json'), JSON.stringify(settings))
     const outcome = await runGo({ cwd, settingSources: ['project', 'local'] })
-    expect(initOf(outcome.messages)).toMatchObject({
+    expect(initMessage(outcome.messages)).toMatchObject({
       plugins: [],
       skills: [],
       slash_commands: ['compact', 'context', 'cost', 'goal', 'limits', 'until', 'why'],
@@ -468,7 +470,7 @@ test('promptSuggestions sends one after the result', async () => {
 
 test('enableFileCheckpointing and a custom system prompt do not prevent a run from ending', async () => {
   const outcome = await runGo({ enableFileCheckpointing: true, title: 'A title', forwardSubagentText: true })
-  expect([answerOf(outcome), outcome.thrown, Reflect.get(initOf(outcome.messages) ?? {}, 'model')]).toEqual([
+  expect([answerOf(outcome), outcome.thrown, Reflect.get(initMessage(outcome.messages) ?? {}, 'model')]).toEqual([
     'Done.',
     undefined,
     model,

@@ -28,7 +28,7 @@ async function runBetweenPrompts<T>(
   } = {},
 ) {
   const prompts = new PromptStream()
-  prompts.say('first', first)
+  prompts.push('first', first)
   let results = 0
   let answer: T | undefined
   const outcome = await runQuery(prompts, replies, {
@@ -38,7 +38,7 @@ async function runBetweenPrompts<T>(
       results += 1
       if (results > 1) return prompts.end()
       answer = await work(query)
-      prompts.say('second')
+      prompts.push('second')
     },
   })
   return { ...outcome, answer }
@@ -55,7 +55,7 @@ describe('interrupt', () => {
       during: async (message, query) => {
         if (message.type === 'result') {
           if (message.subtype === 'success') return prompts.end()
-          return prompts.say('again')
+          return prompts.push('again')
         }
         if (message.type !== 'stream_event' || message.event.type !== 'content_block_delta' || isAsked) return
         isAsked = true
@@ -84,7 +84,7 @@ describe('interrupt', () => {
         if (message.type === 'result' && message.subtype === 'success') return prompts.end()
         if (message.type !== 'assistant' || isAsked) return
         isAsked = true
-        prompts.say('meanwhile', { uuid: uuid(1), priority: 'later' })
+        prompts.push('meanwhile', { uuid: uuid(1), priority: 'later' })
         // Until the program has received the setting, no call waits for anything.
         await query.getContextUsage()
         expect(await query.interrupt()).toEqual({ still_queued: [uuid(1)] })
@@ -214,18 +214,21 @@ test('applyFlagSettings', async () => {
 const own = ['compact', 'context', 'cost', 'goal', 'limits', 'until', 'why']
 
 describe('reloading', () => {
-  const put = (path: string, text: string): void => {
+  const writeText = (path: string, text: string): void => {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text)
   }
   const skill = (cwd: string, name: string, text: string) =>
-    put(join(cwd, '.claude/skills', name, 'SKILL.md'), `---\ndescription: For ${name}.\n---\n${text}`)
+    writeText(join(cwd, '.claude/skills', name, 'SKILL.md'), `---\ndescription: For ${name}.\n---\n${text}`)
   const agent = (folder: string, name: string) =>
-    put(join(folder, 'agents', `${name}.md`), `---\nname: ${name}\ndescription: Is ${name}.\n---\nYou are ${name}.`)
-  const namesOf = (list: readonly { readonly name: string }[] | undefined) => list?.map(({ name }) => name)
-  const initsOf = (messages: readonly SDKMessage[]) =>
+    writeText(
+      join(folder, 'agents', `${name}.md`),
+      `---\nname: ${name}\ndescription: Is ${name}.\n---\nYou are ${name}.`,
+    )
+  const listNames = (list: readonly { readonly name: string }[] | undefined) => list?.map(({ name }) => name)
+  const initMessages = (messages: readonly SDKMessage[]) =>
     messages.filter((message) => message.type === 'system' && message.subtype === 'init')
-  const descriptionOf = ({ body }: { readonly body: Readonly<Record<string, unknown>> }, name: string) =>
+  const toolDescription = ({ body }: { readonly body: Readonly<Record<string, unknown>> }, name: string) =>
     // The program sends requests of the Messages API.
     (body['tools'] as readonly { readonly name: string; readonly description: string }[]).find(
       (tool) => tool.name === name,
@@ -236,14 +239,14 @@ describe('reloading', () => {
     const cwd = sessionFolder()
     skill(cwd, 'old', 'Old.')
     skill(cwd, 'kept', 'Kept.')
-    put(join(cwd, '.claude/commands/gone.md'), 'Gone.')
+    writeText(join(cwd, '.claude/commands/gone.md'), 'Gone.')
     const start = use('Agent', { description: 'works', prompt: 'Work.', subagent_type: 'worker' })
     const outcome = await runBetweenPrompts(
       async (query) => {
         rmSync(join(cwd, '.claude/skills/old'), { recursive: true })
         rmSync(join(cwd, '.claude/commands/gone.md'))
         skill(cwd, 'fresh', 'Fresh text.')
-        put(join(cwd, '.claude/commands/greet.md'), 'Greet.')
+        writeText(join(cwd, '.claude/commands/greet.md'), 'Greet.')
         agent(join(cwd, '.claude'), 'worker')
         return query.reloadSkills()
       },
@@ -253,8 +256,8 @@ describe('reloading', () => {
       },
     )
     expect([answerOf(outcome), outcome.stderr]).toEqual(['Done.', ''])
-    expect(namesOf(outcome.answer?.skills)).toEqual(['greet', 'fresh', 'kept'])
-    expect(initsOf(outcome.messages)).toMatchObject([
+    expect(listNames(outcome.answer?.skills)).toEqual(['greet', 'fresh', 'kept'])
+    expect(initMessages(outcome.messages)).toMatchObject([
       { skills: ['kept', 'old'], slash_commands: [...own, 'gone', 'kept', 'old'], agents: ['general-purpose'] },
       {
         skills: ['fresh', 'kept'],
@@ -264,10 +267,10 @@ describe('reloading', () => {
     ])
     const [first, second, third, ofAgent] = outcome.requests
     if (first === undefined || second === undefined) throw new Error('two requests are needed')
-    expect(descriptionOf(first, 'Skill')).toMatch(/The system prompt lists the skills\.$/)
-    expect(descriptionOf(second, 'Skill')).toContain('- fresh: For fresh.')
-    expect(descriptionOf(second, 'Skill')).not.toContain('- old')
-    expect(descriptionOf(second, 'Agent')).toContain('- worker: Is worker.')
+    expect(toolDescription(first, 'Skill')).toMatch(/The system prompt lists the skills\.$/)
+    expect(toolDescription(second, 'Skill')).toContain('- fresh: For fresh.')
+    expect(toolDescription(second, 'Skill')).not.toContain('- old')
+    expect(toolDescription(second, 'Agent')).toContain('- worker: Is worker.')
     expect(second.body['system']).toEqual(first.body['system'])
     expect(third?.text).toContain('Fresh text.')
     expect(ofAgent?.text).toContain('You are worker.')
@@ -286,35 +289,35 @@ describe('reloading', () => {
         if (results === 3) return prompts.end()
         if (results === 1) skill(cwd, 'fresh', 'Fresh text.')
         else rmSync(join(cwd, '.claude'), { recursive: true })
-        answers.push(namesOf((await query.reloadSkills()).skills))
-        prompts.say('next')
+        answers.push(listNames((await query.reloadSkills()).skills))
+        prompts.push('next')
       },
     })
     expect(answers).toEqual([['fresh'], []])
-    expect(outcome.requests.map((request) => descriptionOf(request, 'Skill') !== undefined)).toEqual([
+    expect(outcome.requests.map((request) => toolDescription(request, 'Skill') !== undefined)).toEqual([
       false,
       true,
       true,
       false,
     ])
     expect(outcome.requests[2]?.text).toContain('Fresh text.')
-    expect(initsOf(outcome.messages)).toMatchObject([{ skills: [] }, { skills: ['fresh'] }, { skills: [] }])
+    expect(initMessages(outcome.messages)).toMatchObject([{ skills: [] }, { skills: ['fresh'] }, { skills: [] }])
   })
 
   test('reloadPlugins reads what plugins contain, and their state', async () => {
     const cwd = sessionFolder()
     const [good, bad] = [join(cwd, 'good'), join(cwd, 'bad')]
-    put(join(good, 'commands/greet.md'), 'Greet.')
-    put(join(bad, '.claude-plugin/plugin.json'), '{')
+    writeText(join(good, 'commands/greet.md'), 'Greet.')
+    writeText(join(bad, '.claude-plugin/plugin.json'), '{')
     const refused = async (query: Query) =>
       query.reloadPlugins({ addPlugins: [{ type: 'local', path: '/more' }] }).catch(String)
     const outcome = await runBetweenPrompts(
       async (query) => {
-        put(join(good, '.claude-plugin/plugin.json'), '{"name": "good", "version": "2.0.0"}')
-        put(join(good, 'skills/review/SKILL.md'), 'Review.')
+        writeText(join(good, '.claude-plugin/plugin.json'), '{"name": "good", "version": "2.0.0"}')
+        writeText(join(good, 'skills/review/SKILL.md'), 'Review.')
         agent(good, 'judge')
         const first = await query.reloadPlugins()
-        put(join(bad, '.claude-plugin/plugin.json'), '{"name": "better"}')
+        writeText(join(bad, '.claude-plugin/plugin.json'), '{"name": "better"}')
         return [first, await query.reloadPlugins(), await refused(query)] as const
       },
       { options: { cwd, plugins: [good, bad].map((path) => ({ type: 'local', path })) } },
@@ -329,7 +332,7 @@ describe('reloading', () => {
     })
     expect(second).toMatchObject({ plugins: [{ name: 'good' }, { name: 'better' }], error_count: 0 })
     expect(more).toContain('Plugins can be added only when')
-    expect(initsOf(outcome.messages)).toMatchObject([
+    expect(initMessages(outcome.messages)).toMatchObject([
       { plugins: [{ name: 'good' }], plugin_errors: [{ path: bad }] },
       { plugins: [{ name: 'good', version: '2.0.0' }, { name: 'better' }], plugin_errors: [] },
     ])
@@ -345,7 +348,7 @@ test('supportedCommands has those of files, and the prompts of connected servers
   )
   const seen: (readonly SlashCommand[])[] = []
   const prompts = new PromptStream()
-  prompts.say('hi')
+  prompts.push('hi')
   await runQuery(prompts, [done], {
     options: {
       cwd,
@@ -417,7 +420,7 @@ describe('messages during a run', () => {
       during(message: SDKMessage) {
         if (message.type === 'assistant' && !isSent) {
           isSent = true
-          prompts.say('meanwhile', { priority })
+          prompts.push('meanwhile', { priority })
           prompts.end()
         }
       },
@@ -447,7 +450,7 @@ describe('messages during a run', () => {
 test('images and blocks are sent unchanged', async () => {
   const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
   const prompts = new PromptStream()
-  prompts.say('', {
+  prompts.push('', {
     message: {
       role: 'user',
       content: [

@@ -112,7 +112,7 @@ async function runBetweenPrompts(
       results += 1
       if (results > 1) return prompts.end()
       await work(query)
-      prompts.say('second')
+      prompts.push('second')
     },
   })
 }

@@ -99,12 +99,13 @@ describe('toolAliases', () => {
 })
 
 describe('planModeInstructions', () => {
-  const askedOf = ({ requests }: { readonly requests: readonly { readonly text: string }[] }) => requests[0]?.text ?? ''
+  const firstRequestText = ({ requests }: { readonly requests: readonly { readonly text: string }[] }) =>
+    requests[0]?.text ?? ''
 
   test('replace how a plan is made, but not that nothing may change', async () => {
     const canUseTool: Options['canUseTool'] = async () => ({ behavior: 'deny', message: 'no' })
-    const ours = askedOf(await runGo({ permissionMode: 'plan', canUseTool }))
-    const theirs = askedOf(
+    const ours = firstRequestText(await runGo({ permissionMode: 'plan', canUseTool }))
+    const theirs = firstRequestText(
       await runGo({ permissionMode: 'plan', canUseTool, planModeInstructions: 'Draw a map first.' }),
     )
     const frame = ['change nothing', 'call ExitPlanMode with it']
@@ -120,7 +121,7 @@ describe('planModeInstructions', () => {
   })
 
   test('are not used in another mode', async () => {
-    expect(askedOf(await runGo({ planModeInstructions: 'Draw a map first.' }))).not.toContain('Draw a map')
+    expect(firstRequestText(await runGo({ planModeInstructions: 'Draw a map first.' }))).not.toContain('Draw a map')
   })
 })
 
@@ -133,7 +134,7 @@ describe('forwardSubagentText', () => {
       { type: 'tool_use', name: 'Glob', input: { pattern: '*' } },
     ],
   }
-  const ofAgent = (messages: readonly SDKMessage[]) =>
+  const subagentContent = (messages: readonly SDKMessage[]) =>
     messages.flatMap((message): readonly string[] => {
       if (message.type !== 'assistant' && message.type !== 'user') return []
       if (message.parent_tool_use_id === null) return []
@@ -142,7 +143,7 @@ describe('forwardSubagentText', () => {
     })
   const runForwarding = async (options: Options) => {
     const { messages, ...rest } = await runGo({ agents, ...options }, start, look, { content: 'Fine.' }, done)
-    return { of: ofAgent(messages), answer: answerOf({ messages, ...rest }), messages }
+    return { of: subagentContent(messages), answer: answerOf({ messages, ...rest }), messages }
   }
 
   test('without it, only the calls and results of subagents are sent', async () => {
@@ -203,12 +204,12 @@ describe('resumeDropsTurn', () => {
   /** Two turns, each with a prompt id of its own. Returns the ids of the session, and of the last message of the first turn. */
   const twoTurns = async () => {
     const prompts = new PromptStream()
-    prompts.say('one', { uuid: ids[0] })
+    prompts.push('one', { uuid: ids[0] })
     let results = 0
     const outcome = await runQuery(prompts, [{ content: 'First.' }, { content: 'Second.' }], {
       during(message) {
         if (message.type !== 'result') return
-        if (++results === 1) prompts.say('two', { uuid: ids[1] })
+        if (++results === 1) prompts.push('two', { uuid: ids[1] })
         else prompts.end()
       },
     })

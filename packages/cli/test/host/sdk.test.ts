@@ -63,7 +63,7 @@ test('an interrupt ends a run that waits for an answer; the next message has its
         await query.interrupt()
       if (message.type !== 'result') return
       if (message.subtype === 'success') prompts.end()
-      else prompts.say('again')
+      else prompts.push('again')
     },
   })
   expect(outcome.results.map(({ subtype, terminal_reason: reason }) => [subtype, reason])).toEqual([

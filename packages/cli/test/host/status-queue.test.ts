@@ -24,7 +24,7 @@ interface Line {
   readonly local_command?: string
 }
 
-function queueOf(
+function createQueue(
   isInRun: () => boolean,
   contextUsage: () => Promise<unknown> = () => Promise.reject(new Error('lost')),
   flags: Flags = {},
@@ -99,7 +99,7 @@ describe('which messages are status commands', () => {
 })
 
 test('an answer has the lines of a run, and the message is replayed', async () => {
-  const { queue, lines } = queueOf(() => false)
+  const { queue, lines } = createQueue(() => false)
   queue.add({ name: 'limits', argument: '' }, 'mine')
   await queue.settled()
   expect(lines).toMatchObject([
@@ -114,7 +114,7 @@ test('an answer has the lines of a run, and the message is replayed', async () =
 })
 
 test('init and the model usage are those of the last run', async () => {
-  const { queue, lines } = queueOf(() => false)
+  const { queue, lines } = createQueue(() => false)
   const modelUsage = { m: { inputTokens: 1 } }
   // The part of a session that the queue reads.
   queue.onMessage({
@@ -131,7 +131,7 @@ test('init and the model usage are those of the last run', async () => {
 })
 
 test('an invalid argument is answered with the usage', async () => {
-  const { queue, lines } = queueOf(() => false)
+  const { queue, lines } = createQueue(() => false)
   queue.add({ name: 'limits', argument: 'turns many' }, 'mine')
   await queue.settled()
   expect(lines.at(-1)).toMatchObject({
@@ -145,7 +145,7 @@ describe('a limit that the host started the session with', () => {
     'cannot be raised by a message: /limits %s',
     async (argument) => {
       const flags = { maxTurns: 3, maxBudgetUsd: 1, maxTokens: 1_000, maxDuration: 60_000 }
-      const { queue, lines, changes } = queueOf(() => false, undefined, flags)
+      const { queue, lines, changes } = createQueue(() => false, undefined, flags)
       queue.add({ name: 'limits', argument }, 'mine')
       await queue.settled()
       expect(lines.at(-1)?.result).toContain('a message cannot raise')
@@ -159,7 +159,7 @@ describe('a limit that the host started the session with', () => {
     ['turns 60', { maxTurns: 60 }],
     ['time none', { maxDurationMs: null }],
   ])('can be lowered, and others can be set: /limits %s', async (argument, limits) => {
-    const { queue, changes } = queueOf(() => false, undefined, { maxBudgetUsd: 1 })
+    const { queue, changes } = createQueue(() => false, undefined, { maxBudgetUsd: 1 })
     queue.add({ name: 'limits', argument }, 'mine')
     await queue.settled()
     expect(changes).toEqual([{ limits }])
@@ -187,7 +187,7 @@ describe('goals', () => {
     goal: SessionGoal | null,
     flags: Flags = {},
   ): Promise<{ readonly says: string | undefined; readonly changes: readonly object[] }> => {
-    const { queue, lines, changes } = queueOf(() => false, undefined, flags, goal)
+    const { queue, lines, changes } = createQueue(() => false, undefined, flags, goal)
     queue.add(command, 'mine')
     await queue.settled()
     expect(lines.at(-1)?.is_error).toBe(false)
@@ -226,7 +226,7 @@ describe('goals', () => {
 })
 
 test('a failure is an error', async () => {
-  const { queue, lines } = queueOf(() => false)
+  const { queue, lines } = createQueue(() => false)
   queue.add({ name: 'context', argument: '' }, 'mine')
   await queue.settled()
   expect(lines.at(-1)).toMatchObject({ is_error: true, errors: ['lost'] })
@@ -238,7 +238,7 @@ test('answers are in order and never within a run, whenever runs start and end',
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
       let isInRun = false
       const places: string[] = []
-      const { queue, lines } = queueOf(
+      const { queue, lines } = createQueue(
         () => isInRun,
         async () => {
           await Promise.resolve()

@@ -262,15 +262,15 @@ describe('keys', () => {
     const input = { todos: [{ content: 'the changelog', status: 'pending', activeForm: 'writing' }] }
     const writes = { type: 'tool_use', name: 'TodoWrite', input }
     const { terminal, type, say, settled } = await startApp({ replies: [{ content: [writes] }, { content: 'Done.' }] })
-    const shown = (): number => terminal.shown().split('☐ the changelog').length - 1
+    const countTodo = (): number => terminal.shown().split('☐ the changelog').length - 1
     say('go')
     await settled()
-    expect(shown()).toBe(1)
+    expect(countTodo()).toBe(1)
     type(key.ctrl('t'))
     await terminal.waitFor(/☐ the changelog[\s\S]*☐ the changelog/)
     type(key.ctrl('t'))
     await settled()
-    expect(shown()).toBe(1)
+    expect(countTodo()).toBe(1)
   })
 
   test('Ctrl+T shows the tasks of TaskCreate and TaskUpdate, also in a resumed session', async () => {
@@ -285,11 +285,11 @@ describe('keys', () => {
     await first.app.ended
     const { terminal, type } = await startApp({ again: first, flags: { continue: true } })
     await terminal.waitFor('▸ the changelog')
-    const shown = (): number => terminal.shown().split('▸ the changelog').length - 1
-    expect(shown()).toBe(1)
+    const countTodo = (): number => terminal.shown().split('▸ the changelog').length - 1
+    expect(countTodo()).toBe(1)
     type(key.ctrl('t'))
     await terminal.waitFor(/▸ the changelog[\s\S]*▸ the changelog/)
-    expect(shown()).toBe(2)
+    expect(countTodo()).toBe(2)
   })
 
   test('approving plan mode starts it, and changes are denied', async () => {
@@ -667,7 +667,7 @@ describe('a question', () => {
     expect(await app.ended).toBe(0)
   })
 
-  test('that is answered with no tells the model', async () => {
+  test('a negative answer reaches the model', async () => {
     const { terminal, say, type, settled, cwd } = await startApp({ replies: [asks, { content: 'Not made.' }] })
     say('go')
     await terminal.waitFor(/y yes/)

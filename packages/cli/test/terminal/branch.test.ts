@@ -8,14 +8,14 @@ import { buildSync } from 'esbuild'
 import { expect, onTestFinished, test } from 'vitest'
 import { branchReader } from '../../src/terminal/app/branch.ts'
 
-function folderOf(): string {
+function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'halting-branch-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
 function repository(head?: string): string {
-  const folder = folderOf()
+  const folder = createFolder()
   mkdirSync(join(folder, '.git'))
   if (head !== undefined) writeFileSync(join(folder, '.git', 'HEAD'), head)
   return folder
@@ -47,7 +47,7 @@ test('reads a branch, a commit, a worktree and a folder inside', () => {
   mkdirSync(join(folder, 'a', 'b'), { recursive: true })
   expect(branchOf(join(folder, 'a', 'b'))).toBe('some/branch')
   expect(branchOf(repository('0123456789abcdef0123456789abcdef01234567\n'))).toBe('01234567')
-  const worktree = folderOf()
+  const worktree = createFolder()
   writeFileSync(join(worktree, '.git'), `gitdir: ${join(folder, '.git')}\n`)
   expect(branchOf(worktree)).toBe('some/branch')
   expect(branchOf(repository())).toBe('')
@@ -59,7 +59,7 @@ test('does not wait for a pipe in place of HEAD, or behind a link or .git', () =
   execFileSync('mkfifo', [pipe])
   const linked = repository()
   symlinkSync(pipe, join(linked, '.git', 'HEAD'))
-  const linkedFolder = folderOf()
+  const linkedFolder = createFolder()
   writeFileSync(join(linkedFolder, '.git'), `gitdir: ${join(piped, '.git')}\n`)
   for (const folder of [piped, linked, linkedFolder]) expect(branchInOtherProcess(folder)).toBe('branch: ')
 })
@@ -74,7 +74,7 @@ test('reads only the beginning of a huge file', () => {
   const head = repository('ref: refs/heads/main\n')
   truncateSync(join(head, '.git', 'HEAD'), 300 * 1024 ** 2)
   expect(branchOf(head)).toBe('main')
-  const file = folderOf()
+  const file = createFolder()
   writeFileSync(join(file, '.git'), `gitdir: ${join(repository('ref: refs/heads/main\n'), '.git')}\n`)
   truncateSync(join(file, '.git'), 300 * 1024 ** 2)
   expect(branchOf(file)).toBe('main')

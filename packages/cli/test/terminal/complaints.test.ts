@@ -13,7 +13,7 @@ const slow = { content: ['I work.', bash('sleep 20')] }
 const reading = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 450))
 
 /** The panel is the line above the editor. */
-function panelOf({ terminal }: RunningApp): string {
+function panelLine({ terminal }: RunningApp): string {
   const rows = terminal.rowsShown()
   return rows.find((row) => row.includes('next stop:')) ?? ''
 }
@@ -212,7 +212,7 @@ describe('known complaints', () => {
     say('write them')
     await settled()
     writeFileSync(join(cwd, 'both.txt'), 'of a person\n')
-    const goesBack = async (): Promise<void> => {
+    const openFileRewind = async (): Promise<void> => {
       type(key.escape)
       await terminal.waitFor('Press Esc again to rewind')
       type(key.escape)
@@ -220,12 +220,12 @@ describe('known complaints', () => {
       type(key.enter)
       await terminal.waitFor('Only the files')
     }
-    await goesBack()
+    await openFileRewind()
     expect(terminal.shown()).toMatch(/1 file \+0 −1, 1 file cannot be reverted/)
     type(key.escape)
     await terminal.waitFor('? keys')
     expect(existsSync(join(cwd, 'mine.txt'))).toBe(true)
-    await goesBack()
+    await openFileRewind()
     type(key.down, key.enter)
     await terminal.waitFor('Not reverted: ')
     expect(existsSync(join(cwd, 'mine.txt'))).toBe(false)
@@ -277,7 +277,7 @@ describe('known complaints', () => {
       app.say('go')
       await app.settled()
       expect(app.terminal.shown()).toContain('✓ done · 1 turn')
-      expect(panelOf(app)).toMatch(/turn 1\/40 .* next stop: in 39 turns/)
+      expect(panelLine(app)).toMatch(/turn 1\/40 .* next stop: in 39 turns/)
     })
 
     test('a stopped loop is reported, and continues if the person wants', async () => {
@@ -360,7 +360,7 @@ describe('known complaints', () => {
     const { terminal, say, type, settled } = app
     say('go')
     await settled()
-    expect(panelOf(app)).toContain('next stop: in 0 turns')
+    expect(panelLine(app)).toContain('next stop: in 0 turns')
     await new Promise((resolve) => setTimeout(resolve, 550))
     type(key.enter)
     await terminal.waitFor('sleep 1')
@@ -369,7 +369,7 @@ describe('known complaints', () => {
     await settled()
     expect(terminal.shown()).toContain('↻ continuing run1, with its counters')
     expect(terminal.shown()).toContain('✓ done · 4 turns')
-    expect(panelOf(app)).toContain('turn 4/60')
+    expect(panelLine(app)).toContain('turn 4/60')
     say('/why')
     await terminal.waitFor('Slowest')
     expect(terminal.shown()).toMatch(/turns .*4 of 60/)

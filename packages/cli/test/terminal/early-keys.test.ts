@@ -340,9 +340,9 @@ test('no unseen question is answered, and every key is an answer, a part of one,
         ),
       ).toBe(true)
       // Whatever cannot be part of an answer reached the editor, or a question that the person had read.
-      const strange = (all: readonly string[]): number => all.filter((each) => each === 'x' || each === ' ').length
+      const countKeys = (all: readonly string[]): number => all.filter((each) => each === 'x' || each === ' ').length
       const inQuestions = typed.length - editorTexts.length
-      expect(strange(editorTexts) + inQuestions).toBeGreaterThanOrEqual(strange(pressed.map(([data]) => data)))
+      expect(countKeys(editorTexts) + inQuestions).toBeGreaterThanOrEqual(countKeys(pressed.map(([data]) => data)))
     }),
     { numRuns: 60 },
   )

@@ -250,12 +250,12 @@ describe('an offered action', () => {
 
   test("raises a guard's limit by the amount in the signal, or not at all", () => {
     const input = { changes: '', todos: [], limits: noLimits, canResume: true }
-    const actionsOf = (context: object): readonly unknown[] =>
+    const offeredActions = (context: object): readonly unknown[] =>
       endingShown({ ...input, terminal: terminal('max_turns', context) }, plainStyle).actions.map(
         ({ effect }) => effect.type,
       )
-    expect(actionsOf({ used: 5, limit: 5 })).toEqual(['go_on', 'last_answer', 'why'])
-    expect(actionsOf({})).toEqual(['why'])
+    expect(offeredActions({ used: 5, limit: 5 })).toEqual(['go_on', 'last_answer', 'why'])
+    expect(offeredActions({})).toEqual(['why'])
   })
 
   test('allows or denies a pending call with a word, not a key', () => {

@@ -21,7 +21,7 @@ function start(setup: AppSetup): Promise<RunningApp> {
 }
 
 /** Half a second after an ending an empty line starts its action. */
-const offersTaken = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 600))
+const guardTime = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 600))
 
 const sets = (n: number): unknown => ({ content: ['I work.', bash(`echo ${n} > n`)] })
 
@@ -68,7 +68,7 @@ describe('a run with a goal', () => {
     await terminal.waitFor('Stopped: the goal is not met, and the answer called no tool: `bash check.sh` failed')
     await terminal.waitFor('↵ send the answer back again   m↵ another model   y↵ /why')
     await settled()
-    await offersTaken()
+    await guardTime()
     type(key.enter)
     await terminal.waitFor('sent to the model: The goal is not met: `bash check.sh` failed with exit code 1.')
     await terminal.waitFor('✓ done · goal met: bash check.sh')
@@ -100,7 +100,7 @@ describe('a run with a goal', () => {
     type(key.enter)
     await terminal.waitFor('The conversation is unchanged.')
     expect(existsSync(join(cwd, 'new.txt'))).toBe(false)
-    await offersTaken()
+    await guardTime()
     type(key.enter)
     await terminal.waitFor('✓ done · goal met: bash check.sh')
   })
@@ -114,7 +114,7 @@ describe('a run with a goal', () => {
     await terminal.waitFor('[goal_unmet]')
     await settled()
     writeFileSync(join(cwd, 'n'), '3')
-    await offersTaken()
+    await guardTime()
     type(key.enter)
     await terminal.waitFor('✓ done · goal met: bash check.sh')
     expect(terminal.all().filter((line) => line.startsWith('⏺ goal'))).toHaveLength(2)

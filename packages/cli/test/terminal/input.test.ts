@@ -22,7 +22,7 @@ const theme = {
 }
 
 /** The pieces that the input emits; resolves when it holds nothing back. */
-async function piecesOf(...chunks: readonly (string | number)[]): Promise<readonly string[]> {
+async function readPieces(...chunks: readonly (string | number)[]): Promise<readonly string[]> {
   const pieces: string[] = []
   const input = createInput(systemTimers, (piece) => pieces.push(piece))
   for (const chunk of chunks) {
@@ -35,15 +35,15 @@ async function piecesOf(...chunks: readonly (string | number)[]): Promise<readon
 }
 
 test('separates keys in one piece, and joins a key in two pieces', async () => {
-  expect(await piecesOf('ab\u001B[A\u001B[13;5u漢\r')).toEqual(['a', 'b', '\u001B[A', '\u001B[13;5u', '漢', '\r'])
-  expect(await piecesOf('\u001B', '[A')).toEqual(['\u001B[A'])
-  expect(await piecesOf('\u001B')).toEqual(['\u001B'])
-  expect(await piecesOf('\u001B\u001B')).toEqual(['\u001B', '\u001B'])
-  expect(await piecesOf('\u001B', 120, 'x')).toEqual(['\u001B', 'x'])
+  expect(await readPieces('ab\u001B[A\u001B[13;5u漢\r')).toEqual(['a', 'b', '\u001B[A', '\u001B[13;5u', '漢', '\r'])
+  expect(await readPieces('\u001B', '[A')).toEqual(['\u001B[A'])
+  expect(await readPieces('\u001B')).toEqual(['\u001B'])
+  expect(await readPieces('\u001B\u001B')).toEqual(['\u001B', '\u001B'])
+  expect(await readPieces('\u001B', 120, 'x')).toEqual(['\u001B', 'x'])
 })
 
 test('an escape directly followed by text is not Esc, since input methods send it', async () => {
-  const pieces = await piecesOf('\u001B', 1, '[D')
+  const pieces = await readPieces('\u001B', 1, '[D')
   expect(pieces).toEqual(['\u001B[D'])
   expect(pieces.some((piece) => matchesKey(piece, 'escape'))).toBe(false)
 })
@@ -57,25 +57,25 @@ test.each([
   ['a composition that is committed long after Esc', ['\u001B', 120, '漢'], ['\u001B', '漢']],
   ['Esc, and then an arrow', ['\u001B', 1, '\u001B[A'], ['\u001B', '\u001B[A']],
 ] as const)('after an escape: %s', async (_, chunks, pieces) => {
-  expect(await piecesOf(...chunks)).toEqual(pieces)
+  expect(await readPieces(...chunks)).toEqual(pieces)
 })
 
 test('a paste is one piece, even with line ends, sequences or its own end marker', async () => {
-  expect(await piecesOf('x\u001B[200~a\r\nb\rc\td\u001B[201~y')).toEqual([
+  expect(await readPieces('x\u001B[200~a\r\nb\rc\td\u001B[201~y')).toEqual([
     'x',
     '\u001B[200~a\nb\nc    d\u001B[201~',
     'y',
   ])
-  expect(await piecesOf('\u001B[200~one \u001B[31mred\u001B[0m \u001B]0;title\u0007two\u001B[201~')).toEqual([
+  expect(await readPieces('\u001B[200~one \u001B[31mred\u001B[0m \u001B]0;title\u0007two\u001B[201~')).toEqual([
     '\u001B[200~one red two\u001B[201~',
   ])
   // Text after the end mark would count as typed, and a line feed in it would send it.
-  expect(await piecesOf('\u001B[200~rm -rf\u001B[201~ /\r\u001B[201~')).toEqual(['\u001B[200~rm -rf /\n\u001B[201~'])
-  expect(await piecesOf('\u001B[200~one\u001B[201~', '\u001B[200~two\u001B[201~')).toEqual([
+  expect(await readPieces('\u001B[200~rm -rf\u001B[201~ /\r\u001B[201~')).toEqual(['\u001B[200~rm -rf /\n\u001B[201~'])
+  expect(await readPieces('\u001B[200~one\u001B[201~', '\u001B[200~two\u001B[201~')).toEqual([
     '\u001B[200~one\u001B[201~',
     '\u001B[200~two\u001B[201~',
   ])
-  expect(await piecesOf('\u001B[20', '0~cut\u001B[2', '01~', 'z')).toEqual(['\u001B[200~cut\u001B[201~', 'z'])
+  expect(await readPieces('\u001B[20', '0~cut\u001B[2', '01~', 'z')).toEqual(['\u001B[200~cut\u001B[201~', 'z'])
 })
 
 test('a paste without an end does not block input forever', async () => {

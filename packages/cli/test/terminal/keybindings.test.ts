@@ -12,7 +12,7 @@ import { bindingsOf, type Keybindings, readKeybindings } from '../../src/termina
 
 const read = (given: unknown): Keybindings => bindingsOf(given, 'keys.json')
 
-function ownersOf({ keysOf }: Keybindings): ReadonlyMap<string, readonly Action[]> {
+function actionsByKey({ keysOf }: Keybindings): ReadonlyMap<string, readonly Action[]> {
   const owners = new Map<string, Action[]>()
   for (const action of actionNames)
     for (const key of keysOf[action]) owners.set(key, [...(owners.get(key) ?? []), action])
@@ -24,7 +24,7 @@ test('the default keys are valid, and each has one action', () => {
   expect(defaults.warnings).toEqual([])
   for (const action of actionNames)
     for (const key of actions[action].keys) expect(parseKey(key)).toEqual({ kind: 'key', key })
-  expect([...ownersOf(defaults).values()].filter((all) => all.length > 1)).toEqual([])
+  expect([...actionsByKey(defaults).values()].filter((all) => all.length > 1)).toEqual([])
 })
 
 test('any file is accepted, and each key has one action', () => {
@@ -36,7 +36,7 @@ test('any file is accepted, and each key has one action', () => {
   const name = fc.oneof(fc.constantFrom(...actionNames), fc.string())
   fc.assert(
     fc.property(fc.dictionary(name, value), (file) => {
-      const all = ownersOf(read(file))
+      const all = actionsByKey(read(file))
       expect([...all.values()].filter((owners) => owners.length > 1)).toEqual([])
     }),
     { examples: [[{ send: ['__proto__'] }], [{ send: 'constructor' }]] },

@@ -8,8 +8,8 @@ const edit = tool('Edit', () => ({ content: 'done', fileWork: { changedLines: 9 
 const verification = { mode: 'ask', checks: () => ['npm test'] } as const
 
 test('the last answer is the one before a request to verify it, unless the model called a tool', async () => {
-  const answerOf = async (...behind: readonly ScriptedReply[]) => {
-    const { state, transitions } = await run([calls('Edit'), 'Fixed.', ...behind], {
+  const answerOf = async (...laterReplies: readonly ScriptedReply[]) => {
+    const { state, transitions } = await run([calls('Edit'), 'Fixed.', ...laterReplies], {
       tools: [edit],
       verification,
     })

@@ -62,7 +62,7 @@ test('no typed text is lost', { timeout: 120_000 }, async () => {
       const { file, queue } = app.sessions[0]!.session.snapshot
       const storedPrompts = file === undefined || words === 0 ? [] : promptsIn(await readEntries(file).catch(() => []))
       const inConversation = storedPrompts.map(({ text }) => text).join('\n')
-      const inEditor = editorOf(app)
+      const inEditor = editorText(app)
       expect(queue).toEqual([])
       const where = Array.from({ length: words }, (_, index) => {
         const count = (text: string): number => text.split(word(index)).length - 1
@@ -77,7 +77,7 @@ test('no typed text is lost', { timeout: 120_000 }, async () => {
 })
 
 /** The text between the two borders of the editor. */
-function editorOf({ terminal }: RunningApp): string {
+function editorText({ terminal }: RunningApp): string {
   const rows = terminal.rowsShown()
   const bottom = rows.findLastIndex((row) => row.startsWith('──'))
   const top = rows.slice(0, bottom).findLastIndex((row) => row.startsWith('──'))

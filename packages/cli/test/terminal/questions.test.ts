@@ -84,14 +84,14 @@ describe('the question whether to run a command', () => {
 
   test('spells a leading program name like the command', () => {
     const reason = 'npm install needs the network, which confined commands do not have'
-    const headOf = (command: string, why: string): string =>
+    const questionTitle = (command: string, why: string): string =>
       showQuestion(question('Bash', { command }, { reason: why }))
         .screen(120)
         .split('\n')[1] ?? ''
-    expect(headOf('npm install x', reason)).toBe(`? Run this command? ${reason}`)
-    expect(headOf('/usr/bin/npm install x', reason)).toContain('npm install needs')
-    expect(headOf('echo it && x', 'it is not known')).toContain('? It is not known')
-    expect(headOf('make', 'cannot be parsed')).toContain('? Cannot be parsed')
+    expect(questionTitle('npm install x', reason)).toBe(`? Run this command? ${reason}`)
+    expect(questionTitle('/usr/bin/npm install x', reason)).toContain('npm install needs')
+    expect(questionTitle('echo it && x', 'it is not known')).toContain('? It is not known')
+    expect(questionTitle('make', 'cannot be parsed')).toContain('? Cannot be parsed')
   })
 
   test('warns that a command would run unconfined (spec R-EFRONT-5)', () => {

@@ -19,7 +19,7 @@ const program = `
   import { writeFileSync } from 'node:fs'
   import { createScreen } from './screen/screen.ts'
   import { processTerminal } from './screen/process-terminal.ts'
-  const [how, told] = process.argv.slice(2)
+  const [how, pidFile] = process.argv.slice(2)
   const asked = how === 'asked' ? { onSignal: (signal) => { screen.print({ render: () => ['bye, ' + signal] }); setTimeout(() => void screen.stop(), 300) } } : {}
   const screen = createScreen(processTerminal(process.stdin, process.stdout), asked)
   const keys = []
@@ -41,7 +41,7 @@ const program = `
   })
   screen.start()
   screen.print({ render: () => ['printed'] })
-  setTimeout(() => writeFileSync(told, String(process.pid)), 300)
+  setTimeout(() => writeFileSync(pidFile, String(process.pid)), 300)
   setTimeout(() => process.exit(9), 60_000).unref()
 `
 
@@ -72,7 +72,7 @@ async function until(isTrue: () => boolean, what: () => string): Promise<void> {
 }
 
 /** Runs it in a terminal of its own, ends it, and returns the state of the terminal after that. */
-async function ended(name: string, end: (pid: number, type: (keys: string) => void) => void, how = 'alone') {
+async function runAndEnd(name: string, end: (pid: number, type: (keys: string) => void) => void, how = 'alone') {
   const pidFile = join(folder, `${name}.pid`)
   const command = `${process.execPath} ${path} ${how} ${pidFile}; echo "code $?"; timeout 0.3 cat | sed 's/^/left: /'; stty -a`
   const child = spawn('script', ['-qec', command, '/dev/null'], { env: { ...process.env, TERM: 'xterm-256color' } })
@@ -106,7 +106,7 @@ const endings: readonly (readonly [name: string, (pid: number, type: (keys: stri
 test.skipIf(!hasScript).concurrent.each(endings)(
   'after %s the modes are off and the terminal echoes (needs script)',
   async (name, end, says) => {
-    const { terminal, text } = await ended(name, end)
+    const { terminal, text } = await runAndEnd(name, end)
     expect(text).toMatch(says)
     expect(text).toMatch(/^printed\n/)
     expect(text).not.toMatch(/^live/m)
@@ -120,7 +120,7 @@ test.skipIf(!hasScript).concurrent.each(endings)(
 )
 
 test.skipIf(!hasScript).concurrent('the program handles a signal once (needs script)', async () => {
-  const { text, terminal } = await ended('asked', (pid) => process.kill(pid, 'SIGTERM'), 'asked')
+  const { text, terminal } = await runAndEnd('asked', (pid) => process.kill(pid, 'SIGTERM'), 'asked')
   expect(text).toMatch(/printed\nbye, SIGTERM\ncode 0/)
   expect(terminal.modes.bracketedPaste).toBe(false)
 })
@@ -133,12 +133,12 @@ test
       // On a busy machine it may have ended by then.
       setTimeout(() => spawnSync('kill', ['-HUP', String(pid)]), 100)
     }
-    const { text } = await ended('hangup', twice, 'asked')
+    const { text } = await runAndEnd('hangup', twice, 'asked')
     expect(text).toMatch(/printed\nbye, SIGHUP\ncode 0/)
   })
 
 test.skipIf(!hasScript).concurrent('a suspension that cannot start has no effect (needs script)', async () => {
-  const { text } = await ended('no-shell', (pid, type) => {
+  const { text } = await runAndEnd('no-shell', (pid, type) => {
     process.kill(pid, 'SIGTSTP')
     setTimeout(() => type('q'), 500)
   })

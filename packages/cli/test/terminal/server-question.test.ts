@@ -150,9 +150,9 @@ test('a session shows the form and the page of a server, one after the other', a
     },
   })
   say('go')
-  const onScreen = (text: string): Promise<void> =>
+  const waitForText = (text: string): Promise<void> =>
     expect.poll(() => terminal.all().join('\n'), { timeout: 20_000 }).toContain(text)
-  await onScreen('The server asks asks: Your name?')
+  await waitForText('The server asks asks: Your name?')
   await answerDelay()
   type('y')
   await answerDelay()
@@ -161,9 +161,9 @@ test('a session shows the form and the page of a server, one after the other', a
   type('2')
   await answerDelay()
   type('s')
-  await onScreen('a page at auth.example.com')
+  await waitForText('a page at auth.example.com')
   await answerDelay()
   type('n')
-  await onScreen('Done.')
+  await waitForText('Done.')
   await settled()
 })

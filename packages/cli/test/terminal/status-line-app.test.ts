@@ -7,13 +7,13 @@ import { folder, startApp } from './app-support.ts'
 
 const hasJq = spawnSync('jq', ['--version']).status === 0
 
-const settingsWith = (home: string, settings: object): void => {
+const writeSettings = (home: string, settings: object): void => {
   mkdirSync(join(home, '.halting'), { recursive: true })
   writeFileSync(join(home, '.halting', 'settings.json'), JSON.stringify(settings))
 }
 const place = (settings: object) => {
   const [cwd, home] = [folder('halting-app-'), folder('halting-home-')]
-  settingsWith(home, settings)
+  writeSettings(home, settings)
   return { cwd, home }
 }
 const line = (command: string, more: object = {}) => ({ statusLine: { type: 'command', command, ...more } })
@@ -133,7 +133,7 @@ printf '\\033[36m[%s]\\033[0m %s | %s%% ctx | $%.4f | +%s\\n' "$model" "$dir" "$
 
   test.each([true, false])('of a project runs only in a trusted folder: %s (R-LIM-47)', async (isTrusted) => {
     const again = place({})
-    settingsWith(again.cwd, line('echo of the project'))
+    writeSettings(again.cwd, line('echo of the project'))
     const { terminal } = await startApp({
       again,
       ...(isTrusted && { opensWith: ' of the project' }),

@@ -248,7 +248,7 @@ const controls = /[\u0000-\u001F\u007F-\u009F\u202A-\u202E]/
 const colours = /\u001B\[[\d;:]*m/g
 
 /** A status line whose command printed this. */
-async function shownOf(text: string, { rows = 24, padding = 0 } = {}) {
+async function renderStatusLine(text: string, { rows = 24, padding = 0 } = {}) {
   vi.useFakeTimers()
   const line = createStatusLine({
     command: { run: async () => ({ kind: 'printed', text }), end: async () => undefined },
@@ -266,7 +266,7 @@ async function shownOf(text: string, { rows = 24, padding = 0 } = {}) {
 
 describe('what it shows (R-LIM-44)', () => {
   test('at most three lines, cut to the width, with colours as the only sequences', async () => {
-    const line = await shownOf(
+    const line = await renderStatusLine(
       '\u001B[31mred\u001B[0m \u001B]0;title\u0007\u001B[2J\u001B[5mblink\u001B]8;;http://x\u001B\\link\u001B]8;;\u001B\\\n\n \u001B[0m \n\u0007two \u202Eturned\nthree\nfour\n',
     )
     expect(line.render(80)).toEqual([' \u001B[31mred\u001B[0m blinklink\u001B[0m', ' two turned', ' three'])
@@ -278,7 +278,7 @@ describe('what it shows (R-LIM-44)', () => {
   })
 
   test('padding precedes it; a terminal of few rows shows one line', async () => {
-    const line = await shownOf('one\ntwo', { padding: 3, rows: 10 })
+    const line = await renderStatusLine('one\ntwo', { padding: 3, rows: 10 })
     expect(line.render(80)).toEqual(['    one'])
   })
 
@@ -301,7 +301,7 @@ describe('what it shows (R-LIM-44)', () => {
     )
     await fc.assert(
       fc.asyncProperty(fc.array(pieces, { maxLength: 30 }), fc.integer({ min: 1, max: 90 }), async (texts, width) => {
-        const lines = (await shownOf(texts.join(''))).render(width)
+        const lines = (await renderStatusLine(texts.join(''))).render(width)
         expect(lines.length).toBeLessThanOrEqual(3)
         for (const text of lines) {
           expect(text.replaceAll(colours, '')).not.toMatch(controls)

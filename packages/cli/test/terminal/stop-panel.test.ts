@@ -91,25 +91,29 @@ describe('the stop panel', () => {
   test('shows default limits when half of one is used (spec R-LIM-12)', () => {
     const usualLimits = { maxTurns: [1_000, 200], maxRunUsd: [10] }
     const limits = { ...noLimits, maxTurns: 1_000, maxRunUsd: 10 }
-    const given = (figures: object, nextStop: PanelSnapshot['nextStop'], more: object = {}): string =>
+    const renderFigures = (figures: object, nextStop: PanelSnapshot['nextStop'], more: object = {}): string =>
       renderPanel({ usualLimits, limits: { ...limits, ...more }, figures: { ...noFigures, ...figures }, nextStop })
     const turns = { reason: 'max_turns', turns: 993, isEstimate: false } as const
     const dollars = { reason: 'max_budget_usd', turns: 9, isEstimate: true } as const
-    const spent = (usd: number): object => ({ turns: 7, settledUsd: usd, sessionUsd: usd })
-    expect(given(spent(0), turns)).toBe(' 7 turns · 0:00')
-    expect(given({}, null)).toBe(' 0 turns · 0:00')
-    expect(given(spent(4.99), dollars)).toBe(' 7 turns · $4.99 · 0:00')
-    expect(given(spent(5), dollars)).toBe(' 7 turns · $5.00 of $10.00 · 0:00 · next stop: dollar limit in ~9 turns')
-    expect(given({ turns: 500 }, turns)).toBe(' turn 500/1000 · 0:00 · next stop: in 993 turns')
+    const spentFigures = (usd: number): object => ({ turns: 7, settledUsd: usd, sessionUsd: usd })
+    expect(renderFigures(spentFigures(0), turns)).toBe(' 7 turns · 0:00')
+    expect(renderFigures({}, null)).toBe(' 0 turns · 0:00')
+    expect(renderFigures(spentFigures(4.99), dollars)).toBe(' 7 turns · $4.99 · 0:00')
+    expect(renderFigures(spentFigures(5), dollars)).toBe(
+      ' 7 turns · $5.00 of $10.00 · 0:00 · next stop: dollar limit in ~9 turns',
+    )
+    expect(renderFigures({ turns: 500 }, turns)).toBe(' turn 500/1000 · 0:00 · next stop: in 993 turns')
     // A budget that a person set is shown from the start.
-    expect(given(spent(1), dollars, { maxTurns: 40 })).toBe(' turn 7/40 · $1.00 · 0:00 · next stop: in 33 turns')
-    expect(given(spent(1), dollars, { maxRunUsd: 3 })).toBe(
+    expect(renderFigures(spentFigures(1), dollars, { maxTurns: 40 })).toBe(
+      ' turn 7/40 · $1.00 · 0:00 · next stop: in 33 turns',
+    )
+    expect(renderFigures(spentFigures(1), dollars, { maxRunUsd: 3 })).toBe(
       ' 7 turns · $1.00 of $3.00 · 0:00 · next stop: dollar limit in ~9 turns',
     )
-    expect(given(spent(1), dollars, { maxBudgetUsd: 2 })).toBe(
+    expect(renderFigures(spentFigures(1), dollars, { maxBudgetUsd: 2 })).toBe(
       ' 7 turns · $1.00 of $2.00 · 0:00 · next stop: dollar limit in ~9 turns',
     )
-    expect(given({ turns: 7, toolCalls: 12 }, turns, { maxToolCalls: 50 })).toBe(
+    expect(renderFigures({ turns: 7, toolCalls: 12 }, turns, { maxToolCalls: 50 })).toBe(
       ' 7 turns · 0:00 · 12 of 50 tool calls',
     )
   })

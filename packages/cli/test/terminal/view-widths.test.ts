@@ -50,7 +50,7 @@ const anyText = fc.oneof(
 )
 
 /** Lines that are too wide, or contain control sequences other than the program's own colours. */
-function wrongIn(blocks: readonly Block[], width: number): readonly string[] {
+function lineProblems(blocks: readonly Block[], width: number): readonly string[] {
   return blocks
     .flatMap((block) => block.render(width))
     .filter((line) => {
@@ -126,7 +126,7 @@ describe('for any strings, at any width', () => {
       fc.property(fc.array(event, { maxLength: 5 }), width, (events, columns) => {
         const view = streamView(() => 0, coloured)
         const blocks = events.flat().flatMap((each) => view.see({ type: 'loop', event: each }))
-        expect(wrongIn([...blocks, view.live], columns)).toEqual([])
+        expect(lineProblems([...blocks, view.live], columns)).toEqual([])
       }),
     )
   })
@@ -177,7 +177,7 @@ describe('for any strings, at any width', () => {
           queueLines(() => queue, coloured),
           statusBar(() => ({ snapshot: bar, branch: words, keys: [words] }), coloured),
         ]
-        expect(wrongIn(blocks, columns)).toEqual([])
+        expect(lineProblems(blocks, columns)).toEqual([])
       }),
     )
   })
@@ -216,10 +216,10 @@ describe('for any strings, at any width', () => {
           }),
           fileText: () => two,
         })
-        expect(wrongIn([view], columns)).toEqual([])
+        expect(lineProblems([view], columns)).toEqual([])
         for (const each of keys) {
           view.handleInput?.(each)
-          expect(wrongIn([view], columns)).toEqual([])
+          expect(lineProblems([view], columns)).toEqual([])
         }
       }),
     )

@@ -56,16 +56,16 @@ export function virtualTerminal({
   }
   // The terminal answers queries.
   xterm.onData(type)
-  const linesFrom = (first: number): readonly string[] => {
+  const readLines = (first: number): readonly string[] => {
     const { active } = xterm.buffer
     return Array.from(
       { length: active.length - first },
       (_, at) => active.getLine(first + at)?.translateToString(true) ?? '',
     )
   }
-  const rowsShown = (): readonly string[] => linesFrom(xterm.buffer.active.baseY)
+  const rowsShown = (): readonly string[] => readLines(xterm.buffer.active.baseY)
   const arrived = (): Promise<void> => new Promise((resolve) => xterm.write('', resolve))
-  const found = async (text: string | RegExp, where: () => string): Promise<void> => {
+  const waitForText = async (text: string | RegExp, where: () => string): Promise<void> => {
     const deadline = performance.now() + 10_000
     const isThere = (): boolean => (typeof text === 'string' ? where().includes(text) : text.test(where()))
     for (await arrived(); !isThere(); await arrived()) {
@@ -129,9 +129,9 @@ export function virtualTerminal({
     arrived,
     rowsShown,
     shown,
-    all: () => linesFrom(0),
-    waitFor: (text) => found(text, shown),
-    holds: (text) => found(text, () => linesFrom(0).join('\n')),
+    all: () => readLines(0),
+    waitFor: (text) => waitForText(text, shown),
+    holds: (text) => waitForText(text, () => readLines(0).join('\n')),
     cursor: () => ({ row: xterm.buffer.active.cursorY, column: xterm.buffer.active.cursorX }),
   }
 }

@@ -35,7 +35,7 @@ export function fakeHost(reply?: (request: JsonObject) => JsonObject | undefined
     emit: (line) => void lines.push(line),
     warn: () => undefined,
   })
-  const say = (at: number, response: JsonObject): void => {
+  const respond = (at: number, response: JsonObject): void => {
     const id = ids()[at] ?? 'none'
     control.receive({ type: 'control_response', response: { request_id: id, ...response } })
   }
@@ -46,7 +46,7 @@ export function fakeHost(reply?: (request: JsonObject) => JsonObject | undefined
     sentRequests: () => requests().map(({ request }) => request as JsonObject),
     cancelled: () => lines.filter(({ type }) => type === 'control_cancel_request').map(({ request_id: id }) => id),
     notices: () => lines.filter(({ type }) => type === 'system'),
-    answer: (at, response) => say(at, { subtype: 'success', response }),
-    refuse: (at, error) => say(at, { subtype: 'error', error }),
+    answer: (at, response) => respond(at, { subtype: 'success', response }),
+    refuse: (at, error) => respond(at, { subtype: 'error', error }),
   }
 }

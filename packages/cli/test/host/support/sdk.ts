@@ -148,10 +148,10 @@ export class PromptStream implements AsyncIterable<SDKUserMessage> {
   #wake: () => void = () => undefined
 
   constructor(...texts: readonly string[]) {
-    for (const text of texts) this.say(text)
+    for (const text of texts) this.push(text)
   }
 
-  say(text: string, more: Partial<SDKUserMessage> = {}): void {
+  push(text: string, more: Partial<SDKUserMessage> = {}): void {
     this.#waiting.push({
       type: 'user',
       message: { role: 'user', content: text },
