@@ -17,7 +17,7 @@ export function rowOf(line: string, width: number): Row {
   const at = line.indexOf(CURSOR_MARKER)
   if (at < 0) return { text: rowText(line, width), beforeCursor: undefined }
   const before = rowText(line.slice(0, at), width)
-  // The editor paints a cursor of its own there. The terminal's stands in its place: input methods and screen readers follow that one.
+  // The editor draws its own cursor there. The terminal cursor replaces it, because input methods and screen readers follow the terminal cursor.
   // oxlint-disable-next-line no-control-regex -- the editor's inverse character
   const after = line.slice(at + CURSOR_MARKER.length).replace(/^\u001B\[7m(.*?)\u001B\[0m/s, '$1')
   // Spaces before the cursor are kept.
